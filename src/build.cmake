@@ -1,0 +1,219 @@
+# What the targets of this tree are made of: compiler settings, and the functions
+#
+#   berth_module(NAME <name> [SOURCES ...] [PROTOS ...] [DEPS ...] [PRIVATE_DEPS ...])
+#   berth_test(NAME <name> [SOURCES ...] [DEPS ...] [LABELS ...] [ARGS ...] [TIMEOUT s])
+#   berth_fuzz(NAME <name> [DEPS ...])
+#   berth_bench(NAME <name> [SOURCES ...] [DEPS ...])
+#
+# Without SOURCES (or PROTOS) the files of the calling folder are taken, and the build notices new
+# ones by itself.
+
+# --- Compiler settings ---------------------------------------------------------------------------
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(BUILD_SHARED_LIBS)
+  include(GNUInstallDirs)
+  set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN)
+endif()
+
+# The same object file for every clone and build folder, so that the cache serves all of them.
+find_program(BERTH_CCACHE ccache)
+if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${BERTH_CCACHE})
+endif()
+set(berth_compile_options -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
+list(APPEND berth_compile_options -Wall -Wextra -Werror -Wnon-virtual-dtor -Woverloaded-virtual
+     -Wextra-semi
+     -Wno-missing-field-initializers)  # it complains about every designated initialiser
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND berth_compile_options -Wno-restrict)  # g++ 12 is wrong about std::string (PR 105651)
+else()
+  list(APPEND berth_compile_options -Wthread-safety)
+endif()
+
+if(BERTH_BUILD_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "BERTH_BUILD_FUZZ needs clang")
+endif()
+set(berth_sanitize ${BERTH_SANITIZE})
+if(BERTH_BUILD_FUZZ AND NOT berth_sanitize)
+  set(berth_sanitize address,undefined)
+endif()
+if(berth_sanitize)
+  list(APPEND berth_compile_options -fsanitize=${berth_sanitize} -fno-sanitize-recover=all
+       -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND berth_compile_options -Wno-maybe-uninitialized)  # false with instrumentation
+  endif()
+  add_link_options(-fsanitize=${berth_sanitize})
+endif()
+if(BERTH_BUILD_FUZZ)
+  list(APPEND berth_compile_options -fsanitize=fuzzer-no-link)
+endif()
+
+# --- Functions -----------------------------------------------------------------------------------
+
+# Adds the folders that match `pattern` and have a CMakeLists.txt.
+function(berth_add_subdirectories pattern)
+  file(GLOB lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${pattern}/CMakeLists.txt)
+  foreach(list IN LISTS lists)
+    cmake_path(GET list PARENT_PATH folder)
+    add_subdirectory(${folder})
+  endforeach()
+endfunction()
+
+# A library berth_<name> (berth::<name>). It sees include/berth/ and src/ ("queue/queue.h"); plugins
+# see include/berth/ and plugins/ ("plugins/node_name/node_name.h"). The .proto files of the folder
+# are compiled to "berth/<name>/<file>.pb.h" and import each other as "berth/<name>/<file>.proto".
+function(berth_module)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;PROTOS;DEPS;PRIVATE_DEPS" ${ARGN})
+  set(target berth_${arg_NAME})
+  if(NOT arg_SOURCES)
+    file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+    list(FILTER arg_SOURCES EXCLUDE REGEX "/main\\.cc$")
+  endif()
+  if(NOT arg_PROTOS)
+    file(GLOB_RECURSE arg_PROTOS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.proto)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY berth_modules ${target})
+
+  if(NOT arg_SOURCES AND NOT arg_PROTOS)  # headers only
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+    target_link_libraries(${target} INTERFACE ${arg_DEPS} ${arg_PRIVATE_DEPS})
+  else()
+    add_library(${target} ${arg_SOURCES})
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+    if(arg_NAME STREQUAL "plugins")
+      target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    else()
+      target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    endif()
+    target_compile_options(${target} PRIVATE ${berth_compile_options})
+    target_link_libraries(${target} PUBLIC ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
+  endif()
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME}
+                        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  add_library(berth::${arg_NAME} ALIAS ${target})
+  if(arg_PROTOS)
+    berth_compile_protos(${target} berth/${arg_NAME} "${arg_PROTOS}")
+  endif()
+endfunction()
+
+# Compiles `protos` of the calling folder into `target`, as files of the virtual folder `prefix`.
+function(berth_compile_protos target prefix protos)
+  set(out ${PROJECT_BINARY_DIR}/proto)
+  file(MAKE_DIRECTORY ${out})
+  foreach(proto IN LISTS protos)
+    cmake_path(ABSOLUTE_PATH proto)
+    cmake_path(RELATIVE_PATH proto BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    cmake_path(REMOVE_EXTENSION name LAST_ONLY)
+    set(generated ${out}/${prefix}/${name}.pb)
+    add_custom_command(
+      OUTPUT ${generated}.cc ${generated}.h
+      COMMAND protobuf::protoc --proto_path=${prefix}=${CMAKE_CURRENT_SOURCE_DIR} --cpp_out=${out}
+              ${prefix}/${name}.proto
+      DEPENDS ${protos} protobuf::protoc
+      COMMENT "protoc ${prefix}/${name}.proto" VERBATIM)
+    target_sources(${target} PRIVATE ${generated}.cc ${generated}.h)
+    set_source_files_properties(${generated}.cc PROPERTIES COMPILE_OPTIONS -w)
+    set_property(GLOBAL APPEND PROPERTY berth_generated_headers ${generated}.h)
+  endforeach()
+  target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}>)
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
+endfunction()
+
+# Settings of a program of this tree that may look inside: "queue/queue.h" for src/queue/queue.h,
+# "plugins/…" and "tests/…" by their path.
+function(berth_inside target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+                             ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${berth_compile_options})
+endfunction()
+
+# A GoogleTest program berth_<name>_test made of the folder's files; one ctest test, which runs in
+# the top folder of the sources with BERTH_COMMAND naming the `berth` binary. The label
+# `concurrent` makes it part of the ThreadSanitizer build (target concurrent_tests).
+function(berth_test)
+  cmake_parse_arguments(arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS;ARGS" ${ARGN})
+  set(target berth_${arg_NAME}_test)
+  if(NOT arg_SOURCES)
+    file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  endif()
+  add_executable(${target} ${arg_SOURCES})
+  berth_inside(${target})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS} GTest::gmock_main)
+  add_test(NAME ${arg_NAME} COMMAND ${target} --gtest_brief=1 ${arg_ARGS}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  berth_test_properties(${arg_NAME} "${arg_LABELS}" "${arg_TIMEOUT}")
+  if(concurrent IN_LIST arg_LABELS)
+    if(NOT TARGET concurrent_tests)
+      add_custom_target(concurrent_tests)
+    endif()
+    add_dependencies(concurrent_tests ${target})
+  endif()
+endfunction()
+
+function(berth_test_properties test labels timeout)
+  if(NOT timeout)
+    set(timeout 300)
+  endif()
+  set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
+      "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
+endfunction()
+
+# The fuzz target tests/fuzz/<name>_fuzz.cc with the seeds tests/fuzz/corpus/<name>/. With
+# BERTH_BUILD_FUZZ it is a libFuzzer program; otherwise a test that runs the seeds and mutations of
+# them (tests/fuzz/corpus_main.cc).
+function(berth_fuzz)
+  cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
+  set(target berth_${arg_NAME}_fuzz)
+  add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/fuzz/${arg_NAME}_fuzz.cc)
+  berth_inside(${target})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  set_property(GLOBAL APPEND PROPERTY berth_fuzz_targets ${target})
+  if(BERTH_BUILD_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus_main.cc)
+    add_test(NAME fuzz_${arg_NAME} COMMAND ${target} tests/fuzz/corpus/${arg_NAME}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    berth_test_properties(fuzz_${arg_NAME} fuzz "")
+  endif()
+endfunction()
+
+# A Google Benchmark program berth_<name>_bench.
+function(berth_bench)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;DEPS" ${ARGN})
+  set(target berth_${arg_NAME}_bench)
+  add_executable(${target} ${arg_SOURCES})
+  berth_inside(${target})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS} benchmark::benchmark_main)
+endfunction()
+
+# The command `berth`, from src/app/main.cc.
+function(berth_add_command)
+  file(GLOB main CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/main.cc)
+  if(main)
+    add_executable(berth ${main})
+    target_compile_options(berth PRIVATE ${berth_compile_options})
+    target_link_libraries(berth PRIVATE berth_app)
+    set_target_properties(berth PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  endif()
+endfunction()
+
+# berth::berth, what a scheduler links: every module but testing.
+function(berth_add_package_targets)
+  get_property(modules GLOBAL PROPERTY berth_modules)
+  list(REMOVE_ITEM modules berth_testing)
+  add_library(berth_all INTERFACE)
+  target_link_libraries(berth_all INTERFACE ${modules})
+  set_target_properties(berth_all PROPERTIES EXPORT_NAME berth)
+  add_library(berth::berth ALIAS berth_all)
+endfunction()
