@@ -1,0 +1,84 @@
+// The port a cluster backend implements: a stream of object events in; bindings, evictions, status
+// patches and events out.
+#ifndef BERTH_CLUSTER_H_
+#define BERTH_CLUSTER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "berth/api/object.h"
+
+namespace berth {
+
+// One change of one object.
+struct WatchEvent {
+  enum class Type {
+    kSet,      // the object is there, new or changed, and looks like this
+    kDeleted,  // it is gone; `object` is its last known state
+    kSynced,   // everything that existed at the start has been delivered; no object
+  };
+  Type type;
+  Object object;
+};
+
+// Where a backend delivers. Threads: any; events of one object must be delivered in order.
+class WatchSink {
+ public:
+  virtual ~WatchSink() = default;
+  virtual void Deliver(std::vector<WatchEvent> events) = 0;
+};
+
+struct PodReference {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+};
+
+// What of a pod's status the scheduler writes.
+struct PodStatusPatch {
+  PodReference pod;
+  std::string condition_type;    // "PodScheduled"; empty: no condition is set
+  bool condition_true = false;
+  std::string condition_reason;  // "Unschedulable", "SchedulerError"
+  std::string condition_message;
+  std::optional<std::string> nominated_node_name;  // absent: unchanged, "": cleared
+};
+
+// An event for people: `kubectl describe pod` shows it.
+struct ClusterNote {
+  PodReference pod;
+  bool warning = false;
+  std::string reason;  // "Scheduled", "FailedScheduling", "Preempted"
+  std::string action;  // "Binding", "Scheduling", "Preempting"
+  std::string note;    // at most 1024 bytes
+};
+
+// Threads: Watch is called once, before anything else; the others from any thread, at once.
+// They block until the cluster has answered. A backend must outlive the scheduler.
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+
+  // Starts delivering to `sink`, which outlives the backend's deliveries: first what exists, then
+  // kSynced, then every change.
+  virtual absl::Status Watch(WatchSink& sink) = 0;
+
+  // Assigns the pod to the node. FailedPrecondition or Aborted if it is assigned elsewhere already,
+  // NotFound if it is gone.
+  virtual absl::Status Bind(const PodReference& pod, const std::string& node_name) = 0;
+
+  // Deletes a pod to make room, gracefully; `message` says for whom. The deletion is seen through
+  // the watch when it has happened. NotFound if it is gone already.
+  virtual absl::Status Evict(const PodReference& pod, const std::string& message) = 0;
+
+  virtual absl::Status PatchPodStatus(const PodStatusPatch& patch) = 0;
+
+  virtual void Record(const ClusterNote& note) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_CLUSTER_H_

@@ -1,0 +1,46 @@
+// The PreBind, Bind and PostBind extension points: make a decision real.
+#ifndef BERTH_FRAMEWORK_BIND_H_
+#define BERTH_FRAMEWORK_BIND_H_
+
+#include "absl/strings/string_view.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// PreBind, Bind and PostBind run on the binding executor, each pod's calls in order, several pods
+// at once: guard what pods share. `state` belongs to the pod.
+class PreBindPlugin {
+ public:
+  virtual ~PreBindPlugin() = default;
+
+  // Runs on the scheduling thread before the pod waits for Permit, and says whether PreBind has
+  // anything to do: Success, Skip (PreBind is left out) or an error.
+  virtual Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
+                                  absl::string_view node_name);
+
+  // Work that must be done before the pod may be bound, such as provisioning a volume. Anything
+  // but Success fails the binding: the placement is undone and the pod is queued again.
+  virtual Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
+};
+
+class BindPlugin {
+ public:
+  virtual ~BindPlugin() = default;
+
+  // Binds the pod, or returns Skip to leave it to the next Bind plugin. If all skip, it fails.
+  virtual Status Bind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
+};
+
+class PostBindPlugin {
+ public:
+  virtual ~PostBindPlugin() = default;
+
+  // The pod is bound; nothing can be undone any more.
+  virtual void PostBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_BIND_H_

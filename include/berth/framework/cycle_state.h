@@ -1,0 +1,90 @@
+// What plugins remember about one pod during one scheduling attempt.
+#ifndef BERTH_FRAMEWORK_CYCLE_STATE_H_
+#define BERTH_FRAMEWORK_CYCLE_STATE_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "berth/check.h"
+
+namespace berth {
+
+// Base of everything kept in a CycleState.
+class StateData {
+ public:
+  virtual ~StateData() = default;
+  // A copy that can change without the original changing: preemption and nominated pods try
+  // AddPod and RemovePod on copies.
+  virtual std::unique_ptr<StateData> Clone() const = 0;
+};
+
+// The typed name of one piece of state; its address is its identity. Declare it once, in the
+// plugin's source: `constexpr StateKey<FitState> kFitState{"NodeResourcesFit"};`
+template <class T>
+struct StateKey {
+  const char* name;  // for messages
+};
+
+// One per pod and attempt. Threads: writes happen on the scheduling thread between extension
+// points; while Filter or Score run it is only read.
+class CycleState {
+ public:
+  CycleState() = default;
+  CycleState(CycleState&&) = default;
+  CycleState& operator=(CycleState&&) = default;
+
+  // Stores `data` under `key`, in place of what was there.
+  template <class T>
+  void Write(const StateKey<T>& key, std::unique_ptr<T> data) {
+    Slot(&key) = std::move(data);
+  }
+
+  // What is stored under `key`, or null.
+  template <class T>
+  const T* Find(const StateKey<T>& key) const {
+    for (const Entry& entry : entries_) {
+      if (entry.key == &key) return static_cast<const T*>(entry.data.get());
+    }
+    return nullptr;
+  }
+  template <class T>
+  T* FindMutable(const StateKey<T>& key) {
+    return const_cast<T*>(std::as_const(*this).Find(key));
+  }
+
+  template <class T>
+  void Delete(const StateKey<T>& key) {
+    for (Entry& entry : entries_) {
+      if (entry.key == &key) entry.data.reset();
+    }
+  }
+
+  CycleState Clone() const {
+    CycleState copy;
+    for (const Entry& entry : entries_) {
+      if (entry.data != nullptr) copy.entries_.push_back({entry.key, entry.data->Clone()});
+    }
+    return copy;
+  }
+
+ private:
+  struct Entry {
+    const void* key;
+    std::unique_ptr<StateData> data;
+  };
+
+  std::unique_ptr<StateData>& Slot(const void* key) {
+    for (Entry& entry : entries_) {
+      if (entry.key == key) return entry.data;
+    }
+    entries_.push_back({key, nullptr});
+    return entries_.back().data;
+  }
+
+  absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_CYCLE_STATE_H_

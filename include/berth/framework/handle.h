@@ -1,0 +1,91 @@
+// What the scheduler offers to its plugins.
+#ifndef BERTH_FRAMEWORK_HANDLE_H_
+#define BERTH_FRAMEWORK_HANDLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/clock.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/group.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/object_store.h"
+#include "berth/framework/permit.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// The pods that are to run on a node once room is made there. They count for other pods of equal
+// or lower priority.
+class Nominator {
+ public:
+  virtual ~Nominator() = default;
+  // Nominated to the node, highest priority first.
+  virtual std::vector<std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const = 0;
+  // The node `pod` is nominated to; empty if none.
+  virtual std::string NominatedNode(const PodInfo& pod) const = 0;
+  // Every nominated pod, by node name.
+  virtual void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>&
+                           visit) const = 0;
+};
+
+// One a profile, given to every factory and living as long as the profile's plugins. Except where
+// said otherwise, call it from the scheduling thread only: in every extension point but PreBind,
+// Bind and PostBind.
+class Handle {
+ public:
+  virtual ~Handle() = default;
+
+  // The schedulerName of the profile this plugin instance belongs to.
+  virtual absl::string_view profile_name() const = 0;
+
+  // The nodes as of the current attempt, its own placements included.
+  virtual const NodeTable& nodes() const = 0;
+  virtual const ObjectStore& objects() const = 0;
+  virtual const Groups& groups() const = 0;
+  virtual const Nominator& nominator() const = 0;
+  virtual const Clock& clock() const = 0;
+  // The next number of the scheduler's seeded random sequence.
+  virtual uint64_t Random() = 0;
+
+  // --- Running the profile's plugins on hypothetical nodes (preemption) ---
+
+  // All Filter plugins that `state` does not skip, in order, on `node` as it is given.
+  virtual Status RunFilterPlugins(const CycleState& state, const PodInfo& pod,
+                                  const NodeInfo& node) = 0;
+  // The same twice: with the pods of at least equal priority that are nominated to the node, then
+  // without them. Success only if both agree.
+  virtual Status RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                                   const NodeInfo& node) = 0;
+  virtual Status RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,
+                                             const PodInfo& added, const NodeInfo& node) = 0;
+  virtual Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
+                                                const PodInfo& removed, const NodeInfo& node) = 0;
+
+  // --- Pods that wait ---
+
+  // Moves pods that wait in backoff or as unschedulable to the active queue at once.
+  virtual void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) = 0;
+  // Valid until the extension point returns.
+  virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;
+  virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
+  // Returns whether there was such a waiting pod.
+  virtual bool RejectWaitingPod(absl::string_view uid) = 0;
+
+  // --- The cluster ---
+
+  // Binds in the cluster. Blocks; any thread, and meant for Bind plugins.
+  virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_HANDLE_H_

@@ -1,0 +1,102 @@
+// A node and the pods on it, summed up.
+#ifndef BERTH_FRAMEWORK_NODE_INFO_H_
+#define BERTH_FRAMEWORK_NODE_INFO_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "berth/api/kinds.h"
+#include "berth/api/labels.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/api/taints.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+struct NodeImage {
+  Symbol name;  // normalised as ImageLocality does
+  int64_t size_bytes;
+};
+
+// The part that comes from the Node object: parsed once, shared by all copies of a NodeInfo.
+struct NodeSpec {
+  std::shared_ptr<const api::Node> object;
+  Symbol name;
+  LabelSet labels;
+  TaintList taints;
+  bool unschedulable = false;
+  ResourceVector allocatable;
+  int64_t allowed_pods = 0;  // allocatable "pods"
+  std::vector<NodeImage> images;
+
+  // Returns InvalidArgument, naming the field, if the node cannot be understood.
+  static absl::StatusOr<std::shared_ptr<const NodeSpec>> Create(
+      std::shared_ptr<const api::Node> object);
+};
+
+// Plugins get it const: of the snapshot, or a copy with pods added or removed. The cache and dry
+// runs change it. Threads: none of its own.
+class NodeInfo {
+ public:
+  // A node that has pods but no Node object (yet).
+  explicit NodeInfo(Symbol name);
+  explicit NodeInfo(std::shared_ptr<const NodeSpec> spec);
+  NodeInfo(const NodeInfo&) = default;  // copies share specs and pods
+
+  bool has_node() const { return has_node_; }
+  const NodeSpec& spec() const { return *spec_; }
+  Symbol name() const { return spec_->name; }
+  const LabelSet& labels() const { return spec_->labels; }
+  const TaintList& taints() const { return spec_->taints; }
+  bool unschedulable() const { return spec_->unschedulable; }
+  const ResourceVector& allocatable() const { return spec_->allocatable; }
+  int64_t allowed_pods() const { return spec_->allowed_pods; }
+
+  // Assigned pods, bound and assumed alike, in the order of arrival.
+  absl::Span<const std::shared_ptr<const PodInfo>> pods() const { return pods_; }
+  // Those with any (anti-)affinity term, and those with a required anti-affinity term.
+  absl::Span<const std::shared_ptr<const PodInfo>> pods_with_affinity() const {
+    return pods_with_affinity_;
+  }
+  absl::Span<const std::shared_ptr<const PodInfo>> pods_with_required_anti_affinity() const {
+    return pods_with_required_anti_affinity_;
+  }
+  const ResourceVector& requested() const { return requested_; }
+  const ResourceVector& nonzero_requested() const { return nonzero_requested_; }
+  // One entry a port and pod.
+  absl::Span<const HostPort> used_ports() const { return used_ports_; }
+  // "namespace/claim" of every PersistentVolumeClaim its pods use → how many pods use it.
+  const absl::flat_hash_map<std::string, int>& claim_uses() const { return claim_uses_; }
+
+  // Changes with every change of this node, never repeats within a process.
+  uint64_t generation() const { return generation_; }
+
+  void SetSpec(std::shared_ptr<const NodeSpec> spec);
+  void ClearSpec();  // the Node object is gone, its pods are not
+  void AddPod(std::shared_ptr<const PodInfo> pod);
+  // Returns whether a pod of that uid was there.
+  bool RemovePod(absl::string_view uid);
+
+ private:
+  void Touch();
+
+  std::shared_ptr<const NodeSpec> spec_;
+  bool has_node_;
+  std::vector<std::shared_ptr<const PodInfo>> pods_, pods_with_affinity_,
+      pods_with_required_anti_affinity_;
+  ResourceVector requested_, nonzero_requested_;
+  std::vector<HostPort> used_ports_;
+  absl::flat_hash_map<std::string, int> claim_uses_;
+  uint64_t generation_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_NODE_INFO_H_

@@ -1,0 +1,130 @@
+// The snapshot of all nodes as a struct of arrays: what batch forms of plugins read.
+#ifndef BERTH_FRAMEWORK_NODE_TABLE_H_
+#define BERTH_FRAMEWORK_NODE_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/api/taints.h"
+#include "berth/framework/node_info.h"
+
+namespace berth {
+
+// A node's position in snapshot order: 0 .. size()-1.
+using NodeRow = int32_t;
+
+// A column whose values repeat: each distinct value once, and an index a row. Judge each value,
+// then map the rows. Values that no row has any more may linger.
+template <class T>
+class DictionaryColumn {
+ public:
+  absl::Span<const T> values() const { return values_; }
+  uint32_t index(NodeRow row) const { return indexes_[row]; }
+  absl::Span<const uint32_t> indexes() const { return indexes_; }
+  const T& at(NodeRow row) const { return values_[indexes_[row]]; }
+
+  // For the table.
+  void Resize(int rows) { indexes_.resize(rows); }
+  void Set(NodeRow row, const T& value) {
+    auto [it, is_new] = index_of_.try_emplace(value, static_cast<uint32_t>(values_.size()));
+    if (is_new) values_.push_back(value);
+    indexes_[row] = it->second;
+  }
+
+ private:
+  std::vector<T> values_;
+  std::vector<uint32_t> indexes_;
+  absl::flat_hash_map<T, uint32_t> index_of_;
+};
+
+// The value of one label on a node; `present` tells "" from no such label.
+struct LabelValue {
+  bool present = false;
+  Symbol value;
+  friend bool operator==(const LabelValue&, const LabelValue&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const LabelValue& v) {
+    return H::combine(std::move(h), v.present, v.value);
+  }
+};
+
+// Rows are in snapshot order: zone by zone in turn, as kube-scheduler's node tree lists them.
+// Holds no NodeInfo; they outlive it. Threads: the scheduling thread changes it between attempts;
+// within an extension point it is only read, except that label_column() may build a column.
+class NodeTable {
+ public:
+  NodeTable();
+  ~NodeTable();
+  NodeTable(const NodeTable&) = delete;
+  NodeTable& operator=(const NodeTable&) = delete;
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  const NodeInfo& node(NodeRow row) const { return *nodes_[row]; }
+  // The row of the node of that name, or -1.
+  NodeRow FindRow(Symbol name) const;
+
+  // Columns, size() long. Milli-CPU, bytes or plain counts by resource; a resource that no node
+  // has is a column of zeros.
+  absl::Span<const int64_t> allocatable(ResourceId resource) const;
+  absl::Span<const int64_t> requested(ResourceId resource) const;
+  // As requested(), with 100 milli-CPU and 200 MiB for containers that request none.
+  absl::Span<const int64_t> nonzero_requested(ResourceId resource) const;
+  absl::Span<const int64_t> pod_count() const { return pod_count_; }
+  absl::Span<const int64_t> allowed_pods() const { return allowed_pods_; }
+  absl::Span<const uint8_t> unschedulable() const { return unschedulable_; }  // 0 or 1
+  absl::Span<const uint8_t> has_used_ports() const { return has_used_ports_; }
+  absl::Span<const uint8_t> has_pods_with_affinity() const { return has_pods_with_affinity_; }
+  absl::Span<const uint8_t> has_pods_with_required_anti_affinity() const {
+    return has_pods_with_required_anti_affinity_;
+  }
+
+  const DictionaryColumn<TaintList>& taints() const { return taints_; }
+  // The values of label `key`. Made when first asked for, kept in step from then on.
+  const DictionaryColumn<LabelValue>& label_column(Symbol key) const;
+
+  // On how many nodes an image is present (its normalised name).
+  int64_t image_node_count(Symbol image) const;
+
+  // Grows with every change; row_version(row) is the version of the row's last change. Rows
+  // keep their numbers until order_version() changes.
+  uint64_t version() const { return version_; }
+  uint64_t row_version(NodeRow row) const { return row_versions_[row]; }
+  uint64_t order_version() const { return order_version_; }
+
+  // --- For the cache (and for tests that build a table) ---
+
+  // Makes `nodes`, in this order, the rows.
+  void SetOrder(std::vector<const NodeInfo*> nodes);
+  // The NodeInfo of `row` changed.
+  void RefreshRow(NodeRow row);
+
+ private:
+  struct ResourceColumns {
+    std::vector<int64_t> allocatable, requested, nonzero_requested;
+  };
+  void EnsureResources(int count);
+  void FillRow(NodeRow row);
+
+  std::vector<const NodeInfo*> nodes_;
+  absl::flat_hash_map<Symbol, NodeRow> row_of_;
+  std::vector<ResourceColumns> resources_;  // by ResourceId
+  std::vector<int64_t> zeros_;
+  std::vector<int64_t> pod_count_, allowed_pods_;
+  std::vector<uint8_t> unschedulable_, has_used_ports_, has_pods_with_affinity_,
+      has_pods_with_required_anti_affinity_;
+  DictionaryColumn<TaintList> taints_;
+  mutable absl::flat_hash_map<Symbol, std::unique_ptr<DictionaryColumn<LabelValue>>> labels_;
+  absl::flat_hash_map<Symbol, int64_t> image_node_count_;
+  std::vector<std::shared_ptr<const NodeSpec>> specs_;  // as of the last refresh, by row
+  uint64_t version_ = 0, order_version_ = 0;
+  std::vector<uint64_t> row_versions_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_NODE_TABLE_H_

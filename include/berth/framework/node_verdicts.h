@@ -1,0 +1,59 @@
+// One byte a node: what the Filter plugins made of it, and which of them rejected it first.
+#ifndef BERTH_FRAMEWORK_NODE_VERDICTS_H_
+#define BERTH_FRAMEWORK_NODE_VERDICTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// The engine runs the Filter plugins in order over blocks of rows; each plugin sees the rows that
+// no plugin before it rejected. Rows that were never judged have code kUnschedulableAndUnresolvable
+// and rejector kNotJudged. Threads: owned by one cycle.
+class NodeVerdicts {
+ public:
+  static constexpr uint8_t kNotJudged = 255;  // left out by PreFilter, or the search ended before
+  static constexpr uint8_t kNobody = 254;     // feasible
+
+  // --- For plugins, inside FilterNodes ---
+
+  // The rows to judge, in the order of the search. Valid until the call returns.
+  absl::Span<const NodeRow> candidates() const { return candidates_; }
+
+  // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
+  // A candidate that is not given a code stays feasible.
+  void Set(NodeRow row, Code code) { codes_[row] = code; }
+
+  // --- For the engine ---
+
+  // Forgets everything; `rows` nodes, none judged.
+  void Reset(int rows);
+  // Makes `rows` the candidates, each feasible so far.
+  void BeginBlock(absl::Span<const NodeRow> rows);
+  // After a plugin's FilterNodes: notes `plugin` (its index in the profile's Filter order) as the
+  // rejector of the candidates it rejected, and keeps the others as candidates.
+  void EndPlugin(uint8_t plugin);
+
+  int rows() const { return static_cast<int>(codes_.size()); }
+  Code code(NodeRow row) const { return codes_[row]; }
+  // Index of the Filter plugin that rejected `row` first, kNobody or kNotJudged.
+  uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
+  // Marks `row` as rejected by `rejector` outside the batch form.
+  void Reject(NodeRow row, Code code, uint8_t rejector) {
+    codes_[row] = code;
+    rejectors_[row] = rejector;
+  }
+
+ private:
+  std::vector<Code> codes_;
+  std::vector<uint8_t> rejectors_;
+  std::vector<NodeRow> candidates_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_NODE_VERDICTS_H_

@@ -1,0 +1,27 @@
+// AssignmentObserver: lets a plugin keep sums over running pods without walking them.
+#ifndef BERTH_FRAMEWORK_OBSERVER_H_
+#define BERTH_FRAMEWORK_OBSERVER_H_
+
+#include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// Called for every pod of the cluster, whatever its profile, by the cache on the scheduling thread:
+// when a pod is seen running or is assumed, and when it is gone, finished, or its placement is
+// taken back. The calls pair up exactly, in order; a pod that changes is removed (as it was) and
+// added (as it is). Pods that are there when the profile is built are announced then. What a
+// plugin sums up this way is right through every failure and roll-back.
+class AssignmentObserver {
+ public:
+  virtual ~AssignmentObserver() = default;
+
+  // `node` already counts `pod`.
+  virtual void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) = 0;
+  // `node` no longer counts `pod`.
+  virtual void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_OBSERVER_H_

@@ -1,0 +1,167 @@
+// A pod, parsed once: everything that scheduling reads in a form that costs nothing to read.
+#ifndef BERTH_FRAMEWORK_POD_INFO_H_
+#define BERTH_FRAMEWORK_POD_INFO_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/api/kinds.h"
+#include "berth/api/labels.h"
+#include "berth/api/node_selector.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/api/taints.h"
+
+namespace berth {
+
+// A (anti-)affinity term with its selectors compiled.
+struct AffinityTerm {
+  std::vector<Symbol> namespaces;  // sorted; the pod's own if the term names none and selects none
+  LabelSelector namespace_selector;  // selects nothing if the term has none
+  LabelSelector selector;
+  Symbol topology_key;
+
+  // Whether the term applies to `pod`. `namespace_labels` are those of the pod's namespace; null if
+  // it is unknown.
+  bool Matches(Symbol pod_namespace, const LabelSet& pod_labels,
+               const LabelSet* namespace_labels) const;
+};
+
+struct WeightedAffinityTerm {
+  AffinityTerm term;
+  int64_t weight;
+};
+
+enum class UnsatisfiableAction : uint8_t { kDoNotSchedule, kScheduleAnyway };
+enum class NodeInclusionPolicy : uint8_t { kHonor, kIgnore };
+
+// As in the pod: matchLabelKeys are already merged into `selector`.
+struct TopologySpreadConstraint {
+  int64_t max_skew = 1;
+  Symbol topology_key;
+  UnsatisfiableAction when_unsatisfiable = UnsatisfiableAction::kDoNotSchedule;
+  LabelSelector selector;
+  int64_t min_domains = 1;
+  NodeInclusionPolicy node_affinity_policy = NodeInclusionPolicy::kHonor;
+  NodeInclusionPolicy node_taints_policy = NodeInclusionPolicy::kIgnore;
+};
+
+struct HostPort {
+  Symbol ip;        // "0.0.0.0" if the pod names none
+  Symbol protocol;  // "TCP" if the pod names none
+  int32_t port;
+
+  // Same protocol and port, and the same address or one of them 0.0.0.0.
+  bool ConflictsWith(const HostPort& other) const;
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+enum class QosClass : uint8_t { kGuaranteed, kBurstable, kBestEffort };
+enum class PreemptionPolicy : uint8_t { kPreemptLowerPriority, kNever };
+
+// Immutable; shared by queue, cache and cycles. Threads: any.
+class PodInfo {
+ public:
+  // Returns InvalidArgument, naming the field, if the pod cannot be understood.
+  static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
+      std::shared_ptr<const api::Pod> object);
+
+  // The whole message, for what is not parsed here; include "berth/api/core_v1.pb.h" to read it.
+  const api::Pod& object() const { return *object_; }
+  const std::shared_ptr<const api::Pod>& shared_object() const { return object_; }
+
+  const std::string& name() const { return name_; }
+  Symbol namespace_name() const { return namespace_name_; }
+  const std::string& uid() const { return uid_; }
+  const std::string& key() const { return key_; }  // "namespace/name"
+  const LabelSet& labels() const { return labels_; }
+  absl::Time creation_time() const { return creation_time_; }
+  std::optional<absl::Time> deletion_time() const { return deletion_time_; }
+  std::optional<absl::Time> start_time() const { return start_time_; }
+
+  Symbol scheduler_name() const { return scheduler_name_; }  // "default-scheduler" if empty
+  const std::string& node_name() const { return node_name_; }
+  const std::string& nominated_node_name() const { return nominated_node_name_; }
+  int32_t priority() const { return priority_; }
+  PreemptionPolicy preemption_policy() const { return preemption_policy_; }
+  QosClass qos_class() const { return qos_class_; }
+  // Phase Succeeded or Failed: the pod no longer uses anything.
+  bool terminal() const { return terminal_; }
+
+  // What NodeResourcesFit's filter asks of a node, and what the pod takes from the node it runs
+  // on: max(containers + sidecars, each init container with the sidecars before it) + overhead,
+  // pod-level resources instead where given, in-place resizes as upstream counts them.
+  const ResourceVector& requests() const { return requests_; }
+  // As requests(), but a container without a cpu or memory request counts 100 milli-CPU or 200 MiB:
+  // what NodeInfo::nonzero_requested() sums.
+  const ResourceVector& nonzero_requests() const { return nonzero_requests_; }
+  // What the scorers of NodeResourcesFit count for the pod itself: as nonzero_requests(), without
+  // pod-level resources. scoring_requests(): the same without the 100 milli-CPU and 200 MiB.
+  const ResourceVector& nonzero_scoring_requests() const { return nonzero_scoring_requests_; }
+  const ResourceVector& scoring_requests() const { return scoring_requests_; }
+
+  absl::Span<const HostPort> host_ports() const { return host_ports_; }
+  absl::Span<const Toleration> tolerations() const { return tolerations_; }
+  absl::Span<const std::string> scheduling_gates() const { return scheduling_gates_; }
+  // Of all containers, then all init containers; image names normalised as ImageLocality does.
+  absl::Span<const Symbol> images() const { return images_; }
+  int container_count() const { return container_count_; }  // containers + init containers
+
+  const RequiredNodeAffinity& required_node_affinity() const { return required_node_affinity_; }
+  const PreferredSchedulingTerms& preferred_node_affinity() const {
+    return preferred_node_affinity_;
+  }
+  absl::Span<const AffinityTerm> required_affinity_terms() const { return required_affinity_; }
+  absl::Span<const AffinityTerm> required_anti_affinity_terms() const {
+    return required_anti_affinity_;
+  }
+  absl::Span<const WeightedAffinityTerm> preferred_affinity_terms() const {
+    return preferred_affinity_;
+  }
+  absl::Span<const WeightedAffinityTerm> preferred_anti_affinity_terms() const {
+    return preferred_anti_affinity_;
+  }
+  absl::Span<const TopologySpreadConstraint> topology_spread_constraints() const {
+    return topology_spread_constraints_;
+  }
+  // Names of the PersistentVolumeClaims its volumes use, generic ephemeral volumes included.
+  absl::Span<const std::string> claims() const { return claims_; }
+
+ private:
+  friend class PodInfoParser;
+  PodInfo() = default;
+
+  std::shared_ptr<const api::Pod> object_;
+  std::string name_, uid_, key_, node_name_, nominated_node_name_;
+  Symbol namespace_name_, scheduler_name_;
+  LabelSet labels_;
+  absl::Time creation_time_;
+  std::optional<absl::Time> deletion_time_, start_time_;
+  int32_t priority_ = 0;
+  int32_t container_count_ = 0;
+  PreemptionPolicy preemption_policy_ = PreemptionPolicy::kPreemptLowerPriority;
+  QosClass qos_class_ = QosClass::kBestEffort;
+  bool terminal_ = false;
+  ResourceVector requests_, nonzero_requests_, nonzero_scoring_requests_, scoring_requests_;
+  std::vector<HostPort> host_ports_;
+  std::vector<Toleration> tolerations_;
+  std::vector<std::string> scheduling_gates_;
+  std::vector<Symbol> images_;
+  RequiredNodeAffinity required_node_affinity_;
+  PreferredSchedulingTerms preferred_node_affinity_;
+  std::vector<AffinityTerm> required_affinity_, required_anti_affinity_;
+  std::vector<WeightedAffinityTerm> preferred_affinity_, preferred_anti_affinity_;
+  std::vector<TopologySpreadConstraint> topology_spread_constraints_;
+  std::vector<std::string> claims_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_POD_INFO_H_

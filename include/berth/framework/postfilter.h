@@ -1,0 +1,65 @@
+// The PostFilter extension point: what could be done for a pod that fits no node. Preemption is
+// the usual answer.
+#ifndef BERTH_FRAMEWORK_POSTFILTER_H_
+#define BERTH_FRAMEWORK_POSTFILTER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// Why each node was not usable in this cycle.
+class NodeStatuses {
+ public:
+  virtual ~NodeStatuses() = default;
+  // The code of `row`; UnschedulableAndUnresolvable for rows that were never judged.
+  virtual Code code(NodeRow row) const = 0;
+  // The code with plugin and reasons; asks the rejecting plugin's Filter() again.
+  virtual Status status(NodeRow row) const = 0;
+  // Calls for every row with exactly this code, in row order.
+  virtual std::vector<NodeRow> RowsWith(Code code) const = 0;
+};
+
+// One node on which evicting `victims` makes room.
+struct PreemptionCandidate {
+  NodeRow row = -1;
+  std::string node;
+  std::vector<std::shared_ptr<const PodInfo>> victims;  // most important first
+  int pdb_violations = 0;  // victims whose eviction violates a PodDisruptionBudget
+};
+
+struct PostFilterResult {
+  // Where the pod is nominated; absent keeps its nomination (ModeNoop), "" clears it
+  // (ModeOverride).
+  std::optional<std::string> nominated_node;
+  // To be evicted so that the pod fits there. The engine evicts them, not the plugin: a plan that
+  // does not place the whole group is dropped without a trace.
+  std::vector<std::shared_ptr<const PodInfo>> victims;
+  // Every candidate that was weighed, for explanations.
+  std::vector<PreemptionCandidate> candidates;
+  // Names of the candidates that no criterion tells apart from the chosen one, sorted.
+  std::vector<std::string> equally_good;
+};
+
+class PostFilterPlugin {
+ public:
+  virtual ~PostFilterPlugin() = default;
+
+  // Runs only when no node was feasible. Returns Success with a result if something can be done;
+  // Unschedulable to let the next PostFilter plugin try; UnschedulableAndUnresolvable or Error
+  // to end PostFilter. Changes nothing outside `state` and `result`: the same call answers "what
+  // would happen" in explanations.
+  virtual Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                            PostFilterResult& result) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_POSTFILTER_H_

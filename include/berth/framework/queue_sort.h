@@ -1,0 +1,47 @@
+// The PreEnqueue and QueueSort extension points: may a pod be queued, and in which order.
+#ifndef BERTH_FRAMEWORK_QUEUE_SORT_H_
+#define BERTH_FRAMEWORK_QUEUE_SORT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// A pod as the queue holds it. For a group it is the group's lead: its first pending member in
+// creation order, fixed while the group is queued, so that the order cannot change under the heap.
+struct QueuedPodInfo {
+  std::shared_ptr<const PodInfo> pod;
+  absl::Time timestamp;                  // when it was last put into the queue
+  absl::Time initial_attempt_timestamp;  // its first attempt; InfiniteFuture before
+  int attempts = 0;
+  // Of a group: its name ("namespace/name") and the time that orders it. Empty and equal to
+  // `initial_attempt_timestamp` or else `timestamp` for a single pod.
+  std::string group;
+  absl::Time group_timestamp;
+};
+
+class QueueSortPlugin {
+ public:
+  virtual ~QueueSortPlugin() = default;
+
+  // Whether `a` is to be scheduled before `b`. A strict weak order over values that do not change
+  // while the pods are queued; the queue breaks ties by arrival.
+  virtual bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const = 0;
+};
+
+class PreEnqueuePlugin {
+ public:
+  virtual ~PreEnqueuePlugin() = default;
+
+  // Returns Success if `pod` may enter the active queue. Any other status gates the pod: it waits,
+  // with that reason, until an event this plugin registered for.
+  virtual Status PreEnqueue(const PodInfo& pod) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_QUEUE_SORT_H_

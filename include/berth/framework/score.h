@@ -1,0 +1,67 @@
+// The PreScore and Score extension points: which feasible node is best?
+#ifndef BERTH_FRAMEWORK_SCORE_H_
+#define BERTH_FRAMEWORK_SCORE_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+inline constexpr int64_t kMaxNodeScore = 100;
+inline constexpr int64_t kMinNodeScore = 0;
+
+class PreScorePlugin {
+ public:
+  virtual ~PreScorePlugin() = default;
+
+  // Runs once a cycle, after the filters. `feasible` are the rows to be scored. Returns Success;
+  // Skip to leave this plugin's Score out for this pod; anything else ends the cycle as an error.
+  virtual Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                          absl::Span<const NodeRow> feasible) = 0;
+};
+
+class ScorePlugin {
+ public:
+  virtual ~ScorePlugin() = default;
+
+  // The raw score of `node`: any scale if NormalizeScores brings it to 0..100, else 0..100.
+  // Threads: may run concurrently for different nodes of one cycle.
+  virtual absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
+                                        const NodeInfo& node) const = 0;
+
+  // Writes to scores[i] what Score() would give rows[i]; the spans have one length. The default
+  // calls Score() row by row.
+  virtual absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod,
+                                  const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                  absl::Span<int64_t> scores) const;
+
+  // Brings the raw scores of all feasible nodes to kMinNodeScore..kMaxNodeScore, in place;
+  // scores[i] belongs to rows[i]. The default leaves them as they are. A score out of range
+  // afterwards fails the cycle with this plugin's name.
+  virtual absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
+                                       absl::Span<const NodeRow> rows,
+                                       absl::Span<int64_t> scores) const;
+
+  // Whether NormalizeScores does something: false lets the engine keep a node's score while
+  // other nodes change.
+  virtual bool Normalizes() const { return true; }
+};
+
+// How DefaultNormalizeScores maps the highest raw score.
+enum class ScoreDirection { kHigherIsBetter, kLowerIsBetter };
+
+// kube-scheduler v1.35 plugins/helper/normalize_score.go: score * 100 / max, truncated; reversed
+// 100 minus that. If every score is 0, they become 0, or 100 when reversed.
+void DefaultNormalizeScores(ScoreDirection direction, absl::Span<int64_t> scores);
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_SCORE_H_

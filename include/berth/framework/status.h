@@ -1,0 +1,86 @@
+// What a plugin says about a pod: the codes of the Scheduling Framework, with reasons for people.
+#ifndef BERTH_FRAMEWORK_STATUS_H_
+#define BERTH_FRAMEWORK_STATUS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "berth/api/symbol.h"
+
+namespace berth {
+
+// The numbers are kube-scheduler's.
+enum class Code : uint8_t {
+  kSuccess = 0,
+  kError = 1,                           // the attempt failed; nothing is known about the pod
+  kUnschedulable = 2,                   // rejected, but evicting other pods might help
+  kUnschedulableAndUnresolvable = 3,    // rejected, and no eviction would help
+  kWait = 4,                            // Permit only: hold the pod back until allowed
+  kSkip = 5,                            // PreFilter, PreScore, PreBindPreFlight, Bind: not my pod
+  kPending = 6,                         // rejected for now by something outside the pod
+};
+
+// The code as kube-scheduler spells it: "Success", "UnschedulableAndUnresolvable" ...
+absl::string_view CodeName(Code code);
+
+// A verdict: a code, the plugin that gave it and its reasons. Success costs nothing to make or
+// copy. A value type; no thread rules.
+class Status {
+ public:
+  Status() = default;  // Success
+
+  static Status Success() { return Status(); }
+  static Status Skip() { return Status(Code::kSkip, {}); }
+  static Status Wait() { return Status(Code::kWait, {}); }
+  static Status Unschedulable(std::string reason);
+  static Status UnschedulableAndUnresolvable(std::string reason);
+  static Status Pending(std::string reason);
+  static Status Error(std::string message);
+  static Status Error(const absl::Status& status) { return Error(std::string(status.message())); }
+  // Any code with any number of reasons.
+  static Status Make(Code code, std::vector<std::string> reasons) {
+    return Status(code, std::move(reasons));
+  }
+
+  Code code() const { return code_; }
+  bool ok() const { return code_ == Code::kSuccess; }
+  bool IsSkip() const { return code_ == Code::kSkip; }
+  bool IsWait() const { return code_ == Code::kWait; }
+  bool IsError() const { return code_ == Code::kError; }
+  // Unschedulable, UnschedulableAndUnresolvable or Pending.
+  bool IsRejected() const;
+
+  absl::Span<const std::string> reasons() const { return reasons_; }
+  void AddReason(std::string reason) { reasons_.push_back(std::move(reason)); }
+  // The reasons joined by ", ".
+  std::string message() const;
+
+  // The plugin that gave the verdict; set by the framework, empty before that.
+  absl::string_view plugin() const { return plugin_.view(); }
+  Symbol plugin_symbol() const { return plugin_; }
+  Status&& WithPlugin(Symbol plugin) && {
+    plugin_ = plugin;
+    return std::move(*this);
+  }
+
+  // "Unschedulable by NodeResourcesFit: Insufficient cpu", for logs and test failures.
+  std::string ToString() const;
+
+  friend bool operator==(const Status&, const Status&) = default;
+
+ private:
+  Status(Code code, std::vector<std::string> reasons) : code_(code), reasons_(std::move(reasons)) {}
+
+  Code code_ = Code::kSuccess;
+  Symbol plugin_;
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_STATUS_H_

@@ -1,0 +1,84 @@
+// The front door: a scheduler over a cluster backend, to run for good or to drive step by step.
+#ifndef BERTH_SCHEDULER_H_
+#define BERTH_SCHEDULER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/clock.h"
+#include "berth/cluster.h"
+#include "berth/configuration.h"
+#include "berth/executor.h"
+#include "berth/framework/registry.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+struct SchedulerOptions {
+  KubeSchedulerConfiguration configuration;
+  const Registry* registry = nullptr;  // must outlive the scheduler, as the next three
+  Cluster* cluster = nullptr;
+  const Clock* clock = nullptr;
+  Executor* executor = nullptr;
+  uint64_t seed = 0;
+};
+
+// Why a pod is not running yet.
+struct PendingPod {
+  std::string pod;    // "namespace/name"
+  std::string group;  // "namespace/name", or empty
+  enum class State { kActive, kBackoff, kUnschedulable, kGated, kWaiting, kBinding } state;
+  std::string plugin;   // what rejected it, or gates it; empty if it was not tried yet
+  std::string message;  // as in the pod's FailedScheduling event; empty if it was not tried yet
+};
+
+// What one attempt came to; for figures and progress.
+struct AttemptRecord {
+  absl::string_view profile;
+  int pods = 0;       // pods tried
+  int placed = 0;     // of these, pods placed
+  absl::Duration duration;  // wall time of the scheduling cycles
+  bool error = false;
+};
+
+struct SchedulerCounters {
+  int64_t attempts = 0;           // of groups, single pods being groups of one
+  int64_t cycles = 0;             // scheduling cycles of pods
+  int64_t bound = 0, bind_failures = 0, evictions = 0, plugin_faults = 0;
+};
+
+// Queue, cache and plugins belong to one thread at a time: the one in Run() or RunUntilIdle().
+// Only Stop() may be called from other threads.
+class Scheduler {
+ public:
+  // Builds the profiles and starts watching the cluster. Errors name the profile and the plugin.
+  static absl::StatusOr<std::unique_ptr<Scheduler>> Create(SchedulerOptions options);
+  virtual ~Scheduler() = default;
+
+  // Schedules until Stop(); waits for events and timers in between.
+  virtual absl::Status Run() = 0;
+  virtual void Stop() = 0;
+
+  // Does everything that is due at the clock's time, bindings on an inline executor included, and
+  // returns. For simulated time: advance the clock to NextDue() and call again.
+  virtual void RunUntilIdle() = 0;
+  // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
+  virtual absl::Time NextDue() const = 0;
+
+  // Every pod that is not bound, in queue order.
+  virtual std::vector<PendingPod> Pending() const = 0;
+  virtual SchedulerCounters counters() const = 0;
+  // Calls `observe` after each attempt.
+  virtual void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SCHEDULER_H_

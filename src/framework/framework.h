@@ -1,0 +1,181 @@
+// One profile at work: its plugin instances in order, and upstream's exact rules for running each
+// extension point. As kube-scheduler v1.35 framework/runtime.
+#ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
+#define BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "berth/framework/bind.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/group.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/observer.h"
+#include "berth/framework/permit.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/profile.h"
+#include "berth/framework/queue_sort.h"
+#include "berth/framework/registry.h"
+#include "berth/framework/reserve.h"
+#include "berth/framework/score.h"
+#include "berth/framework/sign.h"
+
+namespace berth {
+
+// A plugin at one extension point of this profile.
+template <class P>
+struct Hook {
+  P* plugin;
+  Symbol name;
+  int index;  // of the plugin in the profile; the key of skip sets
+  int64_t weight = 0;  // Score only
+};
+
+// What one cycle skips, by plugin index. Lives beside the CycleState of the cycle.
+struct CycleSkips {
+  uint64_t filter = 0;
+  uint64_t score = 0;
+  uint64_t pre_bind = 0;
+};
+
+// A pod's cycle: the plugins' state and what they skip.
+struct Cycle {
+  CycleState state;
+  CycleSkips skips;
+  Cycle Clone() const { return {state.Clone(), skips}; }
+};
+
+// The outcome of all PreFilter plugins together.
+struct PreFilterOutcome {
+  Status status;  // the rejection or error if not Success
+  // The nodes left, if any plugin narrowed them, and the reason for the others.
+  PreFilterResult narrowed;
+  Status left_out;  // UnschedulableAndUnresolvable "node(s) didn't satisfy plugin(s) [..]"
+};
+
+// Scores of one plugin over the feasible rows.
+struct PluginScores {
+  Symbol plugin;
+  std::vector<int64_t> weighted;  // normalised * weight, by position in the rows
+};
+
+struct PermitOutcome {
+  Status status;  // Success, Wait, or the rejection or error
+  struct Wait {
+    Symbol plugin;
+    absl::Duration timeout;
+  };
+  std::vector<Wait> waits;  // one for each plugin that said Wait, timeouts capped
+};
+
+// Belongs to the scheduling thread, except the binding methods, which the binding executor runs.
+// Plugins that throw or return a code that the point does not know become an Error status with
+// the plugin's name, and are counted (plugin_faults()).
+class Framework {
+ public:
+  // Instantiates the profile's plugins and expands multiPoint. All problems, each with plugin and
+  // place in the configuration, go to `problems`; null is returned if there are any.
+  static std::unique_ptr<Framework> Create(const Profile& profile, const Registry& registry,
+                                           Handle& handle, Problems& problems);
+
+  const Profile& profile() const { return profile_; }
+  // The arguments the plugin runs with, defaults included.
+  const PluginArgs& args(absl::string_view plugin) const;
+
+  absl::Span<const Hook<PreEnqueuePlugin>> pre_enqueue() const { return pre_enqueue_; }
+  QueueSortPlugin& queue_sort() const { return *queue_sort_.front().plugin; }
+  Symbol queue_sort_name() const { return queue_sort_.front().name; }
+  absl::Span<const Hook<PreFilterPlugin>> pre_filter() const { return pre_filter_; }
+  absl::Span<const Hook<FilterPlugin>> filter() const { return filter_; }
+  absl::Span<const Hook<PostFilterPlugin>> post_filter() const { return post_filter_; }
+  absl::Span<const Hook<ScorePlugin>> score() const { return score_; }
+  absl::Span<const Hook<PermitPlugin>> permit() const { return permit_; }
+  // Enabled names at a point, in order.
+  std::vector<std::string> PluginNames(ExtensionPoint point) const;
+  // The plugin that defines groups, or null.
+  GroupPlugin* group_plugin() const { return group_plugin_; }
+  absl::Span<AssignmentObserver* const> observers() const { return observers_; }
+
+  // What each plugin that can reject registered; a plugin without EnqueueExtensions has one entry
+  // that matches everything.
+  struct PluginEvents {
+    Symbol plugin;
+    std::vector<ClusterEventWithHint> events;
+  };
+  absl::Span<const PluginEvents> events() const { return events_; }
+
+  Status RunPreEnqueue(const PodInfo& pod) const;
+  PreFilterOutcome RunPreFilter(Cycle& cycle, const PodInfo& pod, const NodeTable& nodes) const;
+  Status RunPreFilterAddPod(Cycle& cycle, const PodInfo& pod, const PodInfo& added,
+                            const NodeInfo& node) const;
+  Status RunPreFilterRemovePod(Cycle& cycle, const PodInfo& pod, const PodInfo& removed,
+                               const NodeInfo& node) const;
+  // The per-node form, all Filter plugins in order on one node.
+  Status RunFilter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const;
+  // Twice where pods of at least equal priority are nominated to the node: with them and without.
+  Status RunFilterWithNominatedPods(const Cycle& cycle, const PodInfo& pod,
+                                    const NodeInfo& node) const;
+  // The batch form on `rows`: afterwards verdicts.code(row) and rejector(row) are set for them. A
+  // row with relevant nominated pods is judged by RunFilterWithNominatedPods. Returns Success, or
+  // the Error that ends the cycle.
+  Status RunFilterNodes(const Cycle& cycle, const PodInfo& pod, const NodeTable& nodes,
+                        absl::Span<const NodeRow> rows, NodeVerdicts& verdicts) const;
+  Status RunPostFilter(Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
+                       PostFilterResult& result) const;
+  Status RunPreScore(Cycle& cycle, const PodInfo& pod, const NodeTable& nodes,
+                     absl::Span<const NodeRow> feasible) const;
+  // totals[i] is the weighted total of rows[i]; `by_plugin`, if not null, gets every plugin's share.
+  Status RunScore(const Cycle& cycle, const PodInfo& pod, const NodeTable& nodes,
+                  absl::Span<const NodeRow> rows, absl::Span<int64_t> totals,
+                  std::vector<PluginScores>* by_plugin) const;
+  Status RunReserve(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  void RunUnreserve(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  PermitOutcome RunPermit(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunPreBindPreFlight(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunPreBind(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunBind(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  void RunPostBind(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+
+  // The signature over every Filter and Score plugin. Unschedulable, with the plugin that does not
+  // sign, if pods like it must be judged one by one.
+  Status SignPod(const PodInfo& pod, PodSignature& signature) const;
+
+  int64_t plugin_faults() const;
+
+ private:
+  friend class FrameworkBuilder;
+  Framework() = default;
+
+  Profile profile_;
+  Handle* handle_ = nullptr;
+  std::vector<std::unique_ptr<Plugin>> plugins_;  // by index
+  std::vector<PluginArgs> args_;                  // by index
+  std::vector<Hook<PreEnqueuePlugin>> pre_enqueue_;
+  std::vector<Hook<QueueSortPlugin>> queue_sort_;
+  std::vector<Hook<PreFilterPlugin>> pre_filter_;
+  std::vector<Hook<PreFilterExtensions>> pre_filter_extensions_;
+  std::vector<Hook<FilterPlugin>> filter_;
+  std::vector<Hook<PostFilterPlugin>> post_filter_;
+  std::vector<Hook<PreScorePlugin>> pre_score_;
+  std::vector<Hook<ScorePlugin>> score_;
+  std::vector<Hook<ReservePlugin>> reserve_;
+  std::vector<Hook<PermitPlugin>> permit_;
+  std::vector<Hook<PreBindPlugin>> pre_bind_;
+  std::vector<Hook<BindPlugin>> bind_;
+  std::vector<Hook<PostBindPlugin>> post_bind_;
+  GroupPlugin* group_plugin_ = nullptr;
+  std::vector<AssignmentObserver*> observers_;
+  std::vector<PluginEvents> events_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
