@@ -1,0 +1,83 @@
+// The kinds of objects that Berth knows, and which message holds each.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <ostream>
+
+#include "absl/strings/string_view.h"
+
+// The one list: enumerator and message name, group, version, plural, whether it has a namespace.
+#define BERTH_KINDS(X)                                                        \
+  X(Pod, "", "v1", "pods", true)                                              \
+  X(Node, "", "v1", "nodes", false)                                           \
+  X(Namespace, "", "v1", "namespaces", false)                                 \
+  X(Service, "", "v1", "services", true)                                      \
+  X(ReplicationController, "", "v1", "replicationcontrollers", true)          \
+  X(ReplicaSet, "apps", "v1", "replicasets", true)                            \
+  X(StatefulSet, "apps", "v1", "statefulsets", true)                          \
+  X(PodDisruptionBudget, "policy", "v1", "poddisruptionbudgets", true)        \
+  X(PersistentVolume, "", "v1", "persistentvolumes", false)                   \
+  X(PersistentVolumeClaim, "", "v1", "persistentvolumeclaims", true)          \
+  X(StorageClass, "storage.k8s.io", "v1", "storageclasses", false)            \
+  X(CSINode, "storage.k8s.io", "v1", "csinodes", false)                       \
+  X(CSIDriver, "storage.k8s.io", "v1", "csidrivers", false)                   \
+  X(CSIStorageCapacity, "storage.k8s.io", "v1", "csistoragecapacities", true) \
+  X(VolumeAttachment, "storage.k8s.io", "v1", "volumeattachments", false)     \
+  X(PriorityClass, "scheduling.k8s.io", "v1", "priorityclasses", false)       \
+  X(Lease, "coordination.k8s.io", "v1", "leases", true)                       \
+  X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)           \
+  X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)
+
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
+
+namespace berth {
+
+// kPod, kNode … in the order of the list.
+enum class Kind {
+#define BERTH_KIND(name, group, version, plural, namespaced) k##name,
+  BERTH_KINDS(BERTH_KIND)
+#undef BERTH_KIND
+};
+
+#define BERTH_KIND(name, group, version, plural, namespaced) +1
+inline constexpr int kKindCount = 0 BERTH_KINDS(BERTH_KIND);
+#undef BERTH_KIND
+
+namespace api {
+#define BERTH_KIND(name, group, version, plural, namespaced) class name;
+BERTH_KINDS(BERTH_KIND)
+#undef BERTH_KIND
+}  // namespace api
+
+// kKindOf<api::Pod> is Kind::kPod.
+template <class Message>
+inline constexpr Kind kKindOf = Message::no_such_kind;
+#define BERTH_KIND(name, group, version, plural, namespaced) \
+  template <>                                                \
+  inline constexpr Kind kKindOf<api::name> = Kind::k##name;
+BERTH_KINDS(BERTH_KIND)
+#undef BERTH_KIND
+
+// All the kinds in the order of the enum.
+const std::array<Kind, kKindCount>& AllKinds();
+
+absl::string_view KindName(Kind kind);    // "PodGroup"
+absl::string_view ApiVersion(Kind kind);  // "v1", "scheduling.x-k8s.io/v1alpha1"
+absl::string_view ApiGroup(Kind kind);    // "", "scheduling.x-k8s.io"
+absl::string_view Plural(Kind kind);      // "podgroups"
+bool IsNamespaced(Kind kind);
+// How events and plugins name the kind: "Pod"-style resources of the core by plural and version
+// with the group last, "podgroups.v1alpha1.scheduling.x-k8s.io"; "pods.v1." has no group:
+// "pods.v1".
+absl::string_view GroupResource(Kind kind);
+
+// The kind that `api_version` and `kind` name in a manifest; nullopt if Berth does not know it.
+// PodGroup and ElasticQuota are also known under scheduling.sigs.k8s.io (Koordinator's group).
+std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view kind);
+
+std::ostream& operator<<(std::ostream& out, Kind kind);
+
+}  // namespace berth
