@@ -28,7 +28,10 @@ if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 set(berth_compile_options -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 
-list(APPEND berth_compile_options -Wall -Wextra -Werror -Wnon-virtual-dtor -Woverloaded-virtual
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
+  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
+list(APPEND berth_compile_options -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual
      -Wextra-semi
      -Wno-missing-field-initializers)  # it complains about every designated initialiser
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -165,7 +168,7 @@ function(berth_test_properties test labels timeout)
     set(timeout 300)
   endif()
   set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-      "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
+      "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
 endfunction()
 
 # The fuzz target tests/fuzz/<name>_fuzz.cc with the seeds tests/fuzz/corpus/<name>/. With
