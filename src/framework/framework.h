@@ -39,20 +39,6 @@ struct Hook {
   int64_t weight = 0;  // Score only
 };
 
-// What one cycle skips, by plugin index. Lives beside the CycleState of the cycle.
-struct CycleSkips {
-  uint64_t filter = 0;
-  uint64_t score = 0;
-  uint64_t pre_bind = 0;
-};
-
-// A pod's cycle: the plugins' state and what they skip.
-struct Cycle {
-  CycleState state;
-  CycleSkips skips;
-  Cycle Clone() const { return {state.Clone(), skips}; }
-};
-
 // The outcome of all PreFilter plugins together.
 struct PreFilterOutcome {
   Status status;  // the rejection or error if not Success
@@ -113,36 +99,36 @@ class Framework {
   absl::Span<const PluginEvents> events() const { return events_; }
 
   Status RunPreEnqueue(const PodInfo& pod) const;
-  PreFilterOutcome RunPreFilter(Cycle& cycle, const PodInfo& pod, const NodeTable& nodes) const;
-  Status RunPreFilterAddPod(Cycle& cycle, const PodInfo& pod, const PodInfo& added,
+  PreFilterOutcome RunPreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes) const;
+  Status RunPreFilterAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
                             const NodeInfo& node) const;
-  Status RunPreFilterRemovePod(Cycle& cycle, const PodInfo& pod, const PodInfo& removed,
+  Status RunPreFilterRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
                                const NodeInfo& node) const;
   // The per-node form, all Filter plugins in order on one node.
-  Status RunFilter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const;
+  Status RunFilter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const;
   // Twice where pods of at least equal priority are nominated to the node: with them and without.
-  Status RunFilterWithNominatedPods(const Cycle& cycle, const PodInfo& pod,
+  Status RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                     const NodeInfo& node) const;
   // The batch form on `rows`: afterwards verdicts.code(row) and rejector(row) are set for them. A
   // row with relevant nominated pods is judged by RunFilterWithNominatedPods. Returns Success, or
   // the Error that ends the cycle.
-  Status RunFilterNodes(const Cycle& cycle, const PodInfo& pod, const NodeTable& nodes,
+  Status RunFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                         absl::Span<const NodeRow> rows, NodeVerdicts& verdicts) const;
-  Status RunPostFilter(Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
+  Status RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                        PostFilterResult& result) const;
-  Status RunPreScore(Cycle& cycle, const PodInfo& pod, const NodeTable& nodes,
+  Status RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      absl::Span<const NodeRow> feasible) const;
   // totals[i] is the weighted total of rows[i]; `by_plugin`, if not null, gets every plugin's share.
-  Status RunScore(const Cycle& cycle, const PodInfo& pod, const NodeTable& nodes,
+  Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, absl::Span<int64_t> totals,
                   std::vector<PluginScores>* by_plugin) const;
-  Status RunReserve(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
-  void RunUnreserve(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
-  PermitOutcome RunPermit(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
-  Status RunPreBindPreFlight(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
-  Status RunPreBind(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
-  Status RunBind(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
-  void RunPostBind(Cycle& cycle, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunReserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  void RunUnreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  PermitOutcome RunPermit(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunPreBindPreFlight(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  Status RunBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  void RunPostBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
 
   // The signature over every Filter and Score plugin. Unschedulable, with the plugin that does not
   // sign, if pods like it must be judged one by one.

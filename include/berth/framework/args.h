@@ -32,6 +32,7 @@
 #include "absl/time/time.h"
 #include "berth/api/problem.h"
 #include "berth/api/value.h"
+#include "berth/check.h"
 
 namespace google::protobuf {
 class Message;

@@ -2,11 +2,11 @@
 #ifndef BERTH_FRAMEWORK_CYCLE_STATE_H_
 #define BERTH_FRAMEWORK_CYCLE_STATE_H_
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "berth/check.h"
 
 namespace berth {
 
@@ -60,8 +60,18 @@ class CycleState {
     }
   }
 
+  // The plugins that said Skip, by index in the profile. For the framework.
+  struct Skips {
+    uint64_t filter = 0;
+    uint64_t score = 0;
+    uint64_t pre_bind = 0;
+  };
+  Skips& skips() { return skips_; }
+  const Skips& skips() const { return skips_; }
+
   CycleState Clone() const {
     CycleState copy;
+    copy.skips_ = skips_;
     for (const Entry& entry : entries_) {
       if (entry.data != nullptr) copy.entries_.push_back({entry.key, entry.data->Clone()});
     }
@@ -82,6 +92,7 @@ class CycleState {
     return entries_.back().data;
   }
 
+  Skips skips_;
   absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
 };
 
