@@ -45,6 +45,8 @@ struct PreFilterOutcome {
   // The nodes left, if any plugin narrowed them, and the reason for the others.
   PreFilterResult narrowed;
   Status left_out;  // UnschedulableAndUnresolvable "node(s) didn't satisfy plugin(s) [..]"
+  // The plugins that narrowed the nodes, by name: they share the blame if no node is left.
+  std::vector<Symbol> narrowing_plugins;
 };
 
 // Scores of one plugin over the feasible rows.
@@ -81,6 +83,8 @@ class Framework {
   Symbol queue_sort_name() const { return queue_sort_.front().name; }
   absl::Span<const Hook<PreFilterPlugin>> pre_filter() const { return pre_filter_; }
   absl::Span<const Hook<FilterPlugin>> filter() const { return filter_; }
+  // The position of `plugin` in filter(), or NodeVerdicts::kNotJudged.
+  uint8_t FilterIndex(Symbol plugin) const;
   absl::Span<const Hook<PostFilterPlugin>> post_filter() const { return post_filter_; }
   absl::Span<const Hook<ScorePlugin>> score() const { return score_; }
   absl::Span<const Hook<PermitPlugin>> permit() const { return permit_; }

@@ -1,0 +1,71 @@
+// Implementation of diagnosis.h.
+#include "engine/diagnosis.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace berth {
+
+Status CycleStatuses::status(NodeRow row) const {
+  if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return left_out_;
+  if (verdicts_.rejector(row) == NodeVerdicts::kNobody) return Status::Success();
+  return framework_.RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
+}
+
+std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < verdicts_.rows(); ++row) {
+    if (verdicts_.code(row) == code) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<NodeRow> UniformStatuses::RowsWith(Code code) const {
+  std::vector<NodeRow> rows;
+  if (code != status_.code()) return rows;
+  for (NodeRow row = 0; row < rows_; ++row) rows.push_back(row);
+  return rows;
+}
+
+ReasonCounts CountReasons(const NodeStatuses& statuses, int rows) {
+  ReasonCounts counts;
+  for (NodeRow row = 0; row < rows; ++row) {
+    const Status status = statuses.status(row);
+    for (const std::string& reason : status.reasons()) ++counts[reason];
+  }
+  return counts;
+}
+
+namespace {
+
+std::string Available(int node_count) {
+  return absl::StrCat("0/", node_count, " nodes are available:");
+}
+
+void AppendPostFilter(absl::string_view message, std::string& text) {
+  if (!message.empty()) absl::StrAppend(&text, " ", message);
+}
+
+}  // namespace
+
+std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter_message,
+                                    absl::string_view post_filter_message) {
+  std::string text = absl::StrCat(Available(node_count), " ", pre_filter_message, ".");
+  AppendPostFilter(post_filter_message, text);
+  return text;
+}
+
+std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
+                                 absl::string_view post_filter_message) {
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : reasons) parts.push_back(absl::StrCat(count, " ", reason));
+  std::sort(parts.begin(), parts.end());
+  std::string text = Available(node_count);
+  if (!parts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(parts, ", "), ".");
+  AppendPostFilter(post_filter_message, text);
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,67 @@
+// Why a pod fits no node: kept as codes, put into words only when somebody asks.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "berth/framework/node_verdicts.h"
+#include "berth/framework/postfilter.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// The statuses of all nodes after one pod's filters. Borrows everything it is given; valid until
+// the table or the pod's state changes.
+class CycleStatuses final : public NodeStatuses {
+ public:
+  CycleStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
+                const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
+      : framework_(framework),
+        state_(state),
+        pod_(pod),
+        nodes_(nodes),
+        verdicts_(verdicts),
+        left_out_(left_out) {}
+
+  Code code(NodeRow row) const override { return verdicts_.code(row); }
+  Status status(NodeRow row) const override;
+  std::vector<NodeRow> RowsWith(Code code) const override;
+
+ private:
+  const Framework& framework_;
+  const CycleState& state_;
+  const PodInfo& pod_;
+  const NodeTable& nodes_;
+  const NodeVerdicts& verdicts_;
+  const Status& left_out_;  // of the nodes that PreFilter plugins narrowed away
+};
+
+// Every node with the same status: after a PreFilter rejection.
+class UniformStatuses final : public NodeStatuses {
+ public:
+  UniformStatuses(int rows, const Status& status) : rows_(rows), status_(status) {}
+
+  Code code(NodeRow) const override { return status_.code(); }
+  Status status(NodeRow) const override { return status_; }
+  std::vector<NodeRow> RowsWith(Code code) const override;
+
+ private:
+  int rows_;
+  const Status& status_;
+};
+
+// How many nodes gave each reason.
+using ReasonCounts = std::map<std::string, int>;
+ReasonCounts CountReasons(const NodeStatuses& statuses, int rows);
+
+// The text of the pod's FailedScheduling event. kube-scheduler v1.35 framework/types.go FitError:
+// "0/N nodes are available: " and either the PreFilter message or "count reason, ..." sorted as
+// strings, then the PostFilter message, if any.
+std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter_message,
+                                    absl::string_view post_filter_message);
+std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
+                                 absl::string_view post_filter_message);
+
+}  // namespace berth

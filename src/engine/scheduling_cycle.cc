@@ -1,0 +1,168 @@
+// Implementation of scheduling_cycle.h.
+#include "engine/scheduling_cycle.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+
+namespace berth {
+namespace {
+
+constexpr int kMinFeasibleNodesToFind = 100;
+constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
+
+}  // namespace
+
+int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
+  if (!scores) return 1;  // nothing tells them apart: the first will do
+  if (percentage == 0 || percentage >= 100 || nodes < kMinFeasibleNodesToFind) return nodes;
+  return std::max(nodes * percentage / 100, kMinFeasibleNodesToFind);
+}
+
+CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state, const PodInfo& pod,
+                                 const NodeTable& nodes, const Nominator& nominator,
+                                 int percentage) {
+  CycleResult result;
+  verdicts_.Reset(nodes.size());
+  if (nodes.size() == 0) {
+    result.status = Status::Unschedulable("no nodes available to schedule pods");
+    return result;
+  }
+  PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, nodes);
+  if (!pre_filter.status.ok()) {
+    result.pre_filter_rejected = pre_filter.status.IsRejected();
+    result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
+    if (!pre_filter.status.plugin().empty()) {
+      result.rejecting_plugins.push_back(pre_filter.status.plugin_symbol());
+    }
+    result.status = std::move(pre_filter.status);
+    return result;
+  }
+  result.left_out = std::move(pre_filter.left_out);
+  if (TryNominatedNode(framework, state, pod, nodes, nominator, pre_filter.narrowed, result)) {
+    return result;
+  }
+
+  ListRows(nodes, pre_filter.narrowed);
+  const int wanted = FeasibleNodesToFind(static_cast<int>(rows_.size()), percentage,
+                                         !framework.score().empty());
+  Status error = FindFeasible(framework, state, pod, nodes, wanted);
+  if (error.ok() && feasible_.size() > 1) error = ScoreFeasible(framework, state, pod, nodes);
+  if (!error.ok()) {
+    result.status = std::move(error);
+    return result;
+  }
+  Choose(framework, state, pod, nodes, result);
+  if (result.row < 0) {
+    result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
+    NoteRejectors(framework, result);
+    result.status = Status::Unschedulable("");
+  }
+  return result;
+}
+
+// A pod that waited for room to be made goes to its node if it fits there now, whatever the others
+// would score.
+bool SchedulingCycle::TryNominatedNode(const Framework& framework, const CycleState& state,
+                                       const PodInfo& pod, const NodeTable& nodes,
+                                       const Nominator& nominator, const PreFilterResult& narrowed,
+                                       CycleResult& result) {
+  const std::string nominated = nominator.NominatedNode(pod);
+  if (nominated.empty()) return false;
+  const Symbol name = Symbol::Intern(nominated);
+  const NodeRow row = nodes.FindRow(name);
+  if (row < 0) return false;
+  if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return false;
+  if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok()) return false;
+  result.row = row;
+  return true;
+}
+
+void SchedulingCycle::ListRows(const NodeTable& nodes, const PreFilterResult& narrowed) {
+  rows_.clear();
+  if (!narrowed.node_names.has_value()) {
+    for (NodeRow row = 0; row < nodes.size(); ++row) rows_.push_back(row);
+    return;
+  }
+  for (const Symbol name : *narrowed.node_names) {
+    const NodeRow row = nodes.FindRow(name);
+    if (row >= 0) rows_.push_back(row);
+  }
+  std::sort(rows_.begin(), rows_.end());
+}
+
+Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleState& state,
+                                     const PodInfo& pod, const NodeTable& nodes, int wanted) {
+  feasible_.clear();
+  const int count = static_cast<int>(rows_.size());
+  if (count == 0) return Status::Success();
+  const bool whole = wanted >= count;
+  if (!whole) {  // begin where the last partial search ended
+    std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
+  }
+  int judged = 0;
+  while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
+    const int block = whole ? count : std::min(kPartialSearchBlock, count - judged);
+    const absl::Span<const NodeRow> rows = absl::MakeConstSpan(rows_).subspan(judged, block);
+    Status error = framework.RunFilterNodes(state, pod, nodes, rows, verdicts_);
+    if (!error.ok()) return error;
+    int used = 0;
+    for (const NodeRow row : rows) {
+      if (static_cast<int>(feasible_.size()) == wanted) break;
+      ++used;
+      if (verdicts_.rejector(row) == NodeVerdicts::kNobody) feasible_.push_back(row);
+    }
+    judged += used;
+  }
+  if (!whole) {
+    next_start_ = (next_start_ + judged) % count;
+    std::sort(feasible_.begin(), feasible_.end());
+  }
+  return Status::Success();
+}
+
+Status SchedulingCycle::ScoreFeasible(const Framework& framework, CycleState& state,
+                                      const PodInfo& pod, const NodeTable& nodes) {
+  Status status = framework.RunPreScore(state, pod, nodes, feasible_);
+  if (!status.ok()) return status;
+  totals_.resize(feasible_.size());
+  return framework.RunScore(state, pod, nodes, feasible_, absl::MakeSpan(totals_), nullptr);
+}
+
+// The best row whose per-node Filter agrees, the first one of equals. A batch form that was too
+// generous costs a second look here, never a wrong placement.
+void SchedulingCycle::Choose(const Framework& framework, const CycleState& state,
+                             const PodInfo& pod, const NodeTable& nodes, CycleResult& result) {
+  if (feasible_.size() == 1) totals_.assign(1, 0);
+  while (!feasible_.empty()) {
+    const size_t best = std::max_element(totals_.begin(), totals_.end()) - totals_.begin();
+    const NodeRow row = feasible_[best];
+    const Status confirmed = framework.RunFilterWithNominatedPods(state, pod, nodes.node(row));
+    if (confirmed.ok()) {
+      result.row = row;
+      result.score = totals_[best];
+      return;
+    }
+    ++unconfirmed_;
+    verdicts_.Reject(row, confirmed.code(), framework.FilterIndex(confirmed.plugin_symbol()));
+    feasible_.erase(feasible_.begin() + best);
+    totals_.erase(totals_.begin() + best);
+  }
+}
+
+void SchedulingCycle::NoteRejectors(const Framework& framework, CycleResult& result) const {
+  std::vector<bool> rejected(framework.filter().size());
+  for (const NodeRow row : rows_) {
+    const uint8_t rejector = verdicts_.rejector(row);
+    if (rejector < rejected.size()) rejected[rejector] = true;
+  }
+  for (size_t i = 0; i < rejected.size(); ++i) {
+    const Symbol name = framework.filter()[i].name;
+    if (rejected[i] && !absl::c_linear_search(result.rejecting_plugins, name)) {
+      result.rejecting_plugins.push_back(name);
+    }
+  }
+}
+
+}  // namespace berth

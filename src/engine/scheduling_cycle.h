@@ -1,0 +1,61 @@
+// One pod's scheduling cycle: PreFilter, Filter, PreScore, Score, choose, confirm. Decides; changes
+// nothing but the pod's own state.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "berth/framework/node_verdicts.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// What a cycle came to. Exactly one of: placed (row >= 0), rejected, failed (status is an Error).
+struct CycleResult {
+  Status status;      // Success, the first rejection, or the Error that ended the cycle
+  NodeRow row = -1;   // the chosen node
+  int64_t score = 0;  // its weighted total; 0 if it was the only feasible one
+  bool pre_filter_rejected = false;
+  Status left_out;  // of nodes that PreFilter narrowed away
+  // The plugins that rejected the pod or a node, in the profile's order.
+  std::vector<Symbol> rejecting_plugins;
+};
+
+// Runs cycles. One per scheduler; keeps scratch memory between cycles. Scheduling thread.
+class SchedulingCycle {
+ public:
+  // `percentage` 0 judges every node; 1..100 as kube-scheduler's percentageOfNodesToScore.
+  CycleResult Run(const Framework& framework, CycleState& state, const PodInfo& pod,
+                  const NodeTable& nodes, const Nominator& nominator, int percentage);
+
+  // Of the last Run() that got as far as the filters.
+  const NodeVerdicts& verdicts() const { return verdicts_; }
+  // How often the per-node form refused a node that the batch form had accepted.
+  int64_t unconfirmed() const { return unconfirmed_; }
+
+ private:
+  bool TryNominatedNode(const Framework& framework, const CycleState& state, const PodInfo& pod,
+                        const NodeTable& nodes, const Nominator& nominator,
+                        const PreFilterResult& narrowed, CycleResult& result);
+  void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
+  Status FindFeasible(const Framework& framework, const CycleState& state, const PodInfo& pod,
+                      const NodeTable& nodes, int wanted);
+  Status ScoreFeasible(const Framework& framework, CycleState& state, const PodInfo& pod,
+                       const NodeTable& nodes);
+  void Choose(const Framework& framework, const CycleState& state, const PodInfo& pod,
+              const NodeTable& nodes, CycleResult& result);
+  void NoteRejectors(const Framework& framework, CycleResult& result) const;
+
+  NodeVerdicts verdicts_;
+  std::vector<NodeRow> rows_;      // to be judged, in search order
+  std::vector<NodeRow> feasible_;
+  std::vector<int64_t> totals_;    // by position in feasible_
+  int next_start_ = 0;             // where a partial search begins, rotating over the nodes
+  int64_t unconfirmed_ = 0;
+};
+
+// kube-scheduler v1.35 schedule_one.go numFeasibleNodesToFind: how many feasible nodes end a search
+// over `nodes`. `percentage` 0 means all.
+int FeasibleNodesToFind(int nodes, int percentage, bool scores);
+
+}  // namespace berth
