@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: api <- framework <- plugins, framework <- engine and backends.
+
+    check_includes.py [ROOT]
+
+A layer is a folder; below stands what its files may include of this tree, itself always allowed.
+"""
+import os
+import re
+import sys
+
+PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h"]
+API = PUBLIC_BASE + ["berth/api/"]
+FRAMEWORK = API + ["berth/framework/", "berth/executor.h"]
+FRONT_DOOR = FRAMEWORK + ["berth/cluster.h", "berth/configuration.h", "berth/scheduler.h"]
+ENGINE = FRONT_DOOR + ["framework/", "cache/", "queue/", "group/", "preemption/", "engine/"]
+
+# Folder: what its files may include. The longest matching folder counts.
+MAY_INCLUDE = {
+    "include/berth/": FRONT_DOOR + ["berth/"],
+    "include/berth/api/": API,
+    "include/berth/framework/": FRAMEWORK,
+    "src/api/": API,
+    "src/framework/": FRAMEWORK,
+    "src/config/": FRONT_DOOR + ["framework/"],
+    "src/cache/": FRAMEWORK + ["framework/"],
+    "src/queue/": FRAMEWORK + ["framework/"],
+    "src/group/": ENGINE,
+    "src/preemption/": ENGINE,
+    "src/engine/": ENGINE,
+    "src/cluster/": FRONT_DOOR + ["framework/"],
+    "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/", "plugins/builtin.h"],
+    "src/testing/": FRONT_DOOR + ["berth/testing/"],
+    "plugins/": FRAMEWORK,  # and its own folder; builtin.cc all of them
+}
+# Nobody but their own users should have to know these.
+HEAVY = re.compile(r"^(yaml-cpp|rapidjson|google/protobuf|grpc|grpcpp)/|\.pb\.h$")
+# Spelled otherwise in this tree, and why.
+WORDS = {
+    "std::string_view": "absl::string_view: Abseil's type differs from the standard one on some platforms",
+    "absl::Mutex": "berth::Mutex: see berth/mutex.h",
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)')
+
+
+def files(root):
+    for top in ("include", "src", "plugins"):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith((".h", ".cc")):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def own_folder(path):
+    """The prefixes under which a file's own folder is included."""
+    folder = os.path.dirname(path) + "/"
+    for top in ("include/", "src/"):
+        if folder.startswith(top):
+            return folder[len(top):]
+    return folder
+
+
+def violations(root):
+    tree = set(files(root))
+    for path in sorted(tree):
+        layer = max((l for l in MAY_INCLUDE if path.startswith(l)), key=len, default=None)
+        if layer is None:
+            yield path, 0, "is in no layer that tests/layering/check_includes.py knows"
+            continue
+        allowed = MAY_INCLUDE[layer] + [own_folder(path)]
+        if path.startswith("plugins/builtin."):
+            allowed.append("plugins/")
+        with open(os.path.join(root, path), encoding="utf-8") as f:
+            lines = list(enumerate(f, 1))
+        for number, line in lines:
+            match = INCLUDE.match(line)
+            code = line.split("//")[0]
+            for word, instead in WORDS.items():
+                if re.search(re.escape(word) + r"\b", code) and path != "include/berth/mutex.h":
+                    yield path, number, "%s: use %s" % (word, instead)
+            if not match:
+                continue
+            quote, name = match.groups()
+            if path.startswith("include/") and HEAVY.search(name):
+                yield path, number, "a public header includes %s" % name
+            if quote == "<" or HEAVY.search(name):
+                continue
+            if os.path.join(os.path.dirname(path), name) in tree and "/" not in name:
+                continue  # beside it
+            ours = any(top + name in tree for top in ("include/", "src/", "")) or name.startswith("berth/")
+            if ours and not any(name.startswith(prefix) for prefix in allowed):
+                yield path, number, "%s may not include %s" % (layer, name)
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    found = list(violations(root))
+    for path, number, what in found:
+        print("%s:%d: %s" % (path, number, what))
+    if not any(True for _ in files(root)):
+        sys.exit("no source files under " + root)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
