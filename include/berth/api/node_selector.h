@@ -22,6 +22,22 @@ class Pod;
 class PreferredSchedulingTerm;
 }  // namespace api
 
+// One condition of matchFields: the field `key` of the node is, or is not, `value`. The only field
+// that a node has is metadata.name; any other is empty.
+struct NodeFieldRequirement {
+  Symbol key;
+  Symbol value;
+  bool equal = true;  // In, or else NotIn
+
+  friend bool operator==(const NodeFieldRequirement& a, const NodeFieldRequirement& b) {
+    return a.key == b.key && a.value == b.value && a.equal == b.equal;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const NodeFieldRequirement& r) {
+    return H::combine(std::move(h), r.key, r.value, r.equal);
+  }
+};
+
 // matchExpressions and matchFields of one term, ANDed.
 class NodeSelectorTerm {
  public:
@@ -35,11 +51,7 @@ class NodeSelectorTerm {
   bool empty() const { return empty_; }
   const absl::Status& status() const { return status_; }
   absl::Span<const LabelRequirement> expressions() const { return expressions_; }
-  absl::Span<const LabelRequirement> fields() const { return fields_; }  // In or NotIn, one value
-
-  // The node names that matchFields "metadata.name In [x]" leave possible: nullopt if none of them
-  // restricts the name; empty if two of them contradict each other. Sorted by text.
-  std::optional<std::vector<Symbol>> PinnedNodeNames() const;
+  absl::Span<const NodeFieldRequirement> fields() const { return fields_; }
 
   friend bool operator==(const NodeSelectorTerm& a, const NodeSelectorTerm& b) {
     return a.empty_ == b.empty_ && a.expressions_ == b.expressions_ && a.fields_ == b.fields_ &&
@@ -54,7 +66,7 @@ class NodeSelectorTerm {
   bool empty_ = false;
   absl::Status status_;
   std::vector<LabelRequirement> expressions_;
-  std::vector<LabelRequirement> fields_;
+  std::vector<NodeFieldRequirement> fields_;
 };
 
 // A list of terms, ORed. Empty terms select nothing, and so does an empty list.
@@ -72,9 +84,15 @@ class NodeSelector {
   // The same, but InvalidArgument if no term matches and some term did not parse.
   absl::StatusOr<bool> Match(const LabelSet& labels, Symbol node_name) const;
 
-  // Whether a term did not parse, i.e. whether Match() can fail.
+  // Whether a term did not parse, i.e. whether Match() can fail; and with what.
   bool has_errors() const { return has_errors_; }
+  absl::Status status() const;
   absl::Span<const NodeSelectorTerm> terms() const { return terms_; }  // the non-empty ones
+
+  // The nodes outside of which no term can match because each pins the name with matchFields
+  // "metadata.name In [...]": the union over the terms of the intersection within each, by text.
+  // Nullopt if some term, even an empty one, pins none; an empty list if all contradict themselves.
+  const std::optional<std::vector<Symbol>>& pinned_node_names() const { return pinned_node_names_; }
 
   friend bool operator==(const NodeSelector& a, const NodeSelector& b) {
     return a.terms_ == b.terms_;
@@ -87,6 +105,7 @@ class NodeSelector {
  private:
   bool has_errors_ = false;
   std::vector<NodeSelectorTerm> terms_;
+  std::optional<std::vector<Symbol>> pinned_node_names_;
 };
 
 // preferredDuringSchedulingIgnoredDuringExecution. Terms of weight 0 and empty terms are left out.

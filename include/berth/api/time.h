@@ -18,9 +18,9 @@ class Time;
 // InvalidArgument.
 absl::StatusOr<absl::Time> ParseTime(absl::string_view text);
 // In UTC, whole seconds, as metav1.Time prints: "2026-01-02T03:04:05Z".
-std::string FormatTime(absl::Time time);
+std::string TimeToString(absl::Time time);
 // In UTC with six digits of fraction, as metav1.MicroTime prints.
-std::string FormatMicroTime(absl::Time time);
+std::string MicroTimeToString(absl::Time time);
 
 // The field of a message that is not set gives absl::InfinitePast().
 absl::Time ToTime(const api::Time& time);
@@ -31,6 +31,6 @@ void SetTime(absl::Time time, api::Time* message);
 // InvalidArgument, also beyond ±2^63 nanoseconds.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
 // As Go prints it: "1h30m0s", "1.5s", "100ms", "0s".
-std::string FormatDuration(absl::Duration duration);
+std::string DurationToString(absl::Duration duration);
 
 }  // namespace berth
