@@ -12,78 +12,63 @@
 //             .Field("seconds", &MyArgs::seconds, "How long to wait, in seconds.", InRange(0, 900))
 //             .Field("resources", &MyArgs::resources, "What to look at.")
 //             .Check([](const MyArgs& args, FieldProblems& problems) {
-//               if (args.resources.empty()) problems.Add("resources", "must not be empty");
+//               if (args.resources.empty()) problems.Required("resources", "name at least one");
 //             }));
 //     return table;
 //   }
 #ifndef BERTH_FRAMEWORK_ARGS_H_
 #define BERTH_FRAMEWORK_ARGS_H_
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "berth/api/problem.h"
 #include "berth/api/value.h"
 #include "berth/check.h"
-
-namespace google::protobuf {
-class Message;
-}
+#include "berth/framework/field_type.h"
 
 namespace berth {
-
-class FieldTable;
 
 // Where problems with field values are collected, each with the field's path and its place in
 // the file.
 class FieldProblems {
  public:
-  FieldProblems(const Value* value, std::string path, Problems& problems)
-      : value_(value), path_(std::move(path)), problems_(problems) {}
+  // `value` is what the struct was read from (nothing if all of it is defaulted), `path` its path.
+  FieldProblems(Value value, std::string path, Problems& problems)
+      : root_(value), root_path_(std::move(path)), problems_(problems) {}
 
-  // `field` is relative to the struct being checked: "resources[0].weight". The problem is shown
-  // at the deepest part of that path that is in the file.
+  // `field` is relative to the struct being checked: "resources[0].weight", or "" for the struct
+  // itself. The problem is shown at the deepest part of that path that is in the file. A field
+  // whose value could not be read is not reported again.
   void Add(absl::string_view field, absl::string_view message);
+  void AddWarning(absl::string_view field, absl::string_view message);
+
+  // The same in the words of the Kubernetes API: "Invalid value: 5: must be even".
+  void Invalid(absl::string_view field, absl::string_view value, absl::string_view detail);
+  void Invalid(absl::string_view field, double value, absl::string_view detail);
+  void Required(absl::string_view field, absl::string_view detail);
+  void Duplicate(absl::string_view field, absl::string_view value);
+
+  // The problems of the struct in `field`; paths become relative to that.
+  FieldProblems At(absl::string_view field) const;
 
  private:
-  const Value* value_;  // null when everything is defaulted
-  std::string path_;
+  friend class FieldTable;
+  void AddAs(Severity severity, absl::string_view field, absl::string_view message);
+
+  Value root_;             // what locations are looked up in, by
+  std::string root_path_;  // root_path_ + "." + relative_ + "." + field
+  std::string relative_;
   Problems& problems_;
+  size_t read_begin_ = 0, read_end_ = 0;  // the problems of reading, in problems_
 };
-
-// A check of one field's value; `text` says it for the reference page ("0 to 900").
-struct FieldCheck {
-  std::string text;
-  // Returns what is wrong with the value, or "". Numbers are passed as double.
-  std::function<std::string(double)> number;
-  std::function<std::string(absl::string_view)> string;
-};
-FieldCheck InRange(double low, double high);
-FieldCheck AtLeast(double low);
-FieldCheck GreaterThan(double low);
-FieldCheck OneOf(std::vector<std::string> words);
-FieldCheck NoCheck();
-
-// How to decode and print a value of type T: specialised for bool, int32_t, int64_t, double,
-// std::string, absl::Duration (metav1.Duration), std::optional<U>, std::vector<U>,
-// std::map<std::string, U>, structs that have Fields(), and std::shared_ptr<const M> of a
-// protobuf message M. Opaque here; see src/framework/args.cc.
-struct FieldType {
-  std::string name;  // for the reference page: "integer", "list of ResourceSpec"
-  const FieldTable* table = nullptr;  // of the innermost struct
-  std::function<void(const Value&, const std::string& path, void* out, Problems&)> decode;
-  std::function<std::string(const void*)> print;  // as YAML flow text
-};
-template <class T>
-FieldType FieldTypeOf();
 
 // The declared fields of one struct.
 class FieldTable {
@@ -94,6 +79,8 @@ class FieldTable {
     FieldType type;
     FieldCheck check;
     std::function<void*(void*)> member;  // the field of a struct
+
+    const void* Of(const void* object) const { return member(const_cast<void*>(object)); }
   };
 
   const std::string& name() const { return name_; }  // "CoschedulingArgs"
@@ -104,16 +91,28 @@ class FieldTable {
   std::shared_ptr<void> MakeDefault() const { return make_(); }
   // Decodes a map into `out`, strictly: unknown or duplicate fields, wrong types and failed checks
   // are problems, all of them reported. apiVersion and kind are accepted when they fit name().
-  void Decode(const Value& value, const std::string& path, void* out, Problems& problems) const;
+  // Fields that are absent or null keep the value that `out` has.
+  void Decode(Value value, const std::string& path, void* out, Problems& problems) const;
   // The checks alone, for a struct that was not read from a file (or only in part).
-  void Validate(const Value* value, const std::string& path, const void* object,
-                Problems& problems) const;
+  void Validate(Value value, const std::string& path, const void* object, Problems& problems) const;
+  // As YAML flow text, every field: "{name: cpu, weight: 1}". Decodes to an equal struct.
+  std::string Print(const void* object) const;
+
+  // The two halves of Decode(), for tables inside tables.
+  void Read(Value value, const std::string& path, void* out, Problems& problems) const;
+  void RunChecks(const void* object, FieldProblems& problems) const;
 
  protected:
   std::string name_, doc_;
   std::vector<FieldSpec> fields_;
   std::function<std::shared_ptr<void>()> make_;
+  std::vector<std::function<void(void*)>> completions_;
   std::vector<std::function<void(const void*, FieldProblems&)>> checks_;
+
+ private:
+  bool ReadTypeMeta(const Value::Item& item, const std::string& path, Problems& problems) const;
+  void ReadFields(Value value, const std::string& path, bool type_meta, void* out,
+                  Problems& problems) const;
 };
 
 template <class T>
@@ -124,13 +123,31 @@ class FieldTableBuilder : public FieldTable {
     doc_ = std::string(doc);
     make_ = [] { return std::make_shared<T>(); };
   }
-  template <class M>
-  FieldTableBuilder& Field(absl::string_view name, M T::*member, absl::string_view doc,
-                           FieldCheck check = NoCheck()) {
-    fields_.push_back({std::string(name), std::string(doc), FieldTypeOf<M>(), std::move(check),
-                       [member](void* object) -> void* {
-                         return &(static_cast<T*>(object)->*member);
-                       }});
+  // `name` is the field's name in YAML, `member` a member of T or of a base of it.
+  template <class M, class Base>
+  requires std::derived_from<T, Base> FieldTableBuilder& Field(absl::string_view name,
+                                                               M Base::*member,
+                                                               absl::string_view doc,
+                                                               FieldCheck check = NoCheck()) {
+    return Field(name, member, doc, FieldTypeOf<M>(), std::move(check));
+  }
+  // The same for a field that is written in another way than FieldTypeOf<M>() says.
+  template <class M, class Base>
+  requires std::derived_from<T, Base> FieldTableBuilder& Field(absl::string_view name,
+                                                               M Base::*member,
+                                                               absl::string_view doc,
+                                                               FieldType type,
+                                                               FieldCheck check = NoCheck()) {
+    fields_.push_back(
+        {std::string(name), std::string(doc), std::move(type), std::move(check),
+         [member](void* object) -> void* { return &(static_cast<T*>(object)->*member); }});
+    return *this;
+  }
+  // Fills in what depends on other fields (a weight of 0 means 1), after reading, before the
+  // checks.
+  FieldTableBuilder& Complete(std::function<void(T&)> complete) {
+    completions_.push_back(
+        [complete = std::move(complete)](void* object) { complete(*static_cast<T*>(object)); });
     return *this;
   }
   // A rule over the whole struct.
@@ -153,6 +170,11 @@ class PluginArgs {
   PluginArgs() = default;  // a plugin that takes no arguments
   PluginArgs(const FieldTable* table, std::shared_ptr<const void> value)
       : table_(table), value_(std::move(value)) {}
+  // Every default; `table` may be null.
+  static PluginArgs Defaults(const FieldTable* table);
+  // From YAML or JSON text, as pluginConfig[].args would be read. Error: InvalidArgument with every
+  // problem. For tests and for hosts that have no configuration file.
+  static absl::StatusOr<PluginArgs> Parse(absl::string_view text, const FieldTable& table);
 
   // The decoded struct. T is the struct the plugin was registered with.
   template <class T>
@@ -162,6 +184,7 @@ class PluginArgs {
   }
   const FieldTable* table() const { return table_; }
   const void* value() const { return value_.get(); }
+  std::string ToString() const;  // as YAML flow text; "{}" for a plugin that takes none
 
  private:
   const FieldTable* table_ = nullptr;
