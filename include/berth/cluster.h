@@ -21,7 +21,7 @@ struct WatchEvent {
     kSynced,   // everything that existed at the start has been delivered; no object
   };
   Type type;
-  Object object;
+  std::optional<Object> object;  // absent for kSynced only
 };
 
 // Where a backend delivers. Threads: any; events of one object must be delivered in order.
@@ -40,7 +40,7 @@ struct PodReference {
 // What of a pod's status the scheduler writes.
 struct PodStatusPatch {
   PodReference pod;
-  std::string condition_type;    // "PodScheduled"; empty: no condition is set
+  std::string condition_type;  // "PodScheduled"; empty: no condition is set
   bool condition_true = false;
   std::string condition_reason;  // "Unschedulable", "SchedulerError"
   std::string condition_message;

@@ -45,8 +45,8 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state, 
   }
 
   ListRows(nodes, pre_filter.narrowed);
-  const int wanted = FeasibleNodesToFind(static_cast<int>(rows_.size()), percentage,
-                                         !framework.score().empty());
+  const int wanted =
+      FeasibleNodesToFind(static_cast<int>(rows_.size()), percentage, !framework.score().empty());
   Status error = FindFeasible(framework, state, pod, nodes, wanted);
   if (error.ok() && feasible_.size() > 1) error = ScoreFeasible(framework, state, pod, nodes);
   if (!error.ok()) {

@@ -47,10 +47,10 @@ class SchedulingCycle {
   void NoteRejectors(const Framework& framework, CycleResult& result) const;
 
   NodeVerdicts verdicts_;
-  std::vector<NodeRow> rows_;      // to be judged, in search order
+  std::vector<NodeRow> rows_;  // to be judged, in search order
   std::vector<NodeRow> feasible_;
-  std::vector<int64_t> totals_;    // by position in feasible_
-  int next_start_ = 0;             // where a partial search begins, rotating over the nodes
+  std::vector<int64_t> totals_;  // by position in feasible_
+  int next_start_ = 0;           // where a partial search begins, rotating over the nodes
   int64_t unconfirmed_ = 0;
 };
 

@@ -125,19 +125,15 @@ class FieldTableBuilder : public FieldTable {
   }
   // `name` is the field's name in YAML, `member` a member of T or of a base of it.
   template <class M, class Base>
-  requires std::derived_from<T, Base> FieldTableBuilder& Field(absl::string_view name,
-                                                               M Base::*member,
-                                                               absl::string_view doc,
-                                                               FieldCheck check = NoCheck()) {
+  FieldTableBuilder& Field(absl::string_view name, M Base::*member, absl::string_view doc,
+                           FieldCheck check = NoCheck()) {
     return Field(name, member, doc, FieldTypeOf<M>(), std::move(check));
   }
   // The same for a field that is written in another way than FieldTypeOf<M>() says.
   template <class M, class Base>
-  requires std::derived_from<T, Base> FieldTableBuilder& Field(absl::string_view name,
-                                                               M Base::*member,
-                                                               absl::string_view doc,
-                                                               FieldType type,
-                                                               FieldCheck check = NoCheck()) {
+  FieldTableBuilder& Field(absl::string_view name, M Base::*member, absl::string_view doc,
+                           FieldType type, FieldCheck check = NoCheck()) {
+    static_assert(std::derived_from<T, Base>);
     fields_.push_back(
         {std::string(name), std::string(doc), std::move(type), std::move(check),
          [member](void* object) -> void* { return &(static_cast<T*>(object)->*member); }});

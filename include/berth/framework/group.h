@@ -41,6 +41,8 @@ struct GroupSpec {
   int min_member = 1;
   // Orders the group in the queue: when it was created.
   absl::Time creation_time;
+  // The least time between two attempts when the group did not fit; 0 leaves it to the queue.
+  absl::Duration backoff;
 };
 
 // Implemented by the plugin that defines groups; at most one a profile. All calls come from the

@@ -33,8 +33,8 @@ class Nominator {
   // The node `pod` is nominated to; empty if none.
   virtual std::string NominatedNode(const PodInfo& pod) const = 0;
   // Every nominated pod, by node name.
-  virtual void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>&
-                           visit) const = 0;
+  virtual void ForEach(
+      const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit) const = 0;
 };
 
 // One a profile, given to every factory and living as long as the profile's plugins. Except where

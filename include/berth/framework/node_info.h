@@ -21,13 +21,14 @@
 namespace berth {
 
 struct NodeImage {
-  Symbol name;  // normalised as ImageLocality does
+  Symbol name;  // as the node reports it, each name once
   int64_t size_bytes;
+  friend bool operator==(const NodeImage&, const NodeImage&) = default;
 };
 
 // The part that comes from the Node object: parsed once, shared by all copies of a NodeInfo.
 struct NodeSpec {
-  std::shared_ptr<const api::Node> object;
+  std::shared_ptr<const api::Node> object;  // null if only the name is known
   Symbol name;
   LabelSet labels;
   TaintList taints;
@@ -49,8 +50,9 @@ class NodeInfo {
   explicit NodeInfo(Symbol name);
   explicit NodeInfo(std::shared_ptr<const NodeSpec> spec);
   NodeInfo(const NodeInfo&) = default;  // copies share specs and pods
+  NodeInfo& operator=(const NodeInfo&) = default;
 
-  bool has_node() const { return has_node_; }
+  bool has_node() const { return spec_->object != nullptr; }
   const NodeSpec& spec() const { return *spec_; }
   Symbol name() const { return spec_->name; }
   const LabelSet& labels() const { return spec_->labels; }
@@ -77,6 +79,8 @@ class NodeInfo {
 
   // Changes with every change of this node, never repeats within a process.
   uint64_t generation() const { return generation_; }
+  // Orders nodes by when their Node object first appeared; 0 while there is none.
+  uint64_t arrival() const { return arrival_; }
 
   void SetSpec(std::shared_ptr<const NodeSpec> spec);
   void ClearSpec();  // the Node object is gone, its pods are not
@@ -88,13 +92,13 @@ class NodeInfo {
   void Touch();
 
   std::shared_ptr<const NodeSpec> spec_;
-  bool has_node_;
   std::vector<std::shared_ptr<const PodInfo>> pods_, pods_with_affinity_,
       pods_with_required_anti_affinity_;
   ResourceVector requested_, nonzero_requested_;
   std::vector<HostPort> used_ports_;
   absl::flat_hash_map<std::string, int> claim_uses_;
   uint64_t generation_;
+  uint64_t arrival_ = 0;
 };
 
 }  // namespace berth

@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
@@ -54,8 +56,8 @@ struct LabelValue {
 };
 
 // Rows are in snapshot order: zone by zone in turn, as kube-scheduler's node tree lists them.
-// Holds no NodeInfo; they outlive it. Threads: the scheduling thread changes it between attempts;
-// within an extension point it is only read, except that label_column() may build a column.
+// Holds no NodeInfo; they outlive it. Threads: the scheduling thread changes it; within an
+// extension point any thread may read it.
 class NodeTable {
  public:
   NodeTable();
@@ -87,8 +89,10 @@ class NodeTable {
   // The values of label `key`. Made when first asked for, kept in step from then on.
   const DictionaryColumn<LabelValue>& label_column(Symbol key) const;
 
-  // On how many nodes an image is present (its normalised name).
+  // On how many nodes the image of that name is, and its size, which for all nodes is the one that
+  // the node reports that was there first; 0 if it is nowhere.
   int64_t image_node_count(Symbol image) const;
+  int64_t image_size_bytes(Symbol image) const;
 
   // Grows with every change; row_version(row) is the version of the row's last change. Rows
   // keep their numbers until order_version() changes.
@@ -104,11 +108,22 @@ class NodeTable {
   void RefreshRow(NodeRow row);
 
  private:
+  using LabelColumn = DictionaryColumn<LabelValue>;
   struct ResourceColumns {
     std::vector<int64_t> allocatable, requested, nonzero_requested;
   };
+  struct ImageState {
+    int64_t node_count = 0;
+    int64_t size_bytes = 0;
+    uint64_t arrival = 0;  // of the node that size_bytes is from
+  };
+
   void EnsureResources(int count);
-  void FillRow(NodeRow row);
+  void FillFromSpec(NodeRow row);
+  void FillFromPods(NodeRow row);
+  void AddImages(const NodeInfo& node, const NodeSpec& spec);
+  void RemoveImages(const NodeInfo& node, const NodeSpec& spec);
+  void FindImageSize(Symbol image, ImageState& state) const;
 
   std::vector<const NodeInfo*> nodes_;
   absl::flat_hash_map<Symbol, NodeRow> row_of_;
@@ -118,8 +133,10 @@ class NodeTable {
   std::vector<uint8_t> unschedulable_, has_used_ports_, has_pods_with_affinity_,
       has_pods_with_required_anti_affinity_;
   DictionaryColumn<TaintList> taints_;
-  mutable absl::flat_hash_map<Symbol, std::unique_ptr<DictionaryColumn<LabelValue>>> labels_;
-  absl::flat_hash_map<Symbol, int64_t> image_node_count_;
+  mutable absl::Mutex labels_mutex_;
+  mutable absl::flat_hash_map<Symbol, std::unique_ptr<LabelColumn>> labels_
+      ABSL_GUARDED_BY(labels_mutex_);
+  absl::flat_hash_map<Symbol, ImageState> images_;
   std::vector<std::shared_ptr<const NodeSpec>> specs_;  // as of the last refresh, by row
   uint64_t version_ = 0, order_version_ = 0;
   std::vector<uint64_t> row_versions_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -23,13 +24,13 @@ namespace berth {
 
 // A (anti-)affinity term with its selectors compiled.
 struct AffinityTerm {
-  std::vector<Symbol> namespaces;  // sorted; the pod's own if the term names none and selects none
+  std::vector<Symbol> namespaces;  // by name; the pod's own if the term names none and selects none
   LabelSelector namespace_selector;  // selects nothing if the term has none
   LabelSelector selector;
   Symbol topology_key;
 
-  // Whether the term applies to `pod`. `namespace_labels` are those of the pod's namespace; null if
-  // it is unknown.
+  // Whether the term applies to the pod with these labels. `namespace_labels` are those of its
+  // namespace; null counts as none.
   bool Matches(Symbol pod_namespace, const LabelSet& pod_labels,
                const LabelSet* namespace_labels) const;
 };
@@ -42,7 +43,7 @@ struct WeightedAffinityTerm {
 enum class UnsatisfiableAction : uint8_t { kDoNotSchedule, kScheduleAnyway };
 enum class NodeInclusionPolicy : uint8_t { kHonor, kIgnore };
 
-// As in the pod: matchLabelKeys are already merged into `selector`.
+// matchLabelKeys are merged into `selector`, whether or not the stored pod has them merged.
 struct TopologySpreadConstraint {
   int64_t max_skew = 1;
   Symbol topology_key;
@@ -69,7 +70,7 @@ enum class PreemptionPolicy : uint8_t { kPreemptLowerPriority, kNever };
 // Immutable; shared by queue, cache and cycles. Threads: any.
 class PodInfo {
  public:
-  // Returns InvalidArgument, naming the field, if the pod cannot be understood.
+  // Returns InvalidArgument, naming the field, if the pod has no name or a quantity does not parse.
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
       std::shared_ptr<const api::Pod> object);
 
@@ -79,7 +80,7 @@ class PodInfo {
 
   const std::string& name() const { return name_; }
   Symbol namespace_name() const { return namespace_name_; }
-  const std::string& uid() const { return uid_; }
+  const std::string& uid() const { return uid_; }  // "Pod/namespace/name" if it has none
   const std::string& key() const { return key_; }  // "namespace/name"
   const LabelSet& labels() const { return labels_; }
   absl::Time creation_time() const { return creation_time_; }
@@ -97,26 +98,33 @@ class PodInfo {
 
   // What NodeResourcesFit's filter asks of a node, and what the pod takes from the node it runs
   // on: max(containers + sidecars, each init container with the sidecars before it) + overhead,
-  // pod-level resources instead where given, in-place resizes as upstream counts them.
+  // pod-level resources instead where given. Of a pod that has a node, a resizable container counts
+  // max(spec, allocated, actual), without spec if the resize is infeasible.
   const ResourceVector& requests() const { return requests_; }
   // As requests(), but a container without a cpu or memory request counts 100 milli-CPU or 200 MiB:
   // what NodeInfo::nonzero_requested() sums.
   const ResourceVector& nonzero_requests() const { return nonzero_requests_; }
-  // What the scorers of NodeResourcesFit count for the pod itself: as nonzero_requests(), without
-  // pod-level resources. scoring_requests(): the same without the 100 milli-CPU and 200 MiB.
+  // What the scorers of NodeResourcesFit count for the pod itself: as nonzero_requests(), but
+  // blind to pod-level resources. (NodeResourcesBalancedAllocation counts requests().)
   const ResourceVector& nonzero_scoring_requests() const { return nonzero_scoring_requests_; }
-  const ResourceVector& scoring_requests() const { return scoring_requests_; }
 
+  // Of sidecars, then containers. With hostNetwork, a port without a host port is one as well.
   absl::Span<const HostPort> host_ports() const { return host_ports_; }
   absl::Span<const Toleration> tolerations() const { return tolerations_; }
   absl::Span<const std::string> scheduling_gates() const { return scheduling_gates_; }
-  // Of all containers, then all init containers; image names normalised as ImageLocality does.
+  // Of all containers, then all init containers; ":latest" added where there is no tag or digest.
   absl::Span<const Symbol> images() const { return images_; }
   int container_count() const { return container_count_; }  // containers + init containers
 
+  // The API server lets some selectors pass that do not parse. Such a pod still counts on its node;
+  // the list concerned is empty, its status says why, and the plugin that reads it must refuse the
+  // pod.
   const RequiredNodeAffinity& required_node_affinity() const { return required_node_affinity_; }
   const PreferredSchedulingTerms& preferred_node_affinity() const {
     return preferred_node_affinity_;
+  }
+  const absl::Status& preferred_node_affinity_status() const {
+    return preferred_node_affinity_status_;
   }
   absl::Span<const AffinityTerm> required_affinity_terms() const { return required_affinity_; }
   absl::Span<const AffinityTerm> required_anti_affinity_terms() const {
@@ -128,9 +136,12 @@ class PodInfo {
   absl::Span<const WeightedAffinityTerm> preferred_anti_affinity_terms() const {
     return preferred_anti_affinity_;
   }
+  // Of the four lists above, with upstream's text: "requiredAffinityTerms: ..."
+  const absl::Status& pod_affinity_status() const { return pod_affinity_status_; }
   absl::Span<const TopologySpreadConstraint> topology_spread_constraints() const {
     return topology_spread_constraints_;
   }
+  const absl::Status& topology_spread_status() const { return topology_spread_status_; }
   // Names of the PersistentVolumeClaims its volumes use, generic ephemeral volumes included.
   absl::Span<const std::string> claims() const { return claims_; }
 
@@ -149,7 +160,7 @@ class PodInfo {
   PreemptionPolicy preemption_policy_ = PreemptionPolicy::kPreemptLowerPriority;
   QosClass qos_class_ = QosClass::kBestEffort;
   bool terminal_ = false;
-  ResourceVector requests_, nonzero_requests_, nonzero_scoring_requests_, scoring_requests_;
+  ResourceVector requests_, nonzero_requests_, nonzero_scoring_requests_;
   std::vector<HostPort> host_ports_;
   std::vector<Toleration> tolerations_;
   std::vector<std::string> scheduling_gates_;
@@ -159,6 +170,7 @@ class PodInfo {
   std::vector<AffinityTerm> required_affinity_, required_anti_affinity_;
   std::vector<WeightedAffinityTerm> preferred_affinity_, preferred_anti_affinity_;
   std::vector<TopologySpreadConstraint> topology_spread_constraints_;
+  absl::Status preferred_node_affinity_status_, pod_affinity_status_, topology_spread_status_;
   std::vector<std::string> claims_;
 };
 

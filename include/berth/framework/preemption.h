@@ -1,29 +1,65 @@
-// Preemption for PostFilter plugins: the search is shared, the rules are hooks.
+// Preemption for PostFilter plugins: the search over nodes is shared, the rules are virtual.
 #ifndef BERTH_FRAMEWORK_PREEMPTION_H_
 #define BERTH_FRAMEWORK_PREEMPTION_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/api/labels.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
+#include "berth/framework/object_store.h"
 #include "berth/framework/postfilter.h"
 
 namespace berth {
 
+using PodPtr = std::shared_ptr<const PodInfo>;
+
 // A PodDisruptionBudget as preemption counts it down.
 struct DisruptionBudget {
-  Symbol namespace_name;
   LabelSelector selector;
   int64_t disruptions_allowed = 0;
-  std::vector<std::string> disrupted_pods;  // already counted by the API server
+  absl::flat_hash_set<std::string> disrupted_pods;  // names the API server has counted already
+};
+using DisruptionBudgets =
+    absl::flat_hash_map<Symbol, std::vector<DisruptionBudget>>;  // by namespace
+
+// One node as it would be without some of its pods. Copies node and state when first changed, so
+// that looking at a node on which nothing can be evicted costs nothing.
+class DryRun {
+ public:
+  DryRun(Handle& handle, const CycleState& state, const PodInfo& pod, const NodeInfo& node)
+      : handle_(handle), original_state_(state), pod_(pod), original_node_(node) {}
+
+  const PodInfo& pod() const { return pod_; }
+  const NodeInfo& node() const { return node_ ? *node_ : original_node_; }
+  const CycleState& state() const { return state_ ? *state_ : original_state_; }
+
+  // Take a pod off the node and put it back. An Error if a plugin cannot follow.
+  Status Remove(const PodInfo& victim);
+  Status Add(PodPtr victim);
+  // What the Filter plugins say of the node as it is now, nominated pods included.
+  Status Filter() { return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node()); }
+
+ private:
+  void Copy();
+
+  Handle& handle_;
+  const CycleState& original_state_;
+  const PodInfo& pod_;
+  const NodeInfo& original_node_;
+  std::optional<CycleState> state_;
+  std::optional<NodeInfo> node_;
 };
 
 // Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
@@ -31,45 +67,106 @@ class PreemptionRules {
  public:
   virtual ~PreemptionRules() = default;
 
-  // Whether `pod` may preempt at all: Success, or Unschedulable with upstream's reason.
-  // `nominated_status` is what the cycle said of the node it is nominated to.
+  // The node a pod is nominated to and what this cycle's filters said of it; null if there is none.
+  struct Nomination {
+    const NodeInfo* node = nullptr;
+    Code code = Code::kUnschedulableAndUnresolvable;
+  };
+  // Whether `pod` may preempt at all: Success, or Unschedulable with the reason.
   virtual Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
-                                      const Status& nominated_status) = 0;
+                                      const Nomination& nomination) = 0;
 
-  // The first row to try and how many candidates are enough, of `nodes` possible ones.
+  // Which of `nodes` possible nodes to try first, and how many candidates are enough.
   struct SearchRange {
-    int offset;
-    int candidates;
+    int offset = 0;
+    int candidates = 0;
   };
   virtual SearchRange Range(int nodes) = 0;
 
-  // The pods to evict from `node`, a copy the rules may change together with `state`, so that
-  // `pod` fits; most important first. Returns Success with `victims` and `pdb_violations` set, or
-  // the reason why preemption does not help there.
-  virtual Status SelectVictims(CycleState& state, const PodInfo& pod, NodeInfo& node,
-                               absl::Span<const DisruptionBudget> budgets,
+  // The pods to evict from the node so that the pod fits. Returns Success with the candidate's
+  // `victims` and `pdb_violations` set, or the reason why preemption does not help there.
+  virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                PreemptionCandidate& candidate) = 0;
+
+  // How the best candidate is chosen: by the first score; among those with the highest by the
+  // second, and so on. The default is DefaultCandidateScores().
+  using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
+  virtual std::vector<CandidateScore> OrderedScores() const;
 };
 
-// The dry run over all nodes whose status is exactly Unschedulable, and the choice among the
-// candidates: fewest budget violations, lowest highest priority, lowest sum of priorities, fewest
-// victims, latest start of the most important victims, first. kube-scheduler v1.35
-// framework/preemption/preemption.go. Changes nothing.
-Status RunPreemption(absl::string_view plugin, Handle& handle, PreemptionRules& rules,
-                     CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
-                     PostFilterResult& result);
+// Fewest budget violations, lowest highest priority, lowest sum of priorities, fewest victims,
+// latest start of the most important victims. kube-scheduler v1.35 preemption.go
+// pickOneNodeForPreemption.
+std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
+
+// The candidates that no score tells apart from the best, in order; empty for none.
+std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
+                                absl::Span<const PreemptionRules::CandidateScore> scores);
+
+// The search. Kept by a plugin because it remembers the parsed budgets. Scheduling thread.
+class Preemption {
+ public:
+  explicit Preemption(Handle& handle) : handle_(handle) {}
+
+  // Tries every node whose status is exactly Unschedulable and fills `result`. Success if a node
+  // was found; Unschedulable with what speaks against each node if not. Changes nothing.
+  Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
+             const NodeStatuses& statuses, PostFilterResult& result);
+
+  // Parsed once a version of the object store.
+  const DisruptionBudgets& budgets();
+
+ private:
+  Handle& handle_;
+  std::optional<uint64_t> budgets_version_;
+  DisruptionBudgets budgets_;
+};
 
 // --- Parts that rules share ---
 
-// Higher priority first, then the earlier start time.
+// Higher priority first, then the earlier start; a pod that has not started counts as the latest.
 bool MoreImportantPod(const PodInfo& a, const PodInfo& b);
 
 // Splits `pods`, in order, into those whose eviction would violate a budget and the others.
 struct PodsByBudget {
-  std::vector<std::shared_ptr<const PodInfo>> violating, non_violating;
+  std::vector<PodPtr> violating, non_violating;
 };
-PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods,
-                           absl::Span<const DisruptionBudget> budgets);
+PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets);
+
+// Puts back as many of the `removed` pods as the pod can spare, those under a violated budget
+// first, then the most important first; `fits` says whether the run still holds. The others become
+// the candidate's victims. Success, or an Error.
+Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudgets& budgets,
+                const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
+                const std::function<bool()>& fits, PreemptionCandidate& candidate);
+
+// The rules of DefaultPreemption: pods of lower priority go. Derive to change a part.
+class PriorityPreemptionRules : public PreemptionRules {
+ public:
+  // `percentage` of the possible nodes, but at least `absolute` of them and one, are enough.
+  PriorityPreemptionRules(Handle& handle, int64_t percentage, int64_t absolute)
+      : handle_(handle), percentage_(percentage), absolute_(absolute) {}
+
+  Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
+                              const Nomination& nomination) override;
+  SearchRange Range(int nodes) override;
+  Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                       PreemptionCandidate& candidate) override;
+
+ protected:
+  // Whether `victim`, which has a lower priority, may be evicted for `preemptor`. Let pods of the
+  // system preempt ordinary ones, so that they find room.
+  virtual absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
+                                        const PodInfo& preemptor);
+  virtual bool MoreImportant(const PodInfo& a, const PodInfo& b) const;
+  // Whether `victim` of lower priority on the nominated node is on its way out for `preemptor`.
+  virtual bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor);
+  virtual std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const;
+
+ private:
+  Handle& handle_;
+  int64_t percentage_, absolute_;
+};
 
 }  // namespace berth
 

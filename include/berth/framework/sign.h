@@ -24,10 +24,10 @@ struct Aspect {
   static constexpr Aspects kNodeRequested = 1u << 5;  // requests and number of its pods
   static constexpr Aspects kNodePorts = 1u << 6;
   static constexpr Aspects kNodeImages = 1u << 7;
-  static constexpr Aspects kNodePods = 1u << 8;       // anything else about the pods on the node
-  static constexpr Aspects kNodeOther = 1u << 9;      // annotations, conditions ...
-  static constexpr Aspects kOtherNodes = 1u << 10;    // pods or labels of other nodes
-  static constexpr Aspects kObjects = 1u << 11;       // Services, claims, quotas ...
+  static constexpr Aspects kNodePods = 1u << 8;     // anything else about the pods on the node
+  static constexpr Aspects kNodeOther = 1u << 9;    // annotations, conditions ...
+  static constexpr Aspects kOtherNodes = 1u << 10;  // pods or labels of other nodes
+  static constexpr Aspects kObjects = 1u << 11;     // Services, claims, quotas ...
   static constexpr Aspects kEverything = ~0u;
 };
 

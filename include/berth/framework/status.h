@@ -17,12 +17,12 @@ namespace berth {
 // The numbers are kube-scheduler's.
 enum class Code : uint8_t {
   kSuccess = 0,
-  kError = 1,                           // the attempt failed; nothing is known about the pod
-  kUnschedulable = 2,                   // rejected, but evicting other pods might help
-  kUnschedulableAndUnresolvable = 3,    // rejected, and no eviction would help
-  kWait = 4,                            // Permit only: hold the pod back until allowed
-  kSkip = 5,                            // PreFilter, PreScore, PreBindPreFlight, Bind: not my pod
-  kPending = 6,                         // rejected for now by something outside the pod
+  kError = 1,                         // the attempt failed; nothing is known about the pod
+  kUnschedulable = 2,                 // rejected, but evicting other pods might help
+  kUnschedulableAndUnresolvable = 3,  // rejected, and no eviction would help
+  kWait = 4,                          // Permit only: hold the pod back until allowed
+  kSkip = 5,                          // PreFilter, PreScore, PreBindPreFlight, Bind: not my pod
+  kPending = 6,                       // rejected for now by something outside the pod
 };
 
 // The code as kube-scheduler spells it: "Success", "UnschedulableAndUnresolvable" ...

@@ -1,0 +1,100 @@
+// A cluster that lives in memory: the default backend of an embedded scheduler, of `berth simulate`
+// and of tests.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "berth/clock.h"
+#include "berth/cluster.h"
+
+namespace berth {
+
+// Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, an evicted one
+// is gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due
+// later happens in AdvanceTo().
+class InMemoryCluster final : public Cluster {
+ public:
+  // `clock` must outlive the cluster.
+  explicit InMemoryCluster(const Clock& clock) : clock_(clock) {}
+
+  // --- The outside world changes something ---
+
+  // Adds or replaces an object. A pod keeps the uid it had if the new one names none.
+  void Set(Object object);
+  // Removes it at once. Returns whether it was there. `key` is "namespace/name", or "name".
+  bool Delete(Kind kind, absl::string_view key);
+  // The pod finished by itself: phase Succeeded.
+  bool Finish(absl::string_view pod_key);
+
+  // --- Looking ---
+
+  std::shared_ptr<const google::protobuf::Message> Find(Kind kind, absl::string_view key) const;
+  // All objects of a kind, oldest first.
+  std::vector<Object> List(Kind kind) const;
+  // Where each bound pod is, in the order of binding: ("namespace/name", node).
+  std::vector<std::pair<std::string, std::string>> Bindings() const;
+  // Evicted pods, in order: "namespace/name".
+  std::vector<std::string> Evictions() const;
+  // The latest `kMaxNotes` events for people.
+  std::vector<ClusterNote> Notes() const;
+  static constexpr size_t kMaxNotes = 10000;
+
+  // --- Time ---
+
+  // When something is due next; InfiniteFuture if nothing is.
+  absl::Time NextDue() const;
+  // Does everything that is due by the clock's time.
+  void AdvanceTo(absl::Time now);
+
+  // --- Faults, for tests: asked before a binding happens; a status that is not OK refuses it ---
+
+  using BindFault = std::function<absl::Status(const PodReference& pod, const std::string& node)>;
+  void SetBindFault(BindFault fault);
+
+  // --- Cluster ---
+
+  absl::Status Watch(WatchSink& sink) override;
+  absl::Status Bind(const PodReference& pod, const std::string& node_name) override;
+  absl::Status Evict(const PodReference& pod, const std::string& message) override;
+  absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
+  void Record(const ClusterNote& note) override;
+
+ private:
+  struct Stored {
+    Object object;
+    uint64_t order;
+  };
+  using Store = absl::flat_hash_map<std::string, Stored>;
+
+  void Put(Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The pod if it is there with that uid; any uid if the reference has none.
+  Stored* FindPod(const PodReference& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Clock& clock_;
+  mutable absl::Mutex mutex_;
+  WatchSink* sink_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::map<Kind, Store> objects_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::multimap<absl::Time, std::pair<std::string, std::string>> deletions_
+      ABSL_GUARDED_BY(mutex_);  // due time → pod key and uid
+  std::vector<std::pair<std::string, std::string>> bindings_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> evictions_ ABSL_GUARDED_BY(mutex_);
+  std::deque<ClusterNote> notes_ ABSL_GUARDED_BY(mutex_);
+  BindFault bind_fault_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace berth

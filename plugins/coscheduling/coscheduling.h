@@ -1,0 +1,79 @@
+// Coscheduling: pods of one PodGroup start together or not at all.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/group.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/permit.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/queue_sort.h"
+#include "berth/framework/registry.h"
+#include "berth/framework/reserve.h"
+#include "plugins/coscheduling/coscheduling_args.h"
+
+namespace berth {
+
+// The same PodGroups, labels, arguments and texts as Coscheduling of scheduler-plugins. The group
+// is placed by the engine in one transaction (GroupPlugin); the per-pod points give upstream's
+// answers for a pod that is judged alone, as `berth explain` does.
+class Coscheduling final : public Plugin,
+                           public GroupPlugin,
+                           public QueueSortPlugin,
+                           public PreFilterPlugin,
+                           public PostFilterPlugin,
+                           public PermitPlugin,
+                           public ReservePlugin,
+                           public EnqueueExtensions {
+ public:
+  static constexpr absl::string_view kName = "Coscheduling";
+  static constexpr absl::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+
+  absl::string_view Name() const override { return kName; }
+
+  std::optional<std::string> GroupOf(const PodInfo& pod) const override;
+  std::optional<GroupSpec> Spec(absl::string_view name) const override;
+  Status ReadyToSchedule(const GroupMembers& group) const override;
+  Status GroupUnschedulable(const GroupMembers& group, int placed,
+                            const Status& cause) const override;
+
+  // Priority, then the group's (or the pod's) time, then "namespace/group" (or pod): pods of one
+  // group stay together even when many groups were made in the same second.
+  bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override;
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                   PreFilterResult& result) override;
+  Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                    PostFilterResult& result) override;
+  Status Permit(CycleState& state, const PodInfo& pod, absl::string_view node_name,
+                absl::Duration& timeout) override;
+  Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+ private:
+  Coscheduling(const CoschedulingArgs& args, Handle& handle) : args_(args), handle_(handle) {}
+
+  const api::PodGroup* FindPodGroup(absl::string_view name) const;
+  // Members of the group that are assigned, living members, and those held by scheduling gates.
+  struct Counts {
+    int living = 0;
+    int assigned = 0;
+    int gated = 0;
+  };
+  Counts CountMembers(absl::string_view name) const;
+
+  const CoschedulingArgs args_;
+  Handle& handle_;
+};
+
+}  // namespace berth

@@ -1,0 +1,24 @@
+// The declared fields of CoschedulingArgs.
+#include "plugins/coscheduling/coscheduling_args.h"
+
+namespace berth {
+
+const FieldTable& CoschedulingArgs::Fields() {
+  static const FieldTable& table = *new FieldTable(
+      DescribeFields<CoschedulingArgs>("CoschedulingArgs", "Arguments of Coscheduling.")
+          .Field("permitWaitingTimeSeconds", &CoschedulingArgs::permit_waiting_time_seconds,
+                 "How long a placed pod waits for the rest of its group when the PodGroup has no "
+                 "scheduleTimeoutSeconds. Groups are placed whole, so nothing waits in practice.",
+                 AtLeast(0))
+          .Field("podGroupBackoffSeconds", &CoschedulingArgs::pod_group_backoff_seconds,
+                 "How long a group is left alone after it did not fit, 0 for the queue's own "
+                 "backoff only.",
+                 AtLeast(0))
+          .Field("podGroupRejectPercentage", &CoschedulingArgs::pod_group_reject_percentage,
+                 "Missing members, in percent of minMember, up to which the rest of a group is "
+                 "not rejected with a member that does not fit.",
+                 InRange(0, 100)));
+  return table;
+}
+
+}  // namespace berth

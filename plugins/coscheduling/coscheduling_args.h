@@ -1,0 +1,18 @@
+// Arguments of Coscheduling, as scheduler-plugins' CoschedulingArgs (v1).
+#pragma once
+
+#include <cstdint>
+
+#include "berth/framework/args.h"
+
+namespace berth {
+
+struct CoschedulingArgs {
+  int64_t permit_waiting_time_seconds = 60;
+  int64_t pod_group_backoff_seconds = 0;
+  int32_t pod_group_reject_percentage = 10;
+
+  static const FieldTable& Fields();
+};
+
+}  // namespace berth

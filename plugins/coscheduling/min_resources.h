@@ -1,0 +1,19 @@
+// The quick check of a PodGroup's minResources against what is free in the whole cluster.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/framework/group.h"
+#include "berth/framework/node_table.h"
+
+namespace berth {
+
+// What of the group's minResources (and of minMember pods) the nodes lack when the group's own
+// pods are left out; "" if nothing. An upper bound: it sums over nodes and knows no fragments.
+// scheduler-plugins pkg/coscheduling/core CheckClusterResource, its text included.
+std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* members,
+                            const NodeTable& nodes);
+
+}  // namespace berth

@@ -1,0 +1,197 @@
+// Implementation of binding.h.
+#include "engine/binding.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/time.h"
+
+namespace berth {
+
+// One member of a batch while it waits for Permit; afterwards just its placement.
+class Binder::Waiting final : public WaitingPod {
+ public:
+  Waiting(Member member, absl::Time now) : placement_(std::move(member.placement)), since_(now) {
+    for (const PermitOutcome::Wait& wait : member.waits) {
+      pending_.push_back({wait.plugin, now + wait.timeout});
+    }
+  }
+
+  const PodInfo& pod() const override { return *placement_.pod; }
+  absl::string_view node_name() const override { return placement_.node_name; }
+  std::vector<absl::string_view> pending_plugins() const override {
+    std::vector<absl::string_view> names;
+    for (const Pending& pending : pending_) names.push_back(pending.plugin.view());
+    return names;
+  }
+  void Allow(absl::string_view plugin) override {
+    std::erase_if(pending_, [&](const Pending& p) { return p.plugin.view() == plugin; });
+  }
+  void Reject(absl::string_view plugin, absl::string_view message) override {
+    if (!waits()) return;  // allowed or rejected before: too late
+    status_ = Status::Unschedulable(std::string(message)).WithPlugin(Symbol::Intern(plugin));
+  }
+
+  bool waits() const { return status_.ok() && !pending_.empty(); }
+  bool alive() const { return status_.ok(); }
+  absl::Time deadline() const {
+    absl::Time first = absl::InfiniteFuture();
+    for (const Pending& pending : pending_) first = std::min(first, pending.deadline);
+    return waits() ? first : absl::InfiniteFuture();
+  }
+  void Expire(absl::Time now) {
+    for (const Pending& pending : pending_) {
+      if (now < pending.deadline) continue;
+      Reject(pending.plugin.view(), absl::StrCat("rejected due to timeout after waiting ",
+                                                 DurationToString(pending.deadline - since_),
+                                                 " at plugin ", pending.plugin.view()));
+      return;
+    }
+  }
+
+  Placement& placement() { return placement_; }
+  const Status& status() const { return status_; }
+  void set_status(Status status) { status_ = std::move(status); }
+
+ private:
+  struct Pending {
+    Symbol plugin;
+    absl::Time deadline;
+  };
+
+  Placement placement_;
+  absl::Time since_;
+  std::vector<Pending> pending_;
+  Status status_;
+};
+
+struct Binder::Batch {
+  std::vector<std::unique_ptr<Waiting>> members;
+  int minimum = 1;
+  bool running = false;  // on the executor: hands off
+
+  int alive() const {
+    return static_cast<int>(std::count_if(members.begin(), members.end(),
+                                          [](const auto& member) { return member->alive(); }));
+  }
+  bool waits() const {
+    return std::any_of(members.begin(), members.end(),
+                       [](const auto& member) { return member->waits(); });
+  }
+  // Fails the members that are left when they are too few.
+  void FailIfTooFew() {
+    if (alive() >= minimum) return;
+    for (auto& member : members) {
+      if (!member->alive()) continue;
+      member->set_status(Status::Unschedulable("the rest of the group could not be bound"));
+    }
+  }
+};
+
+void Binder::Start(std::vector<Member> members, int minimum, absl::Time now) {
+  auto batch = std::make_unique<Batch>();
+  batch->minimum = minimum;
+  for (Member& member : members) {
+    batch->members.push_back(std::make_unique<Waiting>(std::move(member), now));
+  }
+  batches_.push_back(std::move(batch));
+}
+
+void Binder::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
+  for (const auto& batch : batches_) {
+    if (batch->running) continue;
+    for (const auto& member : batch->members) {
+      if (member->waits()) visit(*member);
+    }
+  }
+}
+
+WaitingPod* Binder::FindWaitingPod(absl::string_view uid) {
+  WaitingPod* found = nullptr;
+  ForEachWaitingPod([&](WaitingPod& waiting) {
+    if (waiting.pod().uid() == uid) found = &waiting;
+  });
+  return found;
+}
+
+void Binder::Expire(absl::Time now) {
+  for (const auto& batch : batches_) {
+    if (batch->running) continue;
+    for (const auto& member : batch->members) {
+      if (member->deadline() <= now) member->Expire(now);
+    }
+  }
+}
+
+absl::Time Binder::NextDue() const {
+  absl::Time due = absl::InfiniteFuture();
+  for (const auto& batch : batches_) {
+    if (batch->running) continue;
+    for (const auto& member : batch->members) due = std::min(due, member->deadline());
+  }
+  return due;
+}
+
+std::vector<BindingOutcome> Binder::Settle() {
+  for (const auto& batch : batches_) {
+    if (batch->running) continue;
+    batch->FailIfTooFew();
+    if (batch->waits()) continue;
+    batch->running = true;
+    if (batch->alive() == 0) {
+      Finish(*batch);
+    } else {
+      Batch* const running = batch.get();
+      executor_.Run([this, running] {
+        Run(*running);
+        post_([this, running] { Finish(*running); });
+      });
+    }
+  }
+  std::erase_if(batches_, [](const auto& batch) { return batch->members.empty(); });
+  return std::exchange(outcomes_, {});
+}
+
+// On the executor.
+void Binder::Run(Batch& batch) {
+  const auto run = [](Waiting& member, auto point) {
+    Placement& placement = member.placement();
+    Status status =
+        (placement.framework->*point)(placement.state, *placement.pod, placement.node_name);
+    if (!status.ok()) member.set_status(std::move(status));
+  };
+  for (auto& member : batch.members) {
+    if (member->alive()) run(*member, &Framework::RunPreBind);
+  }
+  batch.FailIfTooFew();
+  for (auto& member : batch.members) {
+    if (!member->alive()) continue;
+    run(*member, &Framework::RunBind);
+    Placement& placement = member->placement();
+    if (member->alive()) {
+      placement.framework->RunPostBind(placement.state, *placement.pod, placement.node_name);
+    }
+  }
+}
+
+// Back on the scheduling thread: the batch's outcomes are known. It is dropped in Settle().
+void Binder::Finish(Batch& batch) {
+  for (auto& member : batch.members) {
+    outcomes_.push_back({std::move(member->placement()), member->status()});
+  }
+  batch.members.clear();
+}
+
+std::vector<Binder::Unbound> Binder::unbound() const {
+  std::vector<Unbound> pods;
+  for (const auto& batch : batches_) {
+    for (const auto& member : batch->members) {
+      Unbound unbound{&member->pod(), {}};
+      if (!batch->running && member->waits()) unbound.waiting_for = member->pending_plugins();
+      pods.push_back(std::move(unbound));
+    }
+  }
+  return pods;
+}
+
+}  // namespace berth

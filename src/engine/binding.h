@@ -1,0 +1,89 @@
+// From "placed" to "bound": Permit's waiting pods, then PreBind and Bind on the executor.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/executor.h"
+#include "berth/framework/permit.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// A pod that is assumed on a node and reserved there, with everything its plugins remember.
+struct Placement {
+  std::shared_ptr<const PodInfo> pod;
+  std::string node_name;
+  const Framework* framework = nullptr;
+  CycleState state;
+  // Which entry of the queue it came from.
+  std::string entry_key;
+};
+
+// What became of a placement.
+struct BindingOutcome {
+  Placement placement;
+  Status status;  // Success: bound. A rejection or an Error: to be undone by the engine
+};
+
+// Binds placements in batches, a group's together: all members are permitted, then all PreBinds
+// run, then all Binds. If so many members fail before the first Bind that fewer than the batch's
+// minimum are left, all fail; once a Bind has succeeded, the others are bound all the same.
+//
+// Belongs to the scheduling thread; only the plugins' PreBind, Bind and PostBind run elsewhere.
+class Binder {
+ public:
+  // `post` brings work back to the scheduling thread: it may be called from any thread and must
+  // run what it is given there, later.
+  Binder(Executor& executor, std::function<void(std::function<void()>)> post)
+      : executor_(executor), post_(std::move(post)) {}
+
+  struct Member {
+    Placement placement;
+    std::vector<PermitOutcome::Wait> waits;
+  };
+  // Takes over placements that Permit let through or made wait. `minimum`: how many of them must
+  // get through for any to be bound.
+  void Start(std::vector<Member> members, int minimum, absl::Time now);
+
+  // --- Waiting pods ---
+
+  void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit);
+  WaitingPod* FindWaitingPod(absl::string_view uid);
+  // Ends waits whose time is over.
+  void Expire(absl::Time now);
+  // When the next wait is over; InfiniteFuture if nothing waits.
+  absl::Time NextDue() const;
+
+  // Sends batches that wait no longer to the executor, and returns what is decided since the last
+  // call: bound, refused while waiting, or failed. Allow() and Reject() take effect here, so that
+  // plugins may call them from anywhere.
+  std::vector<BindingOutcome> Settle();
+
+  bool idle() const { return batches_.empty() && outcomes_.empty(); }
+  // Pods between placed and bound, those that wait for Permit first.
+  struct Unbound {
+    const PodInfo* pod;
+    std::vector<absl::string_view> waiting_for;
+  };
+  std::vector<Unbound> unbound() const;
+
+ private:
+  class Waiting;
+  struct Batch;
+
+  void Finish(Batch& batch);
+  void Run(Batch& batch);
+
+  Executor& executor_;
+  const std::function<void(std::function<void()>)> post_;
+  std::deque<std::unique_ptr<Batch>> batches_;  // in order of start
+  std::vector<BindingOutcome> outcomes_;
+};
+
+}  // namespace berth

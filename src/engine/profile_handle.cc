@@ -1,0 +1,64 @@
+// Implementation of profile_handle.h.
+#include "engine/profile_handle.h"
+
+#include "berth/check.h"
+
+namespace berth {
+
+uint64_t Random::Next() {
+  state_ += 0x9E3779B97F4A7C15;
+  uint64_t z = state_;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+Status ProfileHandle::RunFilterPlugins(const CycleState& state, const PodInfo& pod,
+                                       const NodeInfo& node) {
+  BERTH_CHECK(framework_ != nullptr);
+  return framework_->RunFilter(state, pod, node);
+}
+
+Status ProfileHandle::RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                                        const NodeInfo& node) {
+  BERTH_CHECK(framework_ != nullptr);
+  return framework_->RunFilterWithNominatedPods(state, pod, node);
+}
+
+Status ProfileHandle::RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,
+                                                  const PodInfo& added, const NodeInfo& node) {
+  BERTH_CHECK(framework_ != nullptr);
+  return framework_->RunPreFilterAddPod(state, pod, added, node);
+}
+
+Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
+                                                     const PodInfo& removed, const NodeInfo& node) {
+  BERTH_CHECK(framework_ != nullptr);
+  return framework_->RunPreFilterRemovePod(state, pod, removed, node);
+}
+
+void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  if (services_ != nullptr) services_->Activate(pods);
+}
+
+void ProfileHandle::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
+  if (services_ != nullptr) services_->ForEachWaitingPod(visit);
+}
+
+WaitingPod* ProfileHandle::FindWaitingPod(absl::string_view uid) {
+  return services_ == nullptr ? nullptr : services_->FindWaitingPod(uid);
+}
+
+bool ProfileHandle::RejectWaitingPod(absl::string_view uid) {
+  WaitingPod* waiting = FindWaitingPod(uid);
+  if (waiting == nullptr) return false;
+  waiting->Reject("", "removed");
+  return true;
+}
+
+absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name) {
+  if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
+  return services_->Bind(pod, node_name);
+}
+
+}  // namespace berth

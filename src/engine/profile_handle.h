@@ -1,0 +1,81 @@
+// The Handle that one profile's plugins get.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "berth/cluster.h"
+#include "berth/framework/handle.h"
+#include "engine/cluster_state.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// What plugins may ask of a running scheduler. An explanation has none of it.
+class SchedulerServices {
+ public:
+  virtual ~SchedulerServices() = default;
+  virtual void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) = 0;
+  virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;
+  virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
+  virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name) = 0;  // any thread
+};
+
+// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators): small, and the
+// same on every platform.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next();
+
+ private:
+  uint64_t state_;
+};
+
+class ProfileHandle final : public Handle {
+ public:
+  // Everything outlives the handle; `services` may be null.
+  ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
+                Random& random, SchedulerServices* services)
+      : profile_name_(std::move(profile_name)),
+        cluster_(cluster),
+        clock_(clock),
+        random_(random),
+        services_(services) {}
+
+  // The profile's framework, once it is built. Before that nothing can be run.
+  void SetFramework(const Framework* framework) { framework_ = framework; }
+
+  absl::string_view profile_name() const override { return profile_name_; }
+  const NodeTable& nodes() const override { return cluster_.nodes(); }
+  const ObjectStore& objects() const override { return cluster_.objects(); }
+  const Groups& groups() const override { return cluster_.groups(); }
+  const Nominator& nominator() const override { return cluster_.nominations(); }
+  const Clock& clock() const override { return clock_; }
+  uint64_t Random() override { return random_.Next(); }
+
+  Status RunFilterPlugins(const CycleState& state, const PodInfo& pod,
+                          const NodeInfo& node) override;
+  Status RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                           const NodeInfo& node) override;
+  Status RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                                     const NodeInfo& node) override;
+  Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
+                                        const PodInfo& removed, const NodeInfo& node) override;
+
+  void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
+  void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
+  WaitingPod* FindWaitingPod(absl::string_view uid) override;
+  bool RejectWaitingPod(absl::string_view uid) override;
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override;
+
+ private:
+  const std::string profile_name_;
+  const ClusterState& cluster_;
+  const Clock& clock_;
+  berth::Random& random_;
+  SchedulerServices* const services_;
+  const Framework* framework_ = nullptr;
+};
+
+}  // namespace berth
