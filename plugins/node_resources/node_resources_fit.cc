@@ -1,0 +1,130 @@
+// The rule of NodeResourcesFit, once for both forms.
+#include "plugins/node_resources/node_resources_fit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "plugins/node_resources/fit_hints.h"
+#include "plugins/node_resources/requests.h"
+
+namespace berth {
+namespace {
+
+// What the filter compares for this pod.
+struct FitState final : StateData {
+  explicit FitState(Requests r) : requests(std::move(r)) {}
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<FitState>(*this); }
+
+  Requests requests;
+};
+constexpr StateKey<FitState> kFitState{"NodeResourcesFit"};
+
+// What a node lacks of one resource. If it has too little even when empty, no eviction helps.
+enum class Shortage : uint8_t { kNone, kOccupied, kTooSmall };
+
+Shortage ShortageOf(int64_t request, int64_t allocatable, int64_t requested) {
+  if (request <= allocatable - requested) return Shortage::kNone;
+  return request > allocatable ? Shortage::kTooSmall : Shortage::kOccupied;
+}
+
+Code CodeOf(Shortage worst) {
+  if (worst == Shortage::kNone) return Code::kSuccess;
+  return worst == Shortage::kTooSmall ? Code::kUnschedulableAndUnresolvable : Code::kUnschedulable;
+}
+
+// A node full of pods has room again when some are evicted.
+Shortage PodShortage(int64_t pods, int64_t allowed) {
+  return pods + 1 > allowed ? Shortage::kOccupied : Shortage::kNone;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Plugin>> NodeResourcesFit::Create(const PluginArgs& args, Handle&) {
+  return std::make_unique<NodeResourcesFit>(args.As<NodeResourcesFitArgs>());
+}
+
+NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args)
+    : ignored_resources_(args.ignored_resources.begin(), args.ignored_resources.end()),
+      ignored_resource_groups_(args.ignored_resource_groups.begin(),
+                               args.ignored_resource_groups.end()),
+      scorer_(*args.scoring_strategy) {}
+
+Status NodeResourcesFit::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                                   PreFilterResult&) {
+  state.Write(kFitState, std::make_unique<FitState>(
+                             RequestsToFit(pod, ignored_resources_, ignored_resource_groups_)));
+  return Status::Success();
+}
+
+Status NodeResourcesFit::Filter(const CycleState& state, const PodInfo&,
+                                const NodeInfo& node) const {
+  const FitState* fit = state.Find(kFitState);
+  if (fit == nullptr) return Status::Error("NodeResourcesFit filters only where its PreFilter ran");
+  std::vector<std::string> reasons;
+  Shortage worst = PodShortage(static_cast<int64_t>(node.pods().size()), node.allowed_pods());
+  if (worst != Shortage::kNone) reasons.push_back("Too many pods");
+  for (const auto& [resource, amount] : fit->requests) {
+    const Shortage shortage =
+        ShortageOf(amount, node.allocatable().Get(resource), node.requested().Get(resource));
+    if (shortage == Shortage::kNone) continue;
+    reasons.push_back(absl::StrCat("Insufficient ", ResourceName(resource)));
+    worst = std::max(worst, shortage);
+  }
+  return worst == Shortage::kNone ? Status::Success()
+                                  : Status::Make(CodeOf(worst), std::move(reasons));
+}
+
+Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
+                                     const NodeTable& nodes, NodeVerdicts& verdicts) const {
+  const FitState* fit = state.Find(kFitState);
+  if (fit == nullptr) return Status::Error("NodeResourcesFit filters only where its PreFilter ran");
+  struct Columns {
+    int64_t request;
+    const int64_t* allocatable;
+    const int64_t* requested;
+  };
+  absl::InlinedVector<Columns, 4> columns;
+  for (const auto& [resource, amount] : fit->requests) {
+    columns.push_back(
+        {amount, nodes.allocatable(resource).data(), nodes.requested(resource).data()});
+  }
+  const int64_t* const pod_count = nodes.pod_count().data();
+  const int64_t* const allowed_pods = nodes.allowed_pods().data();
+  for (const NodeRow row : verdicts.candidates()) {
+    Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
+    for (const Columns& c : columns) {
+      worst = std::max(worst, ShortageOf(c.request, c.allocatable[row], c.requested[row]));
+    }
+    if (worst != Shortage::kNone) verdicts.Set(row, CodeOf(worst));
+  }
+  return Status::Success();
+}
+
+absl::StatusOr<int64_t> NodeResourcesFit::Score(const CycleState&, const PodInfo& pod,
+                                                const NodeInfo& node) const {
+  return scorer_.Score(pod, node);
+}
+
+absl::Status NodeResourcesFit::ScoreNodes(const CycleState&, const PodInfo& pod,
+                                          const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                          absl::Span<int64_t> scores) const {
+  scorer_.ScoreNodes(pod, nodes, rows, scores);
+  return absl::OkStatus();
+}
+
+std::vector<ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
+  return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown},
+           &FitHintAfterPodChange},
+          {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
+           &FitHintAfterNodeChange}};
+}
+
+Status NodeResourcesFit::SignPod(const PodInfo& pod, PodSignature& signature) const {
+  SignResources(pod.requests(), signature);
+  SignResources(pod.nonzero_scoring_requests(), signature);
+  return Status::Success();
+}
+
+}  // namespace berth

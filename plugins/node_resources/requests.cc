@@ -1,0 +1,48 @@
+// Which requests count. As kube-scheduler v1.35 noderesources fit.go, fitsRequest.
+#include "plugins/node_resources/requests.h"
+
+#include <algorithm>
+
+#include "absl/strings/string_view.h"
+
+namespace berth {
+namespace {
+
+bool IsIgnored(absl::string_view name, const absl::flat_hash_set<std::string>& ignored_resources,
+               const absl::flat_hash_set<std::string>& ignored_groups) {
+  if (ignored_resources.empty() && ignored_groups.empty()) return false;
+  return IsExtendedResourceName(name) && (ignored_resources.contains(name) ||
+                                          ignored_groups.contains(name.substr(0, name.find('/'))));
+}
+
+}  // namespace
+
+Requests RequestsToFit(const PodInfo& pod,
+                       const absl::flat_hash_set<std::string>& ignored_resources,
+                       const absl::flat_hash_set<std::string>& ignored_groups) {
+  Requests requests;
+  pod.requests().ForEach([&](ResourceId id, int64_t amount) {
+    if (amount <= 0 && id <= kEphemeralStorage) return;
+    if (id > kEphemeralStorage) {
+      const absl::string_view name = ResourceName(id);
+      if (!IsScalarResourceName(name) || IsIgnored(name, ignored_resources, ignored_groups)) return;
+    }
+    requests.emplace_back(id, amount);
+  });
+  const auto by_name = std::find_if(requests.begin(), requests.end(),
+                                    [](const auto& r) { return r.first > kEphemeralStorage; });
+  std::sort(by_name, requests.end(), [](const auto& a, const auto& b) {
+    return ResourceName(a.first) < ResourceName(b.first);
+  });
+  return requests;
+}
+
+void SignResources(const ResourceVector& amounts, PodSignature& signature) {
+  signature.Add(int64_t{amounts.size()});
+  amounts.ForEach([&](ResourceId id, int64_t amount) {
+    signature.Add(int64_t{id});
+    signature.Add(amount);
+  });
+}
+
+}  // namespace berth

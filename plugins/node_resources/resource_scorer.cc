@@ -1,0 +1,163 @@
+// The scoring strategies, once for both forms.
+#include "plugins/node_resources/resource_scorer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "berth/framework/score.h"
+
+namespace berth {
+namespace {
+
+// kube-scheduler v1.35 helper/shape_score.go: linear between the points, truncated; the points'
+// scores, 0 to 10, are scaled to 0 to 100.
+int64_t ScoreOnShape(const std::vector<UtilizationShapePoint>& shape, int64_t utilization) {
+  constexpr int64_t kScale = kMaxNodeScore / 10;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (utilization > shape[i].utilization) continue;
+    if (i == 0) return shape[0].score * kScale;
+    const int64_t low = shape[i - 1].score * kScale;
+    const int64_t high = shape[i].score * kScale;
+    return low + (high - low) * (utilization - shape[i - 1].utilization) /
+                     (shape[i].utilization - shape[i - 1].utilization);
+  }
+  return shape.back().score * kScale;
+}
+
+}  // namespace
+
+ResourceScorer::ResourceScorer(const ScoringStrategy& strategy)
+    : type_(strategy.type == "MostAllocated"    ? Type::kMostAllocated
+            : strategy.type == "LeastAllocated" ? Type::kLeastAllocated
+                                                : Type::kRequestedToCapacityRatio) {
+  for (const ResourceSpec& spec : strategy.resources) {
+    const ResourceId id = ResourceIdOf(spec.name);
+    const bool is_scalar = IsScalarResourceName(spec.name);
+    // Of any other resource kube-scheduler keeps no account, so it never counts.
+    if (id > kEphemeralStorage && !is_scalar) continue;
+    resources_.push_back({id, spec.weight, is_scalar});
+  }
+  if (type_ == Type::kRequestedToCapacityRatio) {
+    for (size_t utilization = 0; utilization < score_at_.size(); ++utilization) {
+      score_at_[utilization] = ScoreOnShape(strategy.requested_to_capacity_ratio->shape,
+                                            static_cast<int64_t>(utilization));
+    }
+  }
+}
+
+// Plain 64-bit divisions: they were as fast as 32-bit or floating-point forms when measured.
+template <ResourceScorer::Type type>
+class ResourceScorer::Mean {
+ public:
+  explicit Mean(const ResourceScorer& scorer) : scorer_(scorer) {}
+
+  // `requested` includes the pod's own request. A node without the resource is judged by the
+  // others alone.
+  void Add(int64_t requested, int64_t capacity, int64_t weight) {
+    if (capacity == 0) return;
+    int64_t score;
+    if constexpr (type == Type::kLeastAllocated) {
+      // (capacity - requested) * 100 / capacity, truncated.
+      score = requested > capacity ? 0 : (capacity - requested) * kMaxNodeScore / capacity;
+    } else if constexpr (type == Type::kMostAllocated) {
+      // requested * 100 / capacity, truncated.
+      score = std::min(requested, capacity) * kMaxNodeScore / capacity;
+    } else {
+      // requested * 100 / capacity, truncated, through the shape. A score of 0 does not count.
+      score = scorer_.score_at_[requested > capacity ? 100 : requested * 100 / capacity];
+      if (score == 0) return;
+    }
+    sum_ += score * weight;
+    weights_ += weight;
+  }
+
+  int64_t Result() const {
+    if (weights_ == 0) return 0;
+    if constexpr (type == Type::kRequestedToCapacityRatio) {
+      return std::llround(static_cast<double>(sum_) / static_cast<double>(weights_));
+    }
+    return sum_ / weights_;
+  }
+
+ private:
+  const ResourceScorer& scorer_;
+  int64_t sum_ = 0;
+  int64_t weights_ = 0;
+};
+
+ResourceScorer::Terms ResourceScorer::TermsOf(const PodInfo& pod) const {
+  Terms terms;
+  for (const Resource& resource : resources_) {
+    const int64_t request = pod.nonzero_scoring_requests().Get(resource.id);
+    if (resource.is_scalar && request == 0) continue;
+    terms.push_back({resource.id, resource.weight, request});
+  }
+  return terms;
+}
+
+template <ResourceScorer::Type type>
+int64_t ResourceScorer::ScoreAs(const Terms& terms, const NodeInfo& node) const {
+  Mean<type> mean(*this);
+  for (const Term& term : terms) {
+    const ResourceVector& requested =
+        HasNonzeroDefault(term.resource) ? node.nonzero_requested() : node.requested();
+    mean.Add(requested.Get(term.resource) + term.pod_request, node.allocatable().Get(term.resource),
+             term.weight);
+  }
+  return mean.Result();
+}
+
+template <ResourceScorer::Type type>
+void ResourceScorer::ScoreNodesAs(const Terms& terms, const NodeTable& nodes,
+                                  absl::Span<const NodeRow> rows,
+                                  absl::Span<int64_t> scores) const {
+  struct Columns {
+    const int64_t* requested;
+    const int64_t* allocatable;
+    int64_t pod_request;
+    int64_t weight;
+  };
+  absl::InlinedVector<Columns, 4> columns;
+  for (const Term& term : terms) {
+    const absl::Span<const int64_t> requested = HasNonzeroDefault(term.resource)
+                                                    ? nodes.nonzero_requested(term.resource)
+                                                    : nodes.requested(term.resource);
+    columns.push_back(
+        {requested.data(), nodes.allocatable(term.resource).data(), term.pod_request, term.weight});
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Mean<type> mean(*this);
+    for (const Columns& c : columns) {
+      mean.Add(c.requested[rows[i]] + c.pod_request, c.allocatable[rows[i]], c.weight);
+    }
+    scores[i] = mean.Result();
+  }
+}
+
+int64_t ResourceScorer::Score(const PodInfo& pod, const NodeInfo& node) const {
+  const Terms terms = TermsOf(pod);
+  switch (type_) {
+    case Type::kLeastAllocated:
+      return ScoreAs<Type::kLeastAllocated>(terms, node);
+    case Type::kMostAllocated:
+      return ScoreAs<Type::kMostAllocated>(terms, node);
+    case Type::kRequestedToCapacityRatio:
+      break;
+  }
+  return ScoreAs<Type::kRequestedToCapacityRatio>(terms, node);
+}
+
+void ResourceScorer::ScoreNodes(const PodInfo& pod, const NodeTable& nodes,
+                                absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const {
+  const Terms terms = TermsOf(pod);
+  switch (type_) {
+    case Type::kLeastAllocated:
+      return ScoreNodesAs<Type::kLeastAllocated>(terms, nodes, rows, scores);
+    case Type::kMostAllocated:
+      return ScoreNodesAs<Type::kMostAllocated>(terms, nodes, rows, scores);
+    case Type::kRequestedToCapacityRatio:
+      return ScoreNodesAs<Type::kRequestedToCapacityRatio>(terms, nodes, rows, scores);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,15 @@
+// The order of PrioritySort.
+#include "plugins/priority_sort/priority_sort.h"
+
+namespace berth {
+
+absl::StatusOr<std::unique_ptr<Plugin>> PrioritySort::Create(const PluginArgs&, Handle&) {
+  return std::make_unique<PrioritySort>();
+}
+
+bool PrioritySort::Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const {
+  if (a.pod->priority() != b.pod->priority()) return a.pod->priority() > b.pod->priority();
+  return a.timestamp < b.timestamp;
+}
+
+}  // namespace berth
