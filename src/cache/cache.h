@@ -1,0 +1,131 @@
+// The cluster as the scheduler believes it to be: nodes, the pods on them, and those it has just
+// placed there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/observer.h"
+#include "cache/node_tree.h"
+
+namespace berth {
+
+// A pod with a node. Of those the scheduler placed itself, the watch has not confirmed it yet;
+// they stay until it does, or until they are forgotten or deleted.
+struct CachedPod {
+  enum class State : uint8_t {
+    kAssumed,  // placed by the scheduler, not bound yet
+    kBinding,  // bound by the scheduler, not seen in the watch yet
+    kBound,    // seen in the watch
+  };
+  std::shared_ptr<const PodInfo> pod;
+  Symbol node_name;
+  State state = State::kBound;
+
+  bool assumed() const { return state != State::kBound; }
+};
+
+// Owns the NodeInfos and the table made of them. Takes every sequence of calls, however odd: what
+// was said last counts. Belongs to the scheduling thread.
+class Cache {
+ public:
+  Cache();
+  ~Cache();
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  // --- From the watch ---
+
+  // The node is there, new or changed. Pods that were seen on it before are on it now.
+  void SetNode(std::shared_ptr<const NodeSpec> spec);
+  // The Node object is gone. Pods that are still on it stay with a NodeInfo that is in no table.
+  // Returns whether it was there.
+  bool RemoveNode(Symbol name);
+
+  // What SetPod() did.
+  enum class PodChange : uint8_t {
+    kNone,       // nothing changed: not assigned, or assumed and not yet confirmed
+    kAdded,      // a pod with a node that was not known
+    kConfirmed,  // it was assumed; where it is now is what the watch says
+    kUpdated,    // it was bound already
+    kRemoved,    // it is terminal, or has no node any more
+  };
+  // The pod is there, new or changed, with or without a node. An assumed pod stays where it is
+  // assumed until the watch shows it with a node or terminal.
+  PodChange SetPod(std::shared_ptr<const PodInfo> pod);
+  // The pod is gone, assumed or not. Returns whether it was on a node.
+  bool RemovePod(absl::string_view uid);
+
+  // --- From the scheduler ---
+
+  // Puts the pod on the node. AlreadyExists if it is on a node already, NotFound if there is no
+  // such node.
+  absl::Status AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name);
+  // Takes an assumed pod back. Returns false, and does nothing, if it is not assumed.
+  bool ForgetPod(absl::string_view uid);
+  // The cluster accepted the binding; the watch will show it.
+  void FinishBinding(absl::string_view uid);
+
+  // --- Reading ---
+
+  // Brings the table up to date. Costs what changed since the last call; renumbers the rows only
+  // if nodes came, went or moved to another zone.
+  void Refresh();
+  // As of the last Refresh().
+  const NodeTable& table() const { return table_; }
+
+  // As of now; null if there is no such pod. FindNode: also nodes that have only pods.
+  const CachedPod* FindPod(absl::string_view uid) const;
+  const NodeInfo* FindNode(Symbol name) const;
+  // Nodes with a Node object in snapshot order, then those without, by name.
+  void ForEachNode(const std::function<void(const NodeInfo&)>& visit) const;
+
+  int node_count() const { return tree_.size(); }
+  int pod_count() const { return static_cast<int>(pods_.size()); }
+  int assumed_count() const { return assumed_count_; }
+
+  // --- Observers ---
+
+  // Announces the pods that are there, then calls it for every change. It must be removed before
+  // it dies, or outlive the cache.
+  void AddObserver(AssignmentObserver* observer);
+  void RemoveObserver(AssignmentObserver* observer);
+
+  // For tests: InvalidArgument with the first inconsistency found.
+  absl::Status CheckInvariants() const;
+
+ private:
+  struct NodeEntry {
+    std::unique_ptr<NodeInfo> info;
+    NodeRow row = -1;  // in the table; -1: not there
+    bool changed = false;
+  };
+
+  NodeEntry& EntryOf(Symbol name);
+  void MarkChanged(Symbol name, NodeEntry& node);
+  void Put(CachedPod pod);
+  void Take(absl::string_view uid);
+  void EraseIfUnused(Symbol name);
+  std::vector<const NodeInfo*> NodesInOrder() const;
+
+  absl::flat_hash_map<Symbol, NodeEntry> nodes_;
+  NodeTree tree_;
+  absl::flat_hash_map<std::string, CachedPod> pods_;  // by uid
+  int assumed_count_ = 0;
+  std::vector<AssignmentObserver*> observers_;
+
+  NodeTable table_;
+  bool order_changed_ = false;
+  std::vector<Symbol> changed_;                     // nodes whose row is to be refreshed
+  std::vector<std::unique_ptr<NodeInfo>> retired_;  // gone, but still in the table
+};
+
+}  // namespace berth

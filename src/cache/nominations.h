@@ -1,0 +1,41 @@
+// Which pending pods are to run on which node once room is made there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/handle.h"
+
+namespace berth {
+
+// kube-scheduler v1.35 backend/queue/nominator.go: kept in memory, because what the scheduler
+// decided may be ahead of what the pods' status says. Belongs to the scheduling thread.
+class Nominations final : public Nominator {
+ public:
+  // The scheduler's decision (ModeOverride); an empty name ends the nomination.
+  void Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name);
+  // What the pod's status says (ModeNoop): nothing if it names no node.
+  void Add(std::shared_ptr<const PodInfo> pod);
+  // The pod changed. If neither its old nor its new status names a node, a nomination in memory
+  // stays; else the new status counts.
+  void Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> new_pod);
+  // It has a node, or is gone.
+  void Remove(absl::string_view uid);
+
+  std::vector<std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
+  std::string NominatedNode(const PodInfo& pod) const override;
+  void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit)
+      const override;
+  int size() const { return static_cast<int>(node_of_.size()); }
+
+ private:
+  absl::flat_hash_map<std::string, std::string> node_of_;  // by uid
+  // By node: highest priority first, then in order of nomination.
+  std::map<std::string, std::vector<std::shared_ptr<const PodInfo>>, std::less<>> pods_on_;
+};
+
+}  // namespace berth

@@ -1,0 +1,49 @@
+// Every object of the cluster that is not a pod or a node.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/object_store.h"
+
+namespace berth {
+
+class Objects final : public ObjectStore {
+ public:
+  // Adds or replaces the object of that kind and name; a replaced one keeps its place in List().
+  // Returns what was there before.
+  std::optional<Object> Set(Object object);
+  // Returns what was there.
+  std::optional<Object> Remove(Kind kind, absl::string_view namespace_name, absl::string_view name);
+
+  using ObjectStore::Find;
+  const Object* Find(Kind kind, absl::string_view namespace_name,
+                     absl::string_view name) const override;
+  std::vector<const Object*> List(Kind kind) const override;
+  uint64_t version(Kind kind) const override { return of(kind).version; }
+  const LabelSet* NamespaceLabels(Symbol namespace_name) const override;
+
+  int size(Kind kind) const { return static_cast<int>(of(kind).by_key.size()); }
+
+ private:
+  struct OfKind {
+    absl::flat_hash_map<std::string, uint64_t> by_key;  // "namespace/name" → its number
+    std::map<uint64_t, Object> in_order;                // by number
+    uint64_t version = 0;
+  };
+  const OfKind& of(Kind kind) const { return kinds_[static_cast<int>(kind)]; }
+  OfKind& of(Kind kind) { return kinds_[static_cast<int>(kind)]; }
+
+  std::array<OfKind, kKindCount> kinds_;
+  uint64_t next_number_ = 0;
+  absl::flat_hash_map<Symbol, LabelSet> namespace_labels_;
+};
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+// The members of every pod group, pending and assigned.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/group.h"
+
+namespace berth {
+
+// Told of every pod by the engine, before the queue is. Belongs to the scheduling thread.
+class GroupIndex final : public Groups {
+ public:
+  // The group of a pod by the group plugin of its profile.
+  using GroupOf = std::function<std::optional<std::string>(const PodInfo&)>;
+  explicit GroupIndex(GroupOf group_of);
+  ~GroupIndex() override;
+
+  // The pod is there, new or changed, with or without a node; one that is terminal is a member no
+  // more. A pod that is assumed keeps its node until it has one of its own. Returns the names of
+  // the groups that changed, two at most, without repetition.
+  std::vector<std::string> SetPod(std::shared_ptr<const PodInfo> pod);
+  // Returns the name of the group it was in.
+  std::optional<std::string> RemovePod(absl::string_view uid);
+  // The scheduler placed it, or takes that back. Pods that are in no group are ignored.
+  void Assume(absl::string_view uid, absl::string_view node_name);
+  void Forget(absl::string_view uid);
+
+  const GroupMembers* Find(absl::string_view name) const override;
+  // The group the pod is in; absent if none.
+  std::optional<std::string> GroupOfPod(absl::string_view uid) const;
+  int size() const { return static_cast<int>(groups_.size()); }
+
+ private:
+  class Group;
+  struct Place {
+    Group* group;
+    int position;  // in the group's list
+  };
+  void SetNode(Place& place, absl::string_view node_name);
+  void Remove(absl::flat_hash_map<std::string, Place>::iterator place);
+
+  const GroupOf group_of_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
+  absl::flat_hash_map<std::string, Place> places_;  // by uid
+};
+
+}  // namespace berth

@@ -1,0 +1,38 @@
+// The events that came while entries were in flight: what a failed attempt could not have seen.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include "berth/framework/enqueue.h"
+
+namespace berth {
+
+class EventLog {
+ public:
+  // Where the next event will be. An entry popped now is concerned by events from here on.
+  uint64_t end() const { return first_ + events_.size(); }
+  int size() const { return static_cast<int>(events_.size()); }
+
+  // Keeps what `change` points to.
+  void Append(const ClusterEvent& event, const ObjectChange& change);
+  // Calls `visit` for the events from `begin` on, in order, until it returns false.
+  void ForEachSince(
+      uint64_t begin,
+      const std::function<bool(const ClusterEvent&, const ObjectChange&)>& visit) const;
+  // Forgets the events before `begin`.
+  void PruneBefore(uint64_t begin);
+
+ private:
+  struct Logged {
+    ClusterEvent event;
+    ObjectChange change;
+    std::optional<Object> old_object, new_object;  // what `change` points to
+  };
+  uint64_t first_ = 0;
+  std::deque<Logged> events_;  // never moved: only pushed at the back and popped from the front
+};
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+// Which plugins of which profile want to be asked about which events.
+#pragma once
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "berth/framework/enqueue.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+using PluginEvents = Framework::PluginEvents;
+
+// A plugin of a profile, as a small number; -1 if it registered nothing. Belongs to the queue.
+using PluginSlot = int;
+
+class EventTable {
+ public:
+  void Add(Symbol profile, std::vector<PluginEvents> plugins);
+
+  PluginSlot FindSlot(Symbol profile, Symbol plugin) const;
+  int size() const { return static_cast<int>(slots_.size()); }
+  // The plugins that registered for `event`, ascending.
+  std::vector<PluginSlot> Interested(const ClusterEvent& event) const;
+  bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
+  // Whether the plugin thinks that the change may help `pod`; false if it did not register for
+  // `event`. A hint that fails or throws counts as kQueue.
+  bool Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
+            const PodInfo& pod) const;
+
+ private:
+  std::vector<std::vector<ClusterEventWithHint>> slots_;
+  absl::flat_hash_map<std::pair<Symbol, Symbol>, PluginSlot> slot_of_;
+};
+
+// "*" with every action: concerns all pods, or the one in the change.
+bool IsWildcard(const ClusterEvent& event);
+
+}  // namespace berth

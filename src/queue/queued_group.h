@@ -1,0 +1,97 @@
+// What the scheduling queue holds: groups of pending pods. A pod on its own is a group of one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/framework/queue_sort.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+enum class QueueState : uint8_t {
+  kActive,   // to be tried as soon as its turn comes
+  kBackoff,  // rejected before; may be tried when its backoff is over or nothing else is active
+  kErrorBackoff,   // its last attempt ended in an error: tried when its backoff is over
+  kUnschedulable,  // waits for an event that could help
+  kGated,          // may not be tried: PreEnqueue or the group plugin holds it back
+  kInFlight,       // popped, being tried or bound
+};
+absl::string_view QueueStateName(QueueState state);  // "Active", "InFlight" ...
+std::ostream& operator<<(std::ostream& out, QueueState state);
+
+// What is remembered of earlier attempts; decides the length of the next backoff.
+struct AttemptHistory {
+  int attempts = 0;
+  int unschedulable_count = 0;  // attempts that plugins rejected
+  int consecutive_errors = 0;   // attempts that ended in an error since the last verdict
+  absl::Time initial_attempt_timestamp = absl::InfiniteFuture();
+};
+
+// A pending pod in its entry.
+struct PendingPod {
+  std::shared_ptr<const PodInfo> pod;
+  uint64_t arrival = 0;  // the queue's order of arrival
+  // Why it is not scheduled: the gate that holds it, or what its last attempt said. Success before
+  // the first attempt.
+  Status status;
+  // A plugin rejected this very pod in the last attempt (not only its group): queueing hints are
+  // asked about it. If no pod of the entry is marked, they are asked about all.
+  bool rejected = false;
+  // Where an update of its labels moves it when its entry is next put back; absent: on its own.
+  std::optional<std::string> group;
+};
+
+// An entry of the queue. The queue changes it; others read.
+struct QueuedGroup {
+  std::string key;  // stable while the entry lives
+  bool is_group = false;
+  std::string name;  // "namespace/name" of a group, empty for a single pod
+  Symbol profile;    // the schedulerName of its pods
+  // What QueueSort compares. Fixed while the entry is in the active or backoff queue, except that
+  // an update of its pod replaces the pod.
+  QueuedPodInfo lead;
+  std::vector<PendingPod> members;        // may be tried, by order of arrival
+  std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
+  AttemptHistory history;
+  // Who rejected it in the last attempt. Both empty: an error did. Sorted, no duplicates.
+  std::vector<Symbol> unschedulable_plugins;
+  std::vector<Symbol> pending_plugins;
+  // kGated: the plugin that holds the whole entry back, and what it says.
+  Symbol gating_plugin;
+  Status gate;
+  QueueState state = QueueState::kGated;
+  absl::Time timestamp;           // when it was last put back after an attempt, or first queued
+  absl::Time backoff_expiration;  // start of the one-second window; InfinitePast: no backoff
+
+  // --- For the queue alone ---
+  int heap_position = -1;
+  uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
+  uint64_t first_event = 0;        // in flight: the first event in the log after Pop
+  bool changed_in_flight = false;  // a member joined while it was in flight
+  std::vector<int> indexed_under;  // plugin slots whose events may concern it
+};
+
+// The outcome of an attempt that leaves pods pending: who rejected them. No plugin at all: an
+// error.
+struct Rejection {
+  std::vector<Symbol> unschedulable_plugins;
+  std::vector<Symbol> pending_plugins;  // those that said Pending
+  // What to remember of single pods; pods not named keep what they had.
+  struct Pod {
+    std::string uid;
+    Status status;          // for reports
+    bool rejected = false;  // see PendingPod::rejected
+  };
+  std::vector<Pod> pods;
+
+  bool IsError() const { return unschedulable_plugins.empty() && pending_plugins.empty(); }
+};
+
+}  // namespace berth

@@ -1,0 +1,244 @@
+// The scheduling queue: which group of pods is tried next, and when a rejected one is tried again.
+// As kube-scheduler v1.35 backend/queue with queueing hints and PopFromBackoffQ, by groups.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/clock.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/group.h"
+#include "berth/framework/queue_sort.h"
+#include "queue/backoff.h"
+#include "queue/event_log.h"
+#include "queue/indexed_heap.h"
+#include "queue/plugin_events.h"
+#include "queue/queued_group.h"
+
+namespace berth {
+
+// What the queue must know of a profile. The plugins outlive the queue.
+struct QueueProfile {
+  Symbol name;  // schedulerName
+  // Every plugin that can reject, with its events; a plugin that is not listed is woken by nothing
+  // but the timeout.
+  std::vector<PluginEvents> plugins;
+  // All PreEnqueue plugins; a rejection names its plugin. Absent: no gates.
+  std::function<Status(const PodInfo&)> pre_enqueue;
+  // Asked for ReadyToSchedule() and for the creation time of groups; null: groups are always ready.
+  const GroupPlugin* group_plugin = nullptr;
+  Symbol group_plugin_name;
+};
+
+struct QueueOptions {
+  absl::Duration initial_backoff = absl::Seconds(1);
+  absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
+  absl::Duration max_in_unschedulable = absl::Minutes(5);
+};
+
+// A pending pod for a report.
+struct PendingReport {
+  std::shared_ptr<const PodInfo> pod;
+  std::string group;  // empty for a single pod
+  QueueState state;   // kGated for a gated pod of a group that is not
+  Status status;      // why; its plugin() is the one that rejected or gates
+  int attempts = 0;
+};
+
+// Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
+// flight. Entries are compared by the QueueSort plugin, then by arrival.
+//
+// The group index (Groups) must know of a change before the queue is told. Belongs to the
+// scheduling thread.
+class SchedulingQueue {
+ public:
+  // `sort`, `groups` and `clock` outlive the queue. `groups` may be null if no profile has a group
+  // plugin.
+  SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueProfile> profiles,
+                  const Groups* groups, const Clock& clock, QueueOptions options = {});
+  ~SchedulingQueue();
+  SchedulingQueue(const SchedulingQueue&) = delete;
+  SchedulingQueue& operator=(const SchedulingQueue&) = delete;
+
+  // --- Pods ---
+
+  // A pending pod is there, new or changed: Update() if its uid is known. It joins the entry of its
+  // group, whatever that does at the moment; a group that waited is looked at again.
+  void Add(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group);
+  // The pod changed. In flight: its events are remembered. Waiting: the plugins that rejected it
+  // are asked whether that helps.
+  void Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group);
+  // It was deleted, or bound by somebody else. Unknown uids are ignored.
+  void Delete(absl::string_view uid);
+  bool Contains(absl::string_view uid) const { return entry_of_.contains(uid); }
+  // The entry that holds the pod, or null.
+  const QueuedGroup* FindByPod(absl::string_view uid) const;
+  const QueuedGroup* Find(absl::string_view key) const;
+
+  // --- Attempts ---
+
+  // The next entry, now in flight; null if nothing is due. Takes from the backoff queue (not of
+  // errors) if nothing is active. Valid until Done() or AddUnschedulable() of its key; its members
+  // may change as events come in.
+  const QueuedGroup* Pop();
+  // The pod of an entry in flight has a node: it is not pending any more.
+  void Placed(absl::string_view uid);
+  // Ends the flight. Members that are left (they came while it lasted) are queued as active.
+  void Done(absl::string_view key);
+  // Ends the flight with a failure: what is left of the entry waits for its backoff, for an event,
+  // or, if a plugin that said Pending wants it, is active at once; events since Pop() count. An
+  // entry without members goes.
+  void AddUnschedulable(absl::string_view key, const Rejection& rejection);
+  // A pod that had been placed, whose entry is done, is pending again: its binding failed or was
+  // refused. It waits for its backoff, which `history` (of its entry then) decides.
+  void Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
+              const AttemptHistory& history, const Rejection& rejection);
+
+  // --- Events ---
+
+  // Something changed: asks the plugins that rejected an entry and registered for such an event. A
+  // wildcard event with a pod in `change` concerns that pod alone. `concerns`, if given, limits it
+  // to pods for which it returns true.
+  void MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
+                      const std::function<bool(const PodInfo&)>& concerns = nullptr);
+  // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
+  // after it comes back.
+  void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods);
+  // Members of the group changed that are not in the queue (bound, deleted): asks again whether it
+  // is ready.
+  void GroupChanged(absl::string_view group);
+
+  // --- Time ---
+
+  // Moves what is due: ended backoffs, and what has been unschedulable for too long.
+  void Tick(absl::Time now);
+  // When Tick() next has something to do; InfiniteFuture if never.
+  absl::Time NextDue() const;
+
+  // --- Reports ---
+
+  // Every pending pod, in order of arrival.
+  std::vector<PendingReport> Pending() const;
+  int size() const { return static_cast<int>(entry_of_.size()); }  // pods
+  int active_size() const { return active_.size(); }               // entries
+  int backoff_size() const { return backoff_.size() + error_backoff_.size(); }
+  int unschedulable_size() const { return unschedulable_.size(); }
+  int gated_size() const { return gated_size_; }
+  int in_flight_size() const { return static_cast<int>(in_flight_.size()); }
+  // Whether Pop() would return an entry.
+  bool CanPop() const { return !active_.empty() || !backoff_.empty(); }
+
+  // For tests: InvalidArgument with the first inconsistency found.
+  absl::Status CheckInvariants() const;
+
+ private:
+  using Entry = QueuedGroup;
+  enum class Strategy : uint8_t { kSkip, kAfterBackoff, kImmediately };
+  enum class Gates : uint8_t { kSkip, kGroupOnly, kAll };
+
+  struct ActiveLess {
+    const QueueSortPlugin* sort;
+    bool operator()(const Entry& a, const Entry& b) const {
+      if (sort->Less(a.lead, b.lead)) return true;
+      if (sort->Less(b.lead, a.lead)) return false;
+      return a.sequence < b.sequence;
+    }
+  };
+  struct BackoffLess {
+    ActiveLess active;
+    bool operator()(const Entry& a, const Entry& b) const {
+      if (a.backoff_expiration != b.backoff_expiration) {
+        return a.backoff_expiration < b.backoff_expiration;
+      }
+      return active(a, b);
+    }
+  };
+  struct ErrorBackoffLess {
+    bool operator()(const Entry& a, const Entry& b) const {
+      if (a.backoff_expiration != b.backoff_expiration) {
+        return a.backoff_expiration < b.backoff_expiration;
+      }
+      return a.sequence < b.sequence;
+    }
+  };
+  struct UnschedulableLess {
+    bool operator()(const Entry& a, const Entry& b) const {
+      if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
+      return a.sequence < b.sequence;
+    }
+  };
+
+  const QueueProfile* ProfileOf(Symbol name) const;
+  Entry* FindEntryOf(absl::string_view uid) const;
+  Entry& FindOrCreate(const PodInfo& pod, const std::optional<std::string>& group);
+
+  // Members.
+  void Join(Entry& entry, PendingPod pod);
+  std::optional<PendingPod> Take(Entry& entry, absl::string_view uid);
+  void RemoveMember(Entry& entry, absl::string_view uid);
+  void UpdateWaiting(Entry& entry, PendingPod& member, std::shared_ptr<const PodInfo> old_pod);
+  std::vector<PendingPod> TakeMembersOfOtherGroups(Entry& entry);
+
+  // Gates.
+  Status PodGate(const Entry& entry, const PodInfo& pod) const;
+  Status GroupGate(const Entry& entry) const;
+  // Checks what `gates` says and sorts the members; whether the entry may go on.
+  bool PassesGates(Entry& entry, Gates gates);
+
+  // Places. Each takes the entry from where it is.
+  void Detach(Entry& entry);
+  void MoveToActive(Entry& entry, Gates gates);
+  void MoveToBackoff(Entry& entry, Gates gates);
+  void MoveToUnschedulable(Entry& entry);
+  void MoveToGated(Entry& entry);
+  void Requeue(Entry& entry, Strategy strategy, Gates gates = Gates::kAll);
+  void Attach(Entry& entry, QueueState state);
+  void Erase(Entry& entry);
+  void EndFlight(Entry& entry);
+  void SetLead(Entry& entry);
+
+  // Events.
+  Strategy WorthRequeuing(const Entry& entry, const ClusterEvent& event,
+                          const ObjectChange& change) const;
+  Strategy WorthAfterFlight(const Entry& entry) const;
+  void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
+  bool OpenGates(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
+  void FlushUnschedulable(absl::Time now);
+  void FlushBackoff(absl::Time now);
+  void Reindex(Entry& entry);
+
+  const std::vector<QueueProfile> profiles_;
+  const Groups* const groups_;
+  const Clock& clock_;
+  const QueueOptions options_;
+  const Backoff backoff_policy_;
+  EventTable table_;
+
+  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_;  // by key
+  absl::flat_hash_map<std::string, Entry*> entry_of_;                 // by uid of the pod
+  IndexedHeap<ActiveLess> active_;
+  IndexedHeap<BackoffLess> backoff_;
+  IndexedHeap<ErrorBackoffLess> error_backoff_;
+  IndexedHeap<UnschedulableLess> unschedulable_;
+  int gated_size_ = 0;
+  // Entries that an event of the plugin may concern, by slot.
+  std::vector<absl::flat_hash_set<Entry*>> waiting_for_;
+  EventLog log_;
+  std::map<uint64_t, Entry*> in_flight_;  // by order of Pop()
+  uint64_t next_arrival_ = 0;
+  uint64_t next_sequence_ = 0;
+};
+
+}  // namespace berth
