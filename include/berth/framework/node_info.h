@@ -54,6 +54,7 @@ class NodeInfo {
 
   bool has_node() const { return spec_->object != nullptr; }
   const NodeSpec& spec() const { return *spec_; }
+  const std::shared_ptr<const NodeSpec>& shared_spec() const { return spec_; }
   Symbol name() const { return spec_->name; }
   const LabelSet& labels() const { return spec_->labels; }
   const TaintList& taints() const { return spec_->taints; }

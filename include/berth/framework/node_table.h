@@ -121,9 +121,9 @@ class NodeTable {
   void EnsureResources(int count);
   void FillFromSpec(NodeRow row);
   void FillFromPods(NodeRow row);
-  void AddImages(const NodeInfo& node, const NodeSpec& spec);
-  void RemoveImages(const NodeInfo& node, const NodeSpec& spec);
-  void FindImageSize(Symbol image, ImageState& state) const;
+  void AddImage(const NodeImage& image, uint64_t arrival);
+  void ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before);
+  void FindImageSize(Symbol name);
 
   std::vector<const NodeInfo*> nodes_;
   absl::flat_hash_map<Symbol, NodeRow> row_of_;
@@ -137,7 +137,9 @@ class NodeTable {
   mutable absl::flat_hash_map<Symbol, std::unique_ptr<LabelColumn>> labels_
       ABSL_GUARDED_BY(labels_mutex_);
   absl::flat_hash_map<Symbol, ImageState> images_;
-  std::vector<std::shared_ptr<const NodeSpec>> specs_;  // as of the last refresh, by row
+  // As of the last refresh, by row.
+  std::vector<std::shared_ptr<const NodeSpec>> specs_;
+  std::vector<uint64_t> arrivals_;
   uint64_t version_ = 0, order_version_ = 0;
   std::vector<uint64_t> row_versions_;
 };

@@ -1,0 +1,191 @@
+// NodeTable: columns kept in step with the NodeInfos of the rows.
+#include "berth/framework/node_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "berth/check.h"
+
+namespace berth {
+namespace {
+
+LabelValue ValueOf(const LabelSet& labels, Symbol key) {
+  const Symbol* value = labels.Find(key);
+  return value == nullptr ? LabelValue{} : LabelValue{true, *value};
+}
+
+}  // namespace
+
+NodeTable::NodeTable() = default;
+NodeTable::~NodeTable() = default;
+
+NodeRow NodeTable::FindRow(Symbol name) const {
+  const auto it = row_of_.find(name);
+  return it == row_of_.end() ? -1 : it->second;
+}
+
+absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
+  return static_cast<size_t>(resource) < resources_.size() ? resources_[resource].allocatable
+                                                           : zeros_;
+}
+absl::Span<const int64_t> NodeTable::requested(ResourceId resource) const {
+  return static_cast<size_t>(resource) < resources_.size() ? resources_[resource].requested
+                                                           : zeros_;
+}
+absl::Span<const int64_t> NodeTable::nonzero_requested(ResourceId resource) const {
+  return static_cast<size_t>(resource) < resources_.size() ? resources_[resource].nonzero_requested
+                                                           : zeros_;
+}
+
+const DictionaryColumn<LabelValue>& NodeTable::label_column(Symbol key) const {
+  absl::MutexLock lock(&labels_mutex_);
+  std::unique_ptr<LabelColumn>& column = labels_[key];
+  if (column == nullptr) {
+    column = std::make_unique<LabelColumn>();
+    column->Resize(size());
+    for (NodeRow row = 0; row < size(); ++row) column->Set(row, ValueOf(specs_[row]->labels, key));
+  }
+  return *column;
+}
+
+int64_t NodeTable::image_node_count(Symbol image) const {
+  const auto it = images_.find(image);
+  return it == images_.end() ? 0 : it->second.node_count;
+}
+int64_t NodeTable::image_size_bytes(Symbol image) const {
+  const auto it = images_.find(image);
+  return it == images_.end() ? 0 : it->second.size_bytes;
+}
+
+void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
+  nodes_ = std::move(nodes);
+  ++version_;
+  ++order_version_;
+  row_of_.clear();
+  row_of_.reserve(nodes_.size());
+  resources_.clear();
+  zeros_.assign(nodes_.size(), 0);
+  for (std::vector<int64_t>* column : {&pod_count_, &allowed_pods_}) column->resize(nodes_.size());
+  for (std::vector<uint8_t>* column : {&unschedulable_, &has_used_ports_, &has_pods_with_affinity_,
+                                       &has_pods_with_required_anti_affinity_}) {
+    column->resize(nodes_.size());
+  }
+  row_versions_.assign(nodes_.size(), version_);
+  specs_.resize(nodes_.size());
+  arrivals_.resize(nodes_.size());
+  taints_ = DictionaryColumn<TaintList>();
+  taints_.Resize(size());
+  images_.clear();
+  {
+    absl::MutexLock lock(&labels_mutex_);
+    for (auto& [key, column] : labels_) {
+      *column = LabelColumn();
+      column->Resize(size());
+    }
+  }
+  for (NodeRow row = 0; row < size(); ++row) {
+    row_of_.emplace(nodes_[row]->name(), row);
+    specs_[row] = nodes_[row]->shared_spec();
+    arrivals_[row] = nodes_[row]->arrival();
+    for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
+    FillFromSpec(row);
+    FillFromPods(row);
+  }
+  BERTH_DCHECK(row_of_.size() == nodes_.size()) << "two nodes of one name";
+}
+
+void NodeTable::RefreshRow(NodeRow row) {
+  const NodeInfo& node = *nodes_[row];
+  row_versions_[row] = ++version_;
+  if (specs_[row] != node.shared_spec() || arrivals_[row] != node.arrival()) {
+    const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
+    const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
+    ReplaceImages(row, *before, arrival_before);
+    FillFromSpec(row);
+  }
+  FillFromPods(row);
+}
+
+void NodeTable::FillFromSpec(NodeRow row) {
+  const NodeSpec& spec = *specs_[row];
+  EnsureResources(spec.allocatable.size());
+  for (size_t id = 0; id < resources_.size(); ++id) {
+    resources_[id].allocatable[row] = spec.allocatable.Get(static_cast<ResourceId>(id));
+  }
+  allowed_pods_[row] = spec.allowed_pods;
+  unschedulable_[row] = spec.unschedulable;
+  taints_.Set(row, spec.taints);
+  absl::MutexLock lock(&labels_mutex_);
+  for (auto& [key, column] : labels_) column->Set(row, ValueOf(spec.labels, key));
+}
+
+void NodeTable::FillFromPods(NodeRow row) {
+  const NodeInfo& node = *nodes_[row];
+  const ResourceVector& requested = node.requested();
+  const ResourceVector& nonzero_requested = node.nonzero_requested();
+  EnsureResources(std::max(requested.size(), nonzero_requested.size()));
+  for (size_t id = 0; id < resources_.size(); ++id) {
+    resources_[id].requested[row] = requested.Get(static_cast<ResourceId>(id));
+    resources_[id].nonzero_requested[row] = nonzero_requested.Get(static_cast<ResourceId>(id));
+  }
+  pod_count_[row] = static_cast<int64_t>(node.pods().size());
+  has_used_ports_[row] = !node.used_ports().empty();
+  has_pods_with_affinity_[row] = !node.pods_with_affinity().empty();
+  has_pods_with_required_anti_affinity_[row] = !node.pods_with_required_anti_affinity().empty();
+}
+
+void NodeTable::EnsureResources(int count) {
+  while (static_cast<int>(resources_.size()) < count) {
+    resources_.push_back({zeros_, zeros_, zeros_});
+  }
+}
+
+void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
+  ImageState& state = images_[image.name];
+  if (state.node_count++ == 0 || arrival < state.arrival) {
+    state.size_bytes = image.size_bytes;
+    state.arrival = arrival;
+  }
+}
+
+// Nodes report their images again and again, and few of them change.
+void NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before) {
+  const NodeSpec& after = *specs_[row];
+  const uint64_t arrival = arrivals_[row];
+  const auto is_in = [&](const NodeSpec& spec, const NodeImage& image) {
+    return arrival == arrival_before &&
+           std::find(spec.images.begin(), spec.images.end(), image) != spec.images.end();
+  };
+  absl::InlinedVector<Symbol, 8> lost_size;
+  for (const NodeImage& image : before.images) {
+    if (is_in(after, image)) continue;
+    ImageState& state = images_[image.name];
+    --state.node_count;
+    if (state.node_count == 0) {
+      images_.erase(image.name);
+    } else if (state.arrival == arrival_before) {
+      lost_size.push_back(image.name);
+    }
+  }
+  for (const NodeImage& image : after.images) {
+    if (!is_in(before, image)) AddImage(image, arrival);
+  }
+  for (const Symbol image : lost_size) FindImageSize(image);
+}
+
+void NodeTable::FindImageSize(Symbol name) {
+  ImageState& state = images_[name];
+  state.arrival = std::numeric_limits<uint64_t>::max();
+  for (NodeRow row = 0; row < size(); ++row) {
+    if (arrivals_[row] >= state.arrival) continue;
+    for (const NodeImage& image : specs_[row]->images) {
+      if (image.name != name) continue;
+      state.size_bytes = image.size_bytes;
+      state.arrival = arrivals_[row];
+    }
+  }
+}
+
+}  // namespace berth

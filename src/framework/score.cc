@@ -1,0 +1,50 @@
+// The batch form of Score for plugins that have none of their own, and the usual normalisation.
+#include "berth/framework/score.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/numeric/int128.h"
+#include "berth/check.h"
+
+namespace berth {
+
+absl::Status ScorePlugin::ScoreNodes(const CycleState& state, const PodInfo& pod,
+                                     const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                     absl::Span<int64_t> scores) const {
+  BERTH_DCHECK(rows.size() == scores.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    absl::StatusOr<int64_t> score = Score(state, pod, nodes.node(rows[i]));
+    if (!score.ok()) return std::move(score).status();
+    scores[i] = *score;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScorePlugin::NormalizeScores(const CycleState&, const PodInfo&,
+                                          absl::Span<const NodeRow>, absl::Span<int64_t>) const {
+  return absl::OkStatus();
+}
+
+void DefaultNormalizeScores(ScoreDirection direction, absl::Span<int64_t> scores) {
+  const bool reverse = direction == ScoreDirection::kLowerIsBetter;
+  int64_t max = 0;
+  int64_t min = 0;
+  for (const int64_t score : scores) {
+    max = std::max(max, score);
+    min = std::min(min, score);
+  }
+  if (max == 0) {
+    if (reverse) std::fill(scores.begin(), scores.end(), kMaxNodeScore);
+    return;
+  }
+  constexpr int64_t kSafe = std::numeric_limits<int64_t>::max() / kMaxNodeScore;
+  const bool fits = max <= kSafe && min >= -kSafe;
+  for (int64_t& score : scores) {
+    const int64_t share = fits ? score * kMaxNodeScore / max
+                               : static_cast<int64_t>(absl::int128(score) * kMaxNodeScore / max);
+    score = reverse ? kMaxNodeScore - share : share;
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,22 @@
+// PodSignature: bytes that are equal only for equal sequences of values.
+#include "berth/framework/sign.h"
+
+namespace berth {
+namespace {
+
+// The kind of a value and its number: a length, or the value itself.
+void AppendNumber(char kind, uint64_t number, std::string& bytes) {
+  bytes.push_back(kind);
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+}  // namespace
+
+void PodSignature::Add(absl::string_view value) {
+  AppendNumber('s', value.size(), bytes_);
+  bytes_.append(value.data(), value.size());
+}
+
+void PodSignature::Add(int64_t value) { AppendNumber('i', static_cast<uint64_t>(value), bytes_); }
+
+}  // namespace berth
