@@ -61,7 +61,7 @@ struct KubeSchedulerConfiguration {
   ClientConnectionConfiguration client_connection;
   bool enable_profiling = true;
   bool enable_contention_profiling = true;
-  // Absent or 0: Berth judges every node. 1..100 as kube-scheduler.
+  // 0: Berth judges every node. 1..100 as kube-scheduler. Set by every configuration that is read.
   std::optional<int32_t> percentage_of_nodes_to_score;
   int64_t pod_initial_backoff_seconds = 1;
   int64_t pod_max_backoff_seconds = 10;
@@ -70,21 +70,28 @@ struct KubeSchedulerConfiguration {
   std::vector<Extender> extenders;
 };
 
-// A configuration and everything that is wrong with it. Use it only if `problems.ok()`.
+// A configuration and everything that is wrong with it. Use it only if `problems.ok()`; otherwise
+// it holds what could be made of the file, for finding further problems in it.
 struct LoadedConfiguration {
   KubeSchedulerConfiguration configuration;
   Problems problems;
 };
 
-// Reads, defaults, merges and validates a configuration. Strict: every unknown or duplicate field,
-// wrong type or bad value is a problem with file, line and column. `registry` gives the plugins'
-// names and argument tables. `file` is only for messages in the second form.
+// Reads, defaults, merges and validates a configuration in YAML or JSON. Strict: every unknown or
+// duplicate field, wrong type or bad value is a problem with file, line and column, in file order.
+// `registry` gives the plugins' names and argument tables. `file` is only for messages in the
+// second form.
 LoadedConfiguration LoadConfigurationFile(const std::string& path, const Registry& registry);
 LoadedConfiguration ParseConfiguration(absl::string_view text, const std::string& file,
                                        const Registry& registry);
 
-// The configuration with one profile, "default-scheduler", and every default.
+// The configuration with one profile, "default-scheduler", and every default. Default plugins that
+// the registry does not have are left out.
 KubeSchedulerConfiguration DefaultConfiguration(const Registry& registry);
+
+// The configuration in full, defaults and merged plugin lists included, as YAML. Reads back as the
+// same configuration, and equal configurations give equal texts.
+std::string ConfigurationToYaml(const KubeSchedulerConfiguration& configuration);
 
 }  // namespace berth
 

@@ -22,11 +22,11 @@ namespace berth {
 void FieldProblems::AddAs(Severity severity, absl::string_view field, absl::string_view message) {
   const std::string below_root = JoinPath(relative_, field);
   const std::string path = JoinPath(root_path_, below_root);
-  for (size_t i = read_begin_; i < read_end_; ++i) {
+  for (size_t i = reported_begin_; i < reported_end_; ++i) {
     absl::string_view reported = problems_.list()[i].message;
     if (absl::ConsumePrefix(&reported, path) && absl::StartsWith(reported, ": ")) return;
   }
-  problems_.Add({.where = Locate(root_, below_root).where(),
+  problems_.Add({.where = Where(field),
                  .message = absl::StrCat(path, path.empty() ? "" : ": ", message),
                  .severity = severity});
 }
@@ -60,6 +60,15 @@ FieldProblems FieldProblems::At(absl::string_view field) const {
   FieldProblems inner = *this;
   inner.relative_ = JoinPath(relative_, field);
   return inner;
+}
+
+SourceLocation FieldProblems::Where(absl::string_view field) const {
+  return Locate(root_, JoinPath(relative_, field)).where();
+}
+
+void FieldProblems::LeaveOutReportedSince(size_t first) {
+  reported_begin_ = first;
+  reported_end_ = problems_.size();
 }
 
 // --- FieldTable ----------------------------------------------------------------------------------
@@ -139,9 +148,9 @@ void FieldTable::RunChecks(const void* object, FieldProblems& problems) const {
 
 void FieldTable::Decode(Value value, const std::string& path, void* out, Problems& problems) const {
   FieldProblems checks(value, path, problems);
-  checks.read_begin_ = problems.size();
+  const size_t before = problems.size();
   ReadFields(value, path, /*type_meta=*/true, out, problems);
-  checks.read_end_ = problems.size();
+  checks.LeaveOutReportedSince(before);
   RunChecks(out, checks);
 }
 

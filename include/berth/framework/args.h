@@ -46,7 +46,7 @@ class FieldProblems {
 
   // `field` is relative to the struct being checked: "resources[0].weight", or "" for the struct
   // itself. The problem is shown at the deepest part of that path that is in the file. A field
-  // whose value could not be read is not reported again.
+  // whose value could not be read at all is not reported again.
   void Add(absl::string_view field, absl::string_view message);
   void AddWarning(absl::string_view field, absl::string_view message);
 
@@ -59,15 +59,19 @@ class FieldProblems {
   // The problems of the struct in `field`; paths become relative to that.
   FieldProblems At(absl::string_view field) const;
 
+  // Where `field` stands in the file, or the nearest thing above it that does.
+  SourceLocation Where(absl::string_view field) const;
+  // From now on, leaves out fields that have a problem among those added since there were `first`.
+  void LeaveOutReportedSince(size_t first);
+
  private:
-  friend class FieldTable;
   void AddAs(Severity severity, absl::string_view field, absl::string_view message);
 
   Value root_;             // what locations are looked up in, by
   std::string root_path_;  // root_path_ + "." + relative_ + "." + field
   std::string relative_;
   Problems& problems_;
-  size_t read_begin_ = 0, read_end_ = 0;  // the problems of reading, in problems_
+  size_t reported_begin_ = 0, reported_end_ = 0;  // in problems_: fields not to report again
 };
 
 // The declared fields of one struct.

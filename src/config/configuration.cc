@@ -1,0 +1,181 @@
+// Reading of a configuration file: document, fields, profiles; and the way back to YAML.
+#include "berth/configuration.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/value.h"
+#include "config/configuration_file.h"
+#include "config/profiles.h"
+#include "framework/field_text.h"
+
+namespace berth {
+namespace {
+
+// Whether the document is meant to be a KubeSchedulerConfiguration, of whatever version.
+bool CheckTypeMeta(Value root, Problems& problems) {
+  FieldProblems fields(root, "", problems);
+  if (!root.IsMap()) {
+    problems.AddError(root.where(), "",
+                      absl::StrCat("is ", root.KindText(), ", not a KubeSchedulerConfiguration"));
+    return false;
+  }
+  const absl::string_view kind = root.Find("kind").text();
+  const absl::string_view version = root.Find("apiVersion").text();
+  if (kind == "Policy") {
+    fields.Invalid("kind", kind,
+                   "scheduling policies ended with Kubernetes 1.23; write a "
+                   "KubeSchedulerConfiguration, whose profiles name plugins");
+    return false;
+  }
+  if (kind.empty()) {
+    fields.Required("kind", absl::StrCat("write kind: ", kConfigurationKind));
+  } else if (kind != kConfigurationKind) {
+    fields.Invalid("kind", kind, absl::StrCat("must be ", kConfigurationKind));
+    return false;
+  }
+  if (version.empty()) {
+    fields.Required("apiVersion", absl::StrCat("write apiVersion: ", kConfigurationVersion));
+  } else if (version != kConfigurationVersion) {
+    const bool is_old = absl::StartsWith(version, "kubescheduler.config.k8s.io/") ||
+                        absl::StartsWith(version, "componentconfig/");
+    fields.Invalid("apiVersion", version,
+                   absl::StrCat(is_old ? "is a version that kube-scheduler does not read any more; "
+                                       : "must be ",
+                                is_old ? "write " : "", kConfigurationVersion));
+  }
+  return true;
+}
+
+void Finish(ConfigurationFile& file, Value root, size_t problems_before_reading,
+            const Registry& registry, LoadedConfiguration& loaded) {
+  FieldProblems problems(root, "", loaded.problems);
+  problems.LeaveOutReportedSince(problems_before_reading);
+  loaded.configuration = file;
+  loaded.configuration.profiles =
+      BuildProfiles(file.profile_files, registry, problems, loaded.problems);
+}
+
+void AppendPlugins(std::string& out, absl::string_view list,
+                   const std::vector<PluginEntry>& entries) {
+  if (entries.empty()) return;
+  absl::StrAppend(&out, "      ", list, ":\n");
+  for (const PluginEntry& entry : entries) {
+    absl::StrAppend(&out, "      - {name: ", YamlScalar(entry.name),
+                    entry.weight == 0 ? "" : absl::StrCat(", weight: ", entry.weight), "}\n");
+  }
+}
+
+void AppendPluginSet(std::string& out, absl::string_view point, const PluginSet& set) {
+  if (set.enabled.empty() && set.disabled.empty()) return;
+  absl::StrAppend(&out, "    ", point, ":\n");
+  AppendPlugins(out, "enabled", set.enabled);
+  AppendPlugins(out, "disabled", set.disabled);
+}
+
+void AppendProfile(std::string& out, const Profile& profile) {
+  absl::StrAppend(&out, "- schedulerName: ", YamlScalar(profile.scheduler_name), "\n");
+  if (profile.percentage_of_nodes_to_score.has_value()) {
+    absl::StrAppend(&out, "  percentageOfNodesToScore: ", *profile.percentage_of_nodes_to_score,
+                    "\n");
+  }
+  absl::StrAppend(&out, "  plugins:\n");
+  // The merged list takes the place of the defaults.
+  PluginSet multi_point = profile.multi_point;
+  multi_point.disabled = {{.name = "*"}};
+  AppendPluginSet(out, "multiPoint", multi_point);
+  for (int i = 0; i < kExtensionPointCount; ++i) {
+    const auto point = static_cast<ExtensionPoint>(i);
+    AppendPluginSet(out, ExtensionPointField(point), profile.at(point));
+  }
+  if (profile.args.empty()) return;
+  absl::StrAppend(&out, "  pluginConfig:\n");
+  for (const auto& [name, args] : profile.args) {
+    absl::StrAppend(&out, "  - name: ", YamlScalar(name), "\n    args: ", args.ToString(), "\n");
+  }
+}
+
+}  // namespace
+
+LoadedConfiguration ParseConfiguration(absl::string_view text, const std::string& file_name,
+                                       const Registry& registry) {
+  LoadedConfiguration loaded;
+  loaded.configuration = DefaultConfiguration(registry);
+  Problems& problems = loaded.problems;
+  const std::vector<Document> documents = ReadDocuments(text, file_name, problems);
+  if (documents.empty()) {
+    if (problems.ok()) {
+      problems.AddError({.file = Symbol::Intern(file_name)}, "",
+                        "is empty; a KubeSchedulerConfiguration is needed");
+    }
+    return loaded;
+  }
+  for (size_t i = 1; i < documents.size(); ++i) {
+    problems.AddError(documents[i].root().where(), "",
+                      "a second document; a configuration file holds one");
+  }
+  const Value root = documents[0].root();
+  if (CheckTypeMeta(root, problems)) {
+    const size_t before = problems.size();
+    ConfigurationFile file;
+    ConfigurationFile::Fields().Decode(root, "", &file, problems);
+    Finish(file, root, before, registry, loaded);
+  }
+  problems.SortByLocation();
+  return loaded;
+}
+
+LoadedConfiguration LoadConfigurationFile(const std::string& path, const Registry& registry) {
+  std::stringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return ParseConfiguration(text.str(), "<stdin>", registry);
+  }
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  std::ifstream in(path, std::ios::binary);
+  if (!in || is_folder) {
+    LoadedConfiguration loaded;
+    loaded.configuration = DefaultConfiguration(registry);
+    loaded.problems.AddError(
+        {.file = Symbol::Intern(path)}, "",
+        absl::StrCat("cannot be read: ", is_folder ? "is a folder" : std::strerror(errno)));
+    return loaded;
+  }
+  text << in.rdbuf();
+  return ParseConfiguration(text.str(), path, registry);
+}
+
+KubeSchedulerConfiguration DefaultConfiguration(const Registry& registry) {
+  LoadedConfiguration loaded;
+  ConfigurationFile file;
+  Finish(file, Value(), 0, registry, loaded);
+  return std::move(loaded.configuration);
+}
+
+std::string ConfigurationToYaml(const KubeSchedulerConfiguration& configuration) {
+  ConfigurationFile file;
+  static_cast<KubeSchedulerConfiguration&>(file) = configuration;
+  file.contention_profiling = configuration.enable_contention_profiling;
+  std::string out;
+  for (const FieldTable::FieldSpec& field : ConfigurationFile::Fields().fields()) {
+    if (field.name != "profiles") {
+      absl::StrAppend(&out, field.name, ": ", field.type.print(field.Of(&file)), "\n");
+    }
+  }
+  absl::StrAppend(&out, "profiles:\n");
+  for (const Profile& profile : configuration.profiles) AppendProfile(out, profile);
+  return out;
+}
+
+}  // namespace berth
