@@ -1,0 +1,260 @@
+// Files, folders and lists of manifests into objects: see manifest.h.
+#include "berth/api/manifest.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "api/field_error.h"
+#include "api/object_meta.h"
+#include "berth/api/decode.h"
+#include "berth/api/value.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ManifestReader {
+ public:
+  explicit ManifestReader(const ManifestOptions& options) : options_(options) {}
+
+  void ReadPath(const std::string& path) {
+    if (path == "-") {
+      const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+      return ReadText(text, "<stdin>");
+    }
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) {
+      ReportFile(path, error ? error.message() : "no such file or folder");
+    } else if (fs::is_directory(status)) {
+      ReadFolder(path);
+    } else {
+      ReadFile(path);
+    }
+  }
+
+  void ReadText(absl::string_view text, absl::string_view file_name) {
+    ReadDocuments(text, file_name, result_.problems,
+                  [this](Document document) { ReadObject(document.root(), "", ""); });
+  }
+
+  Manifests Finish() { return std::move(result_); }
+
+ private:
+  void ReadFolder(const std::string& folder) {
+    std::vector<std::string> files;
+    CollectFiles(folder, files);
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) ReadFile(file);
+    if (files.empty()) {
+      result_.problems.AddWarning({Symbol::Intern(folder)}, "",
+                                  "no *.yaml, *.yml, *.json or *.jsonl file in this folder");
+    }
+  }
+
+  void CollectFiles(const fs::path& folder, std::vector<std::string>& files) {
+    std::error_code error;
+    fs::directory_iterator it(folder, error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+      std::error_code ignored;
+      const fs::path& path = it->path();
+      const std::string extension = path.extension().string();
+      if (it->is_directory(ignored)) {
+        if (!it->is_symlink(ignored)) CollectFiles(path, files);  // a link may lead back
+      } else if (extension == ".yaml" || extension == ".yml" || extension == ".json" ||
+                 extension == ".jsonl") {
+        files.push_back(path.string());
+      }
+    }
+    if (error) ReportFile(folder.string(), error.message());
+  }
+
+  void ReadFile(const std::string& path) {
+    errno = 0;
+    std::ifstream file(path, std::ios::binary);
+    std::string text;
+    if (file) {
+      std::error_code error;
+      const auto size = fs::file_size(path, error);  // unknown for a pipe
+      if (!error) text.reserve(size);
+      char block[1 << 16];
+      while (file.read(block, sizeof(block)) || file.gcount() > 0) {
+        text.append(block, file.gcount());
+      }
+    }
+    if (!file.eof()) return ReportFile(path, errno != 0 ? std::strerror(errno) : "cannot be read");
+    ReadText(text, path);
+  }
+
+  // Reads one object, or a list of them. The defaults are what the items of a typed list, such as
+  // PodList, need not repeat.
+  void ReadObject(Value value, absl::string_view default_api_version,
+                  absl::string_view default_kind) {
+    if (!value.IsMap()) {
+      return Report(value.where(), "",
+                    absl::StrCat("expected an object, found ", value.KindText()));
+    }
+    const absl::string_view api_version = Text(value.Find("apiVersion"), default_api_version);
+    const absl::string_view kind_name = Text(value.Find("kind"), default_kind);
+    if (api_version.empty()) return Report(value.where(), "", "apiVersion: is missing");
+    if (kind_name.empty()) return Report(value.where(), "", "kind: is missing");
+    if (absl::EndsWith(kind_name, "List") && IsList(value, api_version, kind_name)) {
+      return ReadList(value, api_version, absl::StripSuffix(kind_name, "List"));
+    }
+    if (const std::optional<Kind> kind = FindKind(api_version, kind_name)) {
+      DecodeObject(value, *kind);
+    } else if (const std::optional<Kind> other = OtherVersion(api_version, kind_name)) {
+      Report(value.Find("apiVersion") ? value.Find("apiVersion").where() : value.where(),
+             SubjectOf(value, kind_name),
+             absl::StrCat("apiVersion: ", api_version, " is not read; write it as ",
+                          ApiVersion(*other)));
+    } else {
+      ++result_.ignored_kinds[absl::StrCat(api_version, " ", kind_name)];
+    }
+  }
+
+  static absl::string_view Text(Value value, absl::string_view default_text) {
+    return value.AsString().value_or(default_text);
+  }
+
+  static bool IsList(Value value, absl::string_view api_version, absl::string_view kind_name) {
+    const Value items = value.Find("items");
+    return kind_name == "List" || items.IsSequence() ||
+           FindKind(api_version, absl::StripSuffix(kind_name, "List"));
+  }
+
+  void ReadList(Value list, absl::string_view api_version, absl::string_view item_kind) {
+    const Value items = list.Find("items");
+    if (!items || items.IsNull()) return;
+    if (!items.IsSequence()) {
+      return Report(items.where(), absl::StrCat(item_kind, "List"),
+                    absl::StrCat("items: is ", items.KindText(), ", not a list"));
+    }
+    for (const Value item : items.elements()) {
+      ReadObject(item, item_kind.empty() ? "" : api_version, item_kind);
+    }
+  }
+
+  // The kind of that name which Berth knows in another version of the same group.
+  static std::optional<Kind> OtherVersion(absl::string_view api_version,
+                                          absl::string_view kind_name) {
+    const size_t slash = api_version.find('/');
+    const absl::string_view group =
+        slash == absl::string_view::npos ? absl::string_view() : api_version.substr(0, slash);
+    for (const Kind kind : AllKinds()) {
+      if (KindName(kind) != kind_name) continue;
+      if (group == ApiGroup(kind) || group == "extensions") return kind;
+    }
+    return std::nullopt;
+  }
+
+  // "Pod default/p" before the object is decoded, from what there is.
+  std::string SubjectOf(Value value, absl::string_view kind_name) const {
+    const Value metadata = value.Find("metadata");
+    const absl::string_view name = Text(metadata.Find("name"), "");
+    absl::string_view space = Text(metadata.Find("namespace"), "");
+    const std::optional<Kind> kind = FindKind(Text(value.Find("apiVersion"), ""), kind_name);
+    if (kind && !IsNamespaced(*kind)) space = "";
+    if (kind && IsNamespaced(*kind) && space.empty()) space = options_.default_namespace;
+    return absl::StrCat(kind_name, name.empty() ? "" : " ", name.empty() ? "" : space,
+                        space.empty() || name.empty() ? "" : "/", name);
+  }
+
+  void DecodeObject(Value value, Kind kind) {
+    DecodeOptions options;
+    // The subject is for problems only, and costs as much as a small object.
+    Problems problems;
+    std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
+    bool good = DecodeMessage(value, options, *message, problems);
+    api::ObjectMeta& meta = MutableObjectMetaOf(kind, *message);
+    good &= CheckMeta(value, kind, meta, problems);
+    if (!good) {
+      const std::string subject = SubjectOf(value, KindName(kind));
+      for (Problem problem : problems) {
+        problem.subject = subject;
+        result_.problems.Add(std::move(problem));
+      }
+      return;
+    }
+    if (!IsNamespaced(kind)) {
+      meta.clear_namespace_();
+    } else if (meta.namespace_().empty()) {
+      meta.set_namespace_(options_.default_namespace);
+    }
+    Object object(kind, std::move(message), value.where());
+    const auto [first, is_new] =
+        first_of_.try_emplace(absl::StrCat(KindName(kind), "/", object.key()), object.where());
+    if (!is_new) {
+      return Report(object.where(), object.ToString(),
+                    absl::StrCat("is there a second time; first at ", first->second.ToString()));
+    }
+    result_.objects.push_back(std::move(object));
+  }
+
+  // Names become parts of keys.
+  static bool CheckMeta(Value value, Kind kind, const api::ObjectMeta& meta, Problems& problems) {
+    const Value metadata = value.Find("metadata");
+    const auto report = [&](Value at, std::string message) {
+      problems.AddError(at         ? at.where()
+                        : metadata ? metadata.where()
+                                   : value.where(),
+                        "", std::move(message));
+      return false;
+    };
+    if (meta.name().empty()) return report({}, "metadata.name: is missing");
+    if (absl::StrContains(meta.name(), '/')) {
+      return report(metadata.Find("name"),
+                    absl::StrCat("metadata.name: ", Quoted(meta.name()), " contains a slash"));
+    }
+    if (IsNamespaced(kind) && absl::StrContains(meta.namespace_(), '/')) {
+      return report(
+          metadata.Find("namespace"),
+          absl::StrCat("metadata.namespace: ", Quoted(meta.namespace_()), " contains a slash"));
+    }
+    return true;
+  }
+
+  void Report(SourceLocation where, std::string subject, std::string message) {
+    result_.problems.AddError(where, std::move(subject), std::move(message));
+  }
+
+  void ReportFile(const std::string& path, std::string message) {
+    result_.problems.AddError({Symbol::Intern(path)}, "", std::move(message));
+  }
+
+  const ManifestOptions& options_;
+  Manifests result_;
+  absl::flat_hash_map<std::string, SourceLocation> first_of_;  // by "Kind/namespace/name"
+};
+
+}  // namespace
+
+Manifests ReadManifests(absl::Span<const std::string> paths, const ManifestOptions& options) {
+  ManifestReader reader(options);
+  for (const std::string& path : paths) reader.ReadPath(path);
+  return reader.Finish();
+}
+
+Manifests ParseManifest(absl::string_view text, absl::string_view file_name,
+                        const ManifestOptions& options) {
+  ManifestReader reader(options);
+  reader.ReadText(text, file_name);
+  return reader.Finish();
+}
+
+}  // namespace berth

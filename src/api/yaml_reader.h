@@ -1,0 +1,16 @@
+// YAML documents, read from a text that holds one of them (or several with "..." between).
+#pragma once
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "api/document_builder.h"
+#include "berth/api/problem.h"
+
+namespace berth {
+
+// Reads `text`, which starts in line `first_line` of the file. What is not well formed is reported,
+// and the rest of `text` given up.
+void ReadYaml(absl::string_view text, Symbol file, uint32_t first_line, Problems& problems,
+              absl::FunctionRef<void(Document)> visit);
+
+}  // namespace berth
