@@ -23,8 +23,6 @@
 
 namespace berth {
 
-using PodPtr = std::shared_ptr<const PodInfo>;
-
 // A PodDisruptionBudget as preemption counts it down.
 struct DisruptionBudget {
   LabelSelector selector;
@@ -47,7 +45,7 @@ class DryRun {
 
   // Take a pod off the node and put it back. An Error if a plugin cannot follow.
   Status Remove(const PodInfo& victim);
-  Status Add(PodPtr victim);
+  Status Add(std::shared_ptr<const PodInfo> victim);
   // What the Filter plugins say of the node as it is now, nominated pods included.
   Status Filter() { return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node()); }
 
@@ -129,14 +127,16 @@ bool MoreImportantPod(const PodInfo& a, const PodInfo& b);
 
 // Splits `pods`, in order, into those whose eviction would violate a budget and the others.
 struct PodsByBudget {
-  std::vector<PodPtr> violating, non_violating;
+  std::vector<std::shared_ptr<const PodInfo>> violating, non_violating;
 };
-PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets);
+PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods,
+                           const DisruptionBudgets& budgets);
 
 // Puts back as many of the `removed` pods as the pod can spare, those under a violated budget
 // first, then the most important first; `fits` says whether the run still holds. The others become
 // the candidate's victims. Success, or an Error.
-Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudgets& budgets,
+Status Reprieve(DryRun& run, std::vector<std::shared_ptr<const PodInfo>> removed,
+                const DisruptionBudgets& budgets,
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
                 const std::function<bool()>& fits, PreemptionCandidate& candidate);
 

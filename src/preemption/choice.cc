@@ -1,0 +1,85 @@
+// Which candidate is best. kube-scheduler v1.35 framework/preemption/preemption.go
+// pickOneNodeForPreemption, util/utils.go.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/framework/preemption.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+// Pods that are bound but have not started are the youngest.
+absl::Time StartTime(const PodInfo& pod) {
+  return pod.start_time().value_or(absl::InfiniteFuture());
+}
+
+// Of all victims with the highest priority.
+int64_t EarliestStartNanos(const PreemptionCandidate& candidate) {
+  int32_t highest = std::numeric_limits<int32_t>::min();
+  absl::Time earliest = absl::InfiniteFuture();
+  for (const PodPtr& victim : candidate.victims) {
+    if (victim->priority() > highest) {
+      highest = victim->priority();
+      earliest = StartTime(*victim);
+    } else if (victim->priority() == highest) {
+      earliest = std::min(earliest, StartTime(*victim));
+    }
+  }
+  return absl::ToUnixNanos(earliest);
+}
+
+// Each priority is moved above 0: otherwise few victims of negative priority would lose to many.
+int64_t PrioritySum(const PreemptionCandidate& candidate) {
+  constexpr int64_t kOffset = int64_t{std::numeric_limits<int32_t>::max()} + 1;
+  int64_t sum = 0;
+  for (const PodPtr& victim : candidate.victims) sum += victim->priority() + kOffset;
+  return sum;
+}
+
+}  // namespace
+
+bool MoreImportantPod(const PodInfo& a, const PodInfo& b) {
+  if (a.priority() != b.priority()) return a.priority() > b.priority();
+  return StartTime(a) < StartTime(b);
+}
+
+std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores() {
+  return {
+      [](const PreemptionCandidate& c) { return -int64_t{c.pdb_violations}; },
+      [](const PreemptionCandidate& c) { return -int64_t{c.victims.front()->priority()}; },
+      [](const PreemptionCandidate& c) { return -PrioritySum(c); },
+      [](const PreemptionCandidate& c) { return -static_cast<int64_t>(c.victims.size()); },
+      EarliestStartNanos,
+  };
+}
+
+std::vector<PreemptionRules::CandidateScore> PreemptionRules::OrderedScores() const {
+  return DefaultCandidateScores();
+}
+
+std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
+                                absl::Span<const PreemptionRules::CandidateScore> scores) {
+  std::vector<int> best(candidates.size());
+  std::iota(best.begin(), best.end(), 0);
+  for (const PreemptionRules::CandidateScore& score : scores) {
+    if (best.size() <= 1) break;
+    std::vector<int> highest;
+    int64_t high_score = std::numeric_limits<int64_t>::min();
+    for (const int i : best) {
+      const int64_t value = score(candidates[i]);
+      if (value > high_score) highest.clear();
+      if (value >= high_score) highest.push_back(i);
+      high_score = std::max(high_score, value);
+    }
+    best = std::move(highest);
+  }
+  return best;
+}
+
+}  // namespace berth

@@ -1,0 +1,169 @@
+// Which pods of one node go: the dry run and the rules of DefaultPreemption. kube-scheduler v1.35
+// plugins/defaultpreemption/default_preemption.go.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/framework/preemption.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+// An extension that fails, in whatever way, ends the run.
+Status AsError(const Status& status) {
+  return status.ok() ? Status::Success() : Status::Error(status.message());
+}
+
+// Whether the pod is being deleted because the scheduler evicted it.
+bool TerminatesByPreemption(const PodInfo& pod) {
+  if (!pod.deletion_time().has_value()) return false;
+  for (const api::PodCondition& condition : pod.object().status().conditions()) {
+    if (condition.type() == "DisruptionTarget") {
+      return condition.status() == "True" && condition.reason() == "PreemptionByScheduler";
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// --- DryRun ---
+
+void DryRun::Copy() {
+  if (node_.has_value()) return;
+  node_ = original_node_;
+  state_ = original_state_.Clone();
+}
+
+Status DryRun::Remove(const PodInfo& victim) {
+  Copy();
+  if (!node_->RemovePod(victim.uid())) {
+    return Status::Error(absl::StrCat("no corresponding pod ", victim.key(), " in pods of node ",
+                                      node_->name().view()));
+  }
+  return AsError(handle_.RunPreFilterExtensionRemovePod(*state_, pod_, victim, *node_));
+}
+
+Status DryRun::Add(PodPtr victim) {
+  Copy();
+  node_->AddPod(victim);
+  return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *node_));
+}
+
+// --- Parts that rules share ---
+
+PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets) {
+  PodsByBudget split;
+  absl::flat_hash_map<const DisruptionBudget*, int64_t> evicted;
+  for (const PodPtr& pod : pods) {
+    bool violates = false;
+    const auto in_namespace = budgets.find(pod->namespace_name());
+    if (in_namespace != budgets.end() && !pod->labels().empty()) {
+      for (const DisruptionBudget& budget : in_namespace->second) {
+        if (!budget.selector.Matches(pod->labels())) continue;
+        if (budget.disrupted_pods.contains(pod->name())) continue;
+        if (++evicted[&budget] > budget.disruptions_allowed) violates = true;
+      }
+    }
+    (violates ? split.violating : split.non_violating).push_back(pod);
+  }
+  return split;
+}
+
+Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudgets& budgets,
+                const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
+                const std::function<bool()>& fits, PreemptionCandidate& candidate) {
+  const auto before = [&](const PodPtr& a, const PodPtr& b) { return more_important(*a, *b); };
+  std::stable_sort(removed.begin(), removed.end(), before);
+  const PodsByBudget split = SplitByBudget(removed, budgets);
+  const auto reprieve = [&](const PodPtr& pod) -> Status {
+    Status status = run.Add(pod);
+    if (!status.ok() || fits()) return status;
+    candidate.victims.push_back(pod);
+    return run.Remove(*pod);
+  };
+  for (const PodPtr& pod : split.violating) {
+    if (Status status = reprieve(pod); !status.ok()) return status;
+  }
+  candidate.pdb_violations = static_cast<int>(candidate.victims.size());
+  for (const PodPtr& pod : split.non_violating) {
+    if (Status status = reprieve(pod); !status.ok()) return status;
+  }
+  std::stable_sort(candidate.victims.begin(), candidate.victims.end(), before);
+  return Status::Success();
+}
+
+// --- PriorityPreemptionRules ---
+
+Status PriorityPreemptionRules::PodEligibleToPreempt(const CycleState&, const PodInfo& pod,
+                                                     const Nomination& nomination) {
+  if (pod.preemption_policy() == PreemptionPolicy::kNever) {
+    return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
+  }
+  // A nominated node on which nothing helps any more is no reason to wait.
+  if (nomination.node == nullptr || nomination.code == Code::kUnschedulableAndUnresolvable) {
+    return Status::Success();
+  }
+  for (const PodPtr& victim : nomination.node->pods()) {
+    if (victim->priority() < pod.priority() && MakesRoom(*nomination.node, *victim, pod)) {
+      return Status::Unschedulable("not eligible due to a terminating pod on the nominated node.");
+    }
+  }
+  return Status::Success();
+}
+
+PreemptionRules::SearchRange PriorityPreemptionRules::Range(int nodes) {
+  const int64_t wanted = std::max({int64_t{nodes} * percentage_ / 100, absolute_, int64_t{1}});
+  if (wanted >= nodes) return {0, nodes};
+  return {static_cast<int>(handle_.Random() % static_cast<uint64_t>(nodes)),
+          static_cast<int>(wanted)};
+}
+
+Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                                              PreemptionCandidate& candidate) {
+  const PodInfo& pod = run.pod();
+  std::vector<PodPtr> removed;
+  for (const PodPtr& victim : run.node().pods()) {
+    if (victim->priority() >= pod.priority()) continue;
+    const absl::StatusOr<bool> may_evict = MayEvict(run.node(), *victim, pod);
+    if (!may_evict.ok()) return Status::Error(may_evict.status());
+    if (*may_evict) removed.push_back(victim);
+  }
+  if (removed.empty()) {
+    return Status::UnschedulableAndUnresolvable(NoVictimsReason(run.node(), pod));
+  }
+  for (const PodPtr& victim : removed) {
+    if (Status status = run.Remove(*victim); !status.ok()) return status;
+  }
+  // If this is not enough, a victim the pod has affinity to may be the reason; such pods are left
+  // alone, since affinity to less important pods is asking for trouble.
+  if (Status status = run.Filter(); !status.ok()) return status;
+  return Reprieve(
+      run, std::move(removed), budgets,
+      [this](const PodInfo& a, const PodInfo& b) { return MoreImportant(a, b); },
+      [&run] { return run.Filter().ok(); }, candidate);
+}
+
+absl::StatusOr<bool> PriorityPreemptionRules::MayEvict(const NodeInfo&, const PodInfo&,
+                                                       const PodInfo&) {
+  return true;
+}
+
+bool PriorityPreemptionRules::MoreImportant(const PodInfo& a, const PodInfo& b) const {
+  return MoreImportantPod(a, b);
+}
+
+bool PriorityPreemptionRules::MakesRoom(const NodeInfo& node, const PodInfo& victim,
+                                        const PodInfo& preemptor) {
+  return TerminatesByPreemption(victim) && MayEvict(node, victim, preemptor).value_or(false);
+}
+
+std::string PriorityPreemptionRules::NoVictimsReason(const NodeInfo&, const PodInfo&) const {
+  return "No preemption victims found for incoming pod";
+}
+
+}  // namespace berth
