@@ -1,0 +1,78 @@
+// CapacityScheduling: elastic quotas. A namespace is guaranteed its min, may borrow what others
+// leave unused up to its max, and gives it back when they ask.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_CAPACITY_SCHEDULING_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_CAPACITY_SCHEDULING_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/observer.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/preemption.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/reserve.h"
+#include "plugins/capacity_scheduling/quota_ledger.h"
+#include "plugins/capacity_scheduling/quota_rules.h"
+
+namespace berth {
+
+// As scheduler-plugins capacityscheduling; see docs/parity.md for what is different.
+class CapacityScheduling final : public Plugin,
+                                 public PreFilterPlugin,
+                                 public PreFilterExtensions,
+                                 public PostFilterPlugin,
+                                 public ReservePlugin,
+                                 public AssignmentObserver,
+                                 public EnqueueExtensions {
+ public:
+  static constexpr absl::string_view kName = "CapacityScheduling";
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+
+  explicit CapacityScheduling(Handle& handle)
+      : handle_(handle), rules_(ledger_), preemption_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+
+  // Rejects a pod that would take its quota over its max, or all quotas together over the sum of
+  // their mins.
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                   PreFilterResult& result) override;
+  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                const NodeInfo& node) override;
+  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
+                   const NodeInfo& node) override;
+  Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                    PostFilterResult& result) override;
+
+  // A reserved pod is assumed, and therefore charged by OnPodAssigned() already; taking it back
+  // releases it.
+  Status Reserve(CycleState&, const PodInfo&, absl::string_view) override {
+    return Status::Success();
+  }
+  void Unreserve(CycleState&, const PodInfo&, absl::string_view) override {}
+  void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override { ledger_.Charge(pod); }
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override { ledger_.Release(pod); }
+
+  // A pod that goes or shrinks, and any change of a quota.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+  const QuotaLedger& ledger() const { return ledger_; }
+
+ private:
+  void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state) const;
+
+  Handle& handle_;
+  QuotaLedger ledger_;
+  QuotaRules rules_;
+  Preemption preemption_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_CAPACITY_SCHEDULING_H_

@@ -1,0 +1,150 @@
+// Reading quotas and charging pods.
+#include "plugins/capacity_scheduling/quota_ledger.h"
+
+#include <limits>
+
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/quantity.h"
+#include "berth/api/scheduling_x_k8s_io.pb.h"
+
+namespace berth {
+namespace {
+
+// Quantities were checked when the object was read.
+template <class QuantityMap>
+ResourceVector Amounts(const QuantityMap& map) {
+  return ParseResources(map).value_or(ResourceVector());
+}
+
+template <class QuantityMap>
+ResourceBounds Bounds(const QuantityMap& map) {
+  ResourceBounds bounds;
+  for (const auto& [name, message] : map) {
+    const absl::StatusOr<Quantity> quantity = Quantity::Parse(message.string());
+    if (!quantity.ok() || name == kPodsResource) continue;  // pods are not charged by number
+    const ResourceId id = ResourceIdOf(name);
+    bounds.Set(id, AmountOf(id, *quantity));
+  }
+  return bounds;
+}
+
+ResourceVector Difference(ResourceVector a, const ResourceVector& b) {
+  a.Subtract(b);
+  return a;
+}
+
+}  // namespace
+
+// --- ResourceBounds ---
+
+const int64_t* ResourceBounds::Find(ResourceId id) const {
+  for (const auto& [named, amount] : amounts_) {
+    if (named == id) return &amount;
+  }
+  return nullptr;
+}
+
+void ResourceBounds::Add(const ResourceBounds& other) {
+  for (const auto& [id, amount] : other.amounts_) {
+    if (int64_t* sum = const_cast<int64_t*>(Find(id)); sum == nullptr) {
+      Set(id, amount);
+    } else if (__builtin_add_overflow(*sum, amount, sum)) {
+      *sum = std::numeric_limits<int64_t>::max();
+    }
+  }
+}
+
+// --- Free functions ---
+
+ResourceVector QuotaRequest(const PodInfo& pod) {
+  const api::PodSpec& spec = pod.object().spec();
+  ResourceVector request;
+  for (const api::Container& container : spec.containers()) {
+    request.Add(Amounts(container.resources().requests()));
+  }
+  for (const api::Container& container : spec.init_containers()) {
+    request.Max(Amounts(container.resources().requests()));
+  }
+  request.Add(Amounts(spec.overhead()));
+  return request;
+}
+
+ResourceVector Restrict(const ResourceVector& amounts, const Quota& quota) {
+  ResourceVector restricted;
+  amounts.ForEach([&](ResourceId id, int64_t amount) {
+    if (quota.Names(id)) restricted.Set(id, amount);
+  });
+  return restricted;
+}
+
+// --- QuotaLedger ---
+
+void QuotaLedger::Refresh(const ObjectStore& objects) {
+  const uint64_t version = objects.version(Kind::kElasticQuota);
+  if (version_ == version) return;
+  version_ = version;
+  quotas_.clear();
+  total_min_ = ResourceBounds();
+  total_usage_ = Usage();
+  for (const Object* object : objects.List(Kind::kElasticQuota)) {
+    const api::ElasticQuotaSpec& spec = object->As<api::ElasticQuota>().spec();
+    const Symbol name = Symbol::Intern(object->namespace_name());
+    const auto [it, is_new] =
+        quotas_.try_emplace(name, Quota{name, Bounds(spec.min()), Bounds(spec.max())});
+    if (!is_new) continue;
+    total_min_.Add(it->second.min);
+    AddToTotal(it->second, UsageOf(name));
+  }
+}
+
+void QuotaLedger::AddToTotal(const Quota& quota, const Usage& usage) {
+  total_usage_.used.Add(Restrict(usage.used, quota));
+  total_usage_.leaving.Add(Restrict(usage.leaving, quota));
+}
+
+void QuotaLedger::Charge(const PodInfo& pod) {
+  const bool leaving = pod.deletion_time().has_value();
+  const auto [it, is_new] = charges_.try_emplace(pod.uid());
+  if (!is_new) return;
+  it->second = {QuotaRequest(pod), leaving};
+  const Usage charge{it->second.amount, leaving ? it->second.amount : ResourceVector()};
+  Account& account = accounts_[pod.namespace_name()];
+  ++account.pods;
+  account.usage.used.Add(charge.used);
+  account.usage.leaving.Add(charge.leaving);
+  if (const Quota* quota = Find(pod.namespace_name())) AddToTotal(*quota, charge);
+}
+
+void QuotaLedger::Release(const PodInfo& pod) {
+  const auto it = charges_.find(pod.uid());
+  if (it == charges_.end()) return;
+  const Entry entry = std::move(it->second);
+  charges_.erase(it);
+  const auto account = accounts_.find(pod.namespace_name());
+  account->second.usage.used.Subtract(entry.amount);
+  if (entry.leaving) account->second.usage.leaving.Subtract(entry.amount);
+  if (--account->second.pods == 0) accounts_.erase(account);
+  if (const Quota* quota = Find(pod.namespace_name())) {
+    const ResourceVector amount = Restrict(entry.amount, *quota);
+    total_usage_.used.Subtract(amount);
+    if (entry.leaving) total_usage_.leaving.Subtract(amount);
+  }
+}
+
+const Quota* QuotaLedger::Find(Symbol namespace_name) const {
+  const auto it = quotas_.find(namespace_name);
+  return it == quotas_.end() ? nullptr : &it->second;
+}
+
+const Usage& QuotaLedger::UsageOf(Symbol namespace_name) const {
+  static const Usage& kNone = *new Usage();
+  const auto it = accounts_.find(namespace_name);
+  return it == accounts_.end() ? kNone : it->second.usage;
+}
+
+const ResourceVector* QuotaLedger::ChargeOf(absl::string_view uid) const {
+  const auto it = charges_.find(uid);
+  return it == charges_.end() ? nullptr : &it->second.amount;
+}
+
+}  // namespace berth

@@ -1,0 +1,105 @@
+// The books of elastic quotas: what each namespace may use and what its pods use.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_LEDGER_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_LEDGER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/framework/object_store.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// A list of resources with an amount each. Unlike in a ResourceVector, a resource named with 0 is
+// something else than one that is not named.
+class ResourceBounds {
+ public:
+  // The amount of a resource, or null if it is not named.
+  const int64_t* Find(ResourceId id) const;
+  void Set(ResourceId id, int64_t amount) { amounts_.emplace_back(id, amount); }
+  // Adds amount by amount; names what either names.
+  void Add(const ResourceBounds& other);
+
+ private:
+  absl::InlinedVector<std::pair<ResourceId, int64_t>, 4> amounts_;
+};
+
+// An ElasticQuota. It concerns only the resources that it names in min or max: of these, an absent
+// min is 0 and an absent max is no limit.
+struct Quota {
+  Symbol namespace_name;
+  ResourceBounds min, max;
+
+  bool Names(ResourceId id) const { return min.Find(id) != nullptr || max.Find(id) != nullptr; }
+  int64_t MinOf(ResourceId id) const {
+    const int64_t* amount = min.Find(id);
+    return amount == nullptr ? 0 : *amount;
+  }
+};
+
+// What a pod is charged: max(sum of containers, each init container) + overhead. Neither sidecars
+// nor pod-level resources count. scheduler-plugins capacity_scheduling.go
+// computePodResourceRequest.
+ResourceVector QuotaRequest(const PodInfo& pod);
+
+// What is assigned. Pods that are being deleted are in both: they still use what they are about to
+// give back.
+struct Usage {
+  ResourceVector used;
+  ResourceVector leaving;
+};
+
+// Charges every assigned pod once, by uid, whether or not its namespace has a quota, so that a
+// quota is right from the moment it appears. Scheduling thread.
+class QuotaLedger {
+ public:
+  // Reads the quotas anew if any changed. If a namespace has several, the oldest counts.
+  void Refresh(const ObjectStore& objects);
+
+  // Nothing if the pod is charged already, or is not.
+  void Charge(const PodInfo& pod);
+  void Release(const PodInfo& pod);
+
+  // The quota of a namespace, or null.
+  const Quota* Find(Symbol namespace_name) const;
+  // What the assigned pods of a namespace use of every resource.
+  const Usage& UsageOf(Symbol namespace_name) const;
+  // The charge of the pod of that uid, or null.
+  const ResourceVector* ChargeOf(absl::string_view uid) const;
+
+  // Over all quotas: the sum of what their mins name, and what is used of the resources that the
+  // quota in question names.
+  const ResourceBounds& total_min() const { return total_min_; }
+  const Usage& total_usage() const { return total_usage_; }
+
+ private:
+  struct Account {
+    Usage usage;
+    int pods = 0;
+  };
+  struct Entry {
+    ResourceVector amount;
+    bool leaving = false;
+  };
+  void AddToTotal(const Quota& quota, const Usage& usage);
+
+  std::optional<uint64_t> version_;  // of the ElasticQuotas that quotas_ was read from
+  absl::flat_hash_map<Symbol, Quota> quotas_;
+  ResourceBounds total_min_;
+  Usage total_usage_;
+  absl::flat_hash_map<Symbol, Account> accounts_;
+  absl::flat_hash_map<std::string, Entry> charges_;  // by uid
+};
+
+// Only the resources that `quota` names.
+ResourceVector Restrict(const ResourceVector& amounts, const Quota& quota);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_LEDGER_H_

@@ -1,0 +1,127 @@
+// The victims of CapacityScheduling. scheduler-plugins capacityscheduling/capacity_scheduling.go.
+#include "plugins/capacity_scheduling/quota_rules.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+// Pods on their way out come last: to count on them evicts nobody.
+bool MoreImportant(const PodInfo& a, const PodInfo& b) {
+  const bool a_leaves = a.deletion_time().has_value(), b_leaves = b.deletion_time().has_value();
+  return a_leaves != b_leaves ? b_leaves : MoreImportantPod(a, b);
+}
+
+// Least important first.
+std::vector<PodPtr> ByRisingImportance(absl::Span<const PodPtr> pods) {
+  std::vector<PodPtr> sorted(pods.begin(), pods.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const PodPtr& a, const PodPtr& b) { return MoreImportant(*a, *b); });
+  std::reverse(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+}  // namespace
+
+QuotaRules::Scope QuotaRules::ScopeOf(const QuotaState& state, const PodInfo& pod) const {
+  const Quota* quota = ledger_.Find(pod.namespace_name());
+  if (quota == nullptr) return Scope::kWithoutQuota;
+  // A pod that asks for nothing its quota names has no guarantee to claim.
+  if (state.claimed.empty()) return Scope::kOwnQuota;
+  return QuotaView(ledger_, state).OverMin(*quota, state.pending_of_quota) ? Scope::kOwnQuota
+                                                                           : Scope::kReclaim;
+}
+
+bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
+                          const PodInfo& pod) const {
+  const Quota* quota = ledger_.Find(victim.namespace_name());
+  const bool same_namespace = victim.namespace_name() == pod.namespace_name();
+  switch (scope) {
+    case Scope::kWithoutQuota:
+      return quota == nullptr && victim.priority() < pod.priority();
+    case Scope::kReclaim:
+      return quota != nullptr && !same_namespace && QuotaView(ledger_, state).OverMin(*quota);
+    case Scope::kOwnQuota:
+      return same_namespace && victim.priority() < pod.priority();
+  }
+  return false;
+}
+
+Status QuotaRules::PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
+                                        const Nomination& nomination) {
+  if (pod.preemption_policy() == PreemptionPolicy::kNever) {
+    return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
+  }
+  const QuotaState* quota_state = state.Find(kQuotaState);
+  if (quota_state == nullptr) {
+    return Status::Unschedulable("not eligible due to failed to read from cycleState");
+  }
+  if (nomination.node == nullptr || nomination.code == Code::kUnschedulableAndUnresolvable) {
+    return Status::Success();
+  }
+  const Scope scope = ScopeOf(*quota_state, pod);
+  for (const PodPtr& victim : nomination.node->pods()) {
+    if (!victim->deletion_time().has_value()) continue;
+    // Even a pod that may reclaim waits for one that goes within its own quota.
+    if (MayEvict(scope, *quota_state, *victim, pod) ||
+        (scope == Scope::kReclaim && MayEvict(Scope::kOwnQuota, *quota_state, *victim, pod))) {
+      return Status::Unschedulable("not eligible due to a terminating pod on the nominated node.");
+    }
+  }
+  return Status::Success();
+}
+
+Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                                 PreemptionCandidate& candidate) {
+  const PodInfo& pod = run.pod();
+  // Every removal changes it.
+  const auto state = [&run]() -> const QuotaState& { return *run.state().Find(kQuotaState); };
+  const Scope scope = ScopeOf(state(), pod);
+  const auto may_evict = [&](const PodPtr& victim) {
+    return MayEvict(scope, state(), *victim, pod);
+  };
+
+  std::vector<PodPtr> removed;
+  if (absl::c_any_of(run.node().pods(), may_evict)) {
+    for (const PodPtr& victim : ByRisingImportance(run.node().pods())) {
+      if (!may_evict(victim)) continue;
+      if (Status status = run.Remove(*victim); !status.ok()) return status;
+      removed.push_back(victim);
+    }
+  }
+  if (removed.empty()) {
+    return Status::UnschedulableAndUnresolvable(absl::StrCat(
+        "No victims found on node ", run.node().name().view(), " for preemptor pod ", pod.name()));
+  }
+  if (Status status = run.Filter(); !status.ok()) return status;
+
+  const Quota* quota = ledger_.Find(pod.namespace_name());
+  const auto exceeds = [&](const QuotaView& view, const ResourceVector& of_quota,
+                           const ResourceVector& of_all) {
+    return quota != nullptr && (view.OverMax(*quota, of_quota) || view.TotalOverMin(of_all));
+  };
+  if (exceeds(QuotaView(ledger_, state()), state().request, state().request)) {
+    return Status::Unschedulable("global quota max exceeded");
+  }
+  // Pods that wait for victims of their own are pending, and those victims are leaving: to count
+  // both would take the same room twice.
+  const auto fits = [&] {
+    const QuotaView view(ledger_, state(), QuotaView::LeavingPods::kIgnore);
+    return !exceeds(view, state().pending_of_quota, state().pending_of_all) && run.Filter().ok();
+  };
+  Status status = Reprieve(run, std::move(removed), budgets, MoreImportant, fits, candidate);
+  if (status.ok() && candidate.victims.empty()) {
+    return Status::Unschedulable("waiting for terminating pods to give back their quota");
+  }
+  return status;
+}
+
+}  // namespace berth

@@ -1,0 +1,38 @@
+// Which pods CapacityScheduling evicts: by quota across namespaces, by priority within one.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
+
+#include "berth/framework/preemption.h"
+#include "plugins/capacity_scheduling/quota_ledger.h"
+#include "plugins/capacity_scheduling/quota_state.h"
+
+namespace berth {
+
+// A pod may evict
+//   without a quota: pods of lower priority that have no quota either;
+//   while its quota stays within its min: pods, whatever their priority, of other quotas that are
+//     over theirs at that moment; that is, it takes back what was borrowed and no more;
+//   else: pods of lower priority of its own quota.
+class QuotaRules final : public PreemptionRules {
+ public:
+  explicit QuotaRules(const QuotaLedger& ledger) : ledger_(ledger) {}
+
+  Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
+                              const Nomination& nomination) override;
+  // Every node, the first first.
+  SearchRange Range(int nodes) override { return {0, nodes}; }
+  Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                       PreemptionCandidate& candidate) override;
+
+ private:
+  enum class Scope { kWithoutQuota, kReclaim, kOwnQuota };
+  Scope ScopeOf(const QuotaState& state, const PodInfo& pod) const;
+  bool MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
+                const PodInfo& pod) const;
+
+  const QuotaLedger& ledger_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_

@@ -1,0 +1,80 @@
+// What CapacityScheduling remembers of one pod in one attempt, and the comparisons it makes.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "plugins/capacity_scheduling/quota_ledger.h"
+
+namespace berth {
+
+// Pods that are taken to run, or not to run, on top of what the ledger says. Counts each pod once.
+class UsageChanges {
+ public:
+  void Add(const QuotaLedger& ledger, const PodInfo& pod) { Set(ledger, pod, true); }
+  void Remove(const QuotaLedger& ledger, const PodInfo& pod) { Set(ledger, pod, false); }
+
+  // The difference to the ledger's UsageOf() and total_usage(), of the resources quotas name.
+  const Usage& Of(Symbol namespace_name) const;
+  const Usage& total() const { return total_; }
+
+ private:
+  void Set(const QuotaLedger& ledger, const PodInfo& pod, bool present);
+
+  absl::flat_hash_map<Symbol, Usage> by_namespace_;
+  Usage total_;
+  absl::flat_hash_map<std::string, bool> present_;  // by uid, where it differs or did differ
+};
+
+struct QuotaState final : StateData {
+  ResourceVector request;
+  // The resources that the pod requests and its quota names: the only ones that are compared.
+  // Empty without a quota.
+  std::vector<ResourceId> claimed;
+  // `request` and that of the pods nominated to nodes that go first: of the same quota with at
+  // least the same priority; for `pending_of_all` also those of other quotas that are not over
+  // their min.
+  ResourceVector pending_of_quota, pending_of_all;
+  UsageChanges changes;
+
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<QuotaState>(*this); }
+};
+inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
+
+// Usage as a pod's state sees it, compared with quotas, of the resources the pod claims.
+class QuotaView {
+ public:
+  // Whether pods that are being deleted count as using anything.
+  enum class LeavingPods { kCount, kIgnore };
+
+  QuotaView(const QuotaLedger& ledger, const QuotaState& state,
+            LeavingPods leaving_pods = LeavingPods::kCount)
+      : ledger_(ledger), state_(state), leaving_pods_(leaving_pods) {}
+
+  // Whether what the quota's pods use, and `more`, exceeds its max or min in any claimed resource
+  // that it names.
+  bool OverMax(const Quota& quota, const ResourceVector& more) const;
+  bool OverMin(const Quota& quota, const ResourceVector& more = {}) const;
+  // Whether what all quotas use together, and `more`, exceeds the sum of their mins. A resource in
+  // no min is not shared out and has no such limit.
+  bool TotalOverMin(const ResourceVector& more) const;
+
+ private:
+  bool Exceeds(ResourceId id, const Usage& usage, const Usage& change, const ResourceVector& more,
+               int64_t bound) const;
+
+  const QuotaLedger& ledger_;
+  const QuotaState& state_;
+  LeavingPods leaving_pods_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_

@@ -1,0 +1,25 @@
+// DefaultPreemption: the shared search with the rules of priority.
+#include "plugins/default_preemption/default_preemption.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+
+absl::StatusOr<std::unique_ptr<Plugin>> DefaultPreemption::Create(const PluginArgs& args,
+                                                                  Handle& handle) {
+  return std::make_unique<DefaultPreemption>(args.As<DefaultPreemptionArgs>(), handle);
+}
+
+Status DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
+                                     const NodeStatuses& statuses, PostFilterResult& result) {
+  const Status status = preemption_.Run(rules_, state, pod, statuses, result);
+  if (status.ok()) return status;
+  return Status::Make(status.code(), {absl::StrCat("preemption: ", status.message())});
+}
+
+std::vector<ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
+  return {{{EventResource::Pod(), action::kDelete},
+           [](const PodInfo&, const ObjectChange&) { return QueueingHint::kSkip; }}};
+}
+
+}  // namespace berth

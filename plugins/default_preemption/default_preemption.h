@@ -1,0 +1,54 @@
+// DefaultPreemption: makes room for a pod by evicting pods of lower priority.
+#ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_H_
+#define BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/preemption.h"
+#include "berth/framework/queue_sort.h"
+#include "plugins/default_preemption/default_preemption_args.h"
+
+namespace berth {
+
+// As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,
+// write a PostFilter plugin of your own over PriorityPreemptionRules.
+class DefaultPreemption final : public Plugin,
+                                public PostFilterPlugin,
+                                public PreEnqueuePlugin,
+                                public EnqueueExtensions {
+ public:
+  static constexpr absl::string_view kName = "DefaultPreemption";
+  // Takes DefaultPreemptionArgs.
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+
+  DefaultPreemption(const DefaultPreemptionArgs& args, Handle& handle)
+      : rules_(handle, args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute),
+        preemption_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                    PostFilterResult& result) override;
+
+  // kube-scheduler holds a preemptor back here while its evictions are being sent. The engine sends
+  // them before it lets the pod into the queue again, so there is nothing to hold back.
+  Status PreEnqueue(const PodInfo&) override { return Status::Success(); }
+  // The deletion of a pod, which is never reason enough: the plugin that rejected the pod on its
+  // nodes decides when to try again.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+ private:
+  PriorityPreemptionRules rules_;
+  Preemption preemption_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_H_

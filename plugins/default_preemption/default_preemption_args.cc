@@ -1,0 +1,28 @@
+// The fields of DefaultPreemptionArgs.
+#include "plugins/default_preemption/default_preemption_args.h"
+
+namespace berth {
+
+const FieldTable& DefaultPreemptionArgs::Fields() {
+  static const FieldTable& table = *new FieldTable(
+      DescribeFields<DefaultPreemptionArgs>("DefaultPreemptionArgs",
+                                            "Arguments of DefaultPreemption.")
+          .Field("minCandidateNodesPercentage",
+                 &DefaultPreemptionArgs::min_candidate_nodes_percentage,
+                 "How many candidates to find before choosing one, in percent of the nodes on "
+                 "which evicting pods might help.",
+                 InRange(0, 100))
+          .Field("minCandidateNodesAbsolute", &DefaultPreemptionArgs::min_candidate_nodes_absolute,
+                 "The same as a number of nodes; the larger of the two counts.", AtLeast(0))
+          .Check([](const DefaultPreemptionArgs& args, FieldProblems& problems) {
+            if (args.min_candidate_nodes_percentage != 0 || args.min_candidate_nodes_absolute != 0)
+              return;
+            problems.Add("minCandidateNodesPercentage",
+                         "cannot be zero at the same time as minCandidateNodesAbsolute");
+            problems.Add("minCandidateNodesAbsolute",
+                         "cannot be zero at the same time as minCandidateNodesPercentage");
+          }));
+  return table;
+}
+
+}  // namespace berth

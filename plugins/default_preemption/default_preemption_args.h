@@ -1,0 +1,20 @@
+// Arguments of DefaultPreemption.
+#ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_ARGS_H_
+#define BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_ARGS_H_
+
+#include <cstdint>
+
+#include "berth/framework/args.h"
+
+namespace berth {
+
+struct DefaultPreemptionArgs {
+  int32_t min_candidate_nodes_percentage = 10;
+  int32_t min_candidate_nodes_absolute = 100;
+
+  static const FieldTable& Fields();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_ARGS_H_

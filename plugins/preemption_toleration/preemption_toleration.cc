@@ -1,0 +1,58 @@
+// PreemptionToleration: the shared search with exemptions by PriorityClass.
+#include "plugins/preemption_toleration/preemption_toleration.h"
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/scheduling_v1.pb.h"
+#include "berth/framework/object_store.h"
+
+namespace berth {
+
+absl::StatusOr<std::unique_ptr<Plugin>> PreemptionToleration::Create(const PluginArgs& args,
+                                                                     Handle& handle) {
+  return std::make_unique<PreemptionToleration>(args.As<PreemptionTolerationArgs>(), handle);
+}
+
+Status PreemptionToleration::PostFilter(CycleState& state, const PodInfo& pod,
+                                        const NodeStatuses& statuses, PostFilterResult& result) {
+  return preemption_.Run(rules_, state, pod, statuses, result);
+}
+
+absl::StatusOr<bool> TolerationRules::MayEvict(const NodeInfo&, const PodInfo& victim,
+                                               const PodInfo& preemptor) {
+  const std::string& class_name = victim.object().spec().priority_class_name();
+  if (class_name.empty()) return true;
+  absl::StatusOr<std::optional<TolerationPolicy>> policy = PolicyOf(class_name);
+  if (!policy.ok()) return policy.status();
+  if (!policy->has_value()) return true;
+  return !Exempts(**policy, victim, preemptor, handle_.clock().Now());
+}
+
+bool TolerationRules::MakesRoom(const NodeInfo&, const PodInfo& victim, const PodInfo&) {
+  return victim.deletion_time().has_value();
+}
+
+std::string TolerationRules::NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const {
+  return absl::StrCat("No victims found on node ", node.name().view(), " for preemptor pod ",
+                      preemptor.name());
+}
+
+absl::StatusOr<std::optional<TolerationPolicy>> TolerationRules::PolicyOf(
+    const std::string& class_name) {
+  const uint64_t version = handle_.objects().version(Kind::kPriorityClass);
+  if (version_ != version) policies_.clear();
+  version_ = version;
+  const auto known = policies_.find(class_name);
+  if (known != policies_.end()) return known->second;
+  const auto* priority_class = handle_.objects().Find<api::PriorityClass>("", class_name);
+  if (priority_class == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("priorityclass.scheduling.k8s.io \"", class_name, "\" not found"));
+  }
+  absl::StatusOr<TolerationPolicy> policy = ParseTolerationPolicy(*priority_class);
+  std::optional<TolerationPolicy>& entry = policies_[class_name];
+  if (policy.ok()) entry = *policy;
+  return entry;
+}
+
+}  // namespace berth

@@ -1,0 +1,69 @@
+// PreemptionToleration: preemption by priority, except that a PriorityClass may protect its pods
+// for a time.
+#ifndef BERTH_PLUGINS_PREEMPTION_TOLERATION_PREEMPTION_TOLERATION_H_
+#define BERTH_PLUGINS_PREEMPTION_TOLERATION_PREEMPTION_TOLERATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/preemption.h"
+#include "plugins/preemption_toleration/preemption_toleration_args.h"
+#include "plugins/preemption_toleration/toleration_policy.h"
+
+namespace berth {
+
+// The rules of DefaultPreemption without the victims that their PriorityClass exempts.
+class TolerationRules final : public PriorityPreemptionRules {
+ public:
+  TolerationRules(const PreemptionTolerationArgs& args, Handle& handle)
+      : PriorityPreemptionRules(handle, args.min_candidate_nodes_percentage,
+                                args.min_candidate_nodes_absolute),
+        handle_(handle) {}
+
+ protected:
+  absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
+                                const PodInfo& preemptor) override;
+  // Any pod that is being deleted, whoever deletes it.
+  bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor) override;
+  std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
+
+ private:
+  // Absent: the annotations are wrong and protect nothing. NotFound if there is no such class.
+  absl::StatusOr<std::optional<TolerationPolicy>> PolicyOf(const std::string& class_name);
+
+  Handle& handle_;
+  std::optional<uint64_t> version_;  // of the PriorityClasses that policies_ was read from
+  absl::flat_hash_map<std::string, std::optional<TolerationPolicy>> policies_;
+};
+
+// As scheduler-plugins preemptiontoleration.
+class PreemptionToleration final : public Plugin, public PostFilterPlugin {
+ public:
+  static constexpr absl::string_view kName = "PreemptionToleration";
+  // Takes PreemptionTolerationArgs.
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+
+  PreemptionToleration(const PreemptionTolerationArgs& args, Handle& handle)
+      : rules_(args, handle), preemption_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                    PostFilterResult& result) override;
+
+ private:
+  TolerationRules rules_;
+  Preemption preemption_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_PREEMPTION_TOLERATION_PREEMPTION_TOLERATION_H_
