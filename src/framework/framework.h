@@ -3,12 +3,15 @@
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 #define BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
@@ -35,7 +38,7 @@ template <class P>
 struct Hook {
   P* plugin;
   Symbol name;
-  int index;  // of the plugin in the profile; the key of skip sets
+  int index;           // of the plugin in the profile; the key of skip sets
   int64_t weight = 0;  // Score only
 };
 
@@ -64,9 +67,11 @@ struct PermitOutcome {
   std::vector<Wait> waits;  // one for each plugin that said Wait, timeouts capped
 };
 
-// Belongs to the scheduling thread, except the binding methods, which the binding executor runs.
-// Plugins that throw or return a code that the point does not know become an Error status with
-// the plugin's name, and are counted (plugin_faults()).
+struct PluginPoint;  // framework_call.h
+
+// Belongs to the scheduling thread, except RunPreBind, RunBind and RunPostBind, which the binding
+// executor runs, and plugin_faults(). A plugin that throws or returns a code that the point does
+// not know becomes an Error status with the plugin's name, and is counted (plugin_faults()).
 class Framework {
  public:
   // Instantiates the profile's plugins and expands multiPoint. All problems, each with plugin and
@@ -90,8 +95,10 @@ class Framework {
   absl::Span<const Hook<PermitPlugin>> permit() const { return permit_; }
   // Enabled names at a point, in order.
   std::vector<std::string> PluginNames(ExtensionPoint point) const;
-  // The plugin that defines groups, or null.
+  // The plugin that defines groups, or null. As queue_sort() and observers(), a guard in front of
+  // the plugin: it catches what the plugin throws.
   GroupPlugin* group_plugin() const { return group_plugin_; }
+  Symbol group_plugin_name() const { return group_plugin_name_; }
   absl::Span<AssignmentObserver* const> observers() const { return observers_; }
 
   // What each plugin that can reject registered; a plugin without EnqueueExtensions has one entry
@@ -102,8 +109,12 @@ class Framework {
   };
   absl::Span<const PluginEvents> events() const { return events_; }
 
-  Status RunPreEnqueue(const PodInfo& pod) const;
-  PreFilterOutcome RunPreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes) const;
+  // `first`, if not empty, is asked before the others: the plugin that gated the pod the last time.
+  Status RunPreEnqueue(const PodInfo& pod, Symbol first = Symbol()) const;
+  // A rejection has the plugin's name, except when several plugins together left no node: then it
+  // has none, and narrowing_plugins are to blame.
+  PreFilterOutcome RunPreFilter(CycleState& state, const PodInfo& pod,
+                                const NodeTable& nodes) const;
   Status RunPreFilterAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
                             const NodeInfo& node) const;
   Status RunPreFilterRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
@@ -122,14 +133,17 @@ class Framework {
                        PostFilterResult& result) const;
   Status RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      absl::Span<const NodeRow> feasible) const;
-  // totals[i] is the weighted total of rows[i]; `by_plugin`, if not null, gets every plugin's share.
+  // totals[i] is the weighted total of rows[i]; `by_plugin`, if not null, gets every plugin's
+  // share.
   Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, absl::Span<int64_t> totals,
                   std::vector<PluginScores>* by_plugin) const;
   Status RunReserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   void RunUnreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   PermitOutcome RunPermit(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
-  Status RunPreBindPreFlight(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
+  // Skip if no PreBind plugin has anything to do.
+  Status RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
+                             absl::string_view node_name) const;
   Status RunPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   Status RunBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   void RunPostBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
@@ -138,11 +152,32 @@ class Framework {
   // sign, if pods like it must be judged one by one.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const;
 
-  int64_t plugin_faults() const;
+  // Throws and unknown codes so far. Threads: any.
+  int64_t plugin_faults() const { return faults_.load(std::memory_order_relaxed); }
 
  private:
   friend class FrameworkBuilder;
   Framework() = default;
+
+  // Every call into a plugin goes through one of these (framework_call.h).
+  template <class Call>
+  Status Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const;
+  template <class Call>
+  void GuardedVoid(const Call& call) const;
+  Status NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const;
+  Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
+  Status Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const;
+
+  struct NominatedCopy;
+  Status AddNominatedPods(const CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                          std::optional<NominatedCopy>& copy) const;
+  bool FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
+                         absl::Span<const NodeRow> rows) const;
+  Status JudgeNominatedRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                            NodeVerdicts& verdicts) const;
+  Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
+  Status ScoreAll(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
+                  const NodeTable& nodes, absl::Span<const NodeRow> rows) const;
 
   Profile profile_;
   Handle* handle_ = nullptr;
@@ -162,8 +197,23 @@ class Framework {
   std::vector<Hook<BindPlugin>> bind_;
   std::vector<Hook<PostBindPlugin>> post_bind_;
   GroupPlugin* group_plugin_ = nullptr;
+  Symbol group_plugin_name_;
   std::vector<AssignmentObserver*> observers_;
   std::vector<PluginEvents> events_;
+  // Filter and Score plugins; `plugin` is null if it does not sign.
+  std::vector<Hook<const SignPlugin>> signers_;
+
+  // The guards that the pointers above lead to.
+  std::unique_ptr<QueueSortPlugin> queue_sort_guard_;
+  std::unique_ptr<GroupPlugin> group_guard_;
+  std::vector<std::unique_ptr<AssignmentObserver>> observer_guards_;
+  mutable std::atomic<int64_t> faults_{0};
+
+  // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
+  mutable std::vector<uint8_t> is_marked_row_;  // by row; all 0 between calls
+  mutable std::vector<NodeRow> marked_rows_, nominated_rows_, other_rows_;
+  mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
+  mutable PodSignature plugin_signature_;
 };
 
 }  // namespace berth

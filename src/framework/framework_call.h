@@ -1,0 +1,65 @@
+// Calls into plugins: what an extension point accepts as an answer, and what becomes of a plugin
+// that throws or answers anything else.
+#ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_
+#define BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// A set of codes. Success and Error belong to every point and need not be named.
+template <class... SomeCodes>
+constexpr uint32_t Codes(SomeCodes... codes) {
+  return ((1u << static_cast<uint8_t>(codes)) | ... | 0u);
+}
+constexpr uint32_t kRejections =
+    Codes(Code::kUnschedulable, Code::kUnschedulableAndUnresolvable, Code::kPending);
+
+// How a point treats its plugins' answers. The texts are kube-scheduler's; $0 is the plugin, $1 its
+// message.
+struct PluginPoint {
+  absl::string_view name;                           // "Filter"
+  uint32_t codes;                                   // that mean something here
+  absl::string_view error_text;                     // of an Error
+  absl::string_view unsupported_text = error_text;  // of a code that means nothing here
+};
+
+// The bit of CycleState::Skips that stands for a plugin.
+template <class P>
+uint64_t SkipBit(const Hook<P>& hook) {
+  return uint64_t{1} << hook.index;
+}
+
+// Runs `call`, which returns a plugin's Status. The result is Success; one of the point's codes
+// with the plugin's name set; or an Error with name and full text.
+template <class Call>
+Status Framework::Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const {
+  try {
+    Status status = call();
+    if (status.ok()) return status;
+    return NotSuccess(point, plugin, std::move(status));
+  } catch (const std::exception& error) {
+    return Threw(point, plugin, error.what());
+  } catch (...) {
+    return Threw(point, plugin, "not a std::exception");
+  }
+}
+
+// The same for the points that cannot fail: a plugin that throws is counted, nothing else.
+template <class Call>
+void Framework::GuardedVoid(const Call& call) const {
+  try {
+    call();
+  } catch (...) {
+    faults_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_

@@ -1,0 +1,248 @@
+// Framework: PreFilter and Filter, one node at a time and in batches.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "framework/framework_call.h"
+
+namespace berth {
+namespace {
+
+constexpr PluginPoint kPreFilter{
+    "PreFilter", Codes(Code::kUnschedulable, Code::kUnschedulableAndUnresolvable, Code::kSkip),
+    "running PreFilter plugin \"$0\": $1"};
+constexpr PluginPoint kAddPod{"AddPod", Codes(), "running AddPod on PreFilter plugin \"$0\": $1"};
+constexpr PluginPoint kRemovePod{"RemovePod", Codes(),
+                                 "running RemovePod on PreFilter plugin \"$0\": $1"};
+constexpr PluginPoint kFilter{"Filter", kRejections, "running \"$0\" filter plugin: $1"};
+constexpr PluginPoint kFilterNodes{"FilterNodes", Codes(), kFilter.error_text};
+
+// As Go prints a list: "[A B]".
+std::string Listed(absl::Span<const Symbol> names) {
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(names, " ",
+                    [](std::string* out, Symbol name) { absl::StrAppend(out, name.view()); }),
+      "]");
+}
+
+// Leaves in `names` only what is in `more` too.
+void Intersect(const absl::btree_set<Symbol>& more, absl::btree_set<Symbol>& names) {
+  for (auto it = names.begin(); it != names.end();) {
+    it = more.contains(*it) ? std::next(it) : names.erase(it);
+  }
+}
+
+// Merges what one plugin narrowed the nodes to.
+void Narrow(Symbol plugin, PreFilterResult result, PreFilterOutcome& outcome) {
+  if (!result.node_names.has_value()) return;
+  outcome.narrowing_plugins.insert(
+      std::lower_bound(outcome.narrowing_plugins.begin(), outcome.narrowing_plugins.end(), plugin),
+      plugin);
+  if (outcome.narrowed.node_names.has_value()) {
+    Intersect(*result.node_names, *outcome.narrowed.node_names);
+  } else {
+    outcome.narrowed = std::move(result);
+  }
+}
+
+std::string NoNodeLeft(absl::Span<const Symbol> plugins) {
+  if (plugins.size() == 1) {
+    return absl::StrCat("node(s) didn't satisfy plugin ", plugins.front().view());
+  }
+  return absl::StrCat("node(s) didn't satisfy plugin(s) ", Listed(plugins), " simultaneously");
+}
+
+}  // namespace
+
+PreFilterOutcome Framework::RunPreFilter(CycleState& state, const PodInfo& pod,
+                                         const NodeTable& nodes) const {
+  PreFilterOutcome outcome;
+  state.skips().filter = 0;
+  for (const Hook<PreFilterPlugin>& hook : pre_filter_) {
+    PreFilterResult result;
+    Status status = Guarded(kPreFilter, hook.name,
+                            [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
+    if (status.IsSkip()) {
+      state.skips().filter |= SkipBit(hook);
+      continue;
+    }
+    if (status.code() == Code::kUnschedulable) {
+      // Preemption may follow, and needs the state that the other plugins prepare.
+      outcome.status = std::move(status);
+      continue;
+    }
+    if (!status.ok()) {
+      outcome = PreFilterOutcome();
+      outcome.status = std::move(status);
+      return outcome;
+    }
+    Narrow(hook.name, std::move(result), outcome);
+    const auto& names = outcome.narrowed.node_names;
+    if (names.has_value() && names->empty()) {
+      outcome.status = Status::UnschedulableAndUnresolvable(NoNodeLeft(outcome.narrowing_plugins));
+      return outcome;
+    }
+  }
+  if (outcome.narrowed.node_names.has_value()) {
+    outcome.left_out = Status::UnschedulableAndUnresolvable(
+        absl::StrCat("node(s) didn't satisfy plugin(s) ", Listed(outcome.narrowing_plugins)));
+  }
+  return outcome;
+}
+
+Status Framework::RunPreFilterAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                                     const NodeInfo& node) const {
+  for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
+    if (state.skips().filter & SkipBit(hook)) continue;
+    Status status =
+        Guarded(kAddPod, hook.name, [&] { return hook.plugin->AddPod(state, pod, added, node); });
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+Status Framework::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod,
+                                        const PodInfo& removed, const NodeInfo& node) const {
+  for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
+    if (state.skips().filter & SkipBit(hook)) continue;
+    Status status = Guarded(kRemovePod, hook.name,
+                            [&] { return hook.plugin->RemovePod(state, pod, removed, node); });
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+Status Framework::RunFilter(const CycleState& state, const PodInfo& pod,
+                            const NodeInfo& node) const {
+  for (const Hook<FilterPlugin>& hook : filter_) {
+    if (state.skips().filter & SkipBit(hook)) continue;
+    Status status =
+        Guarded(kFilter, hook.name, [&] { return hook.plugin->Filter(state, pod, node); });
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+// --- Nominated pods ---
+
+namespace {
+
+// Whether `pod` has to leave room for `nominated`.
+bool YieldsTo(const PodInfo& pod, const PodInfo& nominated) {
+  return nominated.priority() >= pod.priority() && nominated.uid() != pod.uid();
+}
+
+}  // namespace
+
+// A node, and a pod's state, as if the pods nominated to the node ran there.
+struct Framework::NominatedCopy {
+  CycleState state;
+  NodeInfo node;
+};
+
+// Leaves `copy` empty if the pod need not yield to any pod on that node.
+Status Framework::AddNominatedPods(const CycleState& state, const PodInfo& pod,
+                                   const NodeInfo& node, std::optional<NominatedCopy>& copy) const {
+  for (const auto& nominated : handle_->nominator().NominatedPods(node.name())) {
+    if (!YieldsTo(pod, *nominated)) continue;
+    if (!copy.has_value()) copy.emplace(NominatedCopy{state.Clone(), node});
+    copy->node.AddPod(nominated);
+    Status status = RunPreFilterAddPod(copy->state, pod, *nominated, copy->node);
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+// The pass with the nominated pods keeps their room free; the pass without them makes sure that the
+// pod does not depend on pods that may never come.
+Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                             const NodeInfo& node) const {
+  std::optional<NominatedCopy> with_nominated;
+  Status status = AddNominatedPods(state, pod, node, with_nominated);
+  if (status.ok() && with_nominated.has_value()) {
+    status = RunFilter(with_nominated->state, pod, with_nominated->node);
+  }
+  if (!status.ok()) return status;
+  return RunFilter(state, pod, node);
+}
+
+// --- The batch form ---
+
+// Parts `rows` into nominated_rows_, on which the pod has to yield to somebody, and other_rows_.
+// False if there are none of the first kind; other_rows_ is not filled then.
+bool Framework::FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
+                                  absl::Span<const NodeRow> rows) const {
+  marked_rows_.clear();
+  handle_->nominator().ForEach([&](const PodInfo& nominated, absl::string_view node_name) {
+    if (!YieldsTo(pod, nominated)) return;
+    const std::optional<Symbol> name = Symbol::Find(node_name);
+    const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
+    if (row >= 0) marked_rows_.push_back(row);
+  });
+  if (marked_rows_.empty()) return false;
+
+  is_marked_row_.resize(nodes.size(), 0);
+  for (const NodeRow row : marked_rows_) is_marked_row_[row] = 1;
+  nominated_rows_.clear();
+  other_rows_.clear();
+  for (const NodeRow row : rows) {
+    (is_marked_row_[row] ? nominated_rows_ : other_rows_).push_back(row);
+  }
+  for (const NodeRow row : marked_rows_) is_marked_row_[row] = 0;
+  return !nominated_rows_.empty();
+}
+
+Status Framework::JudgeNominatedRows(const CycleState& state, const PodInfo& pod,
+                                     const NodeTable& nodes, NodeVerdicts& verdicts) const {
+  verdicts.BeginBlock(nominated_rows_);
+  for (const NodeRow row : nominated_rows_) {
+    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(row));
+    if (status.IsError()) return status;
+    if (!status.ok()) {
+      verdicts.Reject(row, status.code(), FilterIndex(status.plugin_symbol()));
+    }
+  }
+  return Status::Success();
+}
+
+Status Framework::RunFilterNodes(const CycleState& state, const PodInfo& pod,
+                                 const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                 NodeVerdicts& verdicts) const {
+  if (FindNominatedRows(pod, nodes, rows)) {
+    Status status = JudgeNominatedRows(state, pod, nodes, verdicts);
+    if (!status.ok()) return status;
+    rows = other_rows_;
+  }
+  verdicts.BeginBlock(rows);
+  for (size_t i = 0; i < filter_.size() && !verdicts.candidates().empty(); ++i) {
+    const Hook<FilterPlugin>& hook = filter_[i];
+    if (state.skips().filter & SkipBit(hook)) continue;
+    Status status = Guarded(kFilter, hook.name,
+                            [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });
+    if (status.IsRejected()) return Unsupported(kFilterNodes, hook.name, status.code());
+    if (!status.ok()) return status;
+    verdicts.EndPlugin(static_cast<uint8_t>(i));
+  }
+  return CheckCodes(rows, verdicts);
+}
+
+// A batch form can write any code; one look at all rows at the end is cheaper than one a plugin.
+Status Framework::CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const {
+  for (const NodeRow row : rows) {
+    const uint8_t code = static_cast<uint8_t>(verdicts.code(row));
+    if (code < 8 && ((kRejections | Codes(Code::kSuccess)) >> code & 1) != 0) [[likely]]
+      continue;
+    return Unsupported(kFilter, filter_[verdicts.rejector(row)].name, verdicts.code(row));
+  }
+  return Status::Success();
+}
+
+uint8_t Framework::FilterIndex(Symbol plugin) const {
+  for (size_t i = 0; i < filter_.size(); ++i) {
+    if (filter_[i].name == plugin) return static_cast<uint8_t>(i);
+  }
+  return NodeVerdicts::kNotJudged;
+}
+
+}  // namespace berth

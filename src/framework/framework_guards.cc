@@ -1,0 +1,133 @@
+// Implementation of framework_guards.h.
+#include "framework/framework_guards.h"
+
+#include <exception>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+namespace {
+
+std::string NoteThrow(const FaultCounter& counter, absl::string_view where,
+                      absl::string_view what) {
+  counter.faults->fetch_add(1, std::memory_order_relaxed);
+  return absl::StrCat("plugin \"", counter.plugin.view(), "\" threw in ", where, ": ", what);
+}
+
+// Runs `call`; if it throws, counts that and returns on_throw(text).
+template <class Call, class OnThrow>
+auto Caught(const FaultCounter& counter, absl::string_view where, const Call& call,
+            const OnThrow& on_throw) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    return on_throw(NoteThrow(counter, where, error.what()));
+  } catch (...) {
+    return on_throw(NoteThrow(counter, where, "not a std::exception"));
+  }
+}
+
+class GuardedQueueSort final : public QueueSortPlugin {
+ public:
+  GuardedQueueSort(QueueSortPlugin& plugin, FaultCounter counter)
+      : plugin_(plugin), counter_(counter) {}
+
+  bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override {
+    return Caught(
+        counter_, "Less", [&] { return plugin_.Less(a, b); }, [](auto) { return false; });
+  }
+
+ private:
+  QueueSortPlugin& plugin_;
+  const FaultCounter counter_;
+};
+
+class GuardedGroup final : public GroupPlugin {
+ public:
+  GuardedGroup(GroupPlugin& plugin, FaultCounter counter) : plugin_(plugin), counter_(counter) {}
+
+  std::optional<std::string> GroupOf(const PodInfo& pod) const override {
+    return Caught(
+        counter_, "GroupOf", [&] { return plugin_.GroupOf(pod); },
+        [](auto) { return std::nullopt; });
+  }
+  std::optional<GroupSpec> Spec(absl::string_view name) const override {
+    return Caught(
+        counter_, "Spec", [&] { return plugin_.Spec(name); }, [](auto) { return std::nullopt; });
+  }
+  Status ReadyToSchedule(const GroupMembers& group) const override {
+    return Verdict(Caught(
+        counter_, "ReadyToSchedule", [&] { return plugin_.ReadyToSchedule(group); },
+        [](std::string text) { return Status::Error(std::move(text)); }));
+  }
+  Status GroupUnschedulable(const GroupMembers& group, int placed,
+                            const Status& cause) const override {
+    return Verdict(Caught(
+        counter_, "GroupUnschedulable",
+        [&] { return plugin_.GroupUnschedulable(group, placed, cause); },
+        [](std::string text) { return Status::Error(std::move(text)); }));
+  }
+
+ private:
+  // Success, a rejection or an Error; the last two with the plugin's name.
+  Status Verdict(Status status) const {
+    if (status.ok()) return status;
+    if (status.IsRejected() || status.IsError())
+      return std::move(status).WithPlugin(counter_.plugin);
+    counter_.faults->fetch_add(1, std::memory_order_relaxed);
+    return Status::Error(absl::StrCat("group plugin \"", counter_.plugin.view(), "\" returned \"",
+                                      CodeName(status.code()), "\", which is unsupported"))
+        .WithPlugin(counter_.plugin);
+  }
+
+  GroupPlugin& plugin_;
+  const FaultCounter counter_;
+};
+
+class GuardedObserver final : public AssignmentObserver {
+ public:
+  GuardedObserver(AssignmentObserver& plugin, FaultCounter counter)
+      : plugin_(plugin), counter_(counter) {}
+
+  void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
+    Caught(
+        counter_, "OnPodAssigned", [&] { plugin_.OnPodAssigned(pod, node); }, [](auto) {});
+  }
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) override {
+    Caught(
+        counter_, "OnPodUnassigned", [&] { plugin_.OnPodUnassigned(pod, node); }, [](auto) {});
+  }
+
+ private:
+  AssignmentObserver& plugin_;
+  const FaultCounter counter_;
+};
+
+}  // namespace
+
+std::unique_ptr<QueueSortPlugin> Guard(QueueSortPlugin& plugin, FaultCounter counter) {
+  return std::make_unique<GuardedQueueSort>(plugin, counter);
+}
+
+std::unique_ptr<GroupPlugin> Guard(GroupPlugin& plugin, FaultCounter counter) {
+  return std::make_unique<GuardedGroup>(plugin, counter);
+}
+
+std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCounter counter) {
+  return std::make_unique<GuardedObserver>(plugin, counter);
+}
+
+QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter) {
+  if (hint == nullptr) return nullptr;
+  return [hint = std::move(hint), counter](const PodInfo& pod, const ObjectChange& change) {
+    return Caught(
+        counter, "a queueing hint", [&] { return hint(pod, change); },
+        [](const std::string& text) -> absl::StatusOr<QueueingHint> {
+          return absl::InternalError(text);
+        });
+  };
+}
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+// Guards in front of the plugin interfaces that are called from everywhere (queue, cache, groups)
+// and not through Framework's Run methods: what the plugin throws is caught and counted.
+#ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
+#define BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "berth/api/symbol.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/group.h"
+#include "berth/framework/observer.h"
+#include "berth/framework/queue_sort.h"
+
+namespace berth {
+
+// Whose faults to count, and where. `faults` must outlive the guard.
+struct FaultCounter {
+  Symbol plugin;
+  std::atomic<int64_t>* faults;
+};
+
+// A throw in Less orders by arrival; in GroupOf or Spec it means "no group"; in the others it is an
+// Error with the plugin's name.
+std::unique_ptr<QueueSortPlugin> Guard(QueueSortPlugin& plugin, FaultCounter counter);
+std::unique_ptr<GroupPlugin> Guard(GroupPlugin& plugin, FaultCounter counter);
+std::unique_ptr<AssignmentObserver> Guard(AssignmentObserver& plugin, FaultCounter counter);
+// A hint that throws is an error, which counts as kQueue.
+QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_

@@ -1,0 +1,177 @@
+// Framework: the points around the search for a node, from PreEnqueue to PostBind.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "framework/framework_call.h"
+
+namespace berth {
+namespace {
+
+constexpr PluginPoint kPreEnqueue{"PreEnqueue", kRejections,
+                                  "running PreEnqueue plugin \"$0\": $1"};
+constexpr PluginPoint kPostFilter{"PostFilter", kRejections, "$1",
+                                  "running PostFilter plugin \"$0\": $1"};
+constexpr PluginPoint kReserve{"Reserve", kRejections, "running Reserve plugin \"$0\": $1"};
+constexpr PluginPoint kPermit{"Permit", kRejections | Codes(Code::kWait),
+                              "running Permit plugin \"$0\": $1"};
+constexpr PluginPoint kPreBindPreFlight{"PreBindPreFlight", Codes(Code::kSkip),
+                                        "running PreBindPreFlight \"$0\": $1",
+                                        "PreBindPreFlight $0 $1"};
+constexpr PluginPoint kPreBind{"PreBind", kRejections, "running PreBind plugin \"$0\": $1"};
+constexpr PluginPoint kBind{"Bind", kRejections | Codes(Code::kSkip),
+                            "running Bind plugin \"$0\": $1"};
+constexpr PluginPoint kSignPod{"SignPod",
+                               Codes(Code::kUnschedulable, Code::kUnschedulableAndUnresolvable),
+                               "signing with plugin \"$0\": $1"};
+
+}  // namespace
+
+Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
+  const auto run = [&](const Hook<PreEnqueuePlugin>& hook) {
+    return Guarded(kPreEnqueue, hook.name, [&] { return hook.plugin->PreEnqueue(pod); });
+  };
+  for (const Hook<PreEnqueuePlugin>& hook : pre_enqueue_) {
+    if (hook.name != first) continue;
+    Status status = run(hook);
+    if (!status.ok()) return status;
+  }
+  for (const Hook<PreEnqueuePlugin>& hook : pre_enqueue_) {
+    if (hook.name == first) continue;
+    Status status = run(hook);
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+// Until a plugin succeeds, errs or says that nothing can help. If none does, the pod is
+// unschedulable for all their reasons; the first one that failed is blamed, and the last result
+// that changes the pod's nomination stands.
+Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                                PostFilterResult& result) const {
+  result = PostFilterResult();
+  std::vector<std::string> reasons;
+  Symbol rejector;
+  for (const Hook<PostFilterPlugin>& hook : post_filter_) {
+    PostFilterResult of_plugin;
+    Status status = Guarded(kPostFilter, hook.name, [&] {
+      return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
+    });
+    if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable) {
+      result = std::move(of_plugin);
+      return status;
+    }
+    if (status.IsError()) {
+      result = PostFilterResult();
+      return status;
+    }
+    if (of_plugin.nominated_node.has_value()) result = std::move(of_plugin);
+    reasons.insert(reasons.end(), status.reasons().begin(), status.reasons().end());
+    if (rejector.empty()) rejector = hook.name;
+  }
+  return Status::Make(Code::kUnschedulable, std::move(reasons)).WithPlugin(rejector);
+}
+
+Status Framework::RunReserve(CycleState& state, const PodInfo& pod,
+                             absl::string_view node_name) const {
+  for (const Hook<ReservePlugin>& hook : reserve_) {
+    Status status =
+        Guarded(kReserve, hook.name, [&] { return hook.plugin->Reserve(state, pod, node_name); });
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+void Framework::RunUnreserve(CycleState& state, const PodInfo& pod,
+                             absl::string_view node_name) const {
+  for (auto hook = reserve_.rbegin(); hook != reserve_.rend(); ++hook) {
+    GuardedVoid([&] { hook->plugin->Unreserve(state, pod, node_name); });
+  }
+}
+
+PermitOutcome Framework::RunPermit(CycleState& state, const PodInfo& pod,
+                                   absl::string_view node_name) const {
+  PermitOutcome outcome;
+  for (const Hook<PermitPlugin>& hook : permit_) {
+    absl::Duration timeout;
+    Status status = Guarded(kPermit, hook.name,
+                            [&] { return hook.plugin->Permit(state, pod, node_name, timeout); });
+    if (status.IsWait()) {
+      outcome.waits.push_back({hook.name, std::min(timeout, kMaxPermitTimeout)});
+    } else if (!status.ok()) {
+      return {std::move(status), {}};
+    }
+  }
+  if (!outcome.waits.empty()) {
+    outcome.status = Status::Make(
+        Code::kWait,
+        {absl::StrCat("one or more plugins asked to wait and no plugin rejected pod \"", pod.name(),
+                      "\"")});
+  }
+  return outcome;
+}
+
+Status Framework::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
+                                      absl::string_view node_name) const {
+  uint64_t skipped = 0;
+  Status result = Status::Skip();
+  for (const Hook<PreBindPlugin>& hook : pre_bind_) {
+    Status status = Guarded(kPreBindPreFlight, hook.name,
+                            [&] { return hook.plugin->PreBindPreFlight(state, pod, node_name); });
+    if (status.IsSkip()) {
+      skipped |= SkipBit(hook);
+    } else if (status.ok()) {
+      result = Status::Success();
+    } else {
+      return status;
+    }
+  }
+  state.skips().pre_bind = skipped;
+  return result;
+}
+
+Status Framework::RunPreBind(CycleState& state, const PodInfo& pod,
+                             absl::string_view node_name) const {
+  for (const Hook<PreBindPlugin>& hook : pre_bind_) {
+    if (state.skips().pre_bind & SkipBit(hook)) continue;
+    Status status =
+        Guarded(kPreBind, hook.name, [&] { return hook.plugin->PreBind(state, pod, node_name); });
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+Status Framework::RunBind(CycleState& state, const PodInfo& pod,
+                          absl::string_view node_name) const {
+  for (const Hook<BindPlugin>& hook : bind_) {
+    Status status =
+        Guarded(kBind, hook.name, [&] { return hook.plugin->Bind(state, pod, node_name); });
+    if (!status.IsSkip()) return status;
+  }
+  return Status::Error(absl::StrCat("all Bind plugins skip pod \"", pod.key(), "\""));
+}
+
+void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
+                            absl::string_view node_name) const {
+  for (const Hook<PostBindPlugin>& hook : post_bind_) {
+    GuardedVoid([&] { hook.plugin->PostBind(state, pod, node_name); });
+  }
+}
+
+// Each plugin's part is one value of the whole, so that parts cannot run together.
+Status Framework::SignPod(const PodInfo& pod, PodSignature& signature) const {
+  for (const Hook<const SignPlugin>& hook : signers_) {
+    if (hook.plugin == nullptr) {
+      return Status::Unschedulable(
+                 absl::StrCat("plugin \"", hook.name.view(), "\" does not sign pods"))
+          .WithPlugin(hook.name);
+    }
+    plugin_signature_.clear();
+    Status status =
+        Guarded(kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
+    if (!status.ok()) return status;
+    signature.Add(plugin_signature_.bytes());
+  }
+  return Status::Success();
+}
+
+}  // namespace berth

@@ -1,0 +1,96 @@
+// Framework: PreScore and Score.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "berth/check.h"
+#include "framework/framework_call.h"
+
+namespace berth {
+namespace {
+
+constexpr PluginPoint kPreScore{"PreScore", Codes(Code::kSkip),
+                                "running PreScore plugin \"$0\": $1"};
+constexpr PluginPoint kScore{"Score", Codes(),
+                             "running Score plugins: plugin \"$0\" failed with: $1"};
+constexpr PluginPoint kNormalizeScores{
+    "NormalizeScores", Codes(),
+    "running Normalize on Score plugins: plugin \"$0\" failed with: $1"};
+
+Status FromAbsl(const absl::Status& status) {
+  return status.ok() ? Status::Success() : Status::Error(status);
+}
+
+bool IsScore(int64_t score) { return score >= kMinNodeScore && score <= kMaxNodeScore; }
+
+// No early end: this way it compiles to vector instructions.
+bool InRange(absl::Span<const int64_t> scores) {
+  bool in_range = true;
+  for (const int64_t score : scores) in_range &= IsScore(score);
+  return in_range;
+}
+
+Status OutOfRange(Symbol plugin, absl::Span<const int64_t> scores) {
+  const int64_t score = *std::find_if_not(scores.begin(), scores.end(), IsScore);
+  return Status::Error(absl::StrCat("applying score defaultWeights on Score plugins: plugin \"",
+                                    plugin.view(), "\" returns an invalid score ", score,
+                                    ", it should in the range of [", kMinNodeScore, ", ",
+                                    kMaxNodeScore, "] after normalizing"))
+      .WithPlugin(plugin);
+}
+
+}  // namespace
+
+Status Framework::RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                              absl::Span<const NodeRow> feasible) const {
+  state.skips().score = 0;
+  for (const Hook<PreScorePlugin>& hook : pre_score_) {
+    Status status = Guarded(kPreScore, hook.name,
+                            [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
+    if (status.IsSkip()) {
+      state.skips().score |= SkipBit(hook);
+    } else if (!status.ok()) {
+      return status;
+    }
+  }
+  return Status::Success();
+}
+
+// kube-scheduler runs each phase for all plugins before the next one. One plugin after the other
+// gives the same scores from one scratch column that stays in the processor's cache; if several
+// plugins fail in one cycle, the first in the profile's order is named.
+Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                           absl::Span<const NodeRow> rows, absl::Span<int64_t> totals,
+                           std::vector<PluginScores>* by_plugin) const {
+  BERTH_DCHECK(rows.size() == totals.size());
+  std::fill(totals.begin(), totals.end(), 0);
+  if (by_plugin != nullptr) by_plugin->clear();
+  if (rows.empty()) return Status::Success();
+  for (const Hook<ScorePlugin>& hook : score_) {
+    if (state.skips().score & SkipBit(hook)) continue;
+    Status status = ScoreAll(hook, state, pod, nodes, rows);
+    if (!status.ok()) return status;
+    if (!InRange(scores_)) return OutOfRange(hook.name, scores_);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      scores_[i] *= hook.weight;
+      totals[i] += scores_[i];
+    }
+    if (by_plugin != nullptr) by_plugin->push_back({hook.name, scores_});
+  }
+  return Status::Success();
+}
+
+// Fills scores_ with the plugin's normalised scores.
+Status Framework::ScoreAll(const Hook<ScorePlugin>& hook, const CycleState& state,
+                           const PodInfo& pod, const NodeTable& nodes,
+                           absl::Span<const NodeRow> rows) const {
+  scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another one's score
+  const absl::Span<int64_t> scores = absl::MakeSpan(scores_);
+  Status status = Guarded(kScore, hook.name, [&] {
+    return FromAbsl(hook.plugin->ScoreNodes(state, pod, nodes, rows, scores));
+  });
+  if (!status.ok()) return status;
+  return Guarded(kNormalizeScores, hook.name,
+                 [&] { return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores)); });
+}
+
+}  // namespace berth

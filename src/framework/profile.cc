@@ -1,0 +1,32 @@
+// The names of the extension points.
+#include "berth/framework/profile.h"
+
+#include "berth/check.h"
+
+namespace berth {
+namespace {
+
+struct PointNames {
+  absl::string_view name, field;
+};
+
+constexpr PointNames kPointNames[] = {
+    {"PreEnqueue", "preEnqueue"}, {"QueueSort", "queueSort"},   {"PreFilter", "preFilter"},
+    {"Filter", "filter"},         {"PostFilter", "postFilter"}, {"PreScore", "preScore"},
+    {"Score", "score"},           {"Reserve", "reserve"},       {"Permit", "permit"},
+    {"PreBind", "preBind"},       {"Bind", "bind"},             {"PostBind", "postBind"},
+};
+static_assert(std::size(kPointNames) == kExtensionPointCount);
+
+const PointNames& NamesOf(ExtensionPoint point) {
+  const size_t index = static_cast<size_t>(point);
+  BERTH_DCHECK(index < std::size(kPointNames));
+  return kPointNames[index];
+}
+
+}  // namespace
+
+absl::string_view ExtensionPointName(ExtensionPoint point) { return NamesOf(point).name; }
+absl::string_view ExtensionPointField(ExtensionPoint point) { return NamesOf(point).field; }
+
+}  // namespace berth
