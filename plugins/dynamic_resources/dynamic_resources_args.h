@@ -1,0 +1,20 @@
+// Arguments of DynamicResources.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_ARGS_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_ARGS_H_
+
+#include <optional>
+
+#include "absl/time/time.h"
+#include "berth/framework/args.h"
+
+namespace berth {
+
+struct DynamicResourcesArgs {
+  absl::Duration filter_timeout = absl::Seconds(10);
+  std::optional<absl::Duration> binding_timeout;
+  static const FieldTable& Fields();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_ARGS_H_

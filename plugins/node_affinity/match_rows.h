@@ -1,0 +1,26 @@
+// Node selectors over the rows of a NodeTable.
+#ifndef BERTH_PLUGINS_NODE_AFFINITY_MATCH_ROWS_H_
+#define BERTH_PLUGINS_NODE_AFFINITY_MATCH_ROWS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "berth/api/node_selector.h"
+#include "berth/framework/node_table.h"
+
+namespace berth {
+
+// For each of `rows`, 1 if Matches() would say yes for its node, else 0. A requirement is judged
+// once for each distinct value of its label.
+using RowMatches = std::vector<uint8_t>;
+RowMatches MatchRows(const NodeSelectorTerm& term, const NodeTable& nodes,
+                     absl::Span<const NodeRow> rows);
+RowMatches MatchRows(const NodeSelector& selector, const NodeTable& nodes,
+                     absl::Span<const NodeRow> rows);
+RowMatches MatchRows(const RequiredNodeAffinity& affinity, const NodeTable& nodes,
+                     absl::Span<const NodeRow> rows);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_NODE_AFFINITY_MATCH_ROWS_H_

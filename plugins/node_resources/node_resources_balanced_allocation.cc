@@ -1,0 +1,156 @@
+// The rule of NodeResourcesBalancedAllocation, once for both forms, and its arguments.
+#include "plugins/node_resources/node_resources_balanced_allocation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_format.h"
+#include "plugins/node_resources/requests.h"
+
+namespace berth {
+namespace {
+
+// The fractions of one node that are requested, in the order of the arguments.
+class Fractions {
+ public:
+  // `requested` includes the pod's own request. A node without the resource is judged by the
+  // others alone.
+  void Add(int64_t requested, int64_t capacity) {
+    if (capacity == 0) return;
+    fractions_.push_back(
+        std::min(1.0, static_cast<double>(requested) / static_cast<double>(capacity)));
+  }
+
+  // (1 - standard deviation) * 100, truncated. Two fractions have an exact short form, which
+  // upstream uses as well: the other would round differently.
+  int64_t Score() const {
+    return static_cast<int64_t>((1 - Deviation()) * static_cast<double>(kMaxNodeScore));
+  }
+
+ private:
+  double Deviation() const {
+    const double count = static_cast<double>(fractions_.size());
+    if (fractions_.size() < 2) return 0;
+    if (fractions_.size() == 2) return std::abs((fractions_[0] - fractions_[1]) / 2);
+    double total = 0;
+    for (const double fraction : fractions_) total += fraction;
+    const double mean = total / count;
+    double squares = 0;
+    for (const double fraction : fractions_) squares += (fraction - mean) * (fraction - mean);
+    return std::sqrt(squares / count);
+  }
+
+  absl::InlinedVector<double, 6> fractions_;
+};
+
+void CheckResources(const NodeResourcesBalancedAllocationArgs& args, FieldProblems& problems) {
+  absl::flat_hash_set<absl::string_view> seen;
+  for (size_t i = 0; i < args.resources.size(); ++i) {
+    const ResourceSpec& resource = args.resources[i];
+    if (!seen.insert(resource.name).second) {
+      problems.Duplicate(absl::StrFormat("resources[%d].name", i), resource.name);
+    }
+    if (resource.weight != 1) {
+      problems.Invalid(absl::StrFormat("resources[%d].weight", i),
+                       static_cast<double>(resource.weight), "must be 1");
+    }
+  }
+}
+
+}  // namespace
+
+const FieldTable& NodeResourcesBalancedAllocationArgs::Fields() {
+  using Args = NodeResourcesBalancedAllocationArgs;
+  static const FieldTable& table = *new FieldTable(
+      DescribeFields<Args>("NodeResourcesBalancedAllocationArgs",
+                           "Arguments of NodeResourcesBalancedAllocation.")
+          .Field("resources", &Args::resources,
+                 "The resources that should fill up evenly; the weights must be 1 or left out. "
+                 "Empty: cpu and memory.")
+          .Complete([](Args& args) { ApplyDefaults(args.resources); })
+          .Check(CheckResources));
+  return table;
+}
+
+absl::StatusOr<std::unique_ptr<Plugin>> NodeResourcesBalancedAllocation::Create(
+    const PluginArgs& args, Handle&) {
+  return std::make_unique<NodeResourcesBalancedAllocation>(
+      args.As<NodeResourcesBalancedAllocationArgs>());
+}
+
+NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(
+    const NodeResourcesBalancedAllocationArgs& args) {
+  for (const ResourceSpec& spec : args.resources) {
+    const ResourceId id = ResourceIdOf(spec.name);
+    requested_.push_back(id);
+    if (id <= kEphemeralStorage || IsScalarResourceName(spec.name)) scored_.push_back(id);
+  }
+}
+
+// Without it, pods that request nothing would all go to the same, best balanced node.
+Status NodeResourcesBalancedAllocation::PreScore(CycleState&, const PodInfo& pod, const NodeTable&,
+                                                 absl::Span<const NodeRow>) {
+  return RequestsNothing(pod) ? Status::Skip() : Status::Success();
+}
+
+absl::StatusOr<int64_t> NodeResourcesBalancedAllocation::Score(const CycleState&,
+                                                               const PodInfo& pod,
+                                                               const NodeInfo& node) const {
+  if (RequestsNothing(pod)) return 0;
+  Fractions fractions;
+  for (const ResourceId id : ResourcesFor(pod)) {
+    fractions.Add(node.requested().Get(id) + pod.requests().Get(id), node.allocatable().Get(id));
+  }
+  return fractions.Score();
+}
+
+absl::Status NodeResourcesBalancedAllocation::ScoreNodes(const CycleState&, const PodInfo& pod,
+                                                         const NodeTable& nodes,
+                                                         absl::Span<const NodeRow> rows,
+                                                         absl::Span<int64_t> scores) const {
+  if (RequestsNothing(pod)) {
+    std::fill(scores.begin(), scores.end(), 0);
+    return absl::OkStatus();
+  }
+  struct Columns {
+    int64_t pod_request;
+    const int64_t* requested;
+    const int64_t* allocatable;
+  };
+  absl::InlinedVector<Columns, 4> columns;
+  for (const ResourceId id : ResourcesFor(pod)) {
+    columns.push_back(
+        {pod.requests().Get(id), nodes.requested(id).data(), nodes.allocatable(id).data()});
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Fractions fractions;
+    for (const Columns& c : columns) {
+      fractions.Add(c.requested[rows[i]] + c.pod_request, c.allocatable[rows[i]]);
+    }
+    scores[i] = fractions.Score();
+  }
+  return absl::OkStatus();
+}
+
+Status NodeResourcesBalancedAllocation::SignPod(const PodInfo& pod, PodSignature& signature) const {
+  SignResources(pod.requests(), signature);
+  return Status::Success();
+}
+
+bool NodeResourcesBalancedAllocation::RequestsNothing(const PodInfo& pod) const {
+  return std::all_of(requested_.begin(), requested_.end(),
+                     [&](ResourceId id) { return pod.requests().Get(id) == 0; });
+}
+
+// Extended resources count only for pods that request them.
+std::vector<ResourceId> NodeResourcesBalancedAllocation::ResourcesFor(const PodInfo& pod) const {
+  std::vector<ResourceId> resources;
+  for (const ResourceId id : scored_) {
+    if (id <= kEphemeralStorage || pod.requests().Get(id) != 0) resources.push_back(id);
+  }
+  return resources;
+}
+
+}  // namespace berth
