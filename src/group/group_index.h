@@ -42,7 +42,6 @@ class GroupIndex final : public Groups {
     Group* group;
     int position;  // in the group's list
   };
-  void SetNode(Place& place, absl::string_view node_name);
   void Remove(absl::flat_hash_map<std::string, Place>::iterator place);
 
   const GroupOf group_of_;

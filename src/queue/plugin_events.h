@@ -25,7 +25,7 @@ class EventTable {
   std::vector<PluginSlot> Interested(const ClusterEvent& event) const;
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
   // Whether the plugin thinks that the change may help `pod`; false if it did not register for
-  // `event`. A hint that fails or throws counts as kQueue.
+  // `event`. A hint that fails counts as kQueue.
   bool Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
             const PodInfo& pod) const;
 

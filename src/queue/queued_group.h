@@ -44,7 +44,8 @@ struct PendingPod {
   // A plugin rejected this very pod in the last attempt (not only its group): queueing hints are
   // asked about it. If no pod of the entry is marked, they are asked about all.
   bool rejected = false;
-  // Where an update of its labels moves it when its entry is next put back; absent: on its own.
+  // The group it belongs to now, which an update in flight may have changed: it moves there when
+  // its entry is put back.
   std::optional<std::string> group;
 };
 
@@ -60,7 +61,7 @@ struct QueuedGroup {
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
   AttemptHistory history;
-  // Who rejected it in the last attempt. Both empty: an error did. Sorted, no duplicates.
+  // Who rejected it in the last attempt. Both empty: an error did. No duplicates.
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;
   // kGated: the plugin that holds the whole entry back, and what it says.
@@ -90,6 +91,9 @@ struct Rejection {
     bool rejected = false;  // see PendingPod::rejected
   };
   std::vector<Pod> pods;
+
+  // Of a group (GroupSpec::backoff): it is left alone for at least this long, whatever happens.
+  absl::Duration min_backoff;
 
   bool IsError() const { return unschedulable_plugins.empty() && pending_plugins.empty(); }
 };

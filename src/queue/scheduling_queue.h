@@ -145,7 +145,7 @@ class SchedulingQueue {
 
  private:
   using Entry = QueuedGroup;
-  enum class Strategy : uint8_t { kSkip, kAfterBackoff, kImmediately };
+  enum class Strategy : uint8_t { kSkip, kAfterBackoff, kImmediately };  // rising
   enum class Gates : uint8_t { kSkip, kGroupOnly, kAll };
 
   struct ActiveLess {
@@ -180,43 +180,46 @@ class SchedulingQueue {
     }
   };
 
+  // Entries.
   const QueueProfile* ProfileOf(Symbol name) const;
+  Entry* FindEntry(absl::string_view key) const;
+  Entry* FindEntryInFlight(absl::string_view key) const;
   Entry* FindEntryOf(absl::string_view uid) const;
-  Entry& FindOrCreate(const PodInfo& pod, const std::optional<std::string>& group);
+  // The entry that `pod` belongs to; a new one is in no place yet.
+  std::pair<Entry*, bool> FindOrCreate(const PodInfo& pod, const std::optional<std::string>& group);
 
   // Members.
-  void Join(Entry& entry, PendingPod pod);
-  std::optional<PendingPod> Take(Entry& entry, absl::string_view uid);
+  void Enter(PendingPod member, std::optional<std::string> group);
+  void Insert(Entry& entry, PendingPod member);
+  void MembersGrew(Entry& entry);
   void RemoveMember(Entry& entry, absl::string_view uid);
-  void UpdateWaiting(Entry& entry, PendingPod& member, std::shared_ptr<const PodInfo> old_pod);
-  std::vector<PendingPod> TakeMembersOfOtherGroups(Entry& entry);
+  void AskAboutOwnUpdate(Entry& entry, const ObjectChange& change);
+  std::vector<PendingPod> TakeStrayMembers(Entry& entry);
+  void SetLead(Entry& entry);
 
   // Gates.
   Status PodGate(const Entry& entry, const PodInfo& pod) const;
   Status GroupGate(const Entry& entry) const;
-  // Checks what `gates` says and sorts the members; whether the entry may go on.
+  bool OpenGates(Entry& entry, const std::function<bool(const PendingPod&)>& asked);
   bool PassesGates(Entry& entry, Gates gates);
+  void RecheckGroup(Entry& entry);
 
-  // Places. Each takes the entry from where it is.
+  // Places.
   void Detach(Entry& entry);
+  void Attach(Entry& entry, QueueState state);
   void MoveToActive(Entry& entry, Gates gates);
   void MoveToBackoff(Entry& entry, Gates gates);
-  void MoveToUnschedulable(Entry& entry);
-  void MoveToGated(Entry& entry);
-  void Requeue(Entry& entry, Strategy strategy, Gates gates = Gates::kAll);
-  void Attach(Entry& entry, QueueState state);
-  void Erase(Entry& entry);
+  void Requeue(Entry& entry, Strategy strategy, Gates gates);
   void EndFlight(Entry& entry);
-  void SetLead(Entry& entry);
+  void CountFailure(Entry& entry, const Rejection& rejection);
+  void Erase(Entry& entry);
 
   // Events.
   Strategy WorthRequeuing(const Entry& entry, const ClusterEvent& event,
                           const ObjectChange& change) const;
   Strategy WorthAfterFlight(const Entry& entry) const;
   void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
-  bool OpenGates(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
-  void FlushUnschedulable(absl::Time now);
-  void FlushBackoff(absl::Time now);
+  void Record(const ClusterEvent& event, const ObjectChange& change);
   void Reindex(Entry& entry);
 
   const std::vector<QueueProfile> profiles_;

@@ -1,0 +1,231 @@
+// Nodes, the pods on them, and the table that is kept in step.
+#include "cache/cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/check.h"
+
+namespace berth {
+
+Cache::Cache() = default;
+Cache::~Cache() = default;
+
+// --- Nodes ---
+
+Cache::NodeEntry& Cache::EntryOf(Symbol name) {
+  NodeEntry& node = nodes_[name];
+  if (node.info == nullptr) node.info = std::make_unique<NodeInfo>(name);
+  return node;
+}
+
+void Cache::MarkChanged(Symbol name, NodeEntry& node) {
+  if (node.changed) return;
+  node.changed = true;
+  changed_.push_back(name);
+}
+
+void Cache::SetNode(std::shared_ptr<const NodeSpec> spec) {
+  const Symbol name = spec->name;
+  NodeEntry& node = EntryOf(name);
+  if (tree_.Set(*spec)) order_changed_ = true;
+  node.info->SetSpec(std::move(spec));
+  MarkChanged(name, node);
+}
+
+bool Cache::RemoveNode(Symbol name) {
+  if (!tree_.Remove(name)) return false;
+  order_changed_ = true;
+  nodes_.find(name)->second.info->ClearSpec();
+  EraseIfUnused(name);
+  return true;
+}
+
+// A node without an object and without pods is forgotten; the table may still point to it.
+void Cache::EraseIfUnused(Symbol name) {
+  const auto it = nodes_.find(name);
+  const NodeInfo& info = *it->second.info;
+  if (info.has_node() || !info.pods().empty()) return;
+  if (it->second.row >= 0) retired_.push_back(std::move(it->second.info));
+  nodes_.erase(it);
+}
+
+// --- Pods ---
+
+void Cache::Put(CachedPod pod) {
+  const std::shared_ptr<const PodInfo> info = pod.pod;
+  const Symbol node_name = pod.node_name;
+  if (pod.assumed()) ++assumed_count_;
+  const bool is_new = pods_.emplace(info->uid(), std::move(pod)).second;
+  BERTH_CHECK(is_new) << info->key() << " is on a node already";
+  NodeEntry& node = EntryOf(node_name);
+  node.info->AddPod(info);
+  MarkChanged(node_name, node);
+  for (AssignmentObserver* observer : observers_) observer->OnPodAssigned(*info, *node.info);
+}
+
+void Cache::Take(absl::string_view uid) {
+  const auto it = pods_.find(uid);
+  const CachedPod pod = std::move(it->second);
+  pods_.erase(it);
+  if (pod.assumed()) --assumed_count_;
+  NodeEntry& node = EntryOf(pod.node_name);
+  const bool was_there = node.info->RemovePod(pod.pod->uid());
+  BERTH_CHECK(was_there) << pod.pod->key() << " was not on " << pod.node_name;
+  MarkChanged(pod.node_name, node);
+  for (AssignmentObserver* observer : observers_) observer->OnPodUnassigned(*pod.pod, *node.info);
+  EraseIfUnused(pod.node_name);
+}
+
+Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
+  const CachedPod* known = FindPod(pod->uid());
+  const bool runs = !pod->terminal() && !pod->node_name().empty();
+  if (known == nullptr) {
+    if (!runs) return PodChange::kNone;
+    const Symbol node_name = Symbol::Intern(pod->node_name());
+    Put({std::move(pod), node_name, CachedPod::State::kBound});
+    return PodChange::kAdded;
+  }
+  const bool was_assumed = known->assumed();
+  if (!runs && was_assumed && !pod->terminal()) return PodChange::kNone;
+  Take(pod->uid());
+  if (!runs) return PodChange::kRemoved;
+  const Symbol node_name = Symbol::Intern(pod->node_name());
+  Put({std::move(pod), node_name, CachedPod::State::kBound});
+  return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
+}
+
+bool Cache::RemovePod(absl::string_view uid) {
+  if (!pods_.contains(uid)) return false;
+  Take(uid);
+  return true;
+}
+
+absl::Status Cache::AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name) {
+  if (const CachedPod* known = FindPod(pod->uid()); known != nullptr) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("pod ", pod->key(), " is on node ", known->node_name.view(), " already"));
+  }
+  const NodeInfo* node = FindNode(node_name);
+  if (node == nullptr || !node->has_node()) {
+    return absl::NotFoundError(absl::StrCat("there is no node ", node_name.view()));
+  }
+  Put({std::move(pod), node_name, CachedPod::State::kAssumed});
+  return absl::OkStatus();
+}
+
+bool Cache::ForgetPod(absl::string_view uid) {
+  const CachedPod* known = FindPod(uid);
+  if (known == nullptr || !known->assumed()) return false;
+  Take(uid);
+  return true;
+}
+
+void Cache::FinishBinding(absl::string_view uid) {
+  const auto it = pods_.find(uid);
+  if (it == pods_.end() || !it->second.assumed()) return;
+  it->second.state = CachedPod::State::kBinding;
+}
+
+// --- The table ---
+
+std::vector<const NodeInfo*> Cache::NodesInOrder() const {
+  std::vector<const NodeInfo*> nodes;
+  nodes.reserve(tree_.size());
+  for (const Symbol name : tree_.List()) nodes.push_back(nodes_.find(name)->second.info.get());
+  return nodes;
+}
+
+void Cache::Refresh() {
+  if (order_changed_) {
+    for (NodeRow row = 0; row < table_.size(); ++row) {
+      const auto it = nodes_.find(table_.node(row).name());
+      if (it != nodes_.end()) it->second.row = -1;
+    }
+    table_.SetOrder(NodesInOrder());
+    for (NodeRow row = 0; row < table_.size(); ++row) {
+      nodes_.find(table_.node(row).name())->second.row = row;
+    }
+  }
+  for (const Symbol name : changed_) {
+    const auto it = nodes_.find(name);
+    if (it == nodes_.end() || !it->second.changed) continue;
+    it->second.changed = false;
+    if (it->second.row >= 0 && !order_changed_) table_.RefreshRow(it->second.row);
+  }
+  order_changed_ = false;
+  changed_.clear();
+  retired_.clear();
+}
+
+// --- Reading ---
+
+const CachedPod* Cache::FindPod(absl::string_view uid) const {
+  const auto it = pods_.find(uid);
+  return it == pods_.end() ? nullptr : &it->second;
+}
+
+const NodeInfo* Cache::FindNode(Symbol name) const {
+  const auto it = nodes_.find(name);
+  return it == nodes_.end() ? nullptr : it->second.info.get();
+}
+
+void Cache::ForEachNode(const std::function<void(const NodeInfo&)>& visit) const {
+  for (const NodeInfo* node : NodesInOrder()) visit(*node);
+  std::vector<Symbol> ghosts;
+  for (const auto& [name, node] : nodes_) {
+    if (!node.info->has_node()) ghosts.push_back(name);
+  }
+  std::sort(ghosts.begin(), ghosts.end());
+  for (const Symbol name : ghosts) visit(*nodes_.find(name)->second.info);
+}
+
+// --- Observers ---
+
+void Cache::AddObserver(AssignmentObserver* observer) {
+  ForEachNode([&](const NodeInfo& node) {
+    for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+      observer->OnPodAssigned(*pod, node);
+    }
+  });
+  observers_.push_back(observer);
+}
+
+void Cache::RemoveObserver(AssignmentObserver* observer) {
+  observers_.erase(std::remove(observers_.begin(), observers_.end(), observer), observers_.end());
+}
+
+absl::Status Cache::CheckInvariants() const {
+  const auto broken = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(what...));
+  };
+  size_t on_nodes = 0;
+  int with_object = 0;
+  for (const auto& [name, node] : nodes_) {
+    if (node.info->name() != name) return broken(name.view(), " is kept as another node");
+    if (node.info->has_node()) ++with_object;
+    if (!node.info->has_node() && node.info->pods().empty()) {
+      return broken(name.view(), " has neither an object nor pods");
+    }
+    on_nodes += node.info->pods().size();
+    for (const std::shared_ptr<const PodInfo>& pod : node.info->pods()) {
+      const CachedPod* known = FindPod(pod->uid());
+      if (known == nullptr || known->pod != pod || known->node_name != name) {
+        return broken(pod->uid(), " is on ", name.view(), " and not recorded so");
+      }
+    }
+  }
+  int assumed = 0;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.assumed()) ++assumed;
+    if (pod.pod->terminal()) return broken(uid, " is terminal and on a node");
+  }
+  if (on_nodes != pods_.size()) return broken(on_nodes, " pods on nodes of ", pods_.size());
+  if (assumed != assumed_count_) return broken(assumed, " assumed, ", assumed_count_, " recorded");
+  if (with_object != tree_.size())
+    return broken(with_object, " nodes, ", tree_.size(), " in order");
+  return absl::OkStatus();
+}
+
+}  // namespace berth

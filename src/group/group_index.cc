@@ -1,0 +1,133 @@
+// Members by group, kept by position so that every change costs the same.
+#include "group/group_index.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth {
+
+// The list has holes where members left; they are closed when somebody reads it.
+class GroupIndex::Group final : public GroupMembers {
+ public:
+  Group(GroupIndex* index, std::string name) : index_(index), name_(std::move(name)) {}
+
+  absl::string_view name() const override { return name_; }
+  int assigned_count() const override { return assigned_; }
+  absl::Span<const GroupMember> members() const override {
+    if (holes_ > 0) CloseHoles();
+    return members_;
+  }
+  bool empty() const { return static_cast<int>(members_.size()) == holes_; }
+
+  // Returns the position.
+  int Add(std::shared_ptr<const PodInfo> pod) {
+    if (2 * holes_ > static_cast<int>(members_.size())) CloseHoles();  // nobody may ever read it
+    const std::string& node_name = pod->node_name();
+    if (!node_name.empty()) ++assigned_;
+    members_.push_back(GroupMember{std::move(pod), node_name});
+    return static_cast<int>(members_.size()) - 1;
+  }
+  void Remove(int position) {
+    SetNode(position, "");
+    members_[position].pod = nullptr;
+    ++holes_;
+  }
+  void SetPod(int position, std::shared_ptr<const PodInfo> pod) {
+    if (!pod->node_name().empty()) SetNode(position, pod->node_name());
+    members_[position].pod = std::move(pod);
+  }
+  void SetNode(int position, absl::string_view node_name) {
+    std::string& of_member = members_[position].node_name;
+    assigned_ += static_cast<int>(!node_name.empty()) - static_cast<int>(!of_member.empty());
+    of_member = std::string(node_name);
+  }
+  const PodInfo& pod(int position) const { return *members_[position].pod; }
+  const std::string& node_name(int position) const { return members_[position].node_name; }
+
+ private:
+  void CloseHoles() const {
+    const auto is_hole = [](const GroupMember& member) { return member.pod == nullptr; };
+    members_.erase(std::remove_if(members_.begin(), members_.end(), is_hole), members_.end());
+    for (size_t i = 0; i < members_.size(); ++i) {
+      index_->places_.find(members_[i].pod->uid())->second.position = static_cast<int>(i);
+    }
+    holes_ = 0;
+  }
+
+  GroupIndex* const index_;
+  const std::string name_;
+  mutable std::vector<GroupMember> members_;
+  mutable int holes_ = 0;
+  int assigned_ = 0;
+};
+
+GroupIndex::GroupIndex(GroupOf group_of) : group_of_(std::move(group_of)) {}
+GroupIndex::~GroupIndex() = default;
+
+std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) {
+  std::optional<std::string> name;
+  if (!pod->terminal()) name = group_of_(*pod);
+  std::vector<std::string> changed;
+  std::string assumed_node;
+
+  const auto place = places_.find(pod->uid());
+  if (place != places_.end()) {
+    Group& group = *place->second.group;
+    changed.emplace_back(group.name());
+    if (name == changed.front()) {
+      group.SetPod(place->second.position, std::move(pod));
+      return changed;
+    }
+    assumed_node = group.node_name(place->second.position);
+    Remove(place);
+  }
+  if (!name.has_value()) return changed;
+  std::unique_ptr<Group>& group = groups_[*name];
+  if (group == nullptr) group = std::make_unique<Group>(this, *name);
+  const int position = group->Add(pod);
+  if (pod->node_name().empty()) group->SetNode(position, assumed_node);
+  places_[pod->uid()] = Place{group.get(), position};
+  changed.push_back(*std::move(name));
+  return changed;
+}
+
+std::optional<std::string> GroupIndex::RemovePod(absl::string_view uid) {
+  const auto place = places_.find(uid);
+  if (place == places_.end()) return std::nullopt;
+  std::string name(place->second.group->name());
+  Remove(place);
+  return name;
+}
+
+void GroupIndex::Remove(absl::flat_hash_map<std::string, Place>::iterator place) {
+  Group* const group = place->second.group;
+  group->Remove(place->second.position);
+  places_.erase(place);
+  if (group->empty()) groups_.erase(std::string(group->name()));
+}
+
+void GroupIndex::Assume(absl::string_view uid, absl::string_view node_name) {
+  const auto place = places_.find(uid);
+  if (place != places_.end()) place->second.group->SetNode(place->second.position, node_name);
+}
+
+void GroupIndex::Forget(absl::string_view uid) {
+  const auto place = places_.find(uid);
+  if (place == places_.end()) return;
+  // The watch may have shown it with a node in the meantime; that counts.
+  Group& group = *place->second.group;
+  group.SetNode(place->second.position, group.pod(place->second.position).node_name());
+}
+
+const GroupMembers* GroupIndex::Find(absl::string_view name) const {
+  const auto group = groups_.find(name);
+  return group == groups_.end() ? nullptr : group->second.get();
+}
+
+std::optional<std::string> GroupIndex::GroupOfPod(absl::string_view uid) const {
+  const auto place = places_.find(uid);
+  if (place == places_.end()) return std::nullopt;
+  return std::string(place->second.group->name());
+}
+
+}  // namespace berth

@@ -1,0 +1,229 @@
+// Entries on their way: into flight and back, and from place to place.
+#include <algorithm>
+#include <utility>
+
+#include "berth/check.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+namespace {
+
+std::vector<Symbol> WithoutDuplicates(const std::vector<Symbol>& plugins) {
+  std::vector<Symbol> result = plugins;
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+}  // namespace
+
+// --- Flight ---
+
+const QueuedGroup* SchedulingQueue::Pop() {
+  if (!CanPop()) return nullptr;
+  Entry& entry = active_.empty() ? backoff_.top() : active_.top();
+  Detach(entry);
+  entry.state = QueueState::kInFlight;
+  entry.sequence = next_sequence_++;
+  entry.first_event = log_.end();
+  entry.changed_in_flight = false;
+  in_flight_[entry.sequence] = &entry;
+  AttemptHistory& history = entry.history;
+  ++history.attempts;
+  history.initial_attempt_timestamp = std::min(history.initial_attempt_timestamp, clock_.Now());
+  entry.lead.attempts = history.attempts;
+  entry.unschedulable_plugins.clear();
+  entry.pending_plugins.clear();
+  for (PendingPod& member : entry.members) member.rejected = false;
+  Reindex(entry);
+  return &entry;
+}
+
+void SchedulingQueue::EndFlight(Entry& entry) {
+  in_flight_.erase(entry.sequence);
+  log_.PruneBefore(in_flight_.empty() ? log_.end() : in_flight_.begin()->second->first_event);
+}
+
+void SchedulingQueue::Done(absl::string_view key) {
+  Entry* const entry = FindEntryInFlight(key);
+  if (entry == nullptr) return;
+  std::vector<PendingPod> strays = TakeStrayMembers(*entry);
+  EndFlight(*entry);
+  if (entry->members.empty() && entry->gated_members.empty()) {
+    Erase(*entry);
+  } else {
+    entry->history = AttemptHistory();
+    entry->timestamp = clock_.Now();
+    entry->backoff_expiration = absl::InfinitePast();
+    Requeue(*entry, Strategy::kImmediately, Gates::kAll);
+  }
+  for (PendingPod& stray : strays) Enter(std::move(stray), stray.group);
+}
+
+void SchedulingQueue::AddUnschedulable(absl::string_view key, const Rejection& rejection) {
+  Entry* const entry = FindEntryInFlight(key);
+  if (entry == nullptr) return;
+  std::vector<PendingPod> strays = TakeStrayMembers(*entry);
+  if (entry->members.empty() && entry->gated_members.empty()) {
+    EndFlight(*entry);
+    Erase(*entry);
+  } else {
+    CountFailure(*entry, rejection);
+    // An event that opens a gate may have come while nobody asked.
+    const bool opened = OpenGates(*entry, [](const PendingPod&) { return true; });
+    entry->changed_in_flight |= opened;
+    const Strategy strategy = WorthAfterFlight(*entry);
+    EndFlight(*entry);
+    Requeue(*entry, strategy, Gates::kAll);
+  }
+  for (PendingPod& stray : strays) Enter(std::move(stray), stray.group);
+}
+
+void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
+                             const AttemptHistory& history, const Rejection& rejection) {
+  if (Contains(pod->uid())) return Update(std::move(pod), std::move(group));
+  const auto [entry, is_new] = FindOrCreate(*pod, group);
+  const size_t had = entry->members.size();
+  Insert(*entry, PendingPod{.pod = pod, .arrival = next_arrival_++, .group = std::move(group)});
+  if (is_new) {
+    entry->history = history;
+    CountFailure(*entry, rejection);
+    Requeue(*entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
+    return;
+  }
+  // The entry has its own history; the pod brings only its message.
+  for (PendingPod& member : entry->members) {
+    if (member.pod != pod) continue;
+    for (const Rejection::Pod& verdict : rejection.pods) {
+      if (verdict.uid == pod->uid()) member.status = verdict.status;
+    }
+  }
+  if (entry->members.size() > had) MembersGrew(*entry);
+  Reindex(*entry);
+}
+
+// Takes note of a failed attempt: who rejected, when, and how long that makes the backoff.
+void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
+  entry.unschedulable_plugins = WithoutDuplicates(rejection.unschedulable_plugins);
+  entry.pending_plugins = WithoutDuplicates(rejection.pending_plugins);
+  if (rejection.IsError()) {
+    ++entry.history.consecutive_errors;
+  } else {
+    ++entry.history.unschedulable_count;
+    entry.history.consecutive_errors = 0;
+  }
+  entry.timestamp = clock_.Now();
+  entry.backoff_expiration = backoff_policy_.Expiration(entry.history, entry.timestamp);
+  absl::flat_hash_map<absl::string_view, const Rejection::Pod*> verdicts;
+  for (const Rejection::Pod& verdict : rejection.pods) verdicts[verdict.uid] = &verdict;
+  for (PendingPod& member : entry.members) {
+    const auto it = verdicts.find(member.pod->uid());
+    if (it == verdicts.end()) continue;
+    member.status = it->second->status;
+    member.rejected = it->second->rejected;
+  }
+}
+
+// --- Places ---
+
+void SchedulingQueue::Detach(Entry& entry) {
+  switch (entry.state) {
+    case QueueState::kActive:
+      return active_.Remove(entry);
+    case QueueState::kBackoff:
+      return backoff_.Remove(entry);
+    case QueueState::kErrorBackoff:
+      return error_backoff_.Remove(entry);
+    case QueueState::kUnschedulable:
+      return unschedulable_.Remove(entry);
+    case QueueState::kGated:
+      --gated_size_;
+      return;
+    case QueueState::kInFlight:
+      return;
+  }
+}
+
+// Takes the entry from where it is and puts it there, with its lead chosen anew.
+void SchedulingQueue::Attach(Entry& entry, QueueState state) {
+  Detach(entry);
+  if (entry.state != state) entry.sequence = next_sequence_++;
+  entry.state = state;
+  if (!entry.members.empty()) SetLead(entry);
+  switch (state) {
+    case QueueState::kActive:
+      active_.Push(entry);
+      break;
+    case QueueState::kBackoff:
+      backoff_.Push(entry);
+      break;
+    case QueueState::kErrorBackoff:
+      error_backoff_.Push(entry);
+      break;
+    case QueueState::kUnschedulable:
+      unschedulable_.Push(entry);
+      break;
+    case QueueState::kGated:
+      ++gated_size_;
+      break;
+    case QueueState::kInFlight:
+      BERTH_CHECK(false) << "only Pop() starts a flight: " << entry.key;
+  }
+  Reindex(entry);
+}
+
+void SchedulingQueue::MoveToActive(Entry& entry, Gates gates) {
+  if (!PassesGates(entry, gates)) return Attach(entry, QueueState::kGated);
+  absl::Time& initial = entry.history.initial_attempt_timestamp;
+  initial = std::min(initial, clock_.Now());
+  Attach(entry, QueueState::kActive);
+}
+
+void SchedulingQueue::MoveToBackoff(Entry& entry, Gates gates) {
+  if (!PassesGates(entry, gates)) return Attach(entry, QueueState::kGated);
+  const bool is_error = entry.unschedulable_plugins.empty() && entry.pending_plugins.empty();
+  Attach(entry, is_error ? QueueState::kErrorBackoff : QueueState::kBackoff);
+}
+
+void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
+  // Without a member that may be tried it is the gates that matter, not the last attempt.
+  if (strategy == Strategy::kSkip && !entry.members.empty()) {
+    return Attach(entry, QueueState::kUnschedulable);
+  }
+  if (strategy != Strategy::kImmediately &&
+      Backoff::IsBackingOff(entry.backoff_expiration, clock_.Now())) {
+    return MoveToBackoff(entry, gates);
+  }
+  MoveToActive(entry, gates);
+}
+
+// --- Time ---
+
+void SchedulingQueue::Tick(absl::Time now) {
+  const auto flush = [&](auto& heap) {
+    while (!heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now)) {
+      MoveToActive(heap.top(), Gates::kSkip);  // they were asked when the backoff began
+    }
+  };
+  flush(backoff_);
+  flush(error_backoff_);
+  // A safety net: no plugin should need it.
+  while (!unschedulable_.empty() &&
+         now - unschedulable_.top().timestamp >= options_.max_in_unschedulable) {
+    Requeue(unschedulable_.top(), Strategy::kAfterBackoff, Gates::kAll);
+  }
+}
+
+absl::Time SchedulingQueue::NextDue() const {
+  absl::Time due = absl::InfiniteFuture();
+  if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
+  if (!error_backoff_.empty()) {
+    due = std::min(due, Backoff::End(error_backoff_.top().backoff_expiration));
+  }
+  if (!unschedulable_.empty()) {
+    due = std::min(due, unschedulable_.top().timestamp + options_.max_in_unschedulable);
+  }
+  return due;
+}
+
+}  // namespace berth

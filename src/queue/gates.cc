@@ -1,0 +1,88 @@
+// What holds entries of the queue back: PreEnqueue plugins, and groups that are not ready.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+
+Status SchedulingQueue::PodGate(const Entry& entry, const PodInfo& pod) const {
+  const QueueProfile* profile = ProfileOf(entry.profile);
+  if (profile == nullptr || !profile->pre_enqueue) return Status::Success();
+  return profile->pre_enqueue(pod);
+}
+
+Status SchedulingQueue::GroupGate(const Entry& entry) const {
+  if (!entry.is_group || groups_ == nullptr) return Status::Success();
+  const QueueProfile* profile = ProfileOf(entry.profile);
+  const GroupMembers* members = groups_->Find(entry.name);
+  if (profile == nullptr || profile->group_plugin == nullptr || members == nullptr) {
+    return Status::Success();
+  }
+  Status status = profile->group_plugin->ReadyToSchedule(*members);
+  if (status.ok() || !status.plugin().empty()) return status;
+  return std::move(status).WithPlugin(profile->group_plugin_name);
+}
+
+// Asks again about the gated members for which `asked` is true. Returns whether any may go on.
+bool SchedulingQueue::OpenGates(Entry& entry, const std::function<bool(const PendingPod&)>& asked) {
+  bool opened = false;
+  std::vector<PendingPod> gated = std::exchange(entry.gated_members, {});
+  for (PendingPod& member : gated) {
+    if (!asked(member)) {
+      entry.gated_members.push_back(std::move(member));
+      continue;
+    }
+    const size_t before = entry.members.size();
+    member.status = Status::Success();
+    Insert(entry, std::move(member));
+    opened |= entry.members.size() > before;
+  }
+  return opened;
+}
+
+// Whether the entry may be tried. If not, its gate says why.
+bool SchedulingQueue::PassesGates(Entry& entry, Gates gates) {
+  if (gates == Gates::kSkip) return true;
+  if (gates == Gates::kAll) {
+    std::vector<PendingPod> members = std::exchange(entry.members, {});
+    OpenGates(entry, [](const PendingPod&) { return true; });
+    for (PendingPod& member : members) Insert(entry, std::move(member));
+  }
+  entry.gate = entry.members.empty() ? entry.gated_members.front().status : GroupGate(entry);
+  entry.gating_plugin = entry.gate.plugin_symbol();
+  if (entry.gate.ok()) return true;
+  // As upstream: a plugin that gates counts among those that rejected.
+  std::vector<Symbol>& plugins = entry.unschedulable_plugins;
+  if (std::find(plugins.begin(), plugins.end(), entry.gating_plugin) == plugins.end()) {
+    plugins.push_back(entry.gating_plugin);
+  }
+  return false;
+}
+
+// The group's members changed: it may have become ready, or no longer be.
+void SchedulingQueue::RecheckGroup(Entry& entry) {
+  if (!entry.is_group || entry.members.empty()) return;
+  switch (entry.state) {
+    case QueueState::kGated:
+      return Requeue(entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
+    case QueueState::kActive:
+    case QueueState::kBackoff:
+    case QueueState::kErrorBackoff:
+      if (!PassesGates(entry, Gates::kGroupOnly)) Attach(entry, QueueState::kGated);
+      return;
+    case QueueState::kUnschedulable:  // waits for an event
+    case QueueState::kInFlight:       // the attempt sees the members as they are
+      return;
+  }
+}
+
+void SchedulingQueue::GroupChanged(absl::string_view group) {
+  for (const QueueProfile& profile : profiles_) {
+    Entry* const entry = FindEntry(absl::StrCat("group/", profile.name.view(), "/", group));
+    if (entry != nullptr) RecheckGroup(*entry);
+  }
+}
+
+}  // namespace berth

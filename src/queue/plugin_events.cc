@@ -1,0 +1,54 @@
+// Looking up and asking the plugins that registered for an event.
+#include "queue/plugin_events.h"
+
+#include <utility>
+
+namespace berth {
+
+void EventTable::Add(Symbol profile, std::vector<PluginEvents> plugins) {
+  for (PluginEvents& plugin : plugins) {
+    const auto [it, is_new] = slot_of_.try_emplace({profile, plugin.plugin}, size());
+    if (is_new) slots_.emplace_back();
+    std::vector<ClusterEventWithHint>& events = slots_[it->second];
+    for (ClusterEventWithHint& event : plugin.events) events.push_back(std::move(event));
+  }
+}
+
+PluginSlot EventTable::FindSlot(Symbol profile, Symbol plugin) const {
+  const auto it = slot_of_.find({profile, plugin});
+  return it == slot_of_.end() ? -1 : it->second;
+}
+
+std::vector<PluginSlot> EventTable::Interested(const ClusterEvent& event) const {
+  std::vector<PluginSlot> slots;
+  for (PluginSlot slot = 0; slot < size(); ++slot) {
+    if (IsInterested(slot, event)) slots.push_back(slot);
+  }
+  return slots;
+}
+
+bool EventTable::IsInterested(PluginSlot slot, const ClusterEvent& event) const {
+  if (slot < 0) return false;
+  for (const ClusterEventWithHint& registered : slots_[slot]) {
+    if (registered.event.Matches(event)) return true;
+  }
+  return false;
+}
+
+bool EventTable::Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
+                      const PodInfo& pod) const {
+  if (slot < 0) return false;
+  for (const ClusterEventWithHint& registered : slots_[slot]) {
+    if (!registered.event.Matches(event)) continue;
+    if (!registered.hint) return true;
+    const absl::StatusOr<QueueingHint> hint = registered.hint(pod, change);
+    if (!hint.ok() || *hint == QueueingHint::kQueue) return true;
+  }
+  return false;
+}
+
+bool IsWildcard(const ClusterEvent& event) {
+  return event.resource.type == EventResource::kWildcard && event.action == action::kAll;
+}
+
+}  // namespace berth

@@ -1,0 +1,95 @@
+// The queue as others see it, and whether it is sound.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+
+std::vector<PendingReport> SchedulingQueue::Pending() const {
+  std::vector<std::pair<uint64_t, PendingReport>> reports;
+  reports.reserve(entry_of_.size());
+  for (const auto& [key, entry] : entries_) {
+    const bool held = entry->state == QueueState::kGated;
+    const auto add = [&](const PendingPod& member, QueueState state, const Status& status) {
+      reports.emplace_back(member.arrival, PendingReport{member.pod, entry->name, state, status,
+                                                         entry->history.attempts});
+    };
+    for (const PendingPod& member : entry->members) {
+      add(member, entry->state, held ? entry->gate : member.status);
+    }
+    for (const PendingPod& member : entry->gated_members) {
+      add(member, QueueState::kGated, member.status);
+    }
+  }
+  std::sort(reports.begin(), reports.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<PendingReport> result;
+  result.reserve(reports.size());
+  for (auto& [arrival, report] : reports) result.push_back(std::move(report));
+  return result;
+}
+
+absl::Status SchedulingQueue::CheckInvariants() const {
+  const auto broken = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(what...));
+  };
+  if (!active_.IsConsistent() || !backoff_.IsConsistent() || !error_backoff_.IsConsistent() ||
+      !unschedulable_.IsConsistent()) {
+    return broken("a heap is out of order");
+  }
+  size_t pods = 0, in_heaps = 0, indexed = 0;
+  int gated = 0, flying = 0;
+  for (const auto& [key, entry] : entries_) {
+    if (entry->key != key) return broken(key, " holds the entry ", entry->key);
+    const bool in_flight = entry->state == QueueState::kInFlight;
+    pods += entry->members.size() + entry->gated_members.size();
+    indexed += entry->indexed_under.size();
+    if (entry->state == QueueState::kGated) ++gated;
+    if (in_flight) ++flying;
+    if (entry->heap_position >= 0) ++in_heaps;
+    if ((entry->heap_position >= 0) != (!in_flight && entry->state != QueueState::kGated)) {
+      return broken(key, " is ", QueueStateName(entry->state), " and at ", entry->heap_position);
+    }
+    if (in_flight && !in_flight_.contains(entry->sequence)) {
+      return broken(key, " is in flight and not recorded so");
+    }
+    if (entry->members.empty() && !in_flight &&
+        (entry->state != QueueState::kGated || entry->gated_members.empty())) {
+      return broken(key, " has no member and is ", QueueStateName(entry->state));
+    }
+    if (!entry->is_group && entry->members.size() + entry->gated_members.size() > 1) {
+      return broken(key, " is a single pod with several");
+    }
+    for (const auto* members : {&entry->members, &entry->gated_members}) {
+      for (size_t i = 0; i < members->size(); ++i) {
+        if (FindEntryOf((*members)[i].pod->uid()) != entry.get()) {
+          return broken((*members)[i].pod->uid(), " is in ", key, " and not recorded so");
+        }
+        if (i > 0 && (*members)[i - 1].arrival >= (*members)[i].arrival) {
+          return broken(key, " has its members out of order");
+        }
+      }
+    }
+    if ((entry->state == QueueState::kActive || entry->state == QueueState::kBackoff) &&
+        std::none_of(entry->members.begin(), entry->members.end(),
+                     [&](const PendingPod& member) { return member.pod == entry->lead.pod; })) {
+      return broken(key, " is led by a pod that is not its member");
+    }
+  }
+  for (const auto& slot : waiting_for_) {
+    if (slot.size() > entries_.size()) return broken("an index has entries that are gone");
+    indexed -= slot.size();
+  }
+  if (indexed != 0) return broken("the index by plugin is out of step");
+  if (pods != entry_of_.size()) return broken(pods, " members, ", entry_of_.size(), " recorded");
+  if (gated != gated_size_) return broken(gated, " gated, ", gated_size_, " recorded");
+  if (flying != in_flight_size())
+    return broken(flying, " in flight, ", in_flight_size(), " recorded");
+  const int heaps = active_size() + backoff_size() + unschedulable_size();
+  if (static_cast<int>(in_heaps) != heaps) return broken(in_heaps, " in heaps of ", heaps);
+  if (in_flight_.empty() && log_.size() > 0) return broken(log_.size(), " events for nobody");
+  return absl::OkStatus();
+}
+
+}  // namespace berth

@@ -1,0 +1,273 @@
+// Pods that come, change and go, and the entries they are members of.
+#include "queue/scheduling_queue.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/check.h"
+#include "queue/change_events.h"
+
+namespace berth {
+namespace {
+
+// The prefixes keep a pod's uid from being taken for a group's name.
+std::string KeyOf(const PodInfo& pod, const std::optional<std::string>& group) {
+  if (!group.has_value()) return absl::StrCat("pod/", pod.uid());
+  return absl::StrCat("group/", pod.scheduler_name().view(), "/", *group);
+}
+
+std::vector<PendingPod>::iterator FindMember(std::vector<PendingPod>& members,
+                                             absl::string_view uid) {
+  return std::find_if(members.begin(), members.end(),
+                      [&](const PendingPod& member) { return member.pod->uid() == uid; });
+}
+
+PendingPod* FindMember(QueuedGroup& entry, absl::string_view uid) {
+  for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
+    const auto it = FindMember(*members, uid);
+    if (it != members->end()) return &*it;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueProfile> profiles,
+                                 const Groups* groups, const Clock& clock, QueueOptions options)
+    : profiles_(std::move(profiles)),
+      groups_(groups),
+      clock_(clock),
+      options_(options),
+      backoff_policy_(options.initial_backoff, options.max_backoff),
+      active_(ActiveLess{&sort}),
+      backoff_(BackoffLess{ActiveLess{&sort}}),
+      error_backoff_(ErrorBackoffLess{}),
+      unschedulable_(UnschedulableLess{}) {
+  for (const QueueProfile& profile : profiles_) table_.Add(profile.name, profile.plugins);
+  waiting_for_.resize(table_.size());
+}
+
+SchedulingQueue::~SchedulingQueue() = default;
+
+// --- Entries ---
+
+const QueueProfile* SchedulingQueue::ProfileOf(Symbol name) const {
+  for (const QueueProfile& profile : profiles_) {
+    if (profile.name == name) return &profile;
+  }
+  return nullptr;
+}
+
+QueuedGroup* SchedulingQueue::FindEntry(absl::string_view key) const {
+  const auto it = entries_.find(key);
+  return it == entries_.end() ? nullptr : it->second.get();
+}
+
+QueuedGroup* SchedulingQueue::FindEntryInFlight(absl::string_view key) const {
+  Entry* entry = FindEntry(key);
+  return entry != nullptr && entry->state == QueueState::kInFlight ? entry : nullptr;
+}
+
+QueuedGroup* SchedulingQueue::FindEntryOf(absl::string_view uid) const {
+  const auto it = entry_of_.find(uid);
+  return it == entry_of_.end() ? nullptr : it->second;
+}
+
+const QueuedGroup* SchedulingQueue::FindByPod(absl::string_view uid) const {
+  return FindEntryOf(uid);
+}
+
+const QueuedGroup* SchedulingQueue::Find(absl::string_view key) const { return FindEntry(key); }
+
+std::pair<QueuedGroup*, bool> SchedulingQueue::FindOrCreate(
+    const PodInfo& pod, const std::optional<std::string>& group) {
+  std::string key = KeyOf(pod, group);
+  std::unique_ptr<Entry>& entry = entries_[key];
+  if (entry != nullptr) return {entry.get(), false};
+  entry = std::make_unique<Entry>();
+  entry->key = std::move(key);
+  entry->is_group = group.has_value();
+  entry->name = group.value_or("");
+  entry->profile = pod.scheduler_name();
+  entry->state = QueueState::kInFlight;  // in none of the other places
+  entry->timestamp = clock_.Now();
+  entry->backoff_expiration = absl::InfinitePast();
+  return {entry.get(), true};
+}
+
+void SchedulingQueue::Erase(Entry& entry) {
+  Detach(entry);
+  entry.state = QueueState::kInFlight;
+  Reindex(entry);
+  entries_.erase(std::string(entry.key));  // a copy: the entry goes while its key is looked up
+}
+
+// --- Pods ---
+
+void SchedulingQueue::Add(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group) {
+  if (Contains(pod->uid())) return Update(std::move(pod), std::move(group));
+  Enter(PendingPod{.pod = std::move(pod), .arrival = next_arrival_++}, std::move(group));
+}
+
+void SchedulingQueue::Enter(PendingPod member, std::optional<std::string> group) {
+  const auto [entry, is_new] = FindOrCreate(*member.pod, group);
+  member.group = std::move(group);
+  const size_t had = entry->members.size();
+  Insert(*entry, std::move(member));
+  if (is_new) {
+    Requeue(*entry, Strategy::kImmediately, Gates::kGroupOnly);
+  } else if (entry->members.size() > had) {
+    MembersGrew(*entry);
+  } else {
+    Reindex(*entry);
+  }
+}
+
+// Puts the pod among the members or the gated ones, whichever it belongs to.
+void SchedulingQueue::Insert(Entry& entry, PendingPod member) {
+  entry_of_[member.pod->uid()] = &entry;
+  Status gate = PodGate(entry, *member.pod);
+  std::vector<PendingPod>& members = gate.ok() ? entry.members : entry.gated_members;
+  if (!gate.ok()) member.status = std::move(gate);
+  const auto place = std::upper_bound(
+      members.begin(), members.end(), member.arrival,
+      [](uint64_t arrival, const PendingPod& other) { return arrival < other.arrival; });
+  members.insert(place, std::move(member));
+}
+
+// A group that waits is looked at again: with one member more it may reach its minimum.
+void SchedulingQueue::MembersGrew(Entry& entry) {
+  switch (entry.state) {
+    case QueueState::kInFlight:
+      entry.changed_in_flight = true;
+      return;
+    case QueueState::kUnschedulable:
+      return Requeue(entry, Strategy::kAfterBackoff, Gates::kAll);
+    case QueueState::kGated:
+      return Requeue(entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
+    case QueueState::kActive:
+    case QueueState::kBackoff:
+    case QueueState::kErrorBackoff:
+      Reindex(entry);  // a gated member may have become an ordinary one
+  }
+}
+
+void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group) {
+  Entry* const entry = FindEntryOf(pod->uid());
+  if (entry == nullptr) return Add(std::move(pod), std::move(group));
+  PendingPod& member = *FindMember(*entry, pod->uid());
+  const ObjectChange change{.old_pod = member.pod, .new_pod = pod};
+  const bool stays = KeyOf(*pod, group) == entry->key;
+  if (entry->state != QueueState::kInFlight && !stays) {
+    Delete(pod->uid());
+    return Add(std::move(pod), std::move(group));
+  }
+
+  member.pod = pod;
+  member.group = std::move(group);
+  if (entry->lead.pod == change.old_pod) entry->lead.pod = pod;
+  switch (entry->state) {
+    case QueueState::kInFlight:
+      for (const ClusterEvent& event : PodChangeEvents(*change.old_pod, *pod)) {
+        Record(event, change);
+      }
+      return;
+    case QueueState::kActive:
+      active_.Fix(*entry);
+      break;
+    case QueueState::kBackoff:
+      backoff_.Fix(*entry);
+      break;
+    default:
+      break;
+  }
+  AskAboutOwnUpdate(*entry, change);
+  if (entry->is_group) RecheckGroup(*entry);
+}
+
+// kube-scheduler v1.35 PriorityQueue.Update: the plugins that rejected the pod, or the one that
+// gates it, say whether the update helps.
+void SchedulingQueue::AskAboutOwnUpdate(Entry& entry, const ObjectChange& change) {
+  const QueueState before = entry.state;
+  for (const ClusterEvent& event : PodChangeEvents(*change.old_pod, *change.new_pod)) {
+    OnEvent(entry, event, change);
+    if (entry.state != before) return;
+  }
+}
+
+void SchedulingQueue::Delete(absl::string_view uid) {
+  Entry* const entry = FindEntryOf(uid);
+  if (entry == nullptr) return;
+  const bool was_lead = entry->lead.pod != nullptr && entry->lead.pod->uid() == uid;
+  RemoveMember(*entry, uid);
+  if (entry->state == QueueState::kInFlight) return;
+  if (entry->members.empty() && entry->gated_members.empty()) return Erase(*entry);
+  if (entry->members.empty()) {
+    Requeue(*entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
+  } else if (was_lead &&
+             (entry->state == QueueState::kActive || entry->state == QueueState::kBackoff)) {
+    Attach(*entry, entry->state);
+  } else {
+    Reindex(*entry);
+  }
+  RecheckGroup(*entry);
+}
+
+void SchedulingQueue::Placed(absl::string_view uid) {
+  Entry* const entry = FindEntryOf(uid);
+  if (entry == nullptr) return;
+  BERTH_CHECK(entry->state == QueueState::kInFlight) << uid << " is " << entry->state;
+  RemoveMember(*entry, uid);
+}
+
+void SchedulingQueue::RemoveMember(Entry& entry, absl::string_view uid) {
+  for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
+    const auto it = FindMember(*members, uid);
+    if (it == members->end()) continue;
+    entry_of_.erase(uid);
+    members->erase(it);
+    return;
+  }
+}
+
+// Takes out the members that an update in flight made members of another entry.
+std::vector<PendingPod> SchedulingQueue::TakeStrayMembers(Entry& entry) {
+  std::vector<PendingPod> strays;
+  for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
+    const auto first = std::stable_partition(
+        members->begin(), members->end(),
+        [&](const PendingPod& member) { return KeyOf(*member.pod, member.group) == entry.key; });
+    for (auto it = first; it != members->end(); ++it) {
+      entry_of_.erase(it->pod->uid());
+      strays.push_back(std::move(*it));
+    }
+    members->erase(first, members->end());
+  }
+  return strays;
+}
+
+// The first member in order of creation leads, and the entry is sorted by it.
+void SchedulingQueue::SetLead(Entry& entry) {
+  const PendingPod& first = *std::min_element(
+      entry.members.begin(), entry.members.end(), [](const PendingPod& a, const PendingPod& b) {
+        return std::make_tuple(a.pod->creation_time(), a.arrival) <
+               std::make_tuple(b.pod->creation_time(), b.arrival);
+      });
+  const absl::Time initial = entry.history.initial_attempt_timestamp;
+  entry.lead = QueuedPodInfo{
+      .pod = first.pod,
+      .timestamp = entry.timestamp,
+      .initial_attempt_timestamp = initial,
+      .attempts = entry.history.attempts,
+      .group = entry.name,
+      .group_timestamp = initial == absl::InfiniteFuture() ? entry.timestamp : initial};
+  if (!entry.is_group) return;
+  const QueueProfile* profile = ProfileOf(entry.profile);
+  if (profile == nullptr || profile->group_plugin == nullptr) return;
+  const std::optional<GroupSpec> spec = profile->group_plugin->Spec(entry.name);
+  if (spec.has_value()) entry.lead.group_timestamp = spec->creation_time;
+}
+
+}  // namespace berth
