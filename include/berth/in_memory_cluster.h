@@ -15,10 +15,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "berth/clock.h"
 #include "berth/cluster.h"
+#include "berth/mutex.h"
 
 namespace berth {
 
@@ -85,7 +85,7 @@ class InMemoryCluster final : public Cluster {
   Stored* FindPod(const PodReference& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   WatchSink* sink_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::map<Kind, Store> objects_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/check.h"
+#include "berth/mutex.h"
 
 namespace berth {
 namespace {
@@ -23,12 +23,7 @@ uint32_t TagOf(const FieldDescriptor* field) {
 class PlanTable {
  public:
   const MessagePlan& PlanOf(const Descriptor* descriptor) {
-    {
-      absl::ReaderMutexLock lock(&mutex_);
-      const auto it = plans_.find(descriptor);
-      if (it != plans_.end()) return *it->second;
-    }
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(mutex_);
     return *Make(descriptor);
   }
 
@@ -72,7 +67,7 @@ class PlanTable {
     }
   }
 
-  absl::Mutex mutex_;
+  Mutex mutex_;
   absl::flat_hash_map<const Descriptor*, std::unique_ptr<MessagePlan>> plans_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -32,7 +32,7 @@ absl::string_view StringPool::view(uint32_t id) const {
 
 std::optional<uint32_t> StringPool::Find(absl::string_view text) const {
   const Shard& shard = shards_[ShardOf(text, kShards)];
-  absl::ReaderMutexLock lock(&shard.mutex);
+  MutexLock lock(shard.mutex);
   const auto it = shard.ids.find(text);
   if (it == shard.ids.end()) return std::nullopt;
   return it->second;
@@ -40,7 +40,7 @@ std::optional<uint32_t> StringPool::Find(absl::string_view text) const {
 
 uint32_t StringPool::Intern(absl::string_view text) {
   Shard& shard = shards_[ShardOf(text, kShards)];
-  absl::MutexLock lock(&shard.mutex);
+  MutexLock lock(shard.mutex);
   const auto it = shard.ids.find(text);
   if (it != shard.ids.end()) return it->second;
   const absl::string_view copy = Copy(text, shard);
@@ -69,7 +69,7 @@ absl::string_view StringPool::Copy(absl::string_view text, Shard& shard) {
 }
 
 uint32_t StringPool::Append(absl::string_view text) {
-  absl::MutexLock lock(&append_mutex_);
+  MutexLock lock(append_mutex_);
   const uint32_t id = size_.load(std::memory_order_relaxed);
   const Place place = PlaceOf(id);
   BERTH_CHECK(place.chunk < kChunks) << "too many strings";

@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
+#include "berth/mutex.h"
 
 namespace berth {
 
@@ -34,7 +34,7 @@ class StringPool {
   static constexpr int kShards = 16;
 
   struct Shard {
-    mutable absl::Mutex mutex;
+    mutable Mutex mutex;
     absl::flat_hash_map<absl::string_view, uint32_t> ids ABSL_GUARDED_BY(mutex);
     char* free ABSL_GUARDED_BY(mutex) = nullptr;  // rest of the block that texts are copied into
     size_t free_size ABSL_GUARDED_BY(mutex) = 0;
@@ -50,7 +50,7 @@ class StringPool {
   uint32_t Append(absl::string_view text);
 
   std::array<Shard, kShards> shards_;
-  absl::Mutex append_mutex_;  // locked inside a shard's
+  Mutex append_mutex_;  // locked inside a shard's
   std::atomic<uint32_t> size_{0};
   std::array<std::atomic<absl::string_view*>, kChunks> chunks_{};
 };

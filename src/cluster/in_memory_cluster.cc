@@ -70,17 +70,17 @@ InMemoryCluster::Stored* InMemoryCluster::FindPod(const PodReference& pod) {
 }
 
 void InMemoryCluster::Set(Object object) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   Put(std::move(object));
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return Remove(kind, key);
 }
 
 bool InMemoryCluster::Finish(absl::string_view pod_key) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   Store& store = objects_[Kind::kPod];
   auto it = store.find(pod_key);
   if (it == store.end()) return false;
@@ -90,7 +90,7 @@ bool InMemoryCluster::Finish(absl::string_view pod_key) {
 
 std::shared_ptr<const google::protobuf::Message> InMemoryCluster::Find(
     Kind kind, absl::string_view key) const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   auto store = objects_.find(kind);
   if (store == objects_.end()) return nullptr;
   auto it = store->second.find(key);
@@ -98,7 +98,7 @@ std::shared_ptr<const google::protobuf::Message> InMemoryCluster::Find(
 }
 
 std::vector<Object> InMemoryCluster::List(Kind kind) const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   std::vector<const Stored*> stored;
   if (auto store = objects_.find(kind); store != objects_.end()) {
     for (const auto& [key, value] : store->second) stored.push_back(&value);
@@ -111,27 +111,27 @@ std::vector<Object> InMemoryCluster::List(Kind kind) const {
 }
 
 std::vector<std::pair<std::string, std::string>> InMemoryCluster::Bindings() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return bindings_;
 }
 
 std::vector<std::string> InMemoryCluster::Evictions() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return evictions_;
 }
 
 std::vector<ClusterNote> InMemoryCluster::Notes() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return {notes_.begin(), notes_.end()};
 }
 
 absl::Time InMemoryCluster::NextDue() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return deletions_.empty() ? absl::InfiniteFuture() : deletions_.begin()->first;
 }
 
 void InMemoryCluster::AdvanceTo(absl::Time now) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   while (!deletions_.empty() && deletions_.begin()->first <= now) {
     const auto [key, uid] = deletions_.begin()->second;
     deletions_.erase(deletions_.begin());
@@ -142,12 +142,12 @@ void InMemoryCluster::AdvanceTo(absl::Time now) {
 }
 
 void InMemoryCluster::SetBindFault(BindFault fault) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   bind_fault_ = std::move(fault);
 }
 
 absl::Status InMemoryCluster::Watch(WatchSink& sink) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   sink_ = &sink;
   std::vector<const Stored*> stored;
   for (const auto& [kind, store] : objects_) {
@@ -164,7 +164,7 @@ absl::Status InMemoryCluster::Watch(WatchSink& sink) {
 }
 
 absl::Status InMemoryCluster::Bind(const PodReference& pod, const std::string& node_name) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   if (bind_fault_ != nullptr) {
     absl::Status fault = bind_fault_(pod, node_name);
     if (!fault.ok()) return fault;
@@ -197,7 +197,7 @@ absl::Status InMemoryCluster::Bind(const PodReference& pod, const std::string& n
 }
 
 absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& message) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
   const api::Pod& current = stored->object.As<api::Pod>();
@@ -226,7 +226,7 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
 }
 
 absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   Stored* stored = FindPod(patch.pod);
   if (stored == nullptr) return Gone(patch.pod);
   Put(With(stored->object, [&](api::Pod& changed) {
@@ -239,7 +239,7 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
 }
 
 void InMemoryCluster::Record(const ClusterNote& note) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   notes_.push_back(note);
   if (notes_.size() > kMaxNotes) notes_.pop_front();
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "berth/mutex.h"
 
 namespace berth {
 namespace {
@@ -19,27 +19,26 @@ class ThreadPool final : public Executor {
   }
   ~ThreadPool() override {
     {
-      absl::MutexLock lock(&mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
+    changed_.SignalAll();
     for (std::thread& thread : threads_) thread.join();
   }
 
   void Run(std::function<void()> work) override {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(mutex_);
     queue_.push_back(std::move(work));
+    changed_.Signal();
   }
 
  private:
-  bool HasWorkOrStops() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || !queue_.empty();
-  }
-
   void Work() {
     while (true) {
       std::function<void()> work;
       {
-        absl::MutexLock lock(&mutex_, absl::Condition(this, &ThreadPool::HasWorkOrStops));
+        MutexLock lock(mutex_);
+        while (!stopping_ && queue_.empty()) changed_.Wait(mutex_);
         if (queue_.empty()) return;
         work = std::move(queue_.front());
         queue_.pop_front();
@@ -48,7 +47,8 @@ class ThreadPool final : public Executor {
     }
   }
 
-  absl::Mutex mutex_;
+  Mutex mutex_;
+  CondVar changed_;  // work has come, or the end
   std::deque<std::function<void()>> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;

@@ -40,7 +40,7 @@ absl::Span<const int64_t> NodeTable::nonzero_requested(ResourceId resource) cons
 }
 
 const DictionaryColumn<LabelValue>& NodeTable::label_column(Symbol key) const {
-  absl::MutexLock lock(&labels_mutex_);
+  MutexLock lock(labels_mutex_);
   std::unique_ptr<LabelColumn>& column = labels_[key];
   if (column == nullptr) {
     column = std::make_unique<LabelColumn>();
@@ -79,7 +79,7 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   taints_.Resize(size());
   images_.clear();
   {
-    absl::MutexLock lock(&labels_mutex_);
+    MutexLock lock(labels_mutex_);
     for (auto& [key, column] : labels_) {
       *column = LabelColumn();
       column->Resize(size());
@@ -117,7 +117,7 @@ void NodeTable::FillFromSpec(NodeRow row) {
   allowed_pods_[row] = spec.allowed_pods;
   unschedulable_[row] = spec.unschedulable;
   taints_.Set(row, spec.taints);
-  absl::MutexLock lock(&labels_mutex_);
+  MutexLock lock(labels_mutex_);
   for (auto& [key, column] : labels_) column->Set(row, ValueOf(spec.labels, key));
 }
 

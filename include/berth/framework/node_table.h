@@ -8,12 +8,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/api/taints.h"
 #include "berth/framework/node_info.h"
+#include "berth/mutex.h"
 
 namespace berth {
 
@@ -133,7 +133,7 @@ class NodeTable {
   std::vector<uint8_t> unschedulable_, has_used_ports_, has_pods_with_affinity_,
       has_pods_with_required_anti_affinity_;
   DictionaryColumn<TaintList> taints_;
-  mutable absl::Mutex labels_mutex_;
+  mutable Mutex labels_mutex_;
   mutable absl::flat_hash_map<Symbol, std::unique_ptr<LabelColumn>> labels_
       ABSL_GUARDED_BY(labels_mutex_);
   absl::flat_hash_map<Symbol, ImageState> images_;
