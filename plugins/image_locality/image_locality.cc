@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+
 namespace berth {
 namespace {
 
@@ -34,26 +36,25 @@ absl::Status ImageLocality::ScoreNodes(const CycleState&, const PodInfo& pod,
   return absl::OkStatus();
 }
 
+// kube-scheduler v1.35 image_locality.go: size * (nodes that have it / nodes), truncated.
 ImageLocality::Images ImageLocality::ImagesOf(const PodInfo& pod, const NodeTable& nodes) {
   Images images;
   for (const Symbol name : pod.images()) {
     const int64_t count = nodes.image_node_count(name);
     if (count == 0) continue;
-    images.push_back({name, static_cast<double>(count) / static_cast<double>(nodes.size())});
+    const double spread = static_cast<double>(count) / static_cast<double>(nodes.size());
+    const double bytes = static_cast<double>(nodes.image_size_bytes(name));
+    images.push_back({name, static_cast<int64_t>(bytes * spread)});
   }
   return images;
 }
 
-// kube-scheduler v1.35 image_locality.go: each image's share is truncated, then their sum is
-// scaled.
 int64_t ImageLocality::ScoreOf(const Images& images, const PodInfo& pod, const NodeInfo& node) {
   int64_t sum = 0;
   for (const Image& image : images) {
-    for (const NodeImage& present : node.spec().images) {
-      if (present.name != image.name) continue;
-      sum += static_cast<int64_t>(static_cast<double>(present.size_bytes) * image.spread);
-      break;
-    }
+    const bool present = absl::c_any_of(
+        node.spec().images, [&](const NodeImage& other) { return other.name == image.name; });
+    if (present) sum += image.scaled_bytes;
   }
   const int64_t max = kMaxThresholdPerContainer * pod.container_count();
   // The larger bound wins for a pod without containers, as upstream.

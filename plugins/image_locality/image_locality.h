@@ -36,10 +36,10 @@ class ImageLocality final : public Plugin, public ScorePlugin, public SignPlugin
   Aspects DependsOn() const override { return Aspect::kNodeImages | Aspect::kImageSpread; }
 
  private:
-  // An image of the pod and the share of the nodes that have it.
+  // An image of the pod and what it adds to the sum of a node that has it.
   struct Image {
     Symbol name;
-    double spread;
+    int64_t scaled_bytes;
   };
   using Images = absl::InlinedVector<Image, 4>;
   // The pod's images that any node has; one that two containers use counts twice.

@@ -28,7 +28,8 @@ struct Aspect {
   static constexpr Aspects kNodeOther = 1u << 9;    // annotations, conditions ...
   static constexpr Aspects kOtherNodes = 1u << 10;  // pods or labels of other nodes
   static constexpr Aspects kObjects = 1u << 11;     // Services, claims, quotas ...
-  // How many nodes there are, and how many of them have an image: NodeTable::image_node_count().
+  // How many nodes there are, how many of them have an image, and its size:
+  // NodeTable::image_node_count() and image_size_bytes().
   static constexpr Aspects kImageSpread = 1u << 12;
   static constexpr Aspects kEverything = ~0u;
 };

@@ -1,0 +1,161 @@
+// FakeHandle: the Handle of a small cluster that a test makes up.
+#ifndef BERTH_TESTING_FAKE_HANDLE_H_
+#define BERTH_TESTING_FAKE_HANDLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/clock.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/prefilter.h"
+#include "berth/testing/objects.h"
+
+namespace berth::testing {
+
+// Objects that are neither pods nor nodes, in the order in which they are added.
+class FakeObjectStore final : public ObjectStore {
+ public:
+  explicit FakeObjectStore(std::vector<Object> objects = {});
+
+  // Adds the object, or replaces the one of its kind and key.
+  void Set(Object object);
+  void Remove(Kind kind, absl::string_view key);
+
+  const Object* Find(Kind kind, absl::string_view namespace_name,
+                     absl::string_view name) const override;
+  std::vector<const Object*> List(Kind kind) const override;
+  uint64_t version(Kind kind) const override;
+  const LabelSet* NamespaceLabels(Symbol namespace_name) const override;
+  using ObjectStore::Find;
+
+ private:
+  std::vector<std::unique_ptr<Object>> objects_;
+  std::map<Kind, uint64_t> versions_;
+  std::map<Symbol, LabelSet> namespace_labels_;
+};
+
+class FakeNominator final : public Nominator {
+ public:
+  void Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name);
+
+  std::vector<std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
+  std::string NominatedNode(const PodInfo& pod) const override;
+  void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit)
+      const override;
+
+ private:
+  std::vector<std::pair<std::shared_ptr<const PodInfo>, std::string>> nominated_;
+};
+
+class FakeGroups final : public Groups {
+ public:
+  // The members of group `name` ("namespace/name") from now on.
+  void Set(absl::string_view name, std::vector<GroupMember> members);
+
+  const GroupMembers* Find(absl::string_view name) const override;
+
+ private:
+  std::map<std::string, std::unique_ptr<GroupMembers>, std::less<>> groups_;
+};
+
+// A waiting pod that remembers what was decided about it.
+class FakeWaitingPod final : public WaitingPod {
+ public:
+  FakeWaitingPod(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
+                 std::vector<std::string> plugins);
+
+  const PodInfo& pod() const override { return *pod_; }
+  absl::string_view node_name() const override { return node_name_; }
+  std::vector<absl::string_view> pending_plugins() const override;
+  void Allow(absl::string_view plugin) override;
+  void Reject(absl::string_view plugin, absl::string_view message) override;
+
+  // Neither rejected nor pending for any plugin.
+  bool allowed() const { return !rejected_ && plugins_.empty(); }
+  bool rejected() const { return rejected_; }
+  const std::string& rejected_by() const { return rejected_by_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  std::shared_ptr<const PodInfo> pod_;
+  std::string node_name_;
+  std::vector<std::string> plugins_;
+  bool rejected_ = false;
+  std::string rejected_by_, message_;
+};
+
+// Everything a plugin can ask of its scheduler, answered from what the test put in. Time stands
+// still and "random" numbers count up from 0. Threads: one, except Bind().
+class FakeHandle final : public Handle {
+ public:
+  explicit FakeHandle(std::vector<NodeInfo> nodes = {}, std::vector<Object> objects = {});
+
+  // --- For the test ---
+
+  TestNodes& test_nodes() { return nodes_; }
+  FakeObjectStore& object_store() { return objects_; }
+  FakeGroups& fake_groups() { return groups_; }
+  FakeNominator& fake_nominator() { return nominator_; }
+  SimulatedClock& fake_clock() { return clock_; }
+  // What RunFilterPlugins() runs, in this order, and whose AddPod and RemovePod follow. The plugins
+  // belong to the caller.
+  void AddFilter(FilterPlugin* filter, PreFilterExtensions* extensions = nullptr);
+  // Valid as long as the handle.
+  FakeWaitingPod& AddWaitingPod(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
+                                std::vector<std::string> plugins);
+  void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
+  // "namespace/pod" and node of every Bind(), failed ones included.
+  const std::vector<std::pair<std::string, std::string>>& bindings() const { return bindings_; }
+  const std::vector<std::string>& activated() const { return activated_; }  // "namespace/pod"
+
+  // --- For the plugin ---
+
+  absl::string_view profile_name() const override { return "default-scheduler"; }
+  const NodeTable& nodes() const override { return nodes_.table(); }
+  const ObjectStore& objects() const override { return objects_; }
+  const Groups& groups() const override { return groups_; }
+  const Nominator& nominator() const override { return nominator_; }
+  const Clock& clock() const override { return clock_; }
+  uint64_t Random() override { return random_++; }
+  Status RunFilterPlugins(const CycleState& state, const PodInfo& pod,
+                          const NodeInfo& node) override;
+  Status RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                           const NodeInfo& node) override;
+  Status RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                                     const NodeInfo& node) override;
+  Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
+                                        const PodInfo& removed, const NodeInfo& node) override;
+  void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
+  void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
+  WaitingPod* FindWaitingPod(absl::string_view uid) override;
+  bool RejectWaitingPod(absl::string_view uid) override;
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override;
+
+ private:
+  TestNodes nodes_;
+  FakeObjectStore objects_;
+  FakeGroups groups_;
+  FakeNominator nominator_;
+  SimulatedClock clock_;
+  uint64_t random_ = 0;
+  std::vector<FilterPlugin*> filters_;
+  std::vector<PreFilterExtensions*> extensions_;
+  std::vector<std::unique_ptr<FakeWaitingPod>> waiting_;
+  absl::Status bind_status_;
+  std::vector<std::pair<std::string, std::string>> bindings_;
+  std::vector<std::string> activated_;
+};
+
+}  // namespace berth::testing
+
+#endif  // BERTH_TESTING_FAKE_HANDLE_H_

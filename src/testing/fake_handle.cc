@@ -1,0 +1,234 @@
+// Implementation of fake_handle.h.
+#include "berth/testing/fake_handle.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+
+namespace berth::testing {
+
+// --- Objects -------------------------------------------------------------------------------------
+
+FakeObjectStore::FakeObjectStore(std::vector<Object> objects) {
+  for (Object& object : objects) Set(std::move(object));
+}
+
+void FakeObjectStore::Set(Object object) {
+  ++versions_[object.kind()];
+  if (object.kind() == Kind::kNamespace) {
+    namespace_labels_[Symbol::Intern(object.name())] =
+        LabelSet::FromMap(object.As<api::Namespace>().metadata().labels());
+  }
+  for (std::unique_ptr<Object>& other : objects_) {
+    if (other->kind() != object.kind() || other->key() != object.key()) continue;
+    other = std::make_unique<Object>(std::move(object));
+    return;
+  }
+  objects_.push_back(std::make_unique<Object>(std::move(object)));
+}
+
+void FakeObjectStore::Remove(Kind kind, absl::string_view key) {
+  ++versions_[kind];
+  if (kind == Kind::kNamespace) namespace_labels_.erase(Symbol::Intern(key));
+  std::erase_if(objects_, [&](const std::unique_ptr<Object>& object) {
+    return object->kind() == kind && object->key() == key;
+  });
+}
+
+const Object* FakeObjectStore::Find(Kind kind, absl::string_view namespace_name,
+                                    absl::string_view name) const {
+  for (const std::unique_ptr<Object>& object : objects_) {
+    if (object->kind() == kind && object->namespace_name() == namespace_name &&
+        object->name() == name) {
+      return object.get();
+    }
+  }
+  return nullptr;
+}
+
+std::vector<const Object*> FakeObjectStore::List(Kind kind) const {
+  std::vector<const Object*> list;
+  for (const std::unique_ptr<Object>& object : objects_) {
+    if (object->kind() == kind) list.push_back(object.get());
+  }
+  return list;
+}
+
+uint64_t FakeObjectStore::version(Kind kind) const {
+  const auto it = versions_.find(kind);
+  return it == versions_.end() ? 0 : it->second;
+}
+
+const LabelSet* FakeObjectStore::NamespaceLabels(Symbol namespace_name) const {
+  const auto it = namespace_labels_.find(namespace_name);
+  return it == namespace_labels_.end() ? nullptr : &it->second;
+}
+
+// --- Nominations and groups ----------------------------------------------------------------------
+
+void FakeNominator::Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name) {
+  nominated_.emplace_back(std::move(pod), std::string(node_name));
+}
+
+std::vector<std::shared_ptr<const PodInfo>> FakeNominator::NominatedPods(Symbol node_name) const {
+  std::vector<std::shared_ptr<const PodInfo>> pods;
+  for (const auto& [pod, node] : nominated_) {
+    if (node == node_name.view()) pods.push_back(pod);
+  }
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const auto& a, const auto& b) { return a->priority() > b->priority(); });
+  return pods;
+}
+
+std::string FakeNominator::NominatedNode(const PodInfo& pod) const {
+  for (const auto& [nominated, node] : nominated_) {
+    if (nominated->uid() == pod.uid()) return node;
+  }
+  return "";
+}
+
+void FakeNominator::ForEach(
+    const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit) const {
+  for (const auto& [pod, node] : nominated_) visit(*pod, node);
+}
+
+namespace {
+
+class FakeGroupMembers final : public GroupMembers {
+ public:
+  FakeGroupMembers(absl::string_view name, std::vector<GroupMember> members)
+      : name_(name), members_(std::move(members)) {}
+  absl::string_view name() const override { return name_; }
+  absl::Span<const GroupMember> members() const override { return members_; }
+  int assigned_count() const override {
+    return static_cast<int>(std::count_if(members_.begin(), members_.end(),
+                                          [](const auto& m) { return !m.node_name.empty(); }));
+  }
+
+ private:
+  std::string name_;
+  std::vector<GroupMember> members_;
+};
+
+}  // namespace
+
+void FakeGroups::Set(absl::string_view name, std::vector<GroupMember> members) {
+  groups_[std::string(name)] = std::make_unique<FakeGroupMembers>(name, std::move(members));
+}
+
+const GroupMembers* FakeGroups::Find(absl::string_view name) const {
+  const auto it = groups_.find(name);
+  return it == groups_.end() ? nullptr : it->second.get();
+}
+
+// --- Waiting pods --------------------------------------------------------------------------------
+
+FakeWaitingPod::FakeWaitingPod(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
+                               std::vector<std::string> plugins)
+    : pod_(std::move(pod)), node_name_(node_name), plugins_(std::move(plugins)) {}
+
+std::vector<absl::string_view> FakeWaitingPod::pending_plugins() const {
+  return {plugins_.begin(), plugins_.end()};
+}
+
+void FakeWaitingPod::Allow(absl::string_view plugin) {
+  std::erase_if(plugins_, [&](const std::string& other) { return other == plugin; });
+}
+
+void FakeWaitingPod::Reject(absl::string_view plugin, absl::string_view message) {
+  rejected_ = true;
+  rejected_by_ = std::string(plugin);
+  message_ = std::string(message);
+}
+
+// --- The handle ----------------------------------------------------------------------------------
+
+FakeHandle::FakeHandle(std::vector<NodeInfo> nodes, std::vector<Object> objects)
+    : nodes_(std::move(nodes)), objects_(std::move(objects)), clock_(absl::UnixEpoch()) {}
+
+void FakeHandle::AddFilter(FilterPlugin* filter, PreFilterExtensions* extensions) {
+  filters_.push_back(filter);
+  if (extensions != nullptr) extensions_.push_back(extensions);
+}
+
+FakeWaitingPod& FakeHandle::AddWaitingPod(std::shared_ptr<const PodInfo> pod,
+                                          absl::string_view node_name,
+                                          std::vector<std::string> plugins) {
+  waiting_.push_back(
+      std::make_unique<FakeWaitingPod>(std::move(pod), node_name, std::move(plugins)));
+  return *waiting_.back();
+}
+
+Status FakeHandle::RunFilterPlugins(const CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) {
+  for (const FilterPlugin* filter : filters_) {
+    Status status = filter->Filter(state, pod, node);
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+Status FakeHandle::RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                                     const NodeInfo& node) {
+  CycleState with_nominated = state.Clone();
+  NodeInfo full_node = node;
+  for (const auto& nominated : nominator_.NominatedPods(node.name())) {
+    if (nominated->priority() < pod.priority() || nominated->uid() == pod.uid()) continue;
+    full_node.AddPod(nominated);
+    Status added = RunPreFilterExtensionAddPod(with_nominated, pod, *nominated, full_node);
+    if (!added.ok()) return added;
+  }
+  Status status = RunFilterPlugins(with_nominated, pod, full_node);
+  return status.ok() ? RunFilterPlugins(state, pod, node) : status;
+}
+
+Status FakeHandle::RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,
+                                               const PodInfo& added, const NodeInfo& node) {
+  for (PreFilterExtensions* extensions : extensions_) {
+    Status status = extensions->AddPod(state, pod, added, node);
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+Status FakeHandle::RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
+                                                  const PodInfo& removed, const NodeInfo& node) {
+  for (PreFilterExtensions* extensions : extensions_) {
+    Status status = extensions->RemovePod(state, pod, removed, node);
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+void FakeHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  for (const auto& pod : pods) activated_.push_back(pod->key());
+}
+
+void FakeHandle::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
+  for (const std::unique_ptr<FakeWaitingPod>& waiting : waiting_) {
+    if (!waiting->rejected() && !waiting->allowed()) visit(*waiting);
+  }
+}
+
+WaitingPod* FakeHandle::FindWaitingPod(absl::string_view uid) {
+  for (const std::unique_ptr<FakeWaitingPod>& waiting : waiting_) {
+    if (waiting->pod().uid() == uid && !waiting->rejected() && !waiting->allowed()) {
+      return waiting.get();
+    }
+  }
+  return nullptr;
+}
+
+bool FakeHandle::RejectWaitingPod(absl::string_view uid) {
+  WaitingPod* const waiting = FindWaitingPod(uid);
+  if (waiting != nullptr) waiting->Reject("", "removed");
+  return waiting != nullptr;
+}
+
+absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name) {
+  bindings_.emplace_back(pod.key(), std::string(node_name));
+  return bind_status_;
+}
+
+}  // namespace berth::testing
