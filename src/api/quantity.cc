@@ -94,7 +94,6 @@ std::optional<Suffix> InterpretSuffix(absl::string_view text) {
   }
   if (text.size() > 1 && (text[0] == 'e' || text[0] == 'E')) {
     int64_t exponent;
-    // SimpleAtoi saturates and skips spaces; the text has only a sign and digits.
     if (!absl::SimpleAtoi(text.substr(1), &exponent)) return std::nullopt;
     return Suffix{Format::kDecimalExponent, exponent};
   }

@@ -62,8 +62,7 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view text) {
   // ParseTime skips spaces and takes "infinite-past"; RFC 3339 begins with a digit, and its T and Z
   // are capitals here as in Go.
   const bool plausible = text.size() >= 20 && absl::ascii_isdigit(text.front()) &&
-                         text[10] == 'T' &&
-                         (text.back() == 'Z' || absl::ascii_isdigit(text.back()));
+                         text[10] == 'T' && (text.back() == 'Z' || text[text.size() - 3] == ':');
   if (!plausible || !absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is not a time such as \"2026-01-02T03:04:05Z\""));

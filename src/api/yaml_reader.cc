@@ -18,6 +18,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 
 namespace berth {
@@ -39,10 +40,7 @@ bool IsOneOf(absl::string_view text, std::initializer_list<absl::string_view> wo
 // The decimal form of an integer as go-yaml reads it: underscores, a sign, 0x, 0o, 0b, and a
 // leading 0 for octal. Nullopt if `text` is none, or too large for 64 bits.
 std::optional<std::string> ParseInteger(absl::string_view text) {
-  std::string digits;
-  for (const char c : text) {
-    if (c != '_') digits.push_back(c);
-  }
+  const std::string digits = absl::StrReplaceAll(text, {{"_", ""}});
   absl::string_view rest = digits;
   const bool negative = absl::StartsWith(rest, "-");
   if (negative || absl::StartsWith(rest, "+")) rest.remove_prefix(1);
@@ -132,7 +130,11 @@ Kind Classify(std::string& text) {
     text = *std::move(integer);
     return Kind::kInt;
   }
-  if (IsFloat(text)) return Kind::kFloat;
+  const std::string plain = absl::StrReplaceAll(text, {{"_", ""}});
+  if (IsFloat(plain)) {
+    text = plain;
+    return Kind::kFloat;
+  }
   const absl::string_view unsigned_text = absl::StripPrefix(absl::StripPrefix(text, "-"), "+");
   if (IsOneOf(unsigned_text, {".inf", ".Inf", ".INF"})) return Kind::kFloat;
   if (IsOneOf(text, {".nan", ".NaN", ".NAN"})) return Kind::kFloat;

@@ -1,0 +1,231 @@
+// Manifests: the forms they come in, what is ignored, what is reported, files and folders.
+#include "berth/api/manifest.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/scheduling_x_k8s_io.pb.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::StartsWith;
+
+std::vector<std::string> Names(const Manifests& manifests) {
+  std::vector<std::string> names;
+  for (const Object& object : manifests.objects) names.push_back(object.ToString());
+  return names;
+}
+
+std::vector<std::string> Lines(const Manifests& manifests) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : manifests.problems) lines.push_back(problem.ToString());
+  return lines;
+}
+
+TEST(ParseManifestTest, TheSameObjectsInEveryForm) {
+  const absl::string_view forms[] = {
+      // Several YAML documents.
+      "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n---\n"
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns}\n",
+      // A list in YAML.
+      "apiVersion: v1\nkind: List\nitems:\n"
+      "- {apiVersion: v1, kind: Node, metadata: {name: node}}\n"
+      "- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}}\n",
+      // JSON lines.
+      "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node\"}}\n"
+      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"}}"
+      "\n",
+      // One after the other, in lines of their own.
+      "{\n\"apiVersion\":\"v1\",\n\"kind\":\"Node\",\n\"metadata\":{\n\"name\":\"node\"}}"
+      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"}}",
+      // Typed lists, as the API server answers.
+      "{\"apiVersion\":\"v1\",\"kind\":\"NodeList\",\"metadata\":{},\"items\":"
+      "[{\"metadata\":{\"name\":\"node\"}}]}\n"
+      "{\"apiVersion\":\"v1\",\"kind\":\"PodList\",\"items\":"
+      "[{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"}}]}",
+      // A list in a list.
+      "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":"
+      "\"List\","
+      "\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node\"}}]},"
+      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"}}]"
+      "}",
+  };
+  for (const absl::string_view form : forms) {
+    const Manifests manifests = ParseManifest(form, "f");
+    EXPECT_THAT(Lines(manifests), IsEmpty()) << form;
+    EXPECT_THAT(Names(manifests), ElementsAre("Node node", "Pod ns/p")) << form;
+  }
+}
+
+TEST(ParseManifestTest, NamespacesAndUids) {
+  const Manifests manifests = ParseManifest(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}}\n---\n"
+      "{apiVersion: v1, kind: Node, metadata: {name: node, namespace: odd}}\n",
+      "f", {.default_namespace = "team"});
+  ASSERT_THAT(Names(manifests), ElementsAre("Pod team/p", "Node node"));
+  EXPECT_EQ(manifests.objects[0].As<api::Pod>().metadata().namespace_(), "team");
+  EXPECT_EQ(manifests.objects[0].uid(), "u");
+  EXPECT_EQ(manifests.objects[1].uid(), "Node/node");
+  EXPECT_EQ(manifests.objects[1].where().ToString(), "f:3:1");
+}
+
+TEST(ParseManifestTest, PodGroupsOfBothGroups) {
+  const Manifests manifests = ParseManifest(
+      "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: a}, "
+      "spec: {minMember: 3, minResources: {cpu: 1}}}\n---\n"
+      "{apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: PodGroup, metadata: {name: b}, "
+      "spec: {minMember: 4}}\n",
+      "f");
+  ASSERT_THAT(Names(manifests), ElementsAre("PodGroup default/a", "PodGroup default/b"));
+  EXPECT_EQ(manifests.objects[0].As<api::PodGroup>().spec().min_resources().at("cpu").string(),
+            "1");
+  EXPECT_EQ(manifests.objects[1].As<api::PodGroup>().spec().min_member(), 4);
+}
+
+TEST(ParseManifestTest, OtherKindsAreCounted) {
+  const Manifests manifests = ParseManifest(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n---\n"
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: b}}\n---\n"
+      "{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: c}}\n",
+      "f");
+  EXPECT_THAT(Lines(manifests), IsEmpty());
+  EXPECT_THAT(manifests.ignored_kinds, ElementsAre(Pair("apps/v1 Deployment", 2),
+                                                   Pair("serving.knative.dev/v1 Service", 1)));
+}
+
+TEST(ParseManifestTest, ABadObjectIsReportedAndTheOthersAreRead) {
+  const Manifests manifests = ParseManifest(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n"
+      "  - resources: {requests: {cpu: 1x}}\n---\n"
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\n",
+      "x.yaml");
+  EXPECT_THAT(Names(manifests), ElementsAre("Pod default/b"));
+  EXPECT_THAT(Lines(manifests),
+              ElementsAre(StartsWith("x.yaml:6:33: error: Pod default/a: "
+                                     "spec.containers[0].resources.requests.cpu: \"1x\" is not a "
+                                     "quantity (")));
+}
+
+TEST(ParseManifestTest, Reports) {
+  const struct {
+    absl::string_view text, want;
+  } cases[] = {
+      {"hello", "f:1:1: error: expected an object, found a string"},
+      {"- 1", "f:1:1: error: expected an object, found a list"},
+      {"kind: Pod", "f:1:1: error: apiVersion: is missing"},
+      {"apiVersion: v1", "f:1:1: error: kind: is missing"},
+      {"{apiVersion: v1, kind: 5}", "f:1:1: error: kind: is missing"},
+      {"{apiVersion: v1, kind: Pod}", "f:1:1: error: Pod: metadata.name: is missing"},
+      {"{apiVersion: v1, kind: Pod, metadata: {generateName: a-}}",
+       "f:1:39: error: Pod: metadata.name: is missing"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: a/b}}",
+       "f:1:46: error: Pod default/a/b: metadata.name: \"a/b\" contains a slash"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b/c}}",
+       "f:1:60: error: Pod b/c/a: metadata.namespace: \"b/c\" contains a slash"},
+      {"{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: a}}",
+       "f:1:14: error: PodDisruptionBudget a: apiVersion: policy/v1beta1 is not read; write it as "
+       "policy/v1"},
+      {"{apiVersion: extensions/v1beta1, kind: ReplicaSet}",
+       "f:1:14: error: ReplicaSet: apiVersion: extensions/v1beta1 is not read; write it as "
+       "apps/v1"},
+      {"{apiVersion: v1, kind: List, items: {}}",
+       "f:1:37: error: List: items: is a map, not a list"},
+      {"{apiVersion: v1, kind: List, items: [3]}",
+       "f:1:38: error: expected an object, found a number"},
+      {"{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\n"
+       "{apiVersion: v1, kind: Node, metadata: {name: a}}",
+       "f:3:1: error: Node a: is there a second time; first at f:1:1"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(Lines(ParseManifest(c.text, "f")), ElementsAre(c.want)) << c.text;
+  }
+}
+
+// A folder that goes with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "berth-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  std::string Write(const std::string& file, absl::string_view text) {
+    const std::filesystem::path path = path_ / file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string Node(absl::string_view name) {
+  return "{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {\"name\": \"" +
+         std::string(name) + "\"}}\n";
+}
+
+TEST(ReadManifestsTest, FoldersInTheOrderOfTheirPaths) {
+  Folder folder;
+  folder.Write("b.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: b}\n");
+  folder.Write("a/z.json", Node("z"));
+  folder.Write("a/c.jsonl", Node("c1") + Node("c2"));
+  folder.Write("d.yml", Node("d"));
+  folder.Write("README.md", "not a manifest");
+  const std::string last = folder.Write("other.txt", Node("named"));
+  const Manifests manifests = ReadManifests({folder.path(), last});
+  EXPECT_THAT(Lines(manifests), IsEmpty());
+  EXPECT_THAT(Names(manifests),
+              ElementsAre("Node c1", "Node c2", "Node z", "Node b", "Node d", "Node named"));
+}
+
+TEST(ReadManifestsTest, WhatCannotBeReadIsAProblem) {
+  Folder folder;
+  const std::string empty_file = folder.Write("x/empty.yaml", "");
+  const Manifests manifests = ReadManifests({folder.path() + "/missing", empty_file});
+  EXPECT_THAT(Lines(manifests),
+              ElementsAre(folder.path() + "/missing: error: No such file or directory"));
+  Folder empty;
+  const Manifests nothing = ReadManifests({empty.path()});
+  EXPECT_TRUE(nothing.problems.ok());
+  EXPECT_THAT(Lines(nothing), ElementsAre(HasSubstr("warning: no *.yaml")));
+}
+
+TEST(ReadManifestsTest, TheSameObjectInTwoFiles) {
+  Folder folder;
+  folder.Write("a.json", Node("n"));
+  folder.Write("b.json", Node("n"));
+  EXPECT_THAT(Lines(ReadManifests({folder.path()})),
+              ElementsAre(folder.path() +
+                          "/b.json:1:1: error: Node n: is there a second time; "
+                          "first at " +
+                          folder.path() + "/a.json:1:1"));
+}
+
+TEST(ReadManifestsTest, ConformanceClusters) {
+  int cases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/conformance/cases")) {
+    const std::string file = (entry.path() / "cluster.yaml").string();
+    const Manifests manifests = ReadManifests({file});
+    EXPECT_THAT(Lines(manifests), IsEmpty());
+    EXPECT_FALSE(manifests.objects.empty()) << file;
+    ++cases;
+  }
+  EXPECT_GT(cases, 0);
+}
+
+}  // namespace
+}  // namespace berth
