@@ -28,11 +28,6 @@ ResourceBounds Bounds(const QuantityMap& map) {
   return bounds;
 }
 
-ResourceVector Difference(ResourceVector a, const ResourceVector& b) {
-  a.Subtract(b);
-  return a;
-}
-
 }  // namespace
 
 // --- ResourceBounds ---

@@ -42,8 +42,7 @@ std::optional<GroupSpec> Coscheduling::Spec(absl::string_view name) const {
   const api::PodGroup* pod_group = FindPodGroup(name);
   if (pod_group == nullptr) return std::nullopt;
   return GroupSpec{.min_member = std::max(1, pod_group->spec().min_member()),
-                   .creation_time = absl::FromUnixSeconds(created.seconds()) +
-                                    absl::Nanoseconds(created.nanos()),
+                   .creation_time = ToTime(pod_group->metadata().creation_timestamp()),
                    .backoff = absl::Seconds(args_.pod_group_backoff_seconds)};
 }
 
