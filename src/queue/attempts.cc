@@ -114,6 +114,13 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
   }
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_policy_.Expiration(entry.history, entry.timestamp);
+  entry.must_rest = rejection.IsError();
+  const std::optional<GroupSpec> spec = SpecOf(entry);
+  if (spec.has_value() && spec->backoff > absl::ZeroDuration() && !rejection.IsError()) {
+    entry.must_rest = true;
+    entry.backoff_expiration =
+        std::max(entry.backoff_expiration, Backoff::WindowOf(entry.timestamp + spec->backoff));
+  }
   absl::flat_hash_map<absl::string_view, const Rejection::Pod*> verdicts;
   for (const Rejection::Pod& verdict : rejection.pods) verdicts[verdict.uid] = &verdict;
   for (PendingPod& member : entry.members) {
@@ -181,8 +188,7 @@ void SchedulingQueue::MoveToActive(Entry& entry, Gates gates) {
 
 void SchedulingQueue::MoveToBackoff(Entry& entry, Gates gates) {
   if (!PassesGates(entry, gates)) return Attach(entry, QueueState::kGated);
-  const bool is_error = entry.unschedulable_plugins.empty() && entry.pending_plugins.empty();
-  Attach(entry, is_error ? QueueState::kErrorBackoff : QueueState::kBackoff);
+  Attach(entry, entry.must_rest ? QueueState::kErrorBackoff : QueueState::kBackoff);
 }
 
 void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
@@ -214,16 +220,18 @@ void SchedulingQueue::Tick(absl::Time now) {
   }
 }
 
-absl::Time SchedulingQueue::NextDue() const {
+absl::Time SchedulingQueue::NextRetry() const {
   absl::Time due = absl::InfiniteFuture();
   if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
   if (!error_backoff_.empty()) {
     due = std::min(due, Backoff::End(error_backoff_.top().backoff_expiration));
   }
-  if (!unschedulable_.empty()) {
-    due = std::min(due, unschedulable_.top().timestamp + options_.max_in_unschedulable);
-  }
   return due;
+}
+
+absl::Time SchedulingQueue::NextDue() const {
+  if (unschedulable_.empty()) return NextRetry();
+  return std::min(NextRetry(), unschedulable_.top().timestamp + options_.max_in_unschedulable);
 }
 
 }  // namespace berth

@@ -6,11 +6,11 @@ namespace {
 
 constexpr absl::Duration kWindow = absl::Seconds(1);
 
-absl::Time WindowOf(absl::Time time) {
+}  // namespace
+
+absl::Time Backoff::WindowOf(absl::Time time) {
   return absl::UnixEpoch() + absl::Floor(time - absl::UnixEpoch(), kWindow);
 }
-
-}  // namespace
 
 absl::Duration Backoff::DurationFor(int count) const {
   if (count <= 0) return absl::ZeroDuration();

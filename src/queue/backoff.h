@@ -18,6 +18,8 @@ class Backoff {
   // has none.
   absl::Time Expiration(const AttemptHistory& history, absl::Time timestamp) const;
 
+  // The start of the second that `time` is in.
+  static absl::Time WindowOf(absl::Time time);
   // Still in backoff: also in the second in which it ends.
   static bool IsBackingOff(absl::Time expiration, absl::Time now);
   // From when on it is not.

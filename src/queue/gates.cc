@@ -52,13 +52,7 @@ bool SchedulingQueue::PassesGates(Entry& entry, Gates gates) {
   }
   entry.gate = entry.members.empty() ? entry.gated_members.front().status : GroupGate(entry);
   entry.gating_plugin = entry.gate.plugin_symbol();
-  if (entry.gate.ok()) return true;
-  // As upstream: a plugin that gates counts among those that rejected.
-  std::vector<Symbol>& plugins = entry.unschedulable_plugins;
-  if (std::find(plugins.begin(), plugins.end(), entry.gating_plugin) == plugins.end()) {
-    plugins.push_back(entry.gating_plugin);
-  }
-  return false;
+  return entry.gate.ok();
 }
 
 // The group's members changed: it may have become ready, or no longer be.

@@ -18,7 +18,7 @@ namespace berth {
 enum class QueueState : uint8_t {
   kActive,   // to be tried as soon as its turn comes
   kBackoff,  // rejected before; may be tried when its backoff is over or nothing else is active
-  kErrorBackoff,   // its last attempt ended in an error: tried when its backoff is over
+  kErrorBackoff,   // may be tried only when its backoff is over: after an error, mostly
   kUnschedulable,  // waits for an event that could help
   kGated,          // may not be tried: PreEnqueue or the group plugin holds it back
   kInFlight,       // popped, being tried or bound
@@ -71,6 +71,10 @@ struct QueuedGroup {
   absl::Time timestamp;           // when it was last put back after an attempt, or first queued
   absl::Time backoff_expiration;  // start of the one-second window; InfinitePast: no backoff
 
+  // Not tried before its backoff is over, not even when nothing else is active: after an error, or
+  // because its group plugin asks for it.
+  bool must_rest = false;
+
   // --- For the queue alone ---
   int heap_position = -1;
   uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
@@ -91,9 +95,6 @@ struct Rejection {
     bool rejected = false;  // see PendingPod::rejected
   };
   std::vector<Pod> pods;
-
-  // Of a group (GroupSpec::backoff): it is left alone for at least this long, whatever happens.
-  absl::Duration min_backoff;
 
   bool IsError() const { return unschedulable_plugins.empty() && pending_plugins.empty(); }
 };

@@ -60,6 +60,13 @@ const QueueProfile* SchedulingQueue::ProfileOf(Symbol name) const {
   return nullptr;
 }
 
+std::optional<GroupSpec> SchedulingQueue::SpecOf(const Entry& entry) const {
+  if (!entry.is_group) return std::nullopt;
+  const QueueProfile* profile = ProfileOf(entry.profile);
+  if (profile == nullptr || profile->group_plugin == nullptr) return std::nullopt;
+  return profile->group_plugin->Spec(entry.name);
+}
+
 QueuedGroup* SchedulingQueue::FindEntry(absl::string_view key) const {
   const auto it = entries_.find(key);
   return it == entries_.end() ? nullptr : it->second.get();
@@ -263,10 +270,7 @@ void SchedulingQueue::SetLead(Entry& entry) {
       .attempts = entry.history.attempts,
       .group = entry.name,
       .group_timestamp = initial == absl::InfiniteFuture() ? entry.timestamp : initial};
-  if (!entry.is_group) return;
-  const QueueProfile* profile = ProfileOf(entry.profile);
-  if (profile == nullptr || profile->group_plugin == nullptr) return;
-  const std::optional<GroupSpec> spec = profile->group_plugin->Spec(entry.name);
+  const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value()) entry.lead.group_timestamp = spec->creation_time;
 }
 

@@ -126,6 +126,8 @@ class SchedulingQueue {
   void Tick(absl::Time now);
   // When Tick() next has something to do; InfiniteFuture if never.
   absl::Time NextDue() const;
+  // When the next backoff ends: NextDue() without the safety net for long unschedulable pods.
+  absl::Time NextRetry() const;
 
   // --- Reports ---
 
@@ -182,6 +184,7 @@ class SchedulingQueue {
 
   // Entries.
   const QueueProfile* ProfileOf(Symbol name) const;
+  std::optional<GroupSpec> SpecOf(const Entry& entry) const;
   Entry* FindEntry(absl::string_view key) const;
   Entry* FindEntryInFlight(absl::string_view key) const;
   Entry* FindEntryOf(absl::string_view uid) const;
