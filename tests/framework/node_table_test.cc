@@ -1,0 +1,266 @@
+// NodeTable: columns say what the NodeInfos say, whatever happened to these.
+#include "berth/framework/node_table.h"
+
+#include <algorithm>
+#include <iostream>
+#include <list>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/testing/objects.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace berth {
+namespace {
+
+using ::berth::testing::MakeNode;
+using ::berth::testing::MakePod;
+using ::berth::testing::NodeBuilder;
+using ::berth::testing::PodBuilder;
+using ::berth::testing::TestNodes;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+Symbol S(absl::string_view text) { return Symbol::Intern(text); }
+
+TEST(NodeTable, ColumnsByRow) {
+  const ResourceId gpu = ResourceIdOf("example.com/gpu");
+  TestNodes nodes({
+      MakeNode().Name("a").Capacity("cpu", "4").Label("zone", "z1").Unschedulable().Info(),
+      MakeNode()
+          .Name("b")
+          .Capacity("cpu", "8")
+          .Capacity("example.com/gpu", "2")
+          .Pods(5)
+          .Info({MakePod().Request("cpu", "1").HostPort(80).PodAntiAffinity("zone", {}).Obj()}),
+      MakeNode().Name("c").Label("zone", "").Taint("k", "v", TaintEffect::kNoSchedule).Info(),
+  });
+  const NodeTable& table = nodes.table();
+  ASSERT_EQ(table.size(), 3);
+  EXPECT_EQ(table.FindRow(S("b")), 1);
+  EXPECT_EQ(table.FindRow(S("no such node")), -1);
+  EXPECT_EQ(table.node(1).name(), S("b"));
+  EXPECT_THAT(table.allocatable(kCpu), ElementsAre(4000, 8000, 0));
+  EXPECT_THAT(table.allocatable(gpu), ElementsAre(0, 2, 0));
+  EXPECT_THAT(table.requested(kCpu), ElementsAre(0, 1000, 0));
+  EXPECT_THAT(table.nonzero_requested(kMemory), ElementsAre(0, 200 << 20, 0));
+  EXPECT_THAT(table.requested(ResourceIdOf("example.com/never")), ElementsAre(0, 0, 0));
+  EXPECT_THAT(table.pod_count(), ElementsAre(0, 1, 0));
+  EXPECT_THAT(table.allowed_pods(), ElementsAre(110, 5, 110));
+  EXPECT_THAT(table.unschedulable(), ElementsAre(1, 0, 0));
+  EXPECT_THAT(table.has_used_ports(), ElementsAre(0, 1, 0));
+  EXPECT_THAT(table.has_pods_with_affinity(), ElementsAre(0, 1, 0));
+  EXPECT_THAT(table.has_pods_with_required_anti_affinity(), ElementsAre(0, 1, 0));
+  EXPECT_EQ(table.taints().index(0), table.taints().index(1));
+  EXPECT_THAT(table.taints().at(2).taints(), SizeIs(1));
+
+  const DictionaryColumn<LabelValue>& zones = table.label_column(S("zone"));
+  EXPECT_EQ(zones.at(0), (LabelValue{true, S("z1")}));
+  EXPECT_EQ(zones.at(1), (LabelValue{false, Symbol()}));
+  EXPECT_EQ(zones.at(2), (LabelValue{true, Symbol()}));  // "" is not absent
+  EXPECT_EQ(&table.label_column(S("zone")), &zones);
+}
+
+TEST(NodeTable, KeepsLabelColumnsInStep) {
+  NodeInfo a = MakeNode().Name("a").Label("zone", "z1").Info();
+  NodeInfo b = MakeNode().Name("b").Info();
+  NodeTable table;
+  table.SetOrder({&a});
+  const DictionaryColumn<LabelValue>& zones = table.label_column(S("zone"));
+  a.SetSpec(MakeNode().Name("a").Label("zone", "z2").Obj());
+  table.RefreshRow(0);
+  EXPECT_EQ(zones.at(0).value, S("z2"));
+  table.SetOrder({&b, &a});
+  EXPECT_FALSE(zones.at(0).present);
+  EXPECT_EQ(zones.at(1).value, S("z2"));
+  EXPECT_THAT(zones.values(), SizeIs(2));  // a new order forgets what is gone
+}
+
+TEST(NodeTable, VersionsTellWhatChanged) {
+  TestNodes nodes({MakeNode().Info(), MakeNode().Info()});
+  const NodeTable& table = nodes.table();
+  const uint64_t order = table.order_version();
+  const uint64_t first = table.row_version(0);
+  nodes.AddPod(1, MakePod().Obj());
+  EXPECT_EQ(table.row_version(0), first);
+  EXPECT_EQ(table.row_version(1), table.version());
+  EXPECT_GT(table.version(), first);
+  EXPECT_EQ(table.order_version(), order);
+}
+
+// --- Images ---
+
+TEST(NodeTable, AnImageHasTheSizeOfTheNodeThatWasThereFirst) {
+  NodeInfo first = MakeNode().Name("first").Image("i:1", 10).Info();
+  NodeInfo second = MakeNode().Name("second").Image("i:1", 20).Image("j:1", 5).Info();
+  NodeInfo third = MakeNode().Name("third").Image("i:1", 30).Info();
+  NodeTable table;
+  table.SetOrder({&third, &first, &second});
+  EXPECT_EQ(table.image_node_count(S("i:1")), 3);
+  EXPECT_EQ(table.image_size_bytes(S("i:1")), 10);
+  EXPECT_EQ(table.image_node_count(S("j:1")), 1);
+  EXPECT_EQ(table.image_node_count(S("no:1")), 0);
+  EXPECT_EQ(table.image_size_bytes(S("no:1")), 0);
+
+  first.SetSpec(MakeNode().Name("first").Obj());
+  table.RefreshRow(1);
+  EXPECT_EQ(table.image_node_count(S("i:1")), 2);
+  EXPECT_EQ(table.image_size_bytes(S("i:1")), 20);
+  first.SetSpec(MakeNode().Name("first").Image("i:1", 40).Obj());
+  table.RefreshRow(1);
+  EXPECT_EQ(table.image_size_bytes(S("i:1")), 40);
+  second.SetSpec(MakeNode().Name("second").Obj());
+  table.RefreshRow(2);
+  EXPECT_EQ(table.image_node_count(S("j:1")), 0);
+  EXPECT_EQ(table.image_size_bytes(S("j:1")), 0);
+}
+
+// --- Random histories ---
+
+const char* const kLabels[] = {"zone", "host", "disk"};
+const char* const kImages[] = {"a:1", "b:1", "c:1", "d:1"};
+const char* const kResources[] = {"cpu", "memory", "example.com/t-gpu", "hugepages-2Mi",
+                                  "example.com/t-fpga"};
+
+// Two tables over the same NodeInfos say the same in every row. Indexes of dictionaries may differ.
+void ExpectSame(const NodeTable& a, const NodeTable& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (ResourceId id = 0; id < ResourceCount(); ++id) {
+    EXPECT_EQ(a.allocatable(id), b.allocatable(id)) << ResourceName(id);
+    EXPECT_EQ(a.requested(id), b.requested(id)) << ResourceName(id);
+    EXPECT_EQ(a.nonzero_requested(id), b.nonzero_requested(id)) << ResourceName(id);
+  }
+  EXPECT_EQ(a.pod_count(), b.pod_count());
+  EXPECT_EQ(a.allowed_pods(), b.allowed_pods());
+  EXPECT_EQ(a.unschedulable(), b.unschedulable());
+  EXPECT_EQ(a.has_used_ports(), b.has_used_ports());
+  EXPECT_EQ(a.has_pods_with_affinity(), b.has_pods_with_affinity());
+  EXPECT_EQ(a.has_pods_with_required_anti_affinity(), b.has_pods_with_required_anti_affinity());
+  for (NodeRow row = 0; row < a.size(); ++row) {
+    EXPECT_EQ(&a.node(row), &b.node(row));
+    EXPECT_EQ(a.FindRow(a.node(row).name()), row);
+    EXPECT_EQ(a.taints().at(row), b.taints().at(row)) << row;
+    for (const char* label : kLabels) {
+      EXPECT_EQ(a.label_column(S(label)).at(row), b.label_column(S(label)).at(row))
+          << row << " " << label;
+    }
+  }
+  for (const char* image : kImages) {
+    EXPECT_EQ(a.image_node_count(S(image)), b.image_node_count(S(image))) << image;
+    EXPECT_EQ(a.image_size_bytes(S(image)), b.image_size_bytes(S(image))) << image;
+  }
+}
+
+class RandomHistory {
+ public:
+  explicit RandomHistory(uint32_t seed) : random_(seed) {
+    for (int i = 0; i < 8; ++i) nodes_.emplace_back(RandomNode(absl::StrCat("n", i)));
+    SetOrder();
+  }
+
+  void Step() {
+    if (order_.empty() || Below(12) == 0) return SetOrder();
+    const NodeRow row = Below(static_cast<int>(order_.size()));
+    NodeInfo& node = *order_[row];
+    // One to three changes between refreshes.
+    for (int i = Below(3); i >= 0; --i) Change(node);
+    table_.RefreshRow(row);
+    if (Below(4) == 0) table_.label_column(S(kLabels[Below(3)]));
+  }
+
+  void Check() const {
+    NodeTable fresh;
+    fresh.SetOrder({order_.begin(), order_.end()});
+    ExpectSame(table_, fresh);
+  }
+
+ private:
+  int Below(int n) { return static_cast<int>(random_() % n); }
+
+  // Some of the nodes, in any order; as when nodes come, go and change zones.
+  void SetOrder() {
+    order_.clear();
+    for (NodeInfo& node : nodes_) {
+      if (Below(5) != 0) order_.push_back(&node);
+    }
+    std::shuffle(order_.begin(), order_.end(), random_);
+    table_.SetOrder({order_.begin(), order_.end()});
+  }
+
+  void Change(NodeInfo& node) {
+    switch (Below(6)) {
+      case 0:
+        return node.SetSpec(RandomNode(node.name().view()));
+      case 1:
+        if (Below(5) == 0) return node.ClearSpec();
+        return node.SetSpec(node.shared_spec());
+      case 2:
+      case 3:
+        if (!node.pods().empty()) {
+          const std::string uid = node.pods()[Below(static_cast<int>(node.pods().size()))]->uid();
+          EXPECT_TRUE(node.RemovePod(uid));
+          return;
+        }
+        [[fallthrough]];
+      default:
+        return node.AddPod(RandomPod());
+    }
+  }
+
+  std::shared_ptr<const NodeSpec> RandomNode(absl::string_view name) {
+    NodeBuilder node = MakeNode().Name(name).Pods(Below(20));
+    for (const char* resource : kResources) {
+      if (Below(2) == 0) node.Capacity(resource, absl::StrCat(Below(100)));
+    }
+    for (const char* label : kLabels) {
+      if (Below(2) == 0) node.Label(label, absl::StrCat("v", Below(3)));
+    }
+    for (const char* image : kImages) {
+      if (Below(2) == 0) node.Image(image, Below(1000));
+    }
+    if (Below(3) == 0) node.Taint("k", absl::StrCat(Below(2)), TaintEffect::kNoSchedule);
+    if (Below(4) == 0) node.Unschedulable();
+    return node.Obj();
+  }
+
+  std::shared_ptr<const PodInfo> RandomPod() {
+    PodBuilder pod = MakePod().Name(absl::StrCat("p", ++pods_made_)).Container();
+    for (const char* resource : kResources) {
+      if (Below(2) == 0) pod.Request(resource, absl::StrCat(Below(100)));
+    }
+    if (Below(4) == 0) pod.HostPort(1 + Below(3));
+    if (Below(4) == 0) pod.PodAntiAffinity("zone", {});
+    if (Below(4) == 0) pod.PreferredPodAffinity(1, "zone", {});
+    if (Below(4) == 0) pod.Claim(absl::StrCat("c", Below(3)));
+    return pod.Obj();
+  }
+
+  std::mt19937 random_;
+  std::list<NodeInfo> nodes_;
+  std::vector<NodeInfo*> order_;
+  NodeTable table_;
+  int pods_made_ = 0;
+};
+
+TEST(NodeTable, EqualsAFreshOneAfterAnyHistory) {
+  const uint32_t base = std::random_device()();
+  for (uint32_t seed = base; seed != base + 20; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    RandomHistory history(seed);
+    for (int step = 0; step < 200; ++step) {
+      history.Step();
+      history.Check();
+      if (::testing::Test::HasFailure()) {
+        std::cerr << "seed " << seed << ", step " << step << "\n";
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth
