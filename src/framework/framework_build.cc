@@ -276,8 +276,12 @@ class FrameworkBuilder {
         absl::StrAppend(out, hook.name.view());
       });
       if (!names.empty()) names = absl::StrCat(" (", names, "); disable all but one at queueSort");
+      SourceLocation where = profile_.where;
+      for (const auto& hook : sorts) {  // the last one that is in the file, not in the defaults
+        if (Entry(hook.index).where.line != 0) where = Entry(hook.index).where;
+      }
       AddError(
-          sorts.empty() ? profile_.where : Entry(sorts.back().index).where, "plugins.queueSort",
+          where, "plugins.queueSort",
           absl::StrCat("only one queue sort plugin required for profile with scheduler name \"",
                        profile_.scheduler_name, "\", but got ", sorts.size(), names));
     }
