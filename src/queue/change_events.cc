@@ -51,7 +51,7 @@ std::vector<ClusterEvent> PodChangeEvents(const PodInfo& old_pod, const PodInfo&
   if (!SameClaimStatuses(old_pod.object().status(), new_pod.object().status())) {
     add(action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim");
   }
-  if (events.empty()) add(action::kUpdate, "Update");
+  if (events.empty()) add(action::kUpdateOther, "Update");
   return events;
 }
 

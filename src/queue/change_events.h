@@ -9,7 +9,7 @@
 namespace berth {
 
 // kube-scheduler v1.35 framework/events.go PodSchedulingPropertiesChange: one event a property of
-// the pod that changed; if none did, one with every update bit.
+// the pod that changed; if none did, one for any other update.
 std::vector<ClusterEvent> PodChangeEvents(const PodInfo& old_pod, const PodInfo& new_pod);
 
 // Concerns one pod, which is to be tried again whatever rejected it.

@@ -1,0 +1,624 @@
+// The queue of single pods, rule by rule. After the cases of kube-scheduler's queue tests.
+#include "queue/scheduling_queue.h"
+
+#include "gmock/gmock.h"
+#include "tests/queue/queue_fixture.h"
+
+namespace berth::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using enum QueueState;
+
+// --- Order ---
+
+TEST_F(QueueTest, HighestPriorityFirstThenArrival) {
+  Add(Pod("a", 1));
+  Add(Pod("b", 5));
+  Add(Pod("c", 1));
+  Add(Pod("d", 5));
+  EXPECT_EQ(Pop(), "b");
+  EXPECT_EQ(Pop(), "d");
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(Pop(), "c");
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, AnUpdatedPriorityMovesThePod) {
+  Add(Pod("a", 1));
+  Add(Pod("b", 2));
+  Add(Pod("c", 3));
+  Update(Pod("a", 9));
+  Update(Pod("c", 0));
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped_->lead.pod->priority(), 9);
+  EXPECT_EQ(Pop(), "b");
+  EXPECT_EQ(Pop(), "c");
+}
+
+TEST_F(QueueTest, ADeletedPodIsGoneFromEveryPlace) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  Add(Pod("unschedulable"));
+  Pop();
+  Reject({"Fit"});
+  Add(Pod("error"));
+  Pop();
+  FailWithError();
+  Add(Pod("backoff"));
+  Pop();
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  Reject({"Fit"});
+  Add(Pod("gated").SchedulingGate("g"));
+  Add(Pod("active"));
+  EXPECT_EQ(StateOf("unschedulable"), kBackoff);  // the event met it
+  for (const char* name : {"unschedulable", "error", "backoff", "gated", "active"}) {
+    ASSERT_TRUE(StateOf(name).has_value()) << name;
+    Delete(name);
+    Delete(name);
+    EXPECT_FALSE(StateOf(name).has_value()) << name;
+  }
+  EXPECT_EQ(queue().size(), 0);
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, APodAddedTwiceIsUpdated) {
+  Add(Pod("a", 1));
+  Add(Pod("a", 2));
+  EXPECT_EQ(queue().size(), 1);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped_->lead.pod->priority(), 2);
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, AnUnknownPodUpdatedIsAdded) {
+  Update(Pod("a"));
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+// --- Backoff ---
+
+TEST_F(QueueTest, BackoffEndsWithItsSecond) {
+  options_.initial_backoff = absl::Seconds(2);
+  Add(Pod("a"));
+  Pop();
+  clock_.Advance(absl::Milliseconds(700));
+  FailWithError();  // 1000.7 + 2 → the second 1002, over at 1003
+  EXPECT_EQ(StateOf("a"), kErrorBackoff);
+  EXPECT_EQ(queue().NextDue(), absl::FromUnixSeconds(1003));
+  clock_.AdvanceTo(absl::FromUnixMillis(1'002'999));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(StateOf("a"), kErrorBackoff);
+  clock_.AdvanceTo(absl::FromUnixSeconds(1003));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(StateOf("a"), kActive);
+  EXPECT_EQ(queue().NextDue(), absl::InfiniteFuture());
+}
+
+TEST_F(QueueTest, WithinASecondTheOrderIsThatOfTheActiveQueue) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  for (const auto& [name, priority] : {std::pair("low", 1), {"high", 3}, {"later", 9}}) {
+    Add(Pod(name, priority));
+    Pop();
+    queue().MoveAllOnEvent(kNodeAdd, {});  // so that it is put into backoff
+    if (absl::string_view(name) == "later") clock_.Advance(absl::Seconds(1));
+    Reject({"Fit"});
+    clock_.Advance(absl::Milliseconds(100));
+  }
+  ASSERT_EQ(queue().backoff_size(), 3);
+  EXPECT_EQ(Pop(), "high");
+  EXPECT_EQ(Pop(), "low");
+  EXPECT_EQ(Pop(), "later");
+}
+
+TEST_F(QueueTest, PopTakesFromBackoffOnlyWhenNothingIsActive) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  Add(Pod("rejected", 9));
+  Pop();
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  Reject({"Fit"});
+  Add(Pod("fresh", 1));
+  EXPECT_EQ(Pop(), "fresh");
+  EXPECT_EQ(Pop(), "rejected");
+  EXPECT_EQ(popped_->history.attempts, 2);
+}
+
+TEST_F(QueueTest, PopNeverTakesFromTheBackoffOfErrors) {
+  Add(Pod("a"));
+  Pop();
+  FailWithError();
+  EXPECT_FALSE(queue().CanPop());
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, ErrorsAreCountedApartFromRejections) {
+  Add(Pod("a"));
+  struct Round {
+    bool error;
+    int unschedulable, errors;
+    absl::Duration until_due;  // from the second of the failure on; zero: no backoff
+  };
+  const Round rounds[] = {
+      {true, 0, 1, absl::Seconds(2)}, {true, 0, 2, absl::Seconds(3)},
+      {true, 0, 3, absl::Seconds(5)}, {false, 1, 0, absl::ZeroDuration()},
+      {true, 1, 1, absl::Seconds(2)}, {false, 2, 0, absl::ZeroDuration()},
+      {true, 2, 1, absl::Seconds(2)},
+  };
+  for (const Round& round : rounds) {
+    ASSERT_EQ(Pop(), "a");
+    if (round.error) {
+      FailWithError();
+    } else {
+      Reject({"Fit"});
+    }
+    const AttemptHistory& history = queue().FindByPod(Uid("a"))->history;
+    EXPECT_EQ(history.unschedulable_count, round.unschedulable);
+    EXPECT_EQ(history.consecutive_errors, round.errors);
+    if (round.error) {
+      EXPECT_EQ(queue().NextDue() - clock_.Now(), round.until_due);
+      clock_.AdvanceTo(queue().NextDue());
+      queue().Tick(clock_.Now());
+    } else {
+      queue().Activate({queue().FindByPod(Uid("a"))->lead.pod});
+    }
+  }
+}
+
+TEST_F(QueueTest, AMaximumOfZeroDisablesBackoff) {
+  options_.max_backoff = absl::ZeroDuration();
+  Add(Pod("a"));
+  Pop();
+  FailWithError();
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+TEST_F(QueueTest, WithoutBackoffAPodThatFailsGoesBehindItsEquals) {
+  options_.max_backoff = absl::ZeroDuration();
+  Add(Pod("a"));
+  Add(Pod("b"));
+  EXPECT_EQ(Pop(), "a");
+  FailWithError();
+  EXPECT_EQ(Pop(), "b");
+}
+
+TEST_F(QueueTest, TimestampsTellWhenItWasQueuedAndFirstTried) {
+  Add(Pod("a"));
+  Pop();
+  EXPECT_EQ(popped_->lead.timestamp, absl::FromUnixSeconds(1000));
+  clock_.Advance(absl::Seconds(5));
+  FailWithError();
+  clock_.Advance(absl::Seconds(5));
+  queue().Tick(clock_.Now());
+  Pop();
+  EXPECT_EQ(popped_->lead.timestamp, absl::FromUnixSeconds(1005));
+  EXPECT_EQ(popped_->lead.initial_attempt_timestamp, absl::FromUnixSeconds(1000));
+  EXPECT_EQ(popped_->lead.attempts, 2);
+}
+
+// --- Events and hints ---
+
+struct HintCase {
+  absl::string_view name;
+  std::vector<absl::string_view> plugins, pending_plugins;
+  ClusterEvent event;
+  bool backoff_over;
+  QueueState want;
+};
+
+class HintTest : public QueueTest, public ::testing::WithParamInterface<HintCase> {
+ protected:
+  HintTest() {
+    Register("Queues", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+    Register("Skips", EventResource::Node(), action::kAdd, Says(QueueingHint::kSkip));
+    Register("Fails", EventResource::Node(), action::kAdd,
+             [](const PodInfo&, const ObjectChange&) { return absl::InternalError("cannot say"); });
+    Register("NoHint", EventResource::Node(), action::kAdd);
+    Register("Deletions", EventResource::Pod(), action::kDelete);
+    Register("Everything", EventResource::Wildcard(), action::kAll);
+    Register("Nothing", EventResource::Node(), 0);
+  }
+};
+
+const HintCase kHintCases[] = {
+    {"a hint says queue", {"Queues"}, {}, kNodeAdd, true, kActive},
+    {"queue, but in backoff", {"Queues"}, {}, kNodeAdd, false, kBackoff},
+    {"a hint says skip", {"Skips"}, {}, kNodeAdd, true, kUnschedulable},
+    {"one of several says queue", {"Skips", "Queues"}, {}, kNodeAdd, true, kActive},
+    {"a hint fails", {"Fails"}, {}, kNodeAdd, true, kActive},
+    {"registered without a hint", {"NoHint"}, {}, kNodeAdd, true, kActive},
+    {"another event", {"Queues"}, {}, kPodDelete, true, kUnschedulable},
+    {"Pod covers assigned pods", {"Deletions"}, {}, kPodDelete, true, kActive},
+    {"registered for everything", {"Everything"}, {}, kPodDelete, true, kActive},
+    {"registered for nothing", {"Nothing"}, {}, kNodeAdd, true, kUnschedulable},
+    {"never heard of", {"Stranger"}, {}, kNodeAdd, true, kUnschedulable},
+    {"a plugin that did not reject says queue", {"Skips"}, {}, kNodeAdd, true, kUnschedulable},
+    {"the wildcard moves all", {"Skips"}, {}, kWildcard, true, kActive},
+    {"the wildcard respects backoff", {"Skips"}, {}, kWildcard, false, kBackoff},
+    {"pending skips the backoff", {}, {"Queues"}, kNodeAdd, false, kActive},
+    {"pending that skips", {"Queues"}, {"Skips"}, kNodeAdd, false, kBackoff},
+    {"pending wins over rejecting", {"Queues"}, {"NoHint"}, kNodeAdd, false, kActive},
+    {"all skip", {"Skips"}, {"Skips"}, kNodeAdd, false, kUnschedulable},
+};
+
+TEST_P(HintTest, DecidesWhereAWaitingPodGoes) {
+  const HintCase& c = GetParam();
+  Add(Pod("a"));
+  Pop();
+  Reject(c.plugins, c.pending_plugins);
+  ASSERT_EQ(StateOf("a"), kUnschedulable);
+  if (c.backoff_over) clock_.Advance(absl::Seconds(2));
+  queue().MoveAllOnEvent(c.event, {});
+  EXPECT_EQ(StateOf("a"), c.want);
+}
+
+// What happens while a pod is in flight counts as much as what happens afterwards; only that its
+// backoff has just begun.
+TEST_P(HintTest, DecidesWhereAPodGoesThatComesBack) {
+  const HintCase& c = GetParam();
+  Add(Pod("a"));
+  Pop();
+  queue().MoveAllOnEvent(c.event, {});
+  Reject(c.plugins, c.pending_plugins);
+  EXPECT_EQ(StateOf("a"), c.want == kActive && c.pending_plugins.empty() ? kBackoff : c.want);
+}
+
+void PrintTo(const HintCase& c, std::ostream* out) { *out << c.name; }
+
+INSTANTIATE_TEST_SUITE_P(Cases, HintTest, ::testing::ValuesIn(kHintCases));
+
+TEST_F(QueueTest, EventsBeforePopDoNotCount) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  Add(Pod("other"));
+  Pop();
+  Add(Pod("a"));
+  queue().MoveAllOnEvent(kNodeAdd, {});  // recorded for "other" alone
+  Pop();
+  Reject({"Fit"});
+  EXPECT_EQ(StateOf("a"), kUnschedulable);
+}
+
+TEST_F(QueueTest, EventsAreKeptForTheOldestInFlight) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  Add(Pod("a", 3));
+  Add(Pod("b", 2));
+  Add(Pod("c", 1));
+  Pop();
+  const std::string a = key_;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  Pop();
+  const std::string b = key_;
+  Pop();
+  queue().Done(b);
+  queue().Done(b);  // once more does no harm
+  Reject({"Fit"});
+  EXPECT_EQ(StateOf("c"), kUnschedulable);
+  key_ = a;
+  Reject({"Fit"});
+  EXPECT_EQ(StateOf("a"), kBackoff);
+  EXPECT_EQ(queue().in_flight_size(), 0);
+}
+
+TEST_F(QueueTest, HintsSeeTheChangeEvenIfTheObjectIsGoneByThen) {
+  std::string seen;
+  Register("Volumes", EventResource::Of(Kind::kPersistentVolume), action::kAdd,
+           [&](const PodInfo&, const ObjectChange& change) {
+             seen = std::string(change.new_object->name());
+             return QueueingHint::kQueue;
+           });
+  Add(Pod("a"));
+  Pop();
+  {
+    const Object node = MakeNode().Name("stands-for-a-volume").Object();
+    queue().MoveAllOnEvent(
+        {EventResource::Of(Kind::kPersistentVolume), action::kAdd, "PersistentVolumeAdd"},
+        {.new_object = &node});
+  }
+  Reject({"Volumes"});
+  EXPECT_EQ(seen, "stands-for-a-volume");
+  EXPECT_EQ(StateOf("a"), kBackoff);
+}
+
+TEST_F(QueueTest, AWildcardEventWithAPodConcernsThatPodAlone) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  const auto a = Add(Pod("a"));
+  Pop();
+  Reject({"Fit"});
+  AddRejected(Pod("b"), "Fit");
+  queue().MoveAllOnEvent(kWildcard, {.new_pod = a});
+  EXPECT_EQ(StateOf("a"), kActive);
+  EXPECT_EQ(StateOf("b"), kUnschedulable);
+}
+
+TEST_F(QueueTest, AnEventMayBeLimitedToSomePods) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  AddRejected(Pod("low", 1), "Fit");
+  AddRejected(Pod("high", 5), "Fit");
+  queue().MoveAllOnEvent(kNodeAdd, {}, [](const PodInfo& pod) { return pod.priority() <= 1; });
+  EXPECT_EQ(StateOf("low"), kActive);
+  EXPECT_EQ(StateOf("high"), kUnschedulable);
+}
+
+TEST_F(QueueTest, OnlyPluginsThatRejectedAreAsked) {
+  int asked = 0;
+  const QueueingHintFn count = [&](const PodInfo&, const ObjectChange&) {
+    ++asked;
+    return QueueingHint::kSkip;
+  };
+  Register("Fit", EventResource::Node(), action::kAdd, count);
+  Register("Ports", EventResource::Pod(), action::kDelete, count);
+  for (int i = 0; i < 10; ++i) AddRejected(Pod(absl::StrCat("fit", i)), "Fit");
+  for (int i = 0; i < 3; ++i) AddRejected(Pod(absl::StrCat("ports", i)), "Ports");
+  asked = 0;
+  queue().MoveAllOnEvent(kPodDelete, {});
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(QueueTest, PodsMovedByOneEventKeepTheirOrder) {
+  Register("Fit", EventResource::Node(), action::kAdd);
+  options_.max_backoff = absl::ZeroDuration();
+  for (const char* name : {"a", "b", "c", "d"}) Add(Pod(name));
+  for (int i = 0; i < 4; ++i) {
+    Pop();
+    Reject({"Fit"});
+  }
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  std::vector<std::string> order;
+  for (int i = 0; i < 4; ++i) order.push_back(Pop());
+  EXPECT_THAT(order, ElementsAre("a", "b", "c", "d"));
+}
+
+// --- The pod's own updates ---
+
+struct UpdateCase {
+  absl::string_view name;
+  PodBuilder before, after;
+  ActionType registered;
+  bool helps;
+};
+
+PodBuilder Web() { return Pod("a").Label("app", "web").Request("cpu", "2"); }
+
+const UpdateCase kUpdateCases[] = {
+    {"label changed", Web(), Web().Label("app", "db"), action::kUpdatePodLabel, true},
+    {"label changed, not registered", Web(), Web().Label("app", "db"), action::kUpdatePodScaleDown,
+     false},
+    {"request lowered", Web(), Pod("a").Label("app", "web").Request("cpu", "1"),
+     action::kUpdatePodScaleDown, true},
+    {"request removed", Web(), Pod("a").Label("app", "web"), action::kUpdatePodScaleDown, true},
+    {"request raised", Web(), Pod("a").Label("app", "web").Request("cpu", "3"),
+     action::kUpdatePodScaleDown, false},
+    {"toleration added", Web(), Web().TolerationExists("k"), action::kUpdatePodToleration, true},
+    {"annotation only", Web(), Web().Annotation("k", "v"), action::kUpdatePodLabel, false},
+    {"annotation only, any update registered", Web(), Web().Annotation("k", "v"), action::kUpdate,
+     true},
+    {"two changes, the second registered", Web(), Web().Label("app", "db").TolerationExists("k"),
+     action::kUpdatePodToleration, true},
+};
+
+class OwnUpdateTest : public QueueTest, public ::testing::WithParamInterface<UpdateCase> {
+ protected:
+  OwnUpdateTest() {
+    Register("Plugin", EventResource::Pod(), GetParam().registered,
+             [](const PodInfo& pod, const ObjectChange& change) {
+               return change.new_pod->uid() == pod.uid() ? QueueingHint::kQueue
+                                                         : QueueingHint::kSkip;
+             });
+  }
+};
+
+TEST_P(OwnUpdateTest, WakesAWaitingPod) {
+  AddRejected(GetParam().before, "Plugin");
+  Update(GetParam().after);
+  EXPECT_EQ(StateOf("a"), GetParam().helps ? kActive : kUnschedulable);
+}
+
+TEST_P(OwnUpdateTest, IsRememberedInFlight) {
+  Add(GetParam().before);
+  Pop();
+  Update(GetParam().after);
+  EXPECT_EQ(StateOf("a"), kInFlight);
+  Reject({"Plugin"});
+  EXPECT_EQ(StateOf("a"), GetParam().helps ? kBackoff : kUnschedulable);
+}
+
+void PrintTo(const UpdateCase& c, std::ostream* out) { *out << c.name; }
+
+INSTANTIATE_TEST_SUITE_P(Cases, OwnUpdateTest, ::testing::ValuesIn(kUpdateCases));
+
+TEST_F(QueueTest, AnUpdateInFlightIsTriedNextTime) {
+  Add(Pod("a", 1));
+  Pop();
+  Update(Pod("a", 7));
+  FailWithError();
+  clock_.Advance(absl::Minutes(1));
+  queue().Tick(clock_.Now());
+  Pop();
+  EXPECT_EQ(popped_->lead.pod->priority(), 7);
+  EXPECT_EQ(popped_->members.front().pod->priority(), 7);
+}
+
+TEST_F(QueueTest, AnUpdateInBackoffKeepsThePodThere) {
+  Register("Fit", EventResource::Pod(), action::kAll);
+  Add(Pod("a", 1));
+  Pop();
+  FailWithError();
+  Update(Pod("a", 7).Label("x", "y"));
+  EXPECT_EQ(StateOf("a"), kErrorBackoff);
+}
+
+// --- Gates ---
+
+TEST_F(QueueTest, AGatedPodWaitsForItsGate) {
+  Add(Pod("a").SchedulingGate("g"));
+  EXPECT_EQ(StateOf("a"), kGated);
+  EXPECT_EQ(queue().FindByPod(Uid("a"))->gating_plugin, Symbol::Intern("Gates"));
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  queue().MoveAllOnEvent(kWildcard, {});
+  clock_.Advance(absl::Hours(1));
+  EXPECT_EQ(queue().NextDue(), absl::InfiniteFuture());
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(Pop(), "");
+  Update(Pod("a").SchedulingGate("g").Label("x", "y"));
+  EXPECT_EQ(StateOf("a"), kGated);
+  Update(Pod("a"));
+  EXPECT_EQ(StateOf("a"), kActive);
+  EXPECT_EQ(queue().gated_size(), 0);
+}
+
+TEST_F(QueueTest, AGatedPodIsNotActivated) {
+  const auto pod = Add(Pod("a").SchedulingGate("g"));
+  queue().Activate({pod});
+  EXPECT_EQ(StateOf("a"), kGated);
+}
+
+TEST_F(QueueTest, AGateIsAskedOnlyOnEventsItsPluginRegistered) {
+  bool closed = true;
+  int asked = 0;
+  profile_.pre_enqueue = [&](const PodInfo&) {
+    ++asked;
+    return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
+                  : Status::Success();
+  };
+  Register("Door", EventResource::Node(), action::kAdd);
+  Add(Pod("a"));
+  EXPECT_EQ(asked, 1);
+  queue().MoveAllOnEvent(kPodDelete, {});
+  EXPECT_EQ(asked, 1);
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(StateOf("a"), kGated);
+  closed = false;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+// As with PopFromBackoffQ: gates are asked when the backoff begins, not again when it ends.
+TEST_F(QueueTest, GatesAreAskedOnTheWayIntoBackoff) {
+  bool closed = false;
+  profile_.pre_enqueue = [&](const PodInfo&) {
+    return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
+                  : Status::Success();
+  };
+  Add(Pod("a"));
+  Pop();
+  closed = true;
+  FailWithError();
+  EXPECT_EQ(StateOf("a"), kGated);
+  closed = false;
+  queue().Activate({queue().FindByPod(Uid("a"))->gated_members.front().pod});
+  Pop();
+  FailWithError();
+  EXPECT_EQ(StateOf("a"), kErrorBackoff);
+  closed = true;
+  clock_.Advance(absl::Minutes(1));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+TEST_F(QueueTest, APodThatIsUngatedStillObservesItsBackoff) {
+  bool closed = false;
+  profile_.pre_enqueue = [&](const PodInfo&) {
+    return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
+                  : Status::Success();
+  };
+  Register("Door", EventResource::Node(), action::kAdd);
+  Add(Pod("a"));
+  Pop();
+  closed = true;
+  Reject({"Stranger"});
+  queue().MoveAllOnEvent(kWildcard, {});
+  EXPECT_EQ(StateOf("a"), kGated);
+  closed = false;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(StateOf("a"), kBackoff);
+}
+
+// --- Activate ---
+
+TEST_F(QueueTest, ActivateIgnoresBackoff) {
+  const auto error = Add(Pod("error"));
+  Pop();
+  FailWithError();
+  const auto waiting = Add(Pod("waiting"));
+  Pop();
+  Reject({"Stranger"});
+  queue().Activate({error, waiting, Pod("unknown").Obj()});
+  EXPECT_EQ(StateOf("error"), kActive);
+  EXPECT_EQ(StateOf("waiting"), kActive);
+  EXPECT_EQ(queue().size(), 2);
+}
+
+TEST_F(QueueTest, ActivateIsRememberedInFlight) {
+  const auto a = Add(Pod("a", 2));
+  Add(Pod("b", 1));
+  Pop();
+  const std::string key = key_;
+  Pop();
+  queue().Activate({a});
+  Reject({"Stranger"});
+  EXPECT_EQ(StateOf("b"), kUnschedulable) << "it was not for this one";
+  key_ = key;
+  Reject({"Stranger"});
+  EXPECT_EQ(StateOf("a"), kBackoff);
+}
+
+// --- The safety net ---
+
+TEST_F(QueueTest, WhatIsUnschedulableForLongIsTriedAgain) {
+  Add(Pod("a"));
+  Pop();
+  Reject({"Stranger"});
+  EXPECT_EQ(queue().NextDue(), clock_.Now() + absl::Minutes(5));
+  clock_.Advance(absl::Minutes(5) - absl::Nanoseconds(1));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(StateOf("a"), kUnschedulable);
+  clock_.Advance(absl::Nanoseconds(1));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+// --- Return ---
+
+TEST_F(QueueTest, APodWhoseBindingFailedWaitsForItsBackoff) {
+  const auto pod = Add(Pod("a"));
+  Pop();
+  const AttemptHistory history = popped_->history;
+  queue().Placed(Uid("a"));
+  queue().Done(key_);
+  EXPECT_EQ(queue().size(), 0);
+  queue().Return(pod, std::nullopt, history, {});
+  EXPECT_EQ(StateOf("a"), kErrorBackoff);
+  EXPECT_EQ(queue().FindByPod(Uid("a"))->history.attempts, 1);
+  EXPECT_EQ(queue().FindByPod(Uid("a"))->history.consecutive_errors, 1);
+  clock_.AdvanceTo(queue().NextDue());
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped_->lead.attempts, 2);
+}
+
+// --- Reports ---
+
+TEST_F(QueueTest, PendingTellsWherePodsAreAndWhy) {
+  Add(Pod("gated").SchedulingGate("g"));
+  Add(Pod("rejected", 5));
+  Add(Pod("active"));
+  Pop();
+  Rejection rejection;
+  rejection.unschedulable_plugins = {Symbol::Intern("Fit")};
+  rejection.pods = {
+      {Uid("rejected"), Status::Unschedulable("no room").WithPlugin(Symbol::Intern("Fit")), true}};
+  queue().AddUnschedulable(key_, rejection);
+  const std::vector<PendingReport> reports = queue().Pending();
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[0].pod->name(), "gated");
+  EXPECT_EQ(reports[0].state, kGated);
+  EXPECT_EQ(reports[0].status.ToString(), "UnschedulableAndUnresolvable by Gates: has gates");
+  EXPECT_EQ(reports[1].pod->name(), "rejected");
+  EXPECT_EQ(reports[1].state, kUnschedulable);
+  EXPECT_EQ(reports[1].status.message(), "no room");
+  EXPECT_EQ(reports[1].attempts, 1);
+  EXPECT_EQ(reports[2].state, kActive);
+  EXPECT_TRUE(reports[2].status.ok());
+}
+
+}  // namespace
+}  // namespace berth::testing
