@@ -1,0 +1,469 @@
+// The parts of berth/framework/preemption.h: the search, the choice, budgets and reprieves.
+#include "berth/framework/preemption.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/preemption/small_cluster.h"
+
+namespace berth {
+namespace {
+
+using ::berth::testing::ListedStatuses;
+using ::berth::testing::MakeNode;
+using ::berth::testing::MakePod;
+using ::berth::testing::NodeBuilder;
+using ::berth::testing::PodBuilder;
+using ::berth::testing::PodPtr;
+using ::berth::testing::SmallCluster;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+absl::Time Day(int day) { return absl::UnixEpoch() + absl::Hours(24 * day); }
+
+std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
+  std::vector<std::string> names;
+  for (const PodPtr& pod : pods) names.push_back(pod->name());
+  return names;
+}
+
+PodBuilder Victim(absl::string_view name, int32_t priority, absl::Time start) {
+  return MakePod().Name(name).Priority(priority).Started(start);
+}
+
+// --- Importance ---
+
+TEST(MoreImportantPodTest, PriorityThenAge) {
+  const PodPtr high = Victim("high", 2, Day(9)).Obj();
+  const PodPtr old = Victim("old", 1, Day(1)).Obj();
+  const PodPtr young = Victim("young", 1, Day(2)).Obj();
+  const PodPtr waiting = MakePod().Name("waiting").Priority(1).Obj();
+  EXPECT_TRUE(MoreImportantPod(*high, *old));
+  EXPECT_FALSE(MoreImportantPod(*old, *high));
+  EXPECT_TRUE(MoreImportantPod(*old, *young));
+  EXPECT_FALSE(MoreImportantPod(*young, *old));
+  EXPECT_TRUE(MoreImportantPod(*young, *waiting)) << "a pod that has not started is the youngest";
+  EXPECT_FALSE(MoreImportantPod(*waiting, *young));
+  EXPECT_FALSE(MoreImportantPod(*waiting, *waiting));
+}
+
+// --- Budgets ---
+
+TEST(SplitByBudgetTest, CountsEachBudgetDown) {
+  DisruptionBudgets budgets;
+  budgets[Symbol::Intern("default")] = {
+      {LabelSelector::FromLabels({{"app", "web"}}), 1, {"processed"}},
+      {LabelSelector::FromLabels({{"tier", "front"}}), 0, {}},
+  };
+  budgets[Symbol::Intern("other")] = {{LabelSelector::FromLabels({{"app", "db"}}), 0, {}}};
+  const PodBuilder web = MakePod().Label("app", "web");
+  const std::vector<PodPtr> pods = {
+      PodBuilder(web).Name("processed").Obj(),
+      PodBuilder(web).Name("first").Obj(),
+      MakePod().Name("unlabelled").Obj(),
+      PodBuilder(web).Name("second").Obj(),
+      MakePod().Name("front").Label("tier", "front").Obj(),
+      MakePod().Name("db").Label("app", "db").Obj(),
+      MakePod().Name("other-db").Namespace("other").Label("app", "db").Obj(),
+      PodBuilder(web).Name("other-web").Namespace("other").Obj(),
+  };
+  const PodsByBudget split = SplitByBudget(pods, budgets);
+  EXPECT_THAT(Names(split.violating), ElementsAre("second", "front", "other-db"));
+  EXPECT_THAT(Names(split.non_violating),
+              ElementsAre("processed", "first", "unlabelled", "db", "other-web"));
+}
+
+TEST(SplitByBudgetTest, APodUnderTwoBudgetsCountsForBoth) {
+  DisruptionBudgets budgets;
+  budgets[Symbol::Intern("default")] = {{LabelSelector::FromLabels({{"a", "1"}}), 1, {}},
+                                        {LabelSelector::FromLabels({{"b", "1"}}), 1, {}}};
+  const std::vector<PodPtr> pods = {MakePod().Name("both").Label("a", "1").Label("b", "1").Obj(),
+                                    MakePod().Name("a").Label("a", "1").Obj(),
+                                    MakePod().Name("b").Label("b", "1").Obj()};
+  EXPECT_THAT(Names(SplitByBudget(pods, budgets).violating), ElementsAre("a", "b"));
+}
+
+TEST(PreemptionTest, ReadsBudgetsAnewOnlyWhenTheyChange) {
+  SmallCluster cluster;
+  cluster.AddYaml(R"(
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: default}
+spec: {selector: {matchLabels: {app: web}}}
+status: {disruptionsAllowed: 2, disruptedPods: {gone: "2026-01-01T00:00:00Z"}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: all, namespace: default}
+spec: {selector: {}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: none, namespace: default}
+)");
+  Preemption preemption(cluster);
+  const DisruptionBudgets& budgets = preemption.budgets();
+  ASSERT_EQ(budgets.size(), 1u);
+  const std::vector<DisruptionBudget>& list = budgets.at(Symbol::Intern("default"));
+  ASSERT_EQ(list.size(), 1u) << "empty and absent selectors protect nothing";
+  EXPECT_EQ(list[0].disruptions_allowed, 2);
+  EXPECT_TRUE(list[0].disrupted_pods.contains("gone"));
+  const DisruptionBudget* before = list.data();
+  EXPECT_EQ(preemption.budgets().at(Symbol::Intern("default")).data(), before);
+
+  cluster.object_store().Remove(Kind::kPodDisruptionBudget, "default/web");
+  EXPECT_THAT(preemption.budgets(), IsEmpty());
+}
+
+// --- The choice ---
+
+PreemptionCandidate Candidate(absl::string_view node, const std::vector<PodBuilder>& victims,
+                              int pdb_violations = 0) {
+  PreemptionCandidate candidate;
+  candidate.node = std::string(node);
+  candidate.pdb_violations = pdb_violations;
+  for (const PodBuilder& victim : victims) candidate.victims.push_back(victim.Obj());
+  return candidate;
+}
+
+TEST(BestCandidatesTest, CriteriaInOrder) {
+  constexpr int32_t kLow = 0, kMid = 100, kHigh = 1000;
+  struct Case {
+    absl::string_view name;
+    std::vector<PreemptionCandidate> candidates;
+    std::vector<int> want;
+  };
+  const std::vector<Case> cases = {
+      {"nothing to choose from", {}, {}},
+      {"one", {Candidate("a", {Victim("v", kHigh, Day(1))}, 3)}, {0}},
+      {"fewest violations beat everything",
+       {Candidate("a", {Victim("v", kLow, Day(1))}, 1),
+        Candidate("b", {Victim("v", kHigh, Day(1)), Victim("w", kHigh, Day(1))}, 0)},
+       {1}},
+      {"lowest highest priority",
+       {Candidate("a", {Victim("v", kHigh, Day(1))}),
+        Candidate("b", {Victim("v", kMid, Day(1)), Victim("w", kMid, Day(1))})},
+       {1}},
+      {"lowest sum",
+       {Candidate("a", {Victim("v", kMid, Day(1)), Victim("w", kMid, Day(1))}),
+        Candidate("b", {Victim("v", kMid, Day(1)), Victim("w", kLow, Day(1))})},
+       {1}},
+      {"few victims of negative priority beat many",
+       {Candidate("a", {Victim("v", -5, Day(1)), Victim("w", -5, Day(1))}),
+        Candidate("b", {Victim("v", -5, Day(1))})},
+       {1}},
+      {"the latest start",
+       {Candidate("a", {Victim("v", kMid, Day(1))}), Candidate("b", {Victim("v", kMid, Day(3))}),
+        Candidate("c", {Victim("v", kMid, Day(2))})},
+       {1}},
+      {"the start of the most important victims only, the earliest of them",
+       {Candidate(
+            "a", {Victim("v", kMid, Day(2)), Victim("w", kMid, Day(9)), Victim("x", kLow, Day(1))}),
+        Candidate("b", {Victim("v", kMid, Day(3)), Victim("w", kMid, Day(3)),
+                        Victim("x", kLow, Day(1))})},
+       {1}},
+      {"a pod that has not started is the youngest",
+       {Candidate("a", {Victim("v", kMid, Day(3))}), Candidate("b", {MakePod().Priority(kMid)})},
+       {1}},
+      {"a tie is all of them, in order",
+       {Candidate("a", {Victim("v", kHigh, Day(1))}), Candidate("b", {Victim("v", kMid, Day(1))}),
+        Candidate("c", {Victim("v", kMid, Day(1))})},
+       {1, 2}},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(BestCandidates(c.candidates, DefaultCandidateScores()), c.want) << c.name;
+  }
+}
+
+TEST(BestCandidatesTest, TheSumNeedsMoreThan32Bits) {
+  std::vector<PodBuilder> many;
+  for (int i = 0; i < 5; ++i) many.push_back(Victim("v", 2000000000, Day(1)));
+  const std::vector<PodBuilder> few(many.begin(), many.begin() + 2);
+  EXPECT_THAT(BestCandidates(std::vector{Candidate("a", many), Candidate("b", few)},
+                             DefaultCandidateScores()),
+              ElementsAre(1));
+}
+
+// --- Rules with hooks ---
+
+NodeBuilder Node(absl::string_view name, absl::string_view cpu) {
+  return MakeNode().Name(name).Capacity("cpu", cpu);
+}
+PodBuilder On(absl::string_view node, absl::string_view name, int32_t priority,
+              absl::string_view cpu, int start_day = 1) {
+  return MakePod()
+      .Name(name)
+      .NodeName(node)
+      .Priority(priority)
+      .Request("cpu", cpu)
+      .Started(Day(start_day));
+}
+
+// Runs rules over a cluster in which the pod fits nowhere.
+struct Outcome {
+  Status status;
+  PostFilterResult result;
+};
+Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& pod) {
+  std::vector<Status> statuses;
+  for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
+    statuses.push_back(
+        cluster.RunFilterPluginsWithNominatedPods(CycleState(), pod, cluster.nodes().node(row)));
+  }
+  Outcome outcome;
+  outcome.status =
+      Preemption(cluster).Run(rules, CycleState(), pod, ListedStatuses(statuses), outcome.result);
+  return outcome;
+}
+
+class KeepDatabases final : public PriorityPreemptionRules {
+ public:
+  using PriorityPreemptionRules::PriorityPreemptionRules;
+  absl::StatusOr<bool> MayEvict(const NodeInfo&, const PodInfo& victim, const PodInfo&) override {
+    return !victim.labels().Has(Symbol::Intern("database"));
+  }
+  // The youngest is the most important.
+  bool MoreImportant(const PodInfo& a, const PodInfo& b) const override {
+    return *a.start_time() > *b.start_time();
+  }
+  // The more victims the better.
+  std::vector<CandidateScore> OrderedScores() const override {
+    return {[](const PreemptionCandidate& c) { return static_cast<int64_t>(c.victims.size()); }};
+  }
+};
+
+TEST(PriorityPreemptionRulesTest, HooksReplaceTheRules) {
+  SmallCluster cluster;
+  cluster.Add(Node("a", "3"))
+      .Add(On("a", "db", 0, "1").Label("database", ""))
+      .Add(On("a", "old", 0, "1", 1))
+      .Add(On("a", "young", 0, "1", 2));
+  const PodPtr pod = MakePod().Priority(10).Request("cpu", "1").Obj();
+  KeepDatabases rules(cluster, 100, 0);
+  Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status.ToString();
+  EXPECT_THAT(Names(outcome.result.victims), ElementsAre("old"));
+
+  cluster.Add(Node("b", "1")).Add(On("b", "x", 0, "500m")).Add(On("b", "y", 0, "500m"));
+  outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.result.nominated_node, "b");
+  EXPECT_THAT(Names(outcome.result.victims), ElementsAre("x", "y"));
+}
+
+TEST(PriorityPreemptionRulesTest, Range) {
+  SmallCluster cluster;
+  cluster.next_random = 107;
+  struct Case {
+    int64_t percentage, absolute;
+    int nodes, want_candidates;
+  };
+  for (const Case& c : std::vector<Case>{{10, 100, 50, 50},
+                                         {10, 100, 500, 100},
+                                         {10, 100, 5000, 500},
+                                         {100, 0, 7, 7},
+                                         {10, 0, 5, 1}}) {
+    PriorityPreemptionRules rules(cluster, c.percentage, c.absolute);
+    const PreemptionRules::SearchRange range = rules.Range(c.nodes);
+    EXPECT_EQ(range.candidates, c.want_candidates) << c.nodes;
+    EXPECT_EQ(range.offset, c.want_candidates == c.nodes ? 0 : 107 % c.nodes) << c.nodes;
+  }
+}
+
+TEST(PreemptionTest, StopsAtEnoughCandidatesFromTheOffset) {
+  SmallCluster cluster;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    cluster.Add(Node(name, "1")).Add(On(name, absl::StrCat("on-", name), 0, "1"));
+  }
+  cluster.next_random = 3;
+  PriorityPreemptionRules rules(cluster, 40, 0);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
+  ASSERT_EQ(outcome.result.candidates.size(), 2u);
+  EXPECT_EQ(outcome.result.candidates[0].node, "d");
+  EXPECT_EQ(outcome.result.candidates[1].node, "e");
+  EXPECT_EQ(outcome.result.nominated_node, "d");
+  EXPECT_THAT(outcome.result.equally_good, ElementsAre("d", "e"));
+}
+
+TEST(PreemptionTest, GoesOnWhileEveryCandidateViolatesABudget) {
+  SmallCluster cluster;
+  for (const char* name : {"a", "b", "c"}) {
+    cluster.Add(Node(name, "1"))
+        .Add(On(name, absl::StrCat("on-", name), 0, "1")
+                 .Label("app", name[0] == 'c' ? "new" : "old"));
+  }
+  cluster.AddYaml(R"(
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: old, namespace: default}
+spec: {selector: {matchLabels: {app: old}}}
+)");
+  PriorityPreemptionRules rules(cluster, 1, 0);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
+  EXPECT_EQ(outcome.result.nominated_node, "c");
+  ASSERT_EQ(outcome.result.candidates.size(), 2u) << "c, and as many others as were wanted";
+  EXPECT_EQ(outcome.result.candidates[1].node, "a");
+  EXPECT_EQ(outcome.result.candidates[1].pdb_violations, 1);
+}
+
+TEST(PreemptionTest, LooksAtNodesWithoutVictimsOnly) {
+  SmallCluster cluster;
+  cluster.Add(Node("a", "1")).Add(On("a", "equal", 5, "1"));
+  PriorityPreemptionRules rules(cluster, 10, 100);
+  const PodPtr pod = MakePod().Priority(5).Request("cpu", "1").Obj();
+  const int before = cluster.filter_calls;
+  const Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(cluster.filter_calls, before + 1) << "only the test's own filtering";
+  EXPECT_EQ(outcome.status.message(),
+            "0/1 nodes are available: 1 No preemption victims found for incoming pod.");
+  EXPECT_EQ(outcome.result.nominated_node, "") << "clears the pod's nomination";
+}
+
+TEST(PreemptionTest, TextsAreCountedAndSortedAsStrings) {
+  SmallCluster cluster;
+  // Ten nodes without victims, one that is too small, two that stay full.
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = absl::StrCat("full-", i);
+    cluster.Add(Node(name, "1")).Add(On(name, name, 9, "1"));
+  }
+  cluster.Add(Node("tiny", "100m"));
+  for (const char* name : {"x", "y"}) {
+    cluster.Add(Node(name, "1"))
+        .Add(On(name, absl::StrCat("high-", name), 9, "500m"))
+        .Add(On(name, absl::StrCat("low-", name), 0, "500m"));
+  }
+  PriorityPreemptionRules rules(cluster, 10, 100);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(5).Request("cpu", "1").Obj());
+  EXPECT_EQ(outcome.status.code(), Code::kUnschedulable);
+  EXPECT_EQ(outcome.status.message(),
+            "0/13 nodes are available: 1 Preemption is not helpful for scheduling, "
+            "10 No preemption victims found for incoming pod, 2 Insufficient cpu.");
+}
+
+TEST(PreemptionTest, ErrorsCountOnlyWithoutCandidates) {
+  class Broken final : public PriorityPreemptionRules {
+   public:
+    using PriorityPreemptionRules::PriorityPreemptionRules;
+    absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo&, const PodInfo&) override {
+      if (node.name().view() == "good") return true;
+      return absl::InternalError(node.name().view() == "odd" ? "odd" : "broken");
+    }
+  };
+  SmallCluster cluster;
+  for (const char* name : {"a", "b", "odd"}) {
+    cluster.Add(Node(name, "1")).Add(On(name, absl::StrCat("on-", name), 0, "1"));
+  }
+  Broken rules(cluster, 10, 100);
+  const PodPtr pod = MakePod().Priority(1).Request("cpu", "1").Obj();
+  Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_TRUE(outcome.status.IsError());
+  EXPECT_EQ(outcome.status.message(), "[broken, odd]");
+  EXPECT_FALSE(outcome.result.nominated_node.has_value()) << "an error changes no nomination";
+
+  cluster.Add(Node("good", "1")).Add(On("good", "victim", 0, "1"));
+  outcome = Preempt(cluster, rules, *pod);
+  EXPECT_TRUE(outcome.status.ok());
+  EXPECT_EQ(outcome.result.nominated_node, "good");
+}
+
+TEST(PreemptionTest, APodThatFitsAfterAllIsAnError) {
+  SmallCluster cluster;
+  cluster.Add(Node("a", "1")).Add(On("a", "low", 0, "500m"));
+  PriorityPreemptionRules rules(cluster, 10, 100);
+  PostFilterResult result;
+  const Status status =
+      Preemption(cluster).Run(rules, CycleState(), *MakePod().Priority(1).Obj(),
+                              ListedStatuses({Status::Unschedulable("a lie")}), result);
+  EXPECT_EQ(status.message(), "expected at least one victim pod on node \"a\"");
+  EXPECT_TRUE(status.IsError());
+}
+
+// --- Properties ---
+
+// Random nodes full of pods, random budgets, a preemptor: whatever is planned must work, be
+// allowed, and be needed.
+TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
+  int plans = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
+    SmallCluster cluster;
+    const int nodes = 1 + upto(4);
+    for (int n = 0; n < nodes; ++n) {
+      const std::string node = absl::StrCat("n", n);
+      cluster.Add(Node(node, "8").Capacity("memory", "8").Pods(6));
+      for (int p = upto(6); p > 0; --p) {
+        PodBuilder pod =
+            On(node, absl::StrCat(node, "-", p), upto(4), absl::StrCat(upto(4)), upto(5));
+        pod.Request("memory", absl::StrCat(upto(4)));
+        pod.Label("app", absl::StrCat(upto(2)));
+        cluster.Add(pod);
+      }
+    }
+    cluster.AddYaml(absl::StrCat(R"(
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b, namespace: default}
+spec: {selector: {matchLabels: {app: "1"}}}
+status: {disruptionsAllowed: )",
+                                 upto(2), "}\n"));
+    if (upto(2) == 0) {
+      cluster.Nominate(MakePod().Name("nominated").Priority(upto(4)).Request("cpu", "2"), "n0");
+    }
+    const PodPtr pod = MakePod()
+                           .Name("preemptor")
+                           .Priority(upto(4))
+                           .Request("cpu", absl::StrCat(1 + upto(7)))
+                           .Request("memory", absl::StrCat(upto(7)))
+                           .Obj();
+    PriorityPreemptionRules rules(cluster, 100, 0);
+    const Outcome outcome = Preempt(cluster, rules, *pod);
+    const auto fits = [&](const NodeInfo& node) {
+      return cluster.RunFilterPluginsWithNominatedPods(CycleState(), *pod, node).ok();
+    };
+    if (outcome.status.IsError()) {
+      // The pod fits without any eviction on a node; nobody would have asked.
+      bool fits_somewhere = false;
+      for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
+        fits_somewhere |= fits(cluster.nodes().node(row));
+      }
+      EXPECT_TRUE(fits_somewhere) << "seed " << seed << ": " << outcome.status.ToString();
+      continue;
+    }
+    std::set<NodeRow> candidate_rows;
+    for (const PreemptionCandidate& candidate : outcome.result.candidates) {
+      ++plans;
+      candidate_rows.insert(candidate.row);
+      NodeInfo node = cluster.nodes().node(candidate.row);
+      for (const PodPtr& victim : candidate.victims) {
+        EXPECT_LT(victim->priority(), pod->priority()) << "seed " << seed;
+        EXPECT_TRUE(node.RemovePod(victim->uid())) << "seed " << seed;
+      }
+      EXPECT_TRUE(fits(node)) << "seed " << seed;
+      for (const PodPtr& victim : candidate.victims) {
+        NodeInfo with_victim = node;
+        with_victim.AddPod(victim);
+        EXPECT_FALSE(fits(with_victim))
+            << "seed " << seed << ": " << victim->name() << " need not go";
+      }
+    }
+    // Where there is no candidate, not even all lower pods together make room.
+    for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
+      NodeInfo node = cluster.nodes().node(row);
+      if (candidate_rows.contains(row) || fits(node)) continue;
+      const std::vector<PodPtr> pods(node.pods().begin(), node.pods().end());
+      for (const PodPtr& other : pods) {
+        if (other->priority() < pod->priority()) node.RemovePod(other->uid());
+      }
+      EXPECT_FALSE(fits(node)) << "seed " << seed << ": missed node " << node.name().view();
+    }
+  }
+  EXPECT_GT(plans, 200) << "the generator makes too few interesting clusters";
+}
+
+}  // namespace
+}  // namespace berth
