@@ -1,4 +1,5 @@
-// Time as the scheduler sees it: passed in, so that an hour of cluster life can run in milliseconds.
+// Time as the scheduler sees it: passed in, so that an hour of cluster life can run in
+// milliseconds.
 #ifndef BERTH_CLOCK_H_
 #define BERTH_CLOCK_H_
 

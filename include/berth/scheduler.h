@@ -31,10 +31,11 @@ struct SchedulerOptions {
 };
 
 // Why a pod is not running yet.
-struct PendingPod {
+struct UnboundPod {
   std::string pod;    // "namespace/name"
   std::string group;  // "namespace/name", or empty
-  enum class State { kActive, kBackoff, kUnschedulable, kGated, kWaiting, kBinding } state;
+  enum class State { kActive, kBackoff, kUnschedulable, kGated, kWaiting, kBinding };
+  State state = State::kActive;
   std::string plugin;   // what rejected it, or gates it; empty if it was not tried yet
   std::string message;  // as in the pod's FailedScheduling event; empty if it was not tried yet
 };
@@ -42,16 +43,22 @@ struct PendingPod {
 // What one attempt came to; for figures and progress.
 struct AttemptRecord {
   absl::string_view profile;
-  int pods = 0;       // pods tried
-  int placed = 0;     // of these, pods placed
+  int pods = 0;             // pods tried
+  int cycles = 0;  // scheduling cycles that took; more than pods when an order was tried again
+  int placed = 0;  // of the pods, how many were placed
   absl::Duration duration;  // wall time of the scheduling cycles
   bool error = false;
 };
 
 struct SchedulerCounters {
-  int64_t attempts = 0;           // of groups, single pods being groups of one
-  int64_t cycles = 0;             // scheduling cycles of pods
-  int64_t bound = 0, bind_failures = 0, evictions = 0, plugin_faults = 0;
+  int64_t attempts = 0;  // of groups, single pods being groups of one
+  int64_t cycles = 0;    // scheduling cycles of pods
+  int64_t bound = 0;
+  int64_t bind_failures = 0;     // bindings that ended in an error
+  int64_t evictions = 0;         // victims asked to go
+  int64_t plugin_faults = 0;     // plugins that threw or answered out of contract
+  int64_t unconfirmed = 0;       // rows a batch form accepted and the per-node form refused
+  int64_t unusable_objects = 0;  // objects that could not be understood
 };
 
 // Queue, cache and plugins belong to one thread at a time: the one in Run() or RunUntilIdle().
@@ -66,14 +73,19 @@ class Scheduler {
   virtual absl::Status Run() = 0;
   virtual void Stop() = 0;
 
+  // Takes in what the cluster has delivered, without scheduling anything.
+  virtual void TakeEvents() = 0;
   // Does everything that is due at the clock's time, bindings on an inline executor included, and
   // returns. For simulated time: advance the clock to NextDue() and call again.
   virtual void RunUntilIdle() = 0;
   // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
   virtual absl::Time NextDue() const = 0;
+  // The same without the five-minute look at everything unschedulable, a safety net that retries
+  // for ever: when a backoff or a Permit wait ends next.
+  virtual absl::Time NextRetry() const = 0;
 
   // Every pod that is not bound, in queue order.
-  virtual std::vector<PendingPod> Pending() const = 0;
+  virtual std::vector<UnboundPod> Unbound() const = 0;
   virtual SchedulerCounters counters() const = 0;
   // Calls `observe` after each attempt.
   virtual void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) = 0;

@@ -88,6 +88,11 @@ struct Binder::Batch {
   }
 };
 
+Binder::Binder(Executor& executor, std::function<void(std::function<void()>)> post)
+    : executor_(executor), post_(std::move(post)) {}
+
+Binder::~Binder() = default;
+
 void Binder::Start(std::vector<Member> members, int minimum, absl::Time now) {
   auto batch = std::make_unique<Batch>();
   batch->minimum = minimum;

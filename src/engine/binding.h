@@ -40,8 +40,8 @@ class Binder {
  public:
   // `post` brings work back to the scheduling thread: it may be called from any thread and must
   // run what it is given there, later.
-  Binder(Executor& executor, std::function<void(std::function<void()>)> post)
-      : executor_(executor), post_(std::move(post)) {}
+  Binder(Executor& executor, std::function<void(std::function<void()>)> post);
+  ~Binder();
 
   struct Member {
     Placement placement;

@@ -5,14 +5,6 @@
 
 namespace berth {
 
-uint64_t Random::Next() {
-  state_ += 0x9E3779B97F4A7C15;
-  uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 Status ProfileHandle::RunFilterPlugins(const CycleState& state, const PodInfo& pod,
                                        const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);

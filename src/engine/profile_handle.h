@@ -7,6 +7,7 @@
 #include "berth/cluster.h"
 #include "berth/framework/handle.h"
 #include "engine/cluster_state.h"
+#include "engine/random_sequence.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -21,22 +22,11 @@ class SchedulerServices {
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name) = 0;  // any thread
 };
 
-// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators): small, and the
-// same on every platform.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next();
-
- private:
-  uint64_t state_;
-};
-
 class ProfileHandle final : public Handle {
  public:
   // Everything outlives the handle; `services` may be null.
   ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
-                Random& random, SchedulerServices* services)
+                RandomSequence& random, SchedulerServices* services)
       : profile_name_(std::move(profile_name)),
         cluster_(cluster),
         clock_(clock),
@@ -73,7 +63,7 @@ class ProfileHandle final : public Handle {
   const std::string profile_name_;
   const ClusterState& cluster_;
   const Clock& clock_;
-  berth::Random& random_;
+  RandomSequence& random_;
   SchedulerServices* const services_;
   const Framework* framework_ = nullptr;
 };

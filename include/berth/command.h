@@ -1,0 +1,20 @@
+// The `berth` command as a function: what the main() of a custom scheduler calls.
+#pragma once
+
+#include <vector>
+
+#include "berth/framework/registry.h"
+
+namespace berth {
+
+// Runs `berth validate|explain|simulate|version ...` with the built-in plugins and `plugins` on
+// top. Prints results on standard output, problems on standard error. Returns the exit status: 0
+// done, 1 the input is at fault, 2 usage.
+//
+//   int main(int argc, char** argv) {
+//     return berth::RunSchedulerCommand(argc, argv,
+//                                       {berth::WithPlugin("Mine", &Mine::Create)});
+//   }
+int RunSchedulerCommand(int argc, char** argv, std::vector<PluginRegistration> plugins = {});
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+// A whole scheduler on an in-memory cluster under simulated time: an hour of cluster life in
+// milliseconds, the same every time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "berth/api/object.h"
+#include "berth/clock.h"
+#include "berth/configuration.h"
+#include "berth/executor.h"
+#include "berth/in_memory_cluster.h"
+#include "berth/scheduler.h"
+
+namespace berth {
+
+struct SimulationOptions {
+  KubeSchedulerConfiguration configuration;
+  const Registry* registry = nullptr;  // must outlive the simulation
+  std::vector<Object> objects;         // the cluster at the start
+  uint64_t seed = 0;
+  absl::Time start = absl::UnixEpoch();
+};
+
+// One thread.
+class Simulation {
+ public:
+  // Errors name the profile and the plugin.
+  static absl::StatusOr<std::unique_ptr<Simulation>> Create(SimulationOptions options);
+  ~Simulation();
+
+  InMemoryCluster& cluster() { return cluster_; }
+  Scheduler& scheduler() { return *scheduler_; }
+  absl::Time now() const { return clock_.Now(); }
+
+  // Takes in the cluster as it is, without scheduling anything that has to wait for a later time.
+  void RunUntilIdle();
+  // Runs everything that becomes due up to `time`, and ends there.
+  void AdvanceTo(absl::Time time);
+  void Advance(absl::Duration by) { AdvanceTo(now() + by); }
+  // Runs until nothing more is due: no backoff, no wait, no deletion under way. Gives up when
+  // pods have only been retried in vain for `patience` of simulated time.
+  void RunUntilQuiet(absl::Duration patience = absl::Minutes(15));
+
+ private:
+  explicit Simulation(absl::Time start) : clock_(start), cluster_(clock_) {}
+  // What has been achieved so far: grows with every binding and eviction.
+  int64_t Progress() const;
+
+  SimulatedClock clock_;
+  InMemoryCluster cluster_;
+  InlineExecutor executor_;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace berth

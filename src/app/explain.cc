@@ -1,0 +1,234 @@
+// `berth explain`: where could each pending pod run, and why not elsewhere?
+#include "engine/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "app/commands.h"
+#include "app/input.h"
+#include "app/json.h"
+#include "app/terminal.h"
+
+namespace berth {
+namespace {
+
+// --- JSON, in the shape of tests/conformance/README.md
+// ---------------------------------------------
+
+void WriteStatusFields(const Status& status, JsonWriter& json) {
+  std::vector<std::string> reasons(status.reasons().begin(), status.reasons().end());
+  std::sort(reasons.begin(), reasons.end());
+  json.Key("code").String(CodeName(status.code()));
+  json.Key("plugin").String(status.plugin());
+  json.Key("reasons").StringArray(reasons);
+}
+
+void WriteStatus(const Status& status, JsonWriter& json) {
+  json.BeginObject();
+  WriteStatusFields(status, json);
+  json.EndObject();
+}
+
+void WriteNode(const NodeExplanation& node, JsonWriter& json) {
+  json.BeginObject().Key("name").String(node.name).Key("filter");
+  WriteStatus(node.filter, json);
+  if (node.total.has_value()) {
+    json.Key("scores").BeginObject();
+    for (const auto& [plugin, score] : node.scores) json.Key(plugin).Int(score);
+    json.EndObject().Key("total").Int(*node.total);
+  }
+  json.EndObject();
+}
+
+std::vector<std::string> SortedKeys(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  std::vector<std::string> keys;
+  for (const auto& pod : pods) keys.push_back(pod->key());
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+void WritePostFilter(const PostFilterExplanation& shown, JsonWriter& json) {
+  const PostFilterResult& result = shown.result;
+  json.BeginObject();
+  WriteStatusFields(shown.status, json);
+  json.Key("nominatedNode").String(result.nominated_node.value_or(""));
+  json.Key("nominatedNodes").StringArray(result.equally_good);
+  json.Key("victims").StringArray(SortedKeys(result.victims));
+  if (!result.candidates.empty()) {
+    json.Key("candidates").BeginObject();
+    for (const PreemptionCandidate& candidate : result.candidates) {
+      json.Key(candidate.node).BeginObject();
+      json.Key("victims").StringArray(SortedKeys(candidate.victims));
+      json.Key("pdbViolations").Int(candidate.pdb_violations).EndObject();
+    }
+    json.EndObject();
+  }
+  json.EndObject();
+}
+
+void WritePod(const PodExplanation& pod, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("pod").String(pod.pod).Key("profile").String(pod.profile);
+  if (!pod.skipped.empty()) json.Key("skipped").String(pod.skipped);
+  if (pod.pre_enqueue.has_value()) {
+    json.Key("preEnqueue");
+    WriteStatus(*pod.pre_enqueue, json);
+  }
+  json.Key("preFilter");
+  if (pod.pre_filter.has_value()) {
+    json.BeginObject();
+    WriteStatusFields(pod.pre_filter->status, json);
+    json.Key("nodeNames");
+    if (pod.pre_filter->node_names.has_value()) {
+      json.StringArray(*pod.pre_filter->node_names);
+    } else {
+      json.Null();
+    }
+    json.EndObject();
+  } else {
+    json.Null();
+  }
+  json.Key("nodes").BeginArray();
+  for (const NodeExplanation& node : pod.nodes) WriteNode(node, json);
+  json.EndArray().Key("bestNodes").StringArray(pod.best_nodes);
+  if (pod.nominated.has_value()) {
+    json.Key("nominated").BeginObject();
+    json.Key("node").String(pod.nominated->node);
+    json.Key("feasible").Bool(pod.nominated->feasible).EndObject();
+  }
+  json.Key("postFilter");
+  if (pod.post_filter.has_value()) {
+    WritePostFilter(*pod.post_filter, json);
+  } else {
+    json.Null();
+  }
+  if (!pod.error.empty()) json.Key("error").String(pod.error);
+  if (!pod.message.empty()) json.Key("message").String(pod.message);
+  json.EndObject();
+}
+
+// --- Table --------------------------------------------------------------------------------------
+
+constexpr size_t kBestShown = 5;  // feasible nodes shown in a table, best first
+
+void PrintFeasible(const PodExplanation& pod) {
+  std::vector<const NodeExplanation*> feasible;
+  for (const NodeExplanation& node : pod.nodes) {
+    if (node.total.has_value()) feasible.push_back(&node);
+  }
+  if (feasible.empty()) return;
+  std::stable_sort(
+      feasible.begin(), feasible.end(),
+      [](const NodeExplanation* a, const NodeExplanation* b) { return *a->total > *b->total; });
+  TextTable table({"NODE", "SCORE", "OF WHICH"});
+  for (size_t i = 0; i < std::min(feasible.size(), kBestShown); ++i) {
+    table.AddRow({feasible[i]->name, absl::StrCat(*feasible[i]->total),
+                  absl::StrJoin(feasible[i]->scores, ", ", [](std::string* out, const auto& score) {
+                    absl::StrAppend(out, score.first, " ", score.second);
+                  })});
+  }
+  absl::PrintF("%s", table.ToString());
+  if (feasible.size() > kBestShown) {
+    absl::PrintF("and %d more feasible nodes\n", feasible.size() - kBestShown);
+  }
+}
+
+void PrintRejections(const PodExplanation& pod) {
+  std::map<std::pair<std::string, std::string>, std::pair<int, std::string>> counts;
+  for (const NodeExplanation& node : pod.nodes) {
+    if (node.filter.ok()) continue;
+    auto& [count, example] = counts[{std::string(node.filter.plugin()), node.filter.message()}];
+    if (count++ == 0) example = node.name;
+  }
+  if (counts.empty()) return;
+  std::vector<std::pair<std::pair<std::string, std::string>, std::pair<int, std::string>>> rows(
+      counts.begin(), counts.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  TextTable table({"NODES", "REJECTED BY", "REASON", "FOR EXAMPLE"});
+  for (const auto& [why, how_many] : rows) {
+    table.AddRow({absl::StrCat(how_many.first), why.first, why.second, how_many.second});
+  }
+  absl::PrintF("%s", table.ToString());
+}
+
+void PrintPostFilter(const PodExplanation& pod) {
+  if (!pod.post_filter.has_value() || !pod.post_filter->status.ok()) return;
+  const PostFilterResult& result = pod.post_filter->result;
+  absl::PrintF("%s would make room on %s by evicting %s\n", pod.post_filter->status.plugin(),
+               result.nominated_node.value_or("no node"),
+               absl::StrJoin(SortedKeys(result.victims), ", "));
+}
+
+void PrintPod(const PodExplanation& pod) {
+  std::string verdict;
+  if (!pod.skipped.empty()) {
+    verdict = Styled(Style::kDim, absl::StrCat("not scheduled: ", pod.skipped));
+  } else if (!pod.error.empty()) {
+    verdict = Styled(Style::kBad, absl::StrCat("error: ", pod.error));
+  } else if (!pod.best_nodes.empty()) {
+    verdict = Styled(Style::kGood, absl::StrCat("would go to ", pod.best_nodes.front()));
+    if (pod.best_nodes.size() > 1) {
+      absl::StrAppend(&verdict, " (or one of ", pod.best_nodes.size() - 1, " just as good)");
+    }
+  } else {
+    verdict = Styled(Style::kBad, pod.message);
+  }
+  absl::PrintF("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
+  PrintFeasible(pod);
+  PrintRejections(pod);
+  PrintPostFilter(pod);
+  absl::PrintF("\n");
+}
+
+}  // namespace
+
+int RunExplain(const CommandOptions& options, const Registry& registry) {
+  const std::optional<KubeSchedulerConfiguration> configuration =
+      ReadConfiguration(options.config, registry);
+  std::optional<Manifests> manifests = ReadCluster(options.clusters);
+  if (!configuration.has_value() || !manifests.has_value()) return 1;
+  const RealClock clock;
+  Problems problems;
+  const std::unique_ptr<Explainer> explainer =
+      Explainer::Create(*configuration, registry, clock, std::move(manifests->objects), problems);
+  PrintProblems(problems);
+  if (explainer == nullptr || !problems.ok()) return 1;
+
+  JsonWriter json;
+  if (options.output == OutputFormat::kJson) json.BeginObject().Key("pods").BeginArray();
+  bool found = options.pod.empty();
+  Progress progress;
+  int done = 0;
+  for (const auto& pod : explainer->pending()) {
+    if (!options.pod.empty() && pod->key() != options.pod) continue;
+    found = true;
+    progress.Show(absl::StrCat("explaining pod ", ++done, " of ", explainer->pending().size()));
+    const PodExplanation explanation = explainer->Explain(*pod);
+    if (options.output == OutputFormat::kJson) {
+      WritePod(explanation, json);
+    } else {
+      progress.Clear();
+      PrintPod(explanation);
+    }
+  }
+  progress.Clear();
+  if (!found) {
+    absl::FPrintF(stderr, "berth: there is no pending pod %s in the input\n", options.pod);
+    return 1;
+  }
+  if (options.output == OutputFormat::kJson) {
+    json.EndArray().EndObject();
+    absl::PrintF("%s\n", json.text());
+  } else if (explainer->pending().empty()) {
+    absl::PrintF("There is no pending pod in the input.\n");
+  }
+  return 0;
+}
+
+}  // namespace berth

@@ -1,0 +1,51 @@
+// Implementation of input.h.
+#include "app/input.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "app/terminal.h"
+#include "engine/profiles.h"
+
+namespace berth {
+namespace {
+
+// Builds the profiles over an empty cluster: what only the plugins themselves can refuse.
+void CheckProfiles(const KubeSchedulerConfiguration& configuration, const Registry& registry,
+                   Problems& problems) {
+  const RealClock clock;
+  RandomSequence random(0);
+  const ClusterState cluster;
+  Profiles::Create(configuration, registry, cluster, clock, random, nullptr, problems);
+}
+
+}  // namespace
+
+void PrintProblems(const Problems& problems) {
+  for (const Problem& problem : problems) {
+    const bool warning = problem.severity == Severity::kWarning;
+    absl::FPrintF(stderr, "%s\n",
+                  Styled(warning ? Style::kDim : Style::kBad, problem.ToString(), stderr));
+  }
+  if (problems.errors() > 1) absl::FPrintF(stderr, "%d errors\n", problems.errors());
+}
+
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+                                                            const Registry& registry) {
+  LoadedConfiguration loaded = LoadConfigurationFile(path, registry);
+  CheckProfiles(loaded.configuration, registry, loaded.problems);
+  loaded.problems.SortByLocation();
+  PrintProblems(loaded.problems);
+  if (!loaded.problems.ok()) return std::nullopt;
+  return std::move(loaded.configuration);
+}
+
+std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
+  Manifests manifests = ReadManifests(paths);
+  PrintProblems(manifests.problems);
+  if (!manifests.problems.ok()) return std::nullopt;
+  return manifests;
+}
+
+}  // namespace berth

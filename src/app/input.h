@@ -1,0 +1,24 @@
+// Reading what the commands work on, and saying what is wrong with it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/api/manifest.h"
+#include "berth/configuration.h"
+
+namespace berth {
+
+// Prints every problem on standard error, then how many errors there were.
+void PrintProblems(const Problems& problems);
+
+// The configuration, checked down to its plugins; absent, its problems printed, if it is at fault.
+// Warnings are printed either way.
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+                                                            const Registry& registry);
+
+// The objects of `paths`; absent, the problems printed, if any of them could not be read.
+std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths);
+
+}  // namespace berth

@@ -1,0 +1,4 @@
+// The `berth` command.
+#include "berth/command.h"
+
+int main(int argc, char** argv) { return berth::RunSchedulerCommand(argc, argv); }

@@ -1,0 +1,113 @@
+// Implementation of options.h.
+#include "app/options.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace berth {
+namespace {
+
+// Splits the words into flags and their values.
+class Words {
+ public:
+  explicit Words(absl::Span<char* const> words) : words_(words) {}
+
+  bool done() const { return next_ >= words_.size() && !value_.has_value(); }
+  // The next word as a flag; its value, if written with '=', is kept for TakeValue().
+  std::string TakeFlag() {
+    const absl::string_view word = words_[next_++];
+    const size_t equals = word.find('=');
+    if (absl::StartsWith(word, "--") && equals != absl::string_view::npos) {
+      value_ = std::string(word.substr(equals + 1));
+      return std::string(word.substr(0, equals));
+    }
+    return std::string(word);
+  }
+  absl::StatusOr<std::string> TakeValue(absl::string_view flag) {
+    if (value_.has_value()) return *std::exchange(value_, std::nullopt);
+    if (next_ >= words_.size() || IsFlag(words_[next_])) {
+      return absl::InvalidArgumentError(absl::StrCat(flag, " needs a value"));
+    }
+    return std::string(words_[next_++]);
+  }
+  bool AnotherValue() const { return next_ < words_.size() && !IsFlag(words_[next_]); }
+
+ private:
+  static bool IsFlag(absl::string_view word) {
+    return word.size() > 1 && absl::StartsWith(word, "-");  // "-" is standard input
+  }
+
+  absl::Span<char* const> words_;
+  size_t next_ = 0;
+  std::optional<std::string> value_;
+};
+
+absl::Status Unknown(absl::string_view flag) {
+  return absl::InvalidArgumentError(absl::StrCat("unknown argument ", flag));
+}
+
+absl::Status SetOutput(const std::string& value, CommandOptions& options) {
+  if (value == "table") {
+    options.output = OutputFormat::kTable;
+  } else if (value == "json") {
+    options.output = OutputFormat::kJson;
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("-o takes \"table\" or \"json\", not \"", value, "\""));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetFlag(const std::string& flag, Words& words, const FlagSet& known,
+                     CommandOptions& options) {
+  const bool is_output = flag == "-o" || flag == "--output";
+  if (!(flag == "--config" || (flag == "--cluster" && known.cluster) ||
+        (flag == "--pod" && known.pod) || (is_output && known.output) ||
+        (flag == "--seed" && known.seed))) {
+    return Unknown(flag);
+  }
+  absl::StatusOr<std::string> value = words.TakeValue(flag);
+  if (!value.ok()) return value.status();
+  if (flag == "--config") {
+    options.config = *value;
+  } else if (flag == "--pod") {
+    options.pod = *value;
+    if (!absl::StrContains(options.pod, '/')) options.pod = absl::StrCat("default/", options.pod);
+  } else if (is_output) {
+    return SetOutput(*value, options);
+  } else if (flag == "--seed") {
+    if (!absl::SimpleAtoi(*value, &options.seed)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--seed takes a whole number, not \"", *value, "\""));
+    }
+  } else {
+    options.clusters.push_back(*value);
+    while (words.AnotherValue()) options.clusters.push_back(*words.TakeValue(flag));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CommandOptions> ParseOptions(absl::Span<char* const> arguments,
+                                            const FlagSet& known) {
+  CommandOptions options;
+  Words words(arguments);
+  while (!words.done()) {
+    const std::string flag = words.TakeFlag();
+    absl::Status status = SetFlag(flag, words, known, options);
+    if (!status.ok()) return status;
+  }
+  if (options.config.empty()) return absl::InvalidArgumentError("--config is missing");
+  if (known.cluster && options.clusters.empty()) {
+    return absl::InvalidArgumentError("--cluster is missing");
+  }
+  return options;
+}
+
+}  // namespace berth

@@ -1,0 +1,36 @@
+// The words of the command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace berth {
+
+enum class OutputFormat { kTable, kJson };
+
+struct CommandOptions {
+  std::string config;
+  std::vector<std::string> clusters;
+  std::string pod;  // "namespace/name"; empty: all
+  OutputFormat output = OutputFormat::kTable;
+  uint64_t seed = 0;
+};
+
+// Which flags a command knows, by name without dashes.
+struct FlagSet {
+  bool cluster = false;
+  bool pod = false;
+  bool output = false;
+  bool seed = false;
+};
+
+// Reads the words after the command's name: `--flag value` and `--flag=value`; `--cluster` takes
+// all words up to the next flag, and may repeat. Error: InvalidArgument, to be shown with the
+// usage.
+absl::StatusOr<CommandOptions> ParseOptions(absl::Span<char* const> words, const FlagSet& known);
+
+}  // namespace berth

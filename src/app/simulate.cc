@@ -1,0 +1,99 @@
+// `berth simulate`: runs the whole scheduler until nothing more is due, and reports.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "app/commands.h"
+#include "app/input.h"
+#include "app/simulation_report.h"
+#include "app/terminal.h"
+#include "berth/simulation.h"
+
+namespace berth {
+namespace {
+
+// Durations of single cycles, in microseconds.
+class CycleTimes {
+ public:
+  void Add(absl::Duration duration) { micros_.push_back(absl::ToDoubleMicroseconds(duration)); }
+  // The smallest time that at least `share` of the cycles did not exceed.
+  double Quantile(double share) {
+    if (micros_.empty()) return 0;
+    std::sort(micros_.begin(), micros_.end());
+    const size_t rank = static_cast<size_t>(share * static_cast<double>(micros_.size() - 1) + 0.5);
+    return micros_[rank];
+  }
+
+ private:
+  std::vector<double> micros_;
+};
+
+int64_t PeakRssBytes() {
+  rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+int RunSimulate(const CommandOptions& options, const Registry& registry) {
+  const absl::Time begin = absl::Now();
+  std::optional<KubeSchedulerConfiguration> configuration =
+      ReadConfiguration(options.config, registry);
+  std::optional<Manifests> manifests = ReadCluster(options.clusters);
+  if (!configuration.has_value() || !manifests.has_value()) return 1;
+
+  absl::StatusOr<std::unique_ptr<Simulation>> created =
+      Simulation::Create({.configuration = *std::move(configuration),
+                          .registry = &registry,
+                          .objects = std::move(manifests->objects),
+                          .seed = options.seed,
+                          .start = absl::Now()});
+  if (!created.ok()) {
+    absl::FPrintF(stderr, "berth: %s\n", created.status().message());
+    return 1;
+  }
+  Simulation& simulation = **created;
+  SimulationReport report(simulation);
+
+  Progress progress;
+  CycleTimes cycles;
+  int64_t placed = 0;
+  absl::Time last_decision = absl::Now();
+  simulation.scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
+    last_decision = absl::Now();
+    placed += attempt.placed;
+    for (int i = 0; i < attempt.cycles; ++i) cycles.Add(attempt.duration / attempt.cycles);
+    progress.Show(absl::StrCat("scheduling: ", Thousands(placed), " of ",
+                               Thousands(report.pending_at_start()), " pods placed"));
+  });
+  simulation.scheduler().TakeEvents();
+  const absl::Time start = absl::Now();
+  simulation.RunUntilQuiet();
+  progress.Clear();
+
+  RunFigures figures;
+  figures.load_seconds = absl::ToDoubleSeconds(start - begin);
+  figures.schedule_seconds = std::max(0.0, absl::ToDoubleSeconds(last_decision - start));
+  figures.cycle_us = {cycles.Quantile(0.5), cycles.Quantile(0.9), cycles.Quantile(0.99),
+                      cycles.Quantile(1)};
+  figures.peak_rss_bytes = PeakRssBytes();
+  report.Finish(figures);
+  if (options.output == OutputFormat::kJson) {
+    absl::PrintF("%s\n", report.ToJson());
+  } else {
+    absl::PrintF("%s", report.ToTable());
+  }
+  return 0;
+}
+
+}  // namespace berth

@@ -1,0 +1,75 @@
+// What a simulation came to, for machines and for people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/api/resources.h"
+#include "berth/simulation.h"
+
+namespace berth {
+
+struct RunFigures {
+  double load_seconds = 0;      // reading, parsing and taking in the cluster
+  double schedule_seconds = 0;  // from all pending pods queued to the last decision
+  struct {
+    double p50, p90, p99, max;
+  } cycle_us = {};
+  int64_t peak_rss_bytes = 0;
+};
+
+// Remembers which pods are pending when it is made; Finish() reads what became of them.
+class SimulationReport {
+ public:
+  explicit SimulationReport(Simulation& simulation);
+
+  int64_t pending_at_start() const { return static_cast<int64_t>(pods_.size()); }
+  void Finish(const RunFigures& figures);
+
+  // The shape of docs/simulate.md, one line.
+  std::string ToJson() const;
+  std::string ToTable() const;
+
+ private:
+  struct PodLine {
+    std::string pod;
+    std::string node;    // empty: not bound
+    std::string reason;  // of pods that are not bound
+  };
+  struct GroupLine {
+    int min_member = 1;
+    int bound = 0;
+    int pending = 0;
+  };
+  struct ResourceLine {
+    int64_t allocatable = 0;
+    int64_t used = 0;
+  };
+
+  void ReadPods(const std::map<std::string, std::string>& reasons);
+  void ReadNodes();
+  void ReadGroups();
+  std::string PendingTable() const;
+  std::string ResourceTable() const;
+  std::string FragmentTables() const;
+
+  Simulation& simulation_;
+  std::vector<PodLine> pods_;  // in the order of the input
+  std::map<std::string, GroupLine> groups_;
+  std::vector<std::string> evicted_;
+  std::map<std::string, ResourceLine> resources_;  // by name
+  // Of extended resources: free units on a node → how many nodes have so many.
+  std::map<std::string, std::map<int64_t, int>> free_by_node_;
+  int64_t bound_ = 0;
+  int nodes_ = 0;
+  RunFigures figures_;
+};
+
+// Of "0/9 nodes are available: 7 Insufficient cpu, 2 node(s) had untolerated taint(s)." the most
+// frequent reason, "Insufficient cpu"; any other message as it is.
+std::string DominantReason(const std::string& message);
+
+}  // namespace berth

@@ -1,0 +1,218 @@
+// Implementation of attempt.h.
+#include "engine/attempt.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/diagnosis.h"
+
+namespace berth {
+
+// Pods that no plugin can tell apart: if one does not fit, neither do the others.
+struct Attempts::Class {
+  Order pods;
+  bool alike = false;  // signed: one failure speaks for all
+  int feasible = 0;    // nodes on which the first could run; fewer is harder
+};
+
+AttemptResult Attempts::Run(const AttemptRequest& request) {
+  AttemptResult result;
+  cluster_.Refresh();
+  const std::vector<Class> classes = Classify(request);
+  std::vector<const Class*> order;
+  for (const Class& pods : classes) order.push_back(&pods);
+  bool whole = PlaceAll(request, order, result);
+  if (!whole && order.size() > 1) {
+    // What was hardest alone need not be hardest together: the other way round before giving up.
+    AttemptResult reversed;
+    std::reverse(order.begin(), order.end());
+    whole = PlaceAll(request, order, reversed);
+    const int cycles = result.cycles + reversed.cycles;
+    if (whole) result = std::move(reversed);
+    result.cycles = cycles;
+  }
+  if (whole) Permit(request, result);
+  return result;
+}
+
+// Groups the pods by signature, hardest to place first; pods that cannot be signed stand alone.
+std::vector<Attempts::Class> Attempts::Classify(const AttemptRequest& request) {
+  std::vector<Class> classes;
+  if (request.pods.size() == 1) {
+    classes.push_back({request.pods, false, 0});
+    return classes;
+  }
+  std::map<std::string, size_t> class_of;
+  PodSignature signature;
+  for (const auto& pod : request.pods) {
+    signature.clear();
+    if (!request.framework->SignPod(*pod, signature).ok()) {
+      classes.push_back({{pod}, false, 0});
+      continue;
+    }
+    const auto [it, is_new] = class_of.try_emplace(signature.bytes(), classes.size());
+    if (is_new) classes.push_back({{}, true, 0});
+    classes[it->second].pods.push_back(pod);
+  }
+  if (classes.size() > 1) {
+    for (Class& pods : classes) pods.feasible = CountFeasible(request, *pods.pods.front());
+    std::stable_sort(classes.begin(), classes.end(),
+                     [](const Class& a, const Class& b) { return a.feasible < b.feasible; });
+  }
+  return classes;
+}
+
+// On how many nodes `pod` could run now, as far as the filters know. 0 if it is rejected outright.
+int Attempts::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
+  const NodeTable& nodes = cluster_.nodes();
+  CycleState state;
+  const PreFilterOutcome pre_filter = request.framework->RunPreFilter(state, pod, nodes);
+  if (!pre_filter.status.ok()) return 0;
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const auto& names = pre_filter.narrowed.node_names;
+    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
+  }
+  NodeVerdicts verdicts;
+  verdicts.Reset(nodes.size());
+  if (!request.framework->RunFilterNodes(state, pod, nodes, rows, verdicts).ok()) return 0;
+  return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](NodeRow row) {
+    return verdicts.rejector(row) == NodeVerdicts::kNobody;
+  }));
+}
+
+// Places what fits. Undoes everything and returns false if the minimum is out of reach.
+bool Attempts::PlaceAll(const AttemptRequest& request, const std::vector<const Class*>& order,
+                        AttemptResult& result) {
+  const int wanted = static_cast<int>(request.pods.size());
+  for (const Class* pods : order) {
+    bool hopeless = false;
+    for (const auto& pod : pods->pods) {
+      if (hopeless) {
+        PodFailure failure = result.failed.back();
+        failure.pod = pod;
+        result.failed.push_back(std::move(failure));
+      } else {
+        hopeless = !PlaceOne(request, pod, result) && pods->alike;
+      }
+      if (wanted - static_cast<int>(result.failed.size()) < request.minimum) {
+        UndoAll(result);
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                        AttemptResult& result) {
+  ++result.cycles;
+  Placement placement{.pod = pod,
+                      .node_name = "",
+                      .framework = request.framework,
+                      .state = CycleState(),
+                      .entry_key = request.entry_key};
+  const CycleResult cycle =
+      cycle_.Run(*request.framework, placement.state, *pod, cluster_.nodes(),
+                 cluster_.nominations(), request.percentage_of_nodes_to_score);
+  if (cycle.row < 0) {
+    Diagnose(request, pod, placement.state, cycle, result);
+    return false;
+  }
+  placement.node_name = std::string(cluster_.nodes().node(cycle.row).name().view());
+  cluster_.Assume(pod, placement.node_name);
+  cluster_.Refresh();
+  Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
+  if (!reserved.ok()) {
+    Undo(placement);
+    PodFailure failure{pod, reserved, {}, reserved.message()};
+    if (reserved.IsRejected()) failure.rejecting_plugins.push_back(reserved.plugin_symbol());
+    result.failed.push_back(std::move(failure));
+    return false;
+  }
+  result.placed.push_back({std::move(placement), {}});
+  result.most_placed = std::max(result.most_placed, static_cast<int>(result.placed.size()));
+  return true;
+}
+
+// Puts the failure of a cycle into words, and asks PostFilter if this one pod is all that is
+// missing: preempting for a part of a group would evict pods for nothing.
+void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                        CycleState& state, const CycleResult& cycle, AttemptResult& result) {
+  PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
+  const NodeTable& nodes = cluster_.nodes();
+  const bool judged =
+      cycle.status.code() == Code::kUnschedulable && !cycle.pre_filter_rejected && nodes.size() > 0;
+  if (!judged && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
+    result.failed.push_back(std::move(failure));
+    return;
+  }
+  const CycleStatuses by_node(*request.framework, state, *pod, nodes, cycle_.verdicts(),
+                              cycle.left_out);
+  const UniformStatuses uniform(nodes.size(), cycle.status);
+  const NodeStatuses& statuses = judged ? static_cast<const NodeStatuses&>(by_node)
+                                        : static_cast<const NodeStatuses&>(uniform);
+  // Reasons first: PostFilter may change `state`.
+  const ReasonCounts reasons = judged ? CountReasons(statuses, nodes.size()) : ReasonCounts();
+
+  std::string post_filter_message;
+  const bool alone = request.pods.size() == 1 || request.minimum == 0;
+  if (alone && !result.post_filter.has_value() && !request.framework->post_filter().empty()) {
+    PostFilterResult found;
+    const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
+    post_filter_message = status.message();
+    if (status.ok() || found.nominated_node.has_value()) result.post_filter = std::move(found);
+  }
+  failure.message =
+      judged ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
+             : PreFilterFailureMessage(nodes.size(), cycle.status.message(), post_filter_message);
+  if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
+    failure.status = std::move(failure.status).WithPlugin(failure.rejecting_plugins.front());
+  }
+  result.failed.push_back(std::move(failure));
+}
+
+// Asks the Permit plugins about every placed pod once all of them are reserved.
+void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
+  std::vector<Binder::Member> permitted;
+  for (Binder::Member& member : result.placed) {
+    Placement& placement = member.placement;
+    PermitOutcome outcome =
+        request.framework->RunPermit(placement.state, *placement.pod, placement.node_name);
+    if (outcome.status.ok() || outcome.status.IsWait()) {
+      Status flight = request.framework->RunPreBindPreFlight(placement.state, *placement.pod,
+                                                             placement.node_name);
+      if (flight.ok() || flight.IsSkip()) {
+        member.waits = std::move(outcome.waits);
+        permitted.push_back(std::move(member));
+        continue;
+      }
+      outcome.status = std::move(flight);
+    }
+    PodFailure failure{placement.pod, outcome.status, {}, outcome.status.message()};
+    if (outcome.status.IsRejected()) {
+      failure.rejecting_plugins.push_back(outcome.status.plugin_symbol());
+    }
+    result.failed.push_back(std::move(failure));
+    Undo(placement);
+  }
+  result.placed = std::move(permitted);
+  if (!result.whole(request.minimum)) UndoAll(result);
+}
+
+void Attempts::Undo(Placement& placement) {
+  placement.framework->RunUnreserve(placement.state, *placement.pod, placement.node_name);
+  cluster_.Forget(placement.pod);
+  cluster_.Refresh();
+}
+
+void Attempts::UndoAll(AttemptResult& result) {
+  for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {
+    Undo(member->placement);
+  }
+  result.placed.clear();
+}
+
+}  // namespace berth

@@ -1,0 +1,77 @@
+// One attempt on one group: its pods are placed in a transaction that holds all or nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/framework/postfilter.h"
+#include "engine/binding.h"
+#include "engine/cluster_state.h"
+#include "engine/scheduling_cycle.h"
+
+namespace berth {
+
+// What to try.
+struct AttemptRequest {
+  const Framework* framework = nullptr;
+  std::string entry_key;
+  std::string group;                                 // "namespace/name"; empty for a single pod
+  std::vector<std::shared_ptr<const PodInfo>> pods;  // pending, in the order of the queue
+  // How many of them must be placed for any to be; the rest is placed if there is room.
+  int minimum = 1;
+  int percentage_of_nodes_to_score = 0;
+};
+
+// Why one pod was not placed.
+struct PodFailure {
+  std::shared_ptr<const PodInfo> pod;
+  Status status;                          // with the plugin to blame first
+  std::vector<Symbol> rejecting_plugins;  // empty: the attempt failed with an error
+  std::string message;                    // of its FailedScheduling event
+};
+
+struct AttemptResult {
+  // Placed, reserved and permitted or waiting. Empty if the minimum was not reached.
+  std::vector<Binder::Member> placed;
+  std::vector<PodFailure> failed;
+  // What PostFilter found for the single pod that is missing, if it was asked: to be carried out.
+  std::optional<PostFilterResult> post_filter;
+  int cycles = 0;
+  int most_placed = 0;  // the most pods that were placed at once
+
+  bool whole(int minimum) const { return static_cast<int>(placed.size()) >= minimum; }
+};
+
+// Runs attempts. Everything an attempt did to the cluster state is undone, in reverse order, unless
+// it reached its minimum. Scheduling thread.
+class Attempts {
+ public:
+  explicit Attempts(ClusterState& cluster) : cluster_(cluster) {}
+
+  AttemptResult Run(const AttemptRequest& request);
+
+  const SchedulingCycle& cycle() const { return cycle_; }
+
+ private:
+  struct Class;
+  using Order = std::vector<std::shared_ptr<const PodInfo>>;
+
+  std::vector<Class> Classify(const AttemptRequest& request);
+  int CountFeasible(const AttemptRequest& request, const PodInfo& pod);
+  bool PlaceAll(const AttemptRequest& request, const std::vector<const Class*>& order,
+                AttemptResult& result);
+  bool PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                AttemptResult& result);
+  void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                CycleState& state, const CycleResult& cycle, AttemptResult& result);
+  void Permit(const AttemptRequest& request, AttemptResult& result);
+  void Undo(Placement& placement);
+  void UndoAll(AttemptResult& result);
+
+  ClusterState& cluster_;
+  SchedulingCycle cycle_;
+};
+
+}  // namespace berth

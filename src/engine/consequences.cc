@@ -1,0 +1,134 @@
+// What the cluster is told after an attempt: conditions, events, evictions; and how a placement
+// that could not be bound is taken back.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/engine.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kMaxNoteBytes = 1024;  // kube-scheduler v1.35 schedule_one.go truncateMessage
+
+PodReference Reference(const PodInfo& pod) {
+  return {std::string(pod.namespace_name().view()), pod.name(), pod.uid()};
+}
+
+std::string Truncated(const std::string& message) {
+  constexpr absl::string_view kSuffix = " ...";
+  if (message.size() <= kMaxNoteBytes) return message;
+  return absl::StrCat(message.substr(0, kMaxNoteBytes - kSuffix.size()), kSuffix);
+}
+
+}  // namespace
+
+// Tells the pod's condition and event, unless that would repeat what was said last.
+void Engine::ReportFailure(const PodFailure& failure,
+                           const std::optional<std::string>& nominated_node) {
+  const absl::string_view reason = failure.status.IsRejected() ? "Unschedulable" : "SchedulerError";
+  std::string said = absl::StrCat(reason, ": ", failure.message);
+  if (nominated_node.has_value()) absl::StrAppend(&said, " -> ", *nominated_node);
+  std::string& last = reported_[failure.pod->uid()];
+  if (last == said) return;
+  last = std::move(said);
+
+  PodStatusPatch patch;
+  patch.pod = Reference(*failure.pod);
+  patch.condition_type = "PodScheduled";
+  patch.condition_reason = std::string(reason);
+  patch.condition_message = failure.message;
+  patch.nominated_node_name = nominated_node;
+  ClusterNote note{.pod = patch.pod,
+                   .warning = true,
+                   .reason = "FailedScheduling",
+                   .action = "Scheduling",
+                   .note = Truncated(failure.message)};
+  options_.executor->Run(
+      [cluster = options_.cluster, patch = std::move(patch), note = std::move(note)] {
+        cluster->Record(note);
+        // A pod that is gone needs no condition; anything else is told again with the next attempt.
+        (void)cluster->PatchPodStatus(patch);
+      });
+}
+
+void Engine::ReportBound(const Placement& placement) {
+  ClusterNote note{.pod = Reference(*placement.pod),
+                   .warning = false,
+                   .reason = "Scheduled",
+                   .action = "Binding",
+                   .note = absl::StrCat("Successfully assigned ", placement.pod->key(), " to ",
+                                        placement.node_name)};
+  options_.executor->Run(
+      [cluster = options_.cluster, note = std::move(note)] { cluster->Record(note); });
+}
+
+// Evicts what stands in the way. A victim that is not bound yet only loses its placement.
+void Engine::Preempt(const PodInfo& preemptor, const PostFilterResult& plan) {
+  const std::string node = plan.nominated_node.value_or("");
+  if (!node.empty()) ClearLowerNominations(preemptor, node);
+  for (const auto& victim : plan.victims) {
+    if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
+      waiting->Reject("", "preempted");
+      continue;
+    }
+    ++counters_.evictions;
+    ClusterNote note{.pod = Reference(*victim),
+                     .warning = false,
+                     .reason = "Preempted",
+                     .action = "Preempting",
+                     .note = absl::StrCat("Preempted by pod ", preemptor.uid(), " on node ", node)};
+    const std::string message = absl::StrCat(
+        preemptor.scheduler_name().view(), ": preempting to accommodate a higher ", "priority pod");
+    options_.executor->Run([cluster = options_.cluster, note = std::move(note), message] {
+      // NotFound: it went by itself, which serves as well.
+      if (cluster->Evict(note.pod, message).ok()) cluster->Record(note);
+    });
+  }
+}
+
+// Pods of lower priority that were nominated to the node have lost the room they waited for.
+void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_name) {
+  for (const auto& nominated : cluster_.nominations().NominatedPods(Symbol::Intern(node_name))) {
+    if (nominated->priority() >= pod.priority() || nominated->uid() == pod.uid()) continue;
+    cluster_.nominations().Nominate(nominated, "");
+    PodStatusPatch patch;
+    patch.pod = Reference(*nominated);
+    patch.nominated_node_name = "";
+    options_.executor->Run([cluster = options_.cluster, patch = std::move(patch)] {
+      (void)cluster->PatchPodStatus(patch);  // the decision stands in memory either way
+    });
+  }
+}
+
+// Gives everything back and queues the pod again. Whoever waits for room hears of it.
+void Engine::UndoPlacement(BindingOutcome outcome) {
+  Placement& placement = outcome.placement;
+  const std::shared_ptr<const PodInfo>& pod = placement.pod;
+  placement.framework->RunUnreserve(placement.state, *pod, placement.node_name);
+  cluster_.Forget(pod);
+  if (outcome.status.IsError()) ++counters_.bind_failures;
+
+  AttemptHistory history;
+  if (auto it = history_of_.find(pod->uid()); it != history_of_.end()) {
+    history = it->second;
+    history_of_.erase(it);
+  }
+  ObjectChange change;
+  change.old_pod = pod;
+  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod->uid());
+  if (latest != nullptr && latest->node_name().empty()) {
+    PodFailure failure{latest, outcome.status, {}, outcome.status.message()};
+    Rejection rejection;
+    if (outcome.status.IsRejected()) {
+      failure.rejecting_plugins.push_back(outcome.status.plugin_symbol());
+      rejection.unschedulable_plugins = failure.rejecting_plugins;
+    }
+    rejection.pods.push_back({latest->uid(), outcome.status, true});
+    queue_->Return(latest, cluster_.GroupOf(*latest), history, rejection);
+    ReportFailure(failure, std::nullopt);
+  }
+  queue_->MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
+                         change, [&](const PodInfo& other) { return other.uid() != pod->uid(); });
+}
+
+}  // namespace berth

@@ -1,0 +1,306 @@
+// Implementation of engine.h: the loop, and one attempt with its consequences.
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/check.h"
+
+namespace berth {
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
+  return Engine::Create(std::move(options));
+}
+
+Engine::Engine(SchedulerOptions options)
+    : options_(std::move(options)),
+      random_(options_.seed),
+      binder_(*options_.executor,
+              [this](std::function<void()> work) { inbox_.Post(std::move(work)); }),
+      attempts_(cluster_) {}
+
+Engine::~Engine() {
+  // Bindings that are under way use this engine's plugins: see them through.
+  while (!binder_.idle()) {
+    TakeInbox();
+    SettleBindings();
+    if (!binder_.idle() && binder_.NextDue() != absl::InfiniteFuture()) {
+      binder_.Expire(absl::InfiniteFuture());  // nobody will allow what waits now
+    } else if (!binder_.idle()) {
+      inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options) {
+  BERTH_CHECK(options.registry != nullptr && options.cluster != nullptr &&
+              options.clock != nullptr && options.executor != nullptr);
+  std::unique_ptr<Engine> engine(new Engine(std::move(options)));
+  Problems problems;
+  engine->profiles_ =
+      Profiles::Create(engine->options_.configuration, *engine->options_.registry, engine->cluster_,
+                       *engine->options_.clock, engine->random_, engine.get(), problems);
+  if (engine->profiles_ == nullptr) return problems.ToStatus();
+  engine->cluster_.SetProfiles(engine->profiles_.get());
+  engine->MakeQueue();
+  absl::Status watching = engine->options_.cluster->Watch(engine->inbox_);
+  if (!watching.ok()) return watching;
+  return engine;
+}
+
+void Engine::MakeQueue() {
+  std::vector<QueueProfile> profiles;
+  for (const Framework* framework : profiles_->all()) {
+    QueueProfile& profile = profiles.emplace_back();
+    profile.name = Symbol::Intern(framework->profile().scheduler_name);
+    profile.plugins.assign(framework->events().begin(), framework->events().end());
+    if (!framework->pre_enqueue().empty()) {
+      profile.pre_enqueue = [framework](const PodInfo& pod) {
+        return framework->RunPreEnqueue(pod);
+      };
+    }
+    profile.group_plugin = framework->group_plugin();
+    if (profile.group_plugin != nullptr) profile.group_plugin_name = framework->group_plugin_name();
+  }
+  const KubeSchedulerConfiguration& configuration = options_.configuration;
+  queue_ = std::make_unique<SchedulingQueue>(
+      profiles_->all().front()->queue_sort(), std::move(profiles), &cluster_.groups(),
+      *options_.clock,
+      QueueOptions{.initial_backoff = absl::Seconds(configuration.pod_initial_backoff_seconds),
+                   .max_backoff = absl::Seconds(configuration.pod_max_backoff_seconds)});
+}
+
+// --- The loop -----------------------------------------------------------------------------------
+
+absl::Status Engine::Run() {
+  while (!inbox_.stopped()) {
+    if (!Step()) inbox_.WaitUntil(NextDue());
+  }
+  return absl::OkStatus();
+}
+
+void Engine::TakeEvents() {
+  while (TakeInbox()) {
+  }
+}
+
+void Engine::RunUntilIdle() {
+  while (!inbox_.stopped() && Step()) {
+  }
+}
+
+// Does one thing that is due: takes in what has arrived, settles bindings, or tries one group.
+// Returns false if nothing was.
+bool Engine::Step() {
+  const absl::Time now = options_.clock->Now();
+  if (TakeInbox()) return true;
+  binder_.Expire(now);
+  if (SettleBindings()) return true;
+  queue_->Tick(now);
+  if (!synced_ || !queue_->CanPop()) return false;
+  const QueuedGroup* entry = queue_->Pop();
+  if (entry == nullptr) return false;
+  TryEntry(*entry);
+  return true;
+}
+
+absl::Time Engine::NextDue() const { return std::min(queue_->NextDue(), binder_.NextDue()); }
+
+absl::Time Engine::NextRetry() const { return std::min(queue_->NextRetry(), binder_.NextDue()); }
+
+// --- One attempt --------------------------------------------------------------------------------
+
+AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
+  AttemptRequest request;
+  request.framework = profiles_->Find(entry.profile);
+  request.entry_key = entry.key;
+  request.group = entry.name;
+  for (const PendingPod& member : entry.members) {
+    // A pod that is being deleted is not worth a node; its deletion takes it out of the queue.
+    if (!member.pod->deletion_time().has_value()) request.pods.push_back(member.pod);
+  }
+  if (entry.is_group && request.framework->group_plugin() != nullptr) {
+    const std::optional<GroupSpec> spec = request.framework->group_plugin()->Spec(entry.name);
+    const GroupMembers* members = cluster_.groups().Find(entry.name);
+    const int assigned = members == nullptr ? 0 : members->assigned_count();
+    request.minimum = spec.has_value() ? std::max(0, spec->min_member - assigned) : 1;
+  }
+  request.percentage_of_nodes_to_score =
+      request.framework->profile().percentage_of_nodes_to_score.value_or(
+          options_.configuration.percentage_of_nodes_to_score.value_or(0));
+  return request;
+}
+
+void Engine::TryEntry(const QueuedGroup& entry) {
+  const AttemptRequest request = MakeRequest(entry);
+  const std::string key = entry.key;
+  const AttemptHistory history = entry.history;
+  if (request.pods.empty()) {
+    queue_->AddUnschedulable(key, {});
+    return;
+  }
+  const absl::Time start = absl::Now();
+  AttemptResult result = attempts_.Run(request);
+  const absl::Duration took = absl::Now() - start;
+  ++counters_.attempts;
+  counters_.cycles += result.cycles;
+  if (observe_ != nullptr) {
+    const bool error = std::any_of(result.failed.begin(), result.failed.end(),
+                                   [](const PodFailure& f) { return f.status.IsError(); });
+    observe_({.profile = request.framework->profile().scheduler_name,
+              .pods = static_cast<int>(request.pods.size()),
+              .cycles = result.cycles,
+              .placed = static_cast<int>(result.placed.size()),
+              .duration = took,
+              .error = error});
+  }
+
+  StartBinding(request, history, result);
+  if (result.failed.empty()) {
+    queue_->Done(key);
+    return;
+  }
+  const std::shared_ptr<const PodInfo> first_failed = result.failed.front().pod;
+  std::optional<PostFilterResult> plan = std::move(result.post_filter);
+  const Rejection rejection = Describe(request, result);
+  queue_->AddUnschedulable(key, rejection);
+  if (plan.has_value() && plan->nominated_node.has_value()) {
+    cluster_.nominations().Nominate(first_failed, *plan->nominated_node);
+  }
+  for (const PodFailure& failure : result.failed) {
+    ReportFailure(failure, plan.has_value() && failure.pod == first_failed ? plan->nominated_node
+                                                                           : std::nullopt);
+  }
+  if (plan.has_value()) Preempt(*first_failed, *plan);
+}
+
+void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& history,
+                          AttemptResult& result) {
+  if (result.placed.empty()) return;
+  for (const Binder::Member& member : result.placed) {
+    const PodInfo& pod = *member.placement.pod;
+    queue_->Placed(pod.uid());
+    cluster_.nominations().Remove(pod.uid());
+    history_of_[pod.uid()] = history;
+  }
+  binder_.Start(std::move(result.placed), request.minimum, options_.clock->Now());
+  result.placed.clear();
+}
+
+// Turns the failures of an attempt into what the queue waits for. When a group missed its minimum,
+// each member that would have fitted is told what the group lacks.
+Rejection Engine::Describe(const AttemptRequest& request, AttemptResult& result) {
+  Rejection rejection;
+  const auto add = [](std::vector<Symbol>& to, Symbol plugin) {
+    if (std::find(to.begin(), to.end(), plugin) == to.end()) to.push_back(plugin);
+  };
+  for (const PodFailure& failure : result.failed) {
+    for (const Symbol plugin : failure.rejecting_plugins) {
+      add(failure.status.code() == Code::kPending ? rejection.pending_plugins
+                                                  : rejection.unschedulable_plugins,
+          plugin);
+    }
+  }
+  const GroupMembers* group =
+      request.group.empty() ? nullptr : cluster_.groups().Find(request.group);
+  if (group != nullptr && request.minimum > 0 && !result.failed.empty()) {
+    // Who was not tried, or fitted until the attempt was undone, waits for the group.
+    const PodFailure& cause = result.failed.front();
+    const Status why = request.framework->group_plugin()->GroupUnschedulable(
+        *group, group->assigned_count() + result.most_placed,
+        Status::Make(cause.status.code(), {cause.message})
+            .WithPlugin(cause.status.plugin_symbol()));
+    std::vector<PodFailure> told;
+    for (const auto& pod : request.pods) {
+      PodFailure failure{pod, why, cause.rejecting_plugins, why.message()};
+      failure.status = std::move(failure.status).WithPlugin(cause.status.plugin_symbol());
+      told.push_back(std::move(failure));
+    }
+    rejection.unschedulable_plugins = cause.rejecting_plugins;
+    for (const PodFailure& failure : told) {
+      rejection.pods.push_back({failure.pod->uid(), failure.status, failure.pod == cause.pod});
+    }
+    result.failed = std::move(told);
+    return rejection;
+  }
+  for (const PodFailure& failure : result.failed) {
+    rejection.pods.push_back({failure.pod->uid(),
+                              Status::Make(failure.status.code(), {failure.message})
+                                  .WithPlugin(failure.status.plugin_symbol()),
+                              true});
+  }
+  return rejection;
+}
+
+bool Engine::SettleBindings() {
+  std::vector<BindingOutcome> outcomes = binder_.Settle();
+  for (BindingOutcome& outcome : outcomes) {
+    const std::string& uid = outcome.placement.pod->uid();
+    if (outcome.status.ok()) {
+      cluster_.cache().FinishBinding(uid);
+      history_of_.erase(uid);
+      reported_.erase(uid);
+      ++counters_.bound;
+      ReportBound(outcome.placement);
+    } else {
+      UndoPlacement(std::move(outcome));
+    }
+  }
+  return !outcomes.empty();
+}
+
+// --- Reports ------------------------------------------------------------------------------------
+
+std::vector<UnboundPod> Engine::Unbound() const {
+  std::vector<UnboundPod> list;
+  for (const PendingReport& report : queue_->Pending()) {
+    UnboundPod pod;
+    pod.pod = report.pod->key();
+    pod.group = report.group;
+    switch (report.state) {
+      case QueueState::kActive:
+      case QueueState::kInFlight:
+        pod.state = UnboundPod::State::kActive;
+        break;
+      case QueueState::kBackoff:
+      case QueueState::kErrorBackoff:
+        pod.state = UnboundPod::State::kBackoff;
+        break;
+      case QueueState::kUnschedulable:
+        pod.state = UnboundPod::State::kUnschedulable;
+        break;
+      case QueueState::kGated:
+        pod.state = UnboundPod::State::kGated;
+        break;
+    }
+    pod.plugin = std::string(report.status.plugin());
+    pod.message = report.status.message();
+    list.push_back(std::move(pod));
+  }
+  for (const Binder::Unbound& unbound : binder_.unbound()) {
+    UnboundPod pod;
+    pod.pod = unbound.pod->key();
+    pod.group = cluster_.GroupOf(*unbound.pod).value_or("");
+    pod.state =
+        unbound.waiting_for.empty() ? UnboundPod::State::kBinding : UnboundPod::State::kWaiting;
+    if (!unbound.waiting_for.empty()) {
+      pod.plugin = std::string(unbound.waiting_for.front());
+      pod.message = absl::StrCat("waiting to be permitted by ", pod.plugin);
+    }
+    list.push_back(std::move(pod));
+  }
+  return list;
+}
+
+SchedulerCounters Engine::counters() const {
+  SchedulerCounters counters = counters_;
+  for (const Framework* framework : profiles_->all()) {
+    counters.plugin_faults += framework->plugin_faults();
+  }
+  counters.unconfirmed = attempts_.cycle().unconfirmed();
+  return counters;
+}
+
+}  // namespace berth

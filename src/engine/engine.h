@@ -1,0 +1,113 @@
+// The scheduler: one thread that takes in events, tries what is due and hands bindings out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "berth/scheduler.h"
+#include "engine/attempt.h"
+#include "engine/binding.h"
+#include "engine/cluster_state.h"
+#include "engine/profile_handle.h"
+#include "engine/profiles.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+
+// What arrives from other threads: watch events, and work to be done on the scheduling thread.
+class Inbox final : public WatchSink {
+ public:
+  struct Item {
+    std::vector<WatchEvent> events;
+    std::function<void()> work;
+  };
+
+  void Deliver(std::vector<WatchEvent> events) override;
+  void Post(std::function<void()> work);
+
+  // Everything that has arrived, in order.
+  std::vector<Item> Take();
+  // Blocks until something arrives, `deadline` has passed, or Stop().
+  void WaitUntil(absl::Time deadline);
+  void Stop();
+  bool stopped() const;
+
+ private:
+  bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || !items_.empty(); }
+
+  mutable absl::Mutex mutex_;
+  std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class Engine final : public Scheduler, private SchedulerServices {
+ public:
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(SchedulerOptions options);
+  ~Engine() override;
+
+  absl::Status Run() override;
+  void Stop() override { inbox_.Stop(); }
+  void TakeEvents() override;
+  void RunUntilIdle() override;
+  absl::Time NextDue() const override;
+  absl::Time NextRetry() const override;
+  std::vector<UnboundPod> Unbound() const override;
+  SchedulerCounters counters() const override;
+  void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) override {
+    observe_ = std::move(observe);
+  }
+
+ private:
+  explicit Engine(SchedulerOptions options);
+  void MakeQueue();
+
+  // --- events.cc: what arrives ---
+  bool TakeInbox();
+  void OnEvent(WatchEvent event);
+  void UpdateQueue(const ClusterChange& change);
+
+  // --- engine.cc: the loop, and one attempt with its consequences ---
+  bool Step();
+  void TryEntry(const QueuedGroup& entry);
+  AttemptRequest MakeRequest(const QueuedGroup& entry) const;
+  void StartBinding(const AttemptRequest& request, const AttemptHistory& history,
+                    AttemptResult& result);
+  Rejection Describe(const AttemptRequest& request, AttemptResult& result);
+  bool SettleBindings();
+
+  // --- consequences.cc: what the cluster is told ---
+  void ReportFailure(const PodFailure& failure, const std::optional<std::string>& nominated_node);
+  void ReportBound(const Placement& placement);
+  void Preempt(const PodInfo& preemptor, const PostFilterResult& plan);
+  void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
+  void UndoPlacement(BindingOutcome outcome);
+
+  // --- SchedulerServices ---
+  void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
+  void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
+  WaitingPod* FindWaitingPod(absl::string_view uid) override;
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override;
+
+  const SchedulerOptions options_;
+  Inbox inbox_;
+  RandomSequence random_;
+  ClusterState cluster_;
+  std::unique_ptr<Profiles> profiles_;
+  std::unique_ptr<SchedulingQueue> queue_;
+  Binder binder_;
+  Attempts attempts_;
+  // Of pods that are placed but not bound: what their entry had been through before.
+  absl::flat_hash_map<std::string, AttemptHistory> history_of_;
+  // The last thing the cluster was told about each pending pod, to tell it only what is new.
+  absl::flat_hash_map<std::string, std::string> reported_;
+  bool synced_ = false;
+  SchedulerCounters counters_;
+  std::function<void(const AttemptRecord&)> observe_;
+};
+
+}  // namespace berth

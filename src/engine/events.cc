@@ -1,0 +1,116 @@
+// What arrives at the engine: watch events, and what they mean to the queue.
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace berth {
+
+void Inbox::Deliver(std::vector<WatchEvent> events) {
+  absl::MutexLock lock(&mutex_);
+  items_.push_back({std::move(events), nullptr});
+}
+
+void Inbox::Post(std::function<void()> work) {
+  absl::MutexLock lock(&mutex_);
+  items_.push_back({{}, std::move(work)});
+}
+
+std::vector<Inbox::Item> Inbox::Take() {
+  absl::MutexLock lock(&mutex_);
+  return std::exchange(items_, {});
+}
+
+void Inbox::WaitUntil(absl::Time deadline) {
+  absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithDeadline(absl::Condition(this, &Inbox::Ready), deadline);
+}
+
+void Inbox::Stop() {
+  absl::MutexLock lock(&mutex_);
+  stopped_ = true;
+}
+
+bool Inbox::stopped() const {
+  absl::MutexLock lock(&mutex_);
+  return stopped_;
+}
+
+bool Engine::TakeInbox() {
+  std::vector<Inbox::Item> items = inbox_.Take();
+  for (Inbox::Item& item : items) {
+    for (WatchEvent& event : item.events) OnEvent(std::move(event));
+    if (item.work != nullptr) item.work();
+  }
+  return !items.empty();
+}
+
+void Engine::OnEvent(WatchEvent event) {
+  const ClusterChange change = cluster_.Apply(std::move(event));
+  if (!change.problem.ok()) {
+    ++counters_.unusable_objects;
+    return;
+  }
+  if (change.type == ClusterChange::Type::kSynced) {
+    synced_ = true;
+    return;
+  }
+  UpdateQueue(change);
+  for (const std::string& group : change.groups) queue_->GroupChanged(group);
+  for (const ClusterEvent& moved : change.events) queue_->MoveAllOnEvent(moved, change.change);
+}
+
+void Engine::UpdateQueue(const ClusterChange& change) {
+  switch (change.type) {
+    case ClusterChange::Type::kPodPending: {
+      const std::shared_ptr<const PodInfo>& pod = change.change.new_pod;
+      if (profiles_->Find(pod->scheduler_name()) == nullptr) {  // somebody else's
+        queue_->Delete(pod->uid());
+        return;
+      }
+      if (queue_->Contains(pod->uid())) {
+        queue_->Update(pod, cluster_.GroupOf(*pod));
+      } else {
+        queue_->Add(pod, cluster_.GroupOf(*pod));
+      }
+      return;
+    }
+    case ClusterChange::Type::kPodAssigned:
+      queue_->Delete(change.change.new_pod->uid());
+      reported_.erase(change.change.new_pod->uid());
+      return;
+    case ClusterChange::Type::kPodGone: {
+      const std::string& uid = change.change.old_pod->uid();
+      queue_->Delete(uid);
+      reported_.erase(uid);
+      if (WaitingPod* waiting = binder_.FindWaitingPod(uid); waiting != nullptr) {
+        waiting->Reject("", "removed");
+      }
+      return;
+    }
+    case ClusterChange::Type::kNothing:
+    case ClusterChange::Type::kPodChanged:
+    case ClusterChange::Type::kNode:
+    case ClusterChange::Type::kObject:
+    case ClusterChange::Type::kSynced:
+      return;
+  }
+}
+
+// --- What plugins ask of the engine -------------------------------------------------------------
+
+void Engine::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  queue_->Activate(pods);
+}
+
+void Engine::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
+  binder_.ForEachWaitingPod(visit);
+}
+
+WaitingPod* Engine::FindWaitingPod(absl::string_view uid) { return binder_.FindWaitingPod(uid); }
+
+absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name) {
+  return options_.cluster->Bind({std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
+                                std::string(node_name));
+}
+
+}  // namespace berth

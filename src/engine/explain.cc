@@ -1,0 +1,187 @@
+// Implementation of explain.h.
+#include "engine/explain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/diagnosis.h"
+
+namespace berth {
+namespace {
+
+// The statuses that were found node by node.
+class ListedStatuses final : public NodeStatuses {
+ public:
+  explicit ListedStatuses(std::vector<Status> statuses) : statuses_(std::move(statuses)) {}
+
+  Code code(NodeRow row) const override { return statuses_[row].code(); }
+  Status status(NodeRow row) const override { return statuses_[row]; }
+  std::vector<NodeRow> RowsWith(Code code) const override {
+    std::vector<NodeRow> rows;
+    for (NodeRow row = 0; row < static_cast<NodeRow>(statuses_.size()); ++row) {
+      if (statuses_[row].code() == code) rows.push_back(row);
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<Status> statuses_;
+};
+
+void SortByName(std::vector<NodeExplanation>& nodes) {
+  std::sort(nodes.begin(), nodes.end(),
+            [](const NodeExplanation& a, const NodeExplanation& b) { return a.name < b.name; });
+}
+
+}  // namespace
+
+std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& configuration,
+                                             const Registry& registry, const Clock& clock,
+                                             std::vector<Object> objects, Problems& problems) {
+  std::unique_ptr<Explainer> explainer(new Explainer);
+  explainer->random_ = std::make_unique<RandomSequence>(0);
+  explainer->cluster_ = std::make_unique<ClusterState>();
+  explainer->profiles_ = Profiles::Create(configuration, registry, *explainer->cluster_, clock,
+                                          *explainer->random_, nullptr, problems);
+  if (explainer->profiles_ == nullptr) return nullptr;
+  explainer->cluster_->SetProfiles(explainer->profiles_.get());
+  for (Object& object : objects) {
+    ClusterChange change = explainer->cluster_->Apply({WatchEvent::Type::kSet, std::move(object)});
+    if (!change.problem.ok()) {
+      problems.AddError(change.where, change.subject, std::string(change.problem.message()));
+    } else if (change.change.new_pod != nullptr && change.change.new_pod->node_name().empty() &&
+               !change.change.new_pod->terminal()) {
+      explainer->pending_.push_back(change.change.new_pod);
+    }
+  }
+  explainer->cluster_->Refresh();
+  return explainer;
+}
+
+PodExplanation Explainer::Explain(const PodInfo& pod) {
+  PodExplanation explanation;
+  explanation.pod = pod.key();
+  const Framework* framework = profiles_->Find(pod.scheduler_name());
+  if (framework == nullptr) {
+    explanation.skipped = absl::StrCat("no profile is named ", pod.scheduler_name().view());
+    return explanation;
+  }
+  explanation.profile = std::string(pod.scheduler_name().view());
+  if (pod.deletion_time().has_value()) {
+    explanation.skipped = "the pod is being deleted";
+    return explanation;
+  }
+  Status queued = framework->RunPreEnqueue(pod);
+  if (!queued.ok()) {
+    explanation.skipped = queued.message();
+    explanation.pre_enqueue = std::move(queued);
+    return explanation;
+  }
+  const NodeTable& nodes = cluster_->nodes();
+  if (nodes.size() == 0) {
+    explanation.error = "no nodes available to schedule pods";
+    return explanation;
+  }
+
+  CycleState state;
+  PreFilterOutcome pre_filter = framework->RunPreFilter(state, pod, nodes);
+  if (pre_filter.status.IsError()) {
+    explanation.error = pre_filter.status.message();
+    return explanation;
+  }
+  PreFilterExplanation& shown = explanation.pre_filter.emplace();
+  shown.status = pre_filter.status;
+  if (!pre_filter.status.ok()) {
+    const UniformStatuses statuses(nodes.size(), pre_filter.status);
+    ExplainPostFilter(*framework, state, pod, statuses, explanation);
+    explanation.message = PreFilterFailureMessage(
+        nodes.size(), pre_filter.status.message(),
+        explanation.post_filter.has_value() ? explanation.post_filter->status.message() : "");
+    return explanation;
+  }
+  if (pre_filter.narrowed.node_names.has_value()) {
+    shown.node_names.emplace();
+    for (const Symbol name : *pre_filter.narrowed.node_names) {
+      shown.node_names->emplace_back(name.view());
+    }
+    std::sort(shown.node_names->begin(), shown.node_names->end());
+  }
+  ExplainNodes(*framework, state, pod, pre_filter, explanation);
+  return explanation;
+}
+
+void Explainer::ExplainNodes(const Framework& framework, CycleState& state, const PodInfo& pod,
+                             const PreFilterOutcome& pre_filter, PodExplanation& explanation) {
+  const NodeTable& nodes = cluster_->nodes();
+  std::vector<Status> statuses;
+  std::vector<NodeRow> feasible;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    const bool left_out = pre_filter.narrowed.node_names.has_value() &&
+                          !pre_filter.narrowed.node_names->contains(node.name());
+    Status status =
+        left_out ? pre_filter.left_out : framework.RunFilterWithNominatedPods(state, pod, node);
+    if (status.IsError()) {
+      explanation.error = status.message();
+      explanation.nodes.clear();
+      return;
+    }
+    if (status.ok()) feasible.push_back(row);
+    explanation.nodes.push_back({std::string(node.name().view()), status, {}, std::nullopt});
+    statuses.push_back(std::move(status));
+  }
+  const std::string nominated = cluster_->nominations().NominatedNode(pod);
+  if (!nominated.empty()) {
+    const NodeRow row = nodes.FindRow(Symbol::Intern(nominated));
+    explanation.nominated = {nominated, row >= 0 && statuses[row].ok()};
+  }
+  if (feasible.empty()) {
+    const ListedStatuses listed(std::move(statuses));
+    const ReasonCounts reasons = CountReasons(listed, nodes.size());
+    ExplainPostFilter(framework, state, pod, listed, explanation);
+    explanation.message = FilterFailureMessage(
+        nodes.size(), reasons,
+        explanation.post_filter.has_value() ? explanation.post_filter->status.message() : "");
+  } else if (!ExplainScores(framework, state, pod, feasible, explanation)) {
+    return;
+  }
+  SortByName(explanation.nodes);
+}
+
+bool Explainer::ExplainScores(const Framework& framework, CycleState& state, const PodInfo& pod,
+                              const std::vector<NodeRow>& feasible, PodExplanation& explanation) {
+  const NodeTable& nodes = cluster_->nodes();
+  std::vector<int64_t> totals(feasible.size(), 1);  // without a score plugin all are alike
+  std::vector<PluginScores> by_plugin;
+  if (!framework.score().empty()) {
+    Status status = framework.RunPreScore(state, pod, nodes, feasible);
+    if (status.ok()) {
+      status = framework.RunScore(state, pod, nodes, feasible, absl::MakeSpan(totals), &by_plugin);
+    }
+    if (!status.ok()) {
+      explanation.error = status.message();
+      return false;
+    }
+  }
+  const int64_t best = *std::max_element(totals.begin(), totals.end());
+  for (size_t i = 0; i < feasible.size(); ++i) {
+    NodeExplanation& node = explanation.nodes[feasible[i]];
+    node.total = totals[i];
+    for (const PluginScores& scores : by_plugin) {
+      node.scores.emplace(scores.plugin.view(), scores.weighted[i]);
+    }
+    if (totals[i] == best) explanation.best_nodes.push_back(node.name);
+  }
+  std::sort(explanation.best_nodes.begin(), explanation.best_nodes.end());
+  return true;
+}
+
+void Explainer::ExplainPostFilter(const Framework& framework, CycleState& state, const PodInfo& pod,
+                                  const NodeStatuses& statuses, PodExplanation& explanation) {
+  if (framework.post_filter().empty()) return;
+  PostFilterExplanation& shown = explanation.post_filter.emplace();
+  shown.status = framework.RunPostFilter(state, pod, statuses, shown.result);
+}
+
+}  // namespace berth

@@ -1,0 +1,85 @@
+// Judges pending pods against the cluster as it stands and says why, changing nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "berth/clock.h"
+#include "berth/configuration.h"
+#include "berth/framework/postfilter.h"
+#include "engine/cluster_state.h"
+#include "engine/profiles.h"
+
+namespace berth {
+
+struct NodeExplanation {
+  std::string name;
+  Status filter;
+  // Of feasible nodes: each plugin's normalised score times its weight, and the sum.
+  std::map<std::string, int64_t> scores;
+  std::optional<int64_t> total;
+};
+
+struct PreFilterExplanation {
+  Status status;
+  std::optional<std::vector<std::string>> node_names;  // sorted; absent: every node
+};
+
+struct PostFilterExplanation {
+  Status status;
+  PostFilterResult result;
+};
+
+struct PodExplanation {
+  std::string pod;      // "namespace/name"
+  std::string profile;  // "" if no profile is responsible
+  std::string skipped;  // why the pod is not scheduled at all; then nothing below is set
+  std::optional<Status> pre_enqueue;
+  std::optional<PreFilterExplanation> pre_filter;
+  std::vector<NodeExplanation> nodes;  // by name
+  std::vector<std::string> best_nodes;
+  struct Nominated {
+    std::string node;
+    bool feasible;
+  };
+  std::optional<Nominated> nominated;
+  std::optional<PostFilterExplanation> post_filter;
+  std::string error;
+  std::string message;  // of the FailedScheduling event, if no node is feasible
+};
+
+// Each pod is judged on its own: none sees a placement or an eviction of another. All nodes are
+// filtered, and all feasible ones are scored, even a single one.
+class Explainer {
+ public:
+  // The profiles over the cluster that `objects` describe. Problems with the profiles go to
+  // `problems`; null is returned then. `registry` and `clock` must outlive the explainer.
+  static std::unique_ptr<Explainer> Create(const KubeSchedulerConfiguration& configuration,
+                                           const Registry& registry, const Clock& clock,
+                                           std::vector<Object> objects, Problems& problems);
+
+  // The pods without a node, in the order of the objects.
+  const std::vector<std::shared_ptr<const PodInfo>>& pending() const { return pending_; }
+
+  PodExplanation Explain(const PodInfo& pod);
+
+ private:
+  Explainer() = default;
+  void ExplainNodes(const Framework& framework, CycleState& state, const PodInfo& pod,
+                    const PreFilterOutcome& pre_filter, PodExplanation& explanation);
+  bool ExplainScores(const Framework& framework, CycleState& state, const PodInfo& pod,
+                     const std::vector<NodeRow>& feasible, PodExplanation& explanation);
+  void ExplainPostFilter(const Framework& framework, CycleState& state, const PodInfo& pod,
+                         const NodeStatuses& statuses, PodExplanation& explanation);
+
+  std::unique_ptr<RandomSequence> random_;
+  std::unique_ptr<ClusterState> cluster_;
+  std::unique_ptr<Profiles> profiles_;
+  std::vector<std::shared_ptr<const PodInfo>> pending_;
+};
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+// The profiles of a configuration, built over one cluster.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/clock.h"
+#include "berth/configuration.h"
+#include "engine/profile_handle.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+class Profiles {
+ public:
+  // Builds every profile; all problems are collected, and null is returned if there are any. All
+  // profiles must sort the queue with the same plugin and arguments. Everything given must outlive
+  // the profiles; `services` may be null.
+  static std::unique_ptr<Profiles> Create(const KubeSchedulerConfiguration& configuration,
+                                          const Registry& registry, const ClusterState& cluster,
+                                          const Clock& clock, RandomSequence& random,
+                                          SchedulerServices* services, Problems& problems);
+
+  // The profile of that schedulerName, or null.
+  const Framework* Find(Symbol scheduler_name) const;
+  // In the order of the configuration; never empty.
+  const std::vector<const Framework*>& all() const { return all_; }
+
+ private:
+  struct Entry {
+    std::unique_ptr<ProfileHandle> handle;
+    std::unique_ptr<Framework> framework;
+  };
+  std::vector<Entry> entries_;
+  std::vector<const Framework*> all_;
+  absl::flat_hash_map<Symbol, const Framework*> by_name_;
+};
+
+}  // namespace berth
