@@ -107,6 +107,9 @@ absl::Status Cache::AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_na
     return absl::AlreadyExistsError(
         absl::StrCat("pod ", pod->key(), " is on node ", known->node_name.view(), " already"));
   }
+  if (pod->terminal()) {
+    return absl::FailedPreconditionError(absl::StrCat("pod ", pod->key(), " is finished"));
+  }
   const NodeInfo* node = FindNode(node_name);
   if (node == nullptr || !node->has_node()) {
     return absl::NotFoundError(absl::StrCat("there is no node ", node_name.view()));

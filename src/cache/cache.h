@@ -67,7 +67,7 @@ class Cache {
   // --- From the scheduler ---
 
   // Puts the pod on the node. AlreadyExists if it is on a node already, NotFound if there is no
-  // such node.
+  // such node, FailedPrecondition if the pod is terminal.
   absl::Status AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name);
   // Takes an assumed pod back. Returns false, and does nothing, if it is not assumed.
   bool ForgetPod(absl::string_view uid);

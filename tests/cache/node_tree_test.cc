@@ -1,0 +1,86 @@
+// The order of nodes. After the cases of kube-scheduler's node tree tests.
+#include "cache/node_tree.h"
+
+#include "berth/testing/objects.h"
+#include "gmock/gmock.h"
+
+namespace berth::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+NodeBuilder InZone(absl::string_view name, absl::string_view region, absl::string_view zone) {
+  NodeBuilder node = MakeNode().Name(name);
+  if (!region.empty()) node.Label("topology.kubernetes.io/region", region);
+  if (!zone.empty()) node.Label("topology.kubernetes.io/zone", zone);
+  return node;
+}
+
+class NodeTreeTest : public ::testing::Test {
+ protected:
+  bool Set(const NodeBuilder& node) { return tree_.Set(*node.Obj()); }
+  bool Remove(absl::string_view name) { return tree_.Remove(Symbol::Intern(name)); }
+  std::vector<std::string> List() const {
+    std::vector<std::string> names;
+    for (const Symbol name : tree_.List()) names.emplace_back(name.view());
+    return names;
+  }
+
+  NodeTree tree_;
+};
+
+TEST_F(NodeTreeTest, NothingInNothingOut) {
+  EXPECT_THAT(List(), IsEmpty());
+  EXPECT_FALSE(Remove("a"));
+}
+
+TEST_F(NodeTreeTest, NodesWithoutAZoneKeepTheirOrder) {
+  for (const char* name : {"c", "a", "b"}) EXPECT_TRUE(Set(MakeNode().Name(name)));
+  EXPECT_FALSE(Set(MakeNode().Name("a").Label("other", "label")));
+  EXPECT_THAT(List(), ElementsAre("c", "a", "b"));
+  EXPECT_EQ(tree_.size(), 3);
+}
+
+TEST_F(NodeTreeTest, ZonesTakeTurns) {
+  Set(InZone("n0", "r1", "z1"));
+  Set(InZone("n1", "r1", "z1"));
+  Set(InZone("n2", "r1", "z1"));
+  Set(InZone("n3", "r1", "z2"));
+  Set(InZone("n4", "r2", "z1"));
+  Set(InZone("n5", "r2", "z1"));
+  EXPECT_THAT(List(), ElementsAre("n0", "n3", "n4", "n1", "n5", "n2"));
+}
+
+TEST_F(NodeTreeTest, AnEmptyZoneGoesAndComesBackLast) {
+  Set(InZone("a", "r", "z1"));
+  Set(InZone("b", "r", "z2"));
+  Set(InZone("c", "r", "z2"));
+  EXPECT_TRUE(Remove("a"));
+  EXPECT_FALSE(Remove("a"));
+  EXPECT_THAT(List(), ElementsAre("b", "c"));
+  Set(InZone("a", "r", "z1"));
+  EXPECT_THAT(List(), ElementsAre("b", "a", "c"));
+}
+
+TEST_F(NodeTreeTest, ANodeMovesWithItsZone) {
+  Set(InZone("a", "r", "z1"));
+  Set(InZone("b", "r", "z1"));
+  Set(InZone("c", "r", "z2"));
+  EXPECT_TRUE(Set(InZone("a", "r", "z2")));
+  EXPECT_THAT(List(), ElementsAre("b", "c", "a"));
+  EXPECT_EQ(tree_.size(), 3);
+}
+
+TEST_F(NodeTreeTest, ZoneKeys) {
+  EXPECT_EQ(ZoneKey(*MakeNode().Obj()), "");
+  EXPECT_EQ(ZoneKey(*InZone("n", "r", "z").Obj()), std::string("r:\0:z", 5));
+  EXPECT_EQ(ZoneKey(*InZone("n", "", "z").Obj()), std::string(":\0:z", 4));
+  EXPECT_EQ(
+      ZoneKey(*InZone("n", "r", "z").Label("failure-domain.beta.kubernetes.io/zone", "old").Obj()),
+      std::string("r:\0:old", 7))
+      << "the old label counts first, as upstream";
+}
+
+}  // namespace
+}  // namespace berth::testing

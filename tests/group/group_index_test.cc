@@ -1,0 +1,184 @@
+// The members of groups, as rules and against a model. BERTH_TEST_SEED repeats one sequence.
+#include "group/group_index.h"
+
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "berth/testing/objects.h"
+#include "gmock/gmock.h"
+
+namespace berth::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::optional<std::string> GroupByLabel(const PodInfo& pod) {
+  const Symbol* name = pod.labels().Find("group");
+  if (name == nullptr) return std::nullopt;
+  return absl::StrCat(pod.namespace_name().view(), "/", name->view());
+}
+
+PodBuilder Member(absl::string_view name, absl::string_view group = "g") {
+  return MakePod().Name(name).Label("group", group);
+}
+
+std::string Uid(absl::string_view name) { return absl::StrCat("default/", name); }
+
+// "name@node" of each member, in order.
+std::vector<std::string> Members(const GroupIndex& index, absl::string_view group) {
+  std::vector<std::string> result;
+  const GroupMembers* members = index.Find(group);
+  if (members == nullptr) return result;
+  for (const GroupMember& member : members->members()) {
+    result.push_back(absl::StrCat(member.pod->name(), "@", member.node_name));
+  }
+  return result;
+}
+
+TEST(GroupIndex, MembersInOrderOfArrival) {
+  GroupIndex index(GroupByLabel);
+  EXPECT_THAT(index.SetPod(Member("b").Obj()), ElementsAre("default/g"));
+  index.SetPod(Member("a").NodeName("n").Obj());
+  index.SetPod(Member("c").Obj());
+  EXPECT_THAT(index.SetPod(MakePod().Name("alone").Obj()), IsEmpty());
+  index.SetPod(Member("b").Priority(7).Obj());
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("b@", "a@n", "c@"));
+  EXPECT_EQ(index.Find("default/g")->members().front().pod->priority(), 7);
+  EXPECT_EQ(index.Find("default/g")->assigned_count(), 1);
+  EXPECT_EQ(index.Find("default/g")->name(), "default/g");
+  EXPECT_EQ(index.Find("default/h"), nullptr);
+  EXPECT_EQ(index.GroupOfPod(Uid("a")), "default/g");
+  EXPECT_EQ(index.GroupOfPod(Uid("alone")), std::nullopt);
+}
+
+TEST(GroupIndex, MembersThatGo) {
+  GroupIndex index(GroupByLabel);
+  for (const char* name : {"a", "b", "c"}) index.SetPod(Member(name).NodeName("n").Obj());
+  EXPECT_EQ(index.RemovePod(Uid("b")), "default/g");
+  EXPECT_EQ(index.RemovePod(Uid("b")), std::nullopt);
+  EXPECT_THAT(index.SetPod(Member("a").NodeName("n").Phase("Succeeded").Obj()),
+              ElementsAre("default/g"));
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("c@n"));
+  EXPECT_EQ(index.Find("default/g")->assigned_count(), 1);
+  index.RemovePod(Uid("c"));
+  EXPECT_EQ(index.Find("default/g"), nullptr);
+  EXPECT_EQ(index.size(), 0);
+}
+
+TEST(GroupIndex, AssumedMembersKeepTheirNode) {
+  GroupIndex index(GroupByLabel);
+  index.SetPod(Member("a").Obj());
+  index.Assume(Uid("a"), "n");
+  index.Assume(Uid("stranger"), "n");
+  EXPECT_EQ(index.Find("default/g")->assigned_count(), 1);
+  index.SetPod(Member("a").Priority(3).Obj());
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("a@n")) << "an update of the pending pod";
+  index.Forget(Uid("a"));
+  index.Forget(Uid("stranger"));
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("a@"));
+  EXPECT_EQ(index.Find("default/g")->assigned_count(), 0);
+  index.Assume(Uid("a"), "n");
+  index.SetPod(Member("a").NodeName("m").Obj());
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("a@m")) << "where the watch shows it";
+  index.Forget(Uid("a"));
+  EXPECT_THAT(Members(index, "default/g"), ElementsAre("a@m"));
+}
+
+TEST(GroupIndex, ALabelMovesAMember) {
+  GroupIndex index(GroupByLabel);
+  index.SetPod(Member("a").Obj());
+  index.Assume(Uid("a"), "n");
+  index.SetPod(Member("b", "h").Obj());
+  EXPECT_THAT(index.SetPod(Member("a", "h").Obj()), ElementsAre("default/g", "default/h"));
+  EXPECT_EQ(index.Find("default/g"), nullptr);
+  EXPECT_THAT(Members(index, "default/h"), ElementsAre("b@", "a@n"));
+  EXPECT_THAT(index.SetPod(MakePod().Name("a").Obj()), ElementsAre("default/h"));
+  EXPECT_THAT(Members(index, "default/h"), ElementsAre("b@"));
+}
+
+void RunSequence(uint64_t seed) {
+  SCOPED_TRACE(absl::StrCat("BERTH_TEST_SEED=", seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
+  GroupIndex index(GroupByLabel);
+  struct Known {
+    std::string name, node;
+    bool bound;
+  };
+  std::map<std::string, std::vector<Known>> model;
+  const auto find = [&](const std::string& name) -> std::pair<std::vector<Known>*, size_t> {
+    for (auto& [group, members] : model) {
+      for (size_t i = 0; i < members.size(); ++i) {
+        if (members[i].name == name) return {&members, i};
+      }
+    }
+    return {nullptr, 0};
+  };
+  for (int i = 0; i < 2000; ++i) {
+    const std::string name = absl::StrCat("p", below(24));
+    const auto [members, at] = find(name);
+    switch (below(5)) {
+      case 0:
+      case 1: {
+        const std::string group = absl::StrCat("g", below(3));
+        const bool bound = below(4) == 0;
+        const bool terminal = below(10) == 0;
+        PodBuilder pod = Member(name, group);
+        if (bound) pod.NodeName("bound");
+        if (terminal) pod.Phase("Failed");
+        index.SetPod(pod.Obj());
+        const std::string key = absl::StrCat("default/", group);
+        Known known{name, bound ? "bound" : "", bound};
+        if (members != nullptr) {
+          if (!bound) known.node = (*members)[at].node;
+          if (members == &model[key] && !terminal) {
+            (*members)[at] = known;
+            break;
+          }
+          members->erase(members->begin() + static_cast<int>(at));
+        }
+        if (!terminal) model[key].push_back(known);
+        break;
+      }
+      case 2:
+        index.RemovePod(Uid(name));
+        if (members != nullptr) members->erase(members->begin() + static_cast<int>(at));
+        break;
+      case 3:
+        index.Assume(Uid(name), "assumed");
+        if (members != nullptr) (*members)[at].node = "assumed";
+        break;
+      case 4:
+        index.Forget(Uid(name));
+        if (members != nullptr) (*members)[at].node = (*members)[at].bound ? "bound" : "";
+        break;
+    }
+    for (const auto& [group, wanted] : model) {
+      if (below(2) == 0) continue;  // so that holes pile up
+      std::vector<std::string> want;
+      int assigned = 0;
+      for (const Known& known : wanted) {
+        want.push_back(absl::StrCat(known.name, "@", known.node));
+        assigned += known.node.empty() ? 0 : 1;
+      }
+      ASSERT_EQ(Members(index, group), want) << "operation " << i;
+      ASSERT_EQ(index.Find(group) == nullptr, want.empty());
+      if (!want.empty()) {
+        ASSERT_EQ(index.Find(group)->assigned_count(), assigned);
+      }
+    }
+  }
+}
+
+TEST(GroupIndex, AgreesWithAModel) {
+  if (const char* seed = std::getenv("BERTH_TEST_SEED")) {
+    return RunSequence(std::strtoull(seed, nullptr, 10));
+  }
+  for (uint64_t seed = 1; seed <= 10 && !HasFatalFailure(); ++seed) RunSequence(seed);
+}
+
+}  // namespace
+}  // namespace berth::testing
