@@ -3,6 +3,7 @@
 
 #include "berth/builtin_plugins.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
+#include "plugins/coscheduling/coscheduling.h"
 #include "plugins/default_binder/default_binder.h"
 #include "plugins/default_preemption/default_preemption.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
@@ -27,6 +28,7 @@ namespace berth {
 
 void AddBuiltinPlugins(Registry::Builder& builder) {
   builder.Add(CapacityScheduling::kName, &CapacityScheduling::Create);
+  builder.Add(Coscheduling::kName, &Coscheduling::Create, CoschedulingArgs::Fields());
   builder.Add(DefaultBinder::kName, &DefaultBinder::Create);
   builder.Add(DefaultPreemption::kName, &DefaultPreemption::Create,
               DefaultPreemptionArgs::Fields());
