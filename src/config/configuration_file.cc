@@ -122,14 +122,14 @@ void CheckExtenders(const std::vector<Extender>& extenders, FieldProblems& probl
   std::vector<std::string> managed;
   for (size_t i = 0; i < extenders.size(); ++i) {
     const Extender& extender = extenders[i];
-    FieldProblems of_extender = problems.At(IndexPath("extenders", i));
+    FieldProblems of_extender = problems.At(ElementPath("extenders", i));
     if (!extender.prioritize_verb.empty() && extender.weight <= 0) {
       of_extender.Invalid("weight", extender.weight, "must have a positive weight applied to it");
     }
     if (!extender.bind_verb.empty()) ++binders;
     for (size_t j = 0; j < extender.managed_resources.size(); ++j) {
       const std::string& name = extender.managed_resources[j].name;
-      const std::string field = absl::StrCat(IndexPath("managedResources", j), ".name");
+      const std::string field = absl::StrCat(ElementPath("managedResources", j), ".name");
       const std::string wrong = CheckLabelKey(name);
       if (!wrong.empty()) {
         of_extender.Invalid(field, name, wrong);

@@ -57,7 +57,7 @@ class ProfileBuilder {
     profile_.scheduler_name =
         file_.scheduler_name.value_or(is_the_only_one ? profile_.scheduler_name : "");
     if (profile_.scheduler_name.empty()) {
-      problems_.Required("schedulerName", "name the pods' spec.schedulerName");
+      problems_.Required("schedulerName", "the spec.schedulerName of the profile's pods");
     }
     for (int i = 0; i < kExtensionPointCount; ++i) {
       const auto point = static_cast<ExtensionPoint>(i);
@@ -78,7 +78,7 @@ class ProfileBuilder {
     std::set<absl::string_view> seen;
     for (size_t i = 0; i < file.enabled.size(); ++i) {
       const PluginFile& plugin = file.enabled[i];
-      const std::string entry = IndexPath(field + ".enabled", i);
+      const std::string entry = ElementPath(field + ".enabled", i);
       if (!CheckEnabled(entry, plugin)) continue;
       if (!seen.insert(plugin.name).second) {
         problems_.Duplicate(entry + ".name", plugin.name);
@@ -95,7 +95,7 @@ class ProfileBuilder {
           {.name = plugin.name, .weight = plugin.weight, .where = problems_.Where(entry)});
     }
     for (size_t i = 0; i < file.disabled.size(); ++i) {
-      const std::string entry = IndexPath(field + ".disabled", i);
+      const std::string entry = ElementPath(field + ".disabled", i);
       if (!CheckDisabled(entry, file.disabled[i].name)) continue;
       set.disabled.push_back({.name = file.disabled[i].name, .where = problems_.Where(entry)});
     }
@@ -152,7 +152,7 @@ class ProfileBuilder {
     std::set<absl::string_view> seen;
     for (size_t i = 0; i < file_.plugin_config.size(); ++i) {
       const PluginConfigFile& config = file_.plugin_config[i];
-      const std::string field = IndexPath("pluginConfig", i);
+      const std::string field = ElementPath("pluginConfig", i);
       const PluginRegistration* registration = registry_.Find(config.name);
       if (config.name.empty()) {
         problems_.Required(field + ".name", "name a plugin");
@@ -206,7 +206,7 @@ void CheckCommonQueueSort(const std::vector<Profile>& profiles, FieldProblems& p
   std::string name;
   for (size_t i = 0; i < profiles.size(); ++i) {
     const PluginSet& set = profiles[i].at(ExtensionPoint::kQueueSort);
-    FieldProblems of_profile = problems.At(IndexPath("profiles", i));
+    FieldProblems of_profile = problems.At(ElementPath("profiles", i));
     if (set.enabled.size() > 1) {
       of_profile.Invalid("plugins.queueSort.enabled", static_cast<double>(set.enabled.size()),
                          "only one queue sort plugin can be enabled");
@@ -244,7 +244,7 @@ std::vector<Profile> BuildProfiles(const std::vector<ProfileFile>& files, const 
   std::vector<Profile> profiles;
   std::map<std::string, size_t> index_of_name;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const std::string path = IndexPath("profiles", i);
+    const std::string path = ElementPath("profiles", i);
     profiles.push_back(ProfileBuilder(sources[i], path, registry, problems.At(path), all)
                            .Build(sources.size() == 1));
     const std::string& name = profiles.back().scheduler_name;
@@ -252,7 +252,7 @@ std::vector<Profile> BuildProfiles(const std::vector<ProfileFile>& files, const 
     if (!is_new && !name.empty()) {
       problems.Add(path + ".schedulerName",
                    absl::StrCat(DuplicateValue(name), ": it is also that of ",
-                                IndexPath("profiles", first->second)));
+                                ElementPath("profiles", first->second)));
     }
   }
   CheckCommonQueueSort(profiles, problems);

@@ -17,16 +17,27 @@
 
 namespace berth {
 
+namespace {
+
+// Whether `message` is about the field at `path` or one that it stands in.
+bool IsOfFieldOrAbove(absl::string_view message, absl::string_view path) {
+  const absl::string_view of = message.substr(0, message.find(": "));
+  return absl::ConsumePrefix(&path, of) && (path.empty() || path[0] == '.' || path[0] == '[');
+}
+
+}  // namespace
+
 // --- FieldProblems -------------------------------------------------------------------------------
 
 void FieldProblems::AddAs(Severity severity, absl::string_view field, absl::string_view message) {
   const std::string below_root = JoinPath(relative_, field);
   const std::string path = JoinPath(root_path_, below_root);
+  const SourceLocation where = Where(field);
   for (size_t i = reported_begin_; i < reported_end_; ++i) {
-    absl::string_view reported = problems_.list()[i].message;
-    if (absl::ConsumePrefix(&reported, path) && absl::StartsWith(reported, ": ")) return;
+    const Problem& reported = problems_.list()[i];
+    if (reported.where == where && IsOfFieldOrAbove(reported.message, path)) return;
   }
-  problems_.Add({.where = Where(field),
+  problems_.Add({.where = where,
                  .message = absl::StrCat(path, path.empty() ? "" : ": ", message),
                  .severity = severity});
 }
@@ -118,14 +129,14 @@ void FieldTable::ReadFields(Value value, const std::string& path, bool type_meta
     const auto [seen, is_new] = line_of_key.emplace(item.key, item.where.line);
     if (!is_new) {
       problems.AddError(item.where, "",
-                        absl::StrCat("key \"", JoinPath(path, item.key),
-                                     "\" is already set on line ", seen->second));
+                        absl::StrCat(JoinPath(path, item.key),
+                                     ": appears a second time; first in line ", seen->second));
     }
     const FieldSpec* field = FindField(*this, item.key);
     if (field == nullptr) {
       if (type_meta && ReadTypeMeta(item, path, problems)) continue;
       problems.AddError(item.where, "",
-                        absl::StrCat("unknown field \"", JoinPath(path, item.key), "\"",
+                        absl::StrCat(JoinPath(path, item.key), ": unknown field",
                                      DidYouMean(item.key, FieldNames(*this))));
       continue;
     }

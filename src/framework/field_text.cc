@@ -39,7 +39,7 @@ std::string JoinPath(absl::string_view path, absl::string_view field) {
   return absl::StrCat(path, needs_dot ? "." : "", field);
 }
 
-std::string IndexPath(absl::string_view path, size_t index) {
+std::string ElementPath(absl::string_view path, size_t index) {
   return absl::StrCat(path, "[", index, "]");
 }
 

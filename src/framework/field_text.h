@@ -12,7 +12,7 @@ namespace berth {
 
 // "plugins" + "score" is "plugins.score"; "enabled" + "[1]" is "enabled[1]".
 std::string JoinPath(absl::string_view path, absl::string_view field);
-std::string IndexPath(absl::string_view path, size_t index);         // "enabled[1]"
+std::string ElementPath(absl::string_view path, size_t index);       // "enabled[1]"
 std::string KeyPath(absl::string_view path, absl::string_view key);  // "resources[cpu]"
 
 // The value at `path` below `root`, or the nearest one above it that is there.

@@ -142,7 +142,9 @@ FieldType BoolType() {
                 if (const std::optional<bool> flag = value.AsBool()) {
                   *static_cast<bool*>(out) = *flag;
                 } else {
-                  AddWrongType(value, path, "true or false", problems);
+                  const bool is_quoted = value.text() == "true" || value.text() == "false";
+                  AddWrongType(value, path, "true or false", problems,
+                               is_quoted ? "; remove the quotes" : "");
                 }
               },
           .check = CheckNothing,
@@ -267,7 +269,7 @@ FieldType ListType(FieldType element, ListAccess access) {
                 access.clear(out);
                 size_t index = 0;
                 for (const Value item : value.elements()) {
-                  const std::string item_path = IndexPath(path, index++);
+                  const std::string item_path = ElementPath(path, index++);
                   void* slot = access.append(out);  // also for a bad one: indices stay true
                   if (item.IsNull()) {
                     problems.AddError(item.where(), "", absl::StrCat(item_path, ": is empty"));
@@ -280,7 +282,7 @@ FieldType ListType(FieldType element, ListAccess access) {
               [check = element.check, access](const void* object, const FieldCheck& rule,
                                               const std::string& field, FieldProblems& problems) {
                 for (size_t i = 0; i < access.size(object); ++i) {
-                  check(access.at(object, i), rule, IndexPath(field, i), problems);
+                  check(access.at(object, i), rule, ElementPath(field, i), problems);
                 }
               },
           .print =
@@ -309,9 +311,10 @@ FieldType MapType(FieldType element, MapAccess access) {
                   const std::string item_path = KeyPath(path, item.key);
                   const auto [seen, is_new] = line_of_key.emplace(item.key, item.where.line);
                   if (!is_new) {
-                    problems.AddError(item.where, "",
-                                      absl::StrCat("key \"", item_path,
-                                                   "\" is already set on line ", seen->second));
+                    problems.AddError(
+                        item.where, "",
+                        absl::StrCat(item_path, ": appears a second time; first in line ",
+                                     seen->second));
                   }
                   void* slot = access.insert(out, item.key);
                   if (!item.value.IsNull()) read(item.value, item_path, slot, problems);
