@@ -113,6 +113,8 @@ Status NodeAffinity::FilterNodes(const CycleState&, const PodInfo& pod, const No
 
 Status NodeAffinity::PreScore(CycleState&, const PodInfo& pod, const NodeTable&,
                               absl::Span<const NodeRow>) {
+  const absl::Status& parsed = pod.preferred_node_affinity_status();
+  if (!parsed.ok()) return Status::Error(parsed);
   return pod.preferred_node_affinity().terms().empty() && added_.preferred.terms().empty()
              ? Status::Skip()
              : Status::Success();
