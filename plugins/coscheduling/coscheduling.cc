@@ -168,9 +168,16 @@ void Coscheduling::Unreserve(CycleState&, const PodInfo& pod, absl::string_view)
   });
 }
 
+// New members are the engine's to notice: it asks ReadyToSchedule() again whenever a group changes.
 std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
-  return {{{EventResource::Pod(), action::kAdd, ""}, nullptr},
-          {{EventResource::Of(Kind::kPodGroup), action::kAdd | action::kUpdate, ""}, nullptr}};
+  const auto concerns_group = [this](const PodInfo& pod,
+                                     const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+    return change.new_object != nullptr && GroupOf(pod) == change.new_object->key()
+               ? QueueingHint::kQueue
+               : QueueingHint::kSkip;
+  };
+  return {
+      {{EventResource::Of(Kind::kPodGroup), action::kAdd | action::kUpdate, ""}, concerns_group}};
 }
 
 }  // namespace berth

@@ -169,7 +169,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
       judged ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
              : PreFilterFailureMessage(nodes.size(), cycle.status.message(), post_filter_message);
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
-    failure.status = std::move(failure.status).WithPlugin(failure.rejecting_plugins.front());
+    failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
   result.failed.push_back(std::move(failure));
 }

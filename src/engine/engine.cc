@@ -215,7 +215,7 @@ Rejection Engine::Describe(const AttemptRequest& request, AttemptResult& result)
     std::vector<PodFailure> told;
     for (const auto& pod : request.pods) {
       PodFailure failure{pod, why, cause.rejecting_plugins, why.message()};
-      failure.status = std::move(failure.status).WithPlugin(cause.status.plugin_symbol());
+      failure.status.SetPlugin(cause.status.plugin_symbol());
       told.push_back(std::move(failure));
     }
     rejection.unschedulable_plugins = cause.rejecting_plugins;

@@ -63,7 +63,8 @@ class Status {
   // The plugin that gave the verdict; set by the framework, empty before that.
   absl::string_view plugin() const { return plugin_.view(); }
   Symbol plugin_symbol() const { return plugin_; }
-  Status&& WithPlugin(Symbol plugin) && {
+  void SetPlugin(Symbol plugin) { plugin_ = plugin; }
+  Status WithPlugin(Symbol plugin) && {
     plugin_ = plugin;
     return std::move(*this);
   }
