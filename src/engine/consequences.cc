@@ -71,6 +71,7 @@ void Engine::Preempt(const PodInfo& preemptor, const PostFilterResult& plan) {
       waiting->Reject("", "preempted");
       continue;
     }
+    if (victim->deletion_time().has_value()) continue;  // on its way out already
     ++counters_.evictions;
     ClusterNote note{.pod = Reference(*victim),
                      .warning = false,
