@@ -35,7 +35,8 @@ list(APPEND berth_compile_options -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-
      -Wextra-semi
      -Wno-missing-field-initializers)  # it complains about every designated initialiser
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND berth_compile_options -Wno-restrict)  # g++ 12 is wrong about std::string (PR 105651)
+  # g++ 12 is wrong about std::string (PR 105651), and with optimisation about what is initialised.
+  list(APPEND berth_compile_options -Wno-restrict -Wno-maybe-uninitialized)
 else()
   list(APPEND berth_compile_options -Wthread-safety)
 endif()
@@ -50,13 +51,16 @@ endif()
 if(berth_sanitize)
   list(APPEND berth_compile_options -fsanitize=${berth_sanitize} -fno-sanitize-recover=all
        -fno-omit-frame-pointer)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND berth_compile_options -Wno-maybe-uninitialized)  # false with instrumentation
-  endif()
   add_link_options(-fsanitize=${berth_sanitize})
 endif()
 if(BERTH_BUILD_FUZZ)
   list(APPEND berth_compile_options -fsanitize=fuzzer-no-link)
+endif()
+set(berth_sanitizer_environment ASAN_OPTIONS=abort_on_error=1
+    UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1)
+find_program(BERTH_SYMBOLIZER NAMES llvm-symbolizer llvm-symbolizer-14)
+if(BERTH_SYMBOLIZER)
+  list(APPEND berth_sanitizer_environment ASAN_SYMBOLIZER_PATH=${BERTH_SYMBOLIZER})
 endif()
 
 # --- Functions -----------------------------------------------------------------------------------
@@ -173,11 +177,11 @@ function(berth_test_properties test labels timeout)
     set(timeout 300)
   endif()
   set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-      "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
+      "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;${berth_sanitizer_environment}")
 endfunction()
 
 # The fuzz target tests/fuzz/<name>_fuzz.cc with the seeds tests/fuzz/corpus/<name>/. With
-# BERTH_BUILD_FUZZ it is a libFuzzer program; otherwise a test that runs the seeds and mutations of
+# BERTH_BUILD_FUZZ it is a libFuzzer program (target fuzzers: all of them); otherwise a test that runs the seeds and mutations of
 # them (tests/fuzz/corpus_main.cc).
 function(berth_fuzz)
   cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
@@ -185,9 +189,12 @@ function(berth_fuzz)
   add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/fuzz/${arg_NAME}_fuzz.cc)
   berth_inside(${target})
   target_link_libraries(${target} PRIVATE ${arg_DEPS})
-  set_property(GLOBAL APPEND PROPERTY berth_fuzz_targets ${target})
   if(BERTH_BUILD_FUZZ)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    if(NOT TARGET fuzzers)
+      add_custom_target(fuzzers)
+    endif()
+    add_dependencies(fuzzers ${target})
   else()
     target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus_main.cc)
     add_test(NAME fuzz_${arg_NAME} COMMAND ${target} tests/fuzz/corpus/${arg_NAME}
