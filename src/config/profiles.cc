@@ -161,8 +161,10 @@ class ProfileBuilder {
       } else if (registration == nullptr) {
         problems_.Add(field + ".name", NotFound(config.name));
       } else if (!enabled.contains(config.name)) {
-        problems_.Invalid(field + ".name", config.name,
-                          "has arguments but is not enabled in this profile");
+        // kube-scheduler accepts it, and shared pluginConfig blocks rely on that.
+        problems_.AddWarning(field + ".name",
+                             absl::StrCat("\"", config.name,
+                                          "\" has arguments but is not enabled in this profile"));
       }
       if (!config.name.empty() && !seen.insert(config.name).second) {
         problems_.Add(field, absl::StrCat(DuplicateValue(config.name),
