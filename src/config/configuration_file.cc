@@ -370,12 +370,15 @@ const FieldTable& ConfigurationFile::Fields() {
       DescribeFields<T>(kConfigurationKind, "The file that `--config` names.")
           .Field("apiVersion", &T::api_version, "`kubescheduler.config.k8s.io/v1`. Required.")
           .Field("kind", &T::kind, "`KubeSchedulerConfiguration`. Required.")
-          .Field("parallelism", &T::parallelism, "The number of threads that judge nodes.",
+          .Field("parallelism", &T::parallelism, "Has no effect: placements do not depend on it.",
                  ShortMessage("greater than 0", "should be an integer value greater than zero",
                               [](double value) { return value > 0; }))
-          .Field("leaderElection", &T::leader_election, "Leader election.")
-          .Field("clientConnection", &T::client_connection, "The connection to the API server.")
-          .Field("enableProfiling", &T::enable_profiling, "Serve profiles of the process.")
+          .Field("leaderElection", &T::leader_election,
+                 "Leader election. Checked, but not used by this version.")
+          .Field("clientConnection", &T::client_connection,
+                 "The connection to the API server. Checked, but not used by this version.")
+          .Field("enableProfiling", &T::enable_profiling,
+                 "Serve profiles of the process. Not used by this version.")
           .Field("enableContentionProfiling", &T::contention_profiling,
                  "Serve profiles of locks. Default: as enableProfiling.")
           .Field("percentageOfNodesToScore", &T::percentage_of_nodes_to_score,
@@ -390,9 +393,10 @@ const FieldTable& ConfigurationFile::Fields() {
                  "The longest such wait. At least podInitialBackoffSeconds.")
           .Field("profiles", &T::profile_files,
                  "What pods of which schedulerName go through. None: one, `default-scheduler`.")
-          .Field("extenders", &T::extenders, "Scheduler extenders. Checked, but not called yet.")
+          .Field("extenders", &T::extenders,
+                 "Scheduler extenders. Checked, but not called by this version; a warning says so.")
           .Field("delayCacheUntilActive", &T::delay_cache_until_active,
-                 "Whether a replica fills its cache only once it leads.")
+                 "Whether a replica fills its cache only once it leads. Not used by this version.")
           .Complete([](T& file) {
             file.enable_contention_profiling =
                 file.contention_profiling.value_or(file.enable_profiling);

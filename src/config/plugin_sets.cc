@@ -76,6 +76,9 @@ absl::string_view AdviceForKubeSchedulerPlugin(absl::string_view name) {
   for (const Advice& advice : kAdvice) {
     if (advice.plugin == name) return advice.text;
   }
+  for (const DefaultPlugin& plugin : kDefaultPlugins) {
+    if (plugin.name == name) return "it is kube-scheduler's, but not in this program";
+  }
   return "";
 }
 
