@@ -99,9 +99,8 @@ bool Engine::Step() {
   binder_.Expire(now);
   if (SettleBindings()) return true;
   queue_->Tick(now);
-  if (!synced_ || !queue_->CanPop()) return false;
-  const QueuedGroup* entry = queue_->Pop();
-  if (entry == nullptr) return false;
+  const QueuedGroup* entry = synced_ ? queue_->Pop() : nullptr;
+  if (entry == nullptr) return !inbox_.empty();  // an inline executor has answered already
   TryEntry(*entry);
   return true;
 }

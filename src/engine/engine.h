@@ -8,7 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
+#include "berth/mutex.h"
 #include "berth/scheduler.h"
 #include "engine/attempt.h"
 #include "engine/binding.h"
@@ -32,15 +32,15 @@ class Inbox final : public WatchSink {
 
   // Everything that has arrived, in order.
   std::vector<Item> Take();
+  bool empty() const;
   // Blocks until something arrives, `deadline` has passed, or Stop().
   void WaitUntil(absl::Time deadline);
   void Stop();
   bool stopped() const;
 
  private:
-  bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || !items_.empty(); }
-
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
+  CondVar arrived_;
   std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -1,37 +1,53 @@
 // What arrives at the engine: watch events, and what they mean to the queue.
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "engine/engine.h"
 
 namespace berth {
 
 void Inbox::Deliver(std::vector<WatchEvent> events) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   items_.push_back({std::move(events), nullptr});
+  arrived_.SignalAll();
 }
 
 void Inbox::Post(std::function<void()> work) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   items_.push_back({{}, std::move(work)});
+  arrived_.SignalAll();
 }
 
 std::vector<Inbox::Item> Inbox::Take() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return std::exchange(items_, {});
 }
 
+bool Inbox::empty() const {
+  MutexLock lock(mutex_);
+  return items_.empty();
+}
+
 void Inbox::WaitUntil(absl::Time deadline) {
-  absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithDeadline(absl::Condition(this, &Inbox::Ready), deadline);
+  MutexLock lock(mutex_);
+  while (!stopped_ && items_.empty()) {
+    if (deadline == absl::InfiniteFuture()) {
+      arrived_.Wait(mutex_);
+    } else if (const absl::Time now = absl::Now();
+               now >= deadline || !arrived_.WaitFor(mutex_, deadline - now)) {
+      return;
+    }
+  }
 }
 
 void Inbox::Stop() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   stopped_ = true;
+  arrived_.SignalAll();
 }
 
 bool Inbox::stopped() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return stopped_;
 }
 

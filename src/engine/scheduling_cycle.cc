@@ -26,6 +26,10 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state, 
   CycleResult result;
   verdicts_.Reset(nodes.size());
   if (nodes.size() == 0) {
+    // Whichever plugin would like a node that comes wakes the pod.
+    for (const Hook<FilterPlugin>& hook : framework.filter()) {
+      result.rejecting_plugins.push_back(hook.name);
+    }
     result.status = Status::Unschedulable("no nodes available to schedule pods");
     return result;
   }

@@ -48,7 +48,7 @@ Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
 // that changes the pod's nomination stands.
 Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                                 PostFilterResult& result) const {
-  result = PostFilterResult();
+  result = {};
   std::vector<std::string> reasons;
   Symbol rejector;
   for (const Hook<PostFilterPlugin>& hook : post_filter_) {

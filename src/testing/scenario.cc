@@ -45,7 +45,7 @@ class ScenarioRun {
 
   void Run(Value scenario) {
     if (!scenario.IsMap()) return Fail(scenario, "a scenario is a map with name, config and steps");
-    result_.name = scenario.Find("name").text();
+    result_.name = std::string(scenario.Find("name").text());
     for (const Value::Item& item : scenario.items()) {
       static const std::set<absl::string_view> kKnown = {"name", "description", "config", "steps"};
       if (!kKnown.contains(item.key)) Fail(item.value, absl::StrCat("unknown field ", item.key));

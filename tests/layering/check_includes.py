@@ -31,7 +31,8 @@ MAY_INCLUDE = {
     "src/engine/": ENGINE,
     "src/cluster/": FRONT_DOOR + ["framework/", "berth/in_memory_cluster.h"],
     "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/"],
-    "src/testing/": FRONT_DOOR + ["berth/testing/"],
+    "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
+    "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
     "plugins/": FRAMEWORK,  # and its own folder; builtin.cc all of them
 }
 # Nobody but their own users should have to know these.
