@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "berth/check.h"
 #include "berth/framework/enqueue.h"
@@ -54,6 +55,24 @@ template <class Args>
 std::string ArgsError(absl::string_view yaml) {
   const absl::StatusOr<PluginArgs> args = PluginArgs::Parse(yaml, Args::Fields());
   return args.ok() ? "" : std::string(args.status().message());
+}
+
+// A node and what runs on it.
+struct NodeAndPods {
+  NodeAndPods(NodeBuilder n, std::vector<PodBuilder> p = {})
+      : node(std::move(n)), pods(std::move(p)) {}
+  NodeBuilder node;
+  std::vector<PodBuilder> pods;
+};
+// The nodes under names of their own: "n0", "n1" ...
+inline std::vector<NodeInfo> Numbered(const std::vector<NodeAndPods>& nodes) {
+  std::vector<NodeInfo> infos;
+  for (const auto& [node, builders] : nodes) {
+    std::vector<PodPtr> pods;
+    for (const PodBuilder& pod : builders) pods.push_back(pod.Obj());
+    infos.push_back(NodeBuilder(node).Name(absl::StrCat("n", infos.size())).Info(pods));
+  }
+  return infos;
 }
 
 // Success, or a status without its plugin, to compare with.

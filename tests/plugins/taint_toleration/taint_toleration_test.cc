@@ -52,7 +52,7 @@ TEST(TaintTolerationTest, Score) {
   struct Case {
     absl::string_view name;
     PodBuilder pod;
-    std::vector<NodeBuilder> nodes;
+    std::vector<NodeAndPods> nodes;
     std::vector<int64_t> want;
   };
   for (const Case& c : {
@@ -82,11 +82,7 @@ TEST(TaintTolerationTest, Score) {
                 {Tainted("a", "1", kPrefer), Tainted("b", "1", kPrefer)},
                 {100, 0}},
        }) {
-    std::vector<NodeInfo> nodes;
-    for (size_t i = 0; i < c.nodes.size(); ++i) {
-      nodes.push_back(NodeBuilder(c.nodes[i]).Name(absl::StrCat("n", i)).Info());
-    }
-    FakeHandle handle(nodes);
+    FakeHandle handle(Numbered(c.nodes));
     const auto plugin = MakePlugin<TaintToleration>(handle);
     EXPECT_EQ(RunScore(*plugin, c.pod.Obj(), handle), c.want) << c.name;
   }

@@ -1,0 +1,309 @@
+// What holds for every registered plugin: the batch form agrees with the per-node form, scores
+// keep their range, and a verdict depends on nothing that the plugin did not declare.
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "berth/builtin_plugins.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/observer.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/score.h"
+#include "tests/plugins/random_cluster.h"
+#include "tests/plugins/run_plugin.h"
+
+namespace berth::testing {
+namespace {
+
+constexpr int kSeeds = 20;
+constexpr int kPodsPerCluster = 8;
+constexpr int kMaxNodes = 20;
+
+const Registry& Builtins() {
+  static const Registry& registry = *new Registry(BuiltinRegistry().value());
+  return registry;
+}
+
+// Arguments to try besides the default ones.
+std::vector<std::string> ArgsOf(const std::string& plugin) {
+  static const auto& more = *new std::map<std::string, std::vector<std::string>>{
+      {"NodeResourcesFit",
+       {"{scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 3}, {name: "
+        "nvidia.com/gpu, weight: 5}, {name: ephemeral-storage}, {name: unknown}]}, "
+        "ignoredResourceGroups: [example.com]}",
+        "{scoringStrategy: {type: RequestedToCapacityRatio, resources: [{name: memory, weight: 2}, "
+        "{name: example.com/foo}], requestedToCapacityRatio: {shape: [{utilization: 10, score: 0}, "
+        "{utilization: 70, score: 10}, {utilization: 100, score: 3}]}}, ignoredResources: "
+        "[nvidia.com/gpu]}"}},
+      {"NodeResourcesBalancedAllocation",
+       {"{resources: [{name: cpu}, {name: memory}, {name: nvidia.com/gpu}, {name: "
+        "ephemeral-storage}]}"}},
+      {"NodeResourcesAllocatable", {"{mode: Most, resources: [{name: memory, weight: 7}]}"}},
+      {"NodeAffinity",
+       {"{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+        "[{matchExpressions: [{key: zone, operator: Exists}]}]}, "
+        "preferredDuringSchedulingIgnoredDuringExecution: [{weight: 4, preference: "
+        "{matchExpressions: [{key: generation, operator: Gt, values: ['3']}]}}]}}"}},
+      {"NodeResourcesFitPlus",
+       {"{resources: {nvidia.com/gpu: {type: MostAllocated, weight: 2}, cpu: {type: "
+        "LeastAllocated, weight: 1}, memory: {type: MostAllocated, weight: 0}}}"}},
+      {"ScarceResourceAvoidance", {"{resources: [nvidia.com/gpu, memory]}"}},
+  };
+  std::vector<std::string> all = {"{}"};
+  const auto it = more.find(plugin);
+  if (it != more.end()) all.insert(all.end(), it->second.begin(), it->second.end());
+  return all;
+}
+
+// A plugin in a cluster of its own.
+struct Stage {
+  Stage(const PluginRegistration& registration, const std::string& yaml,
+        const RandomCluster& cluster)
+      : handle(cluster.Infos()) {
+    const PluginArgs args = registration.args == nullptr
+                                ? PluginArgs()
+                                : PluginArgs::Parse(yaml, *registration.args).value();
+    plugin = registration.factory(args, handle).value();
+    if (auto* observer = dynamic_cast<AssignmentObserver*>(plugin.get())) {
+      for (NodeRow row = 0; row < handle.nodes().size(); ++row) {
+        const NodeInfo& node = handle.nodes().node(row);
+        for (const PodPtr& pod : node.pods()) observer->OnPodAssigned(*pod, node);
+      }
+    }
+    for (NodeRow row = 0; row < handle.nodes().size(); ++row) rows.push_back(row);
+  }
+  template <class T>
+  T* As() const {
+    return dynamic_cast<T*>(plugin.get());
+  }
+
+  FakeHandle handle;
+  std::unique_ptr<Plugin> plugin;
+  std::vector<NodeRow> rows;  // all of them
+};
+
+// Everything that a plugin says about a pod.
+struct Opinion {
+  std::string pre_filter;  // the status, and the nodes it narrows to
+  std::vector<Code> codes;
+  std::string pre_score;
+  std::vector<int64_t> scores, normalized;
+
+  friend bool operator==(const Opinion&, const Opinion&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Opinion& o) {
+    out << "PreFilter " << o.pre_filter << "; Filter";
+    for (const Code code : o.codes) out << ' ' << static_cast<int>(code);
+    return out << "; PreScore " << o.pre_score << "; scores " << absl::StrJoin(o.scores, " ")
+               << "; normalized " << absl::StrJoin(o.normalized, " ");
+  }
+};
+
+// By the per-node forms; the batch forms are held against them on the way.
+class Judge {
+ public:
+  Judge(const Stage& stage, Random& random) : stage_(stage), random_(random) {}
+
+  Opinion Ask(const PodPtr& pod) {
+    CycleState state;
+    Opinion opinion;
+    if (RunPreFilter(state, *pod, opinion)) Filter(state, *pod, opinion);
+    if (stage_.As<ScorePlugin>() != nullptr) Score(state, *pod, opinion);
+    return opinion;
+  }
+
+ private:
+  // Whether the filter is to run.
+  bool RunPreFilter(CycleState& state, const PodInfo& pod, Opinion& opinion) {
+    auto* const pre_filter = stage_.As<PreFilterPlugin>();
+    if (pre_filter == nullptr) return true;
+    PreFilterResult result;
+    const Status status = pre_filter->PreFilter(state, pod, stage_.handle.nodes(), result);
+    opinion.pre_filter = absl::StrCat(CodeName(status.code()));
+    if (result.node_names.has_value()) {
+      for (const Symbol name : *result.node_names) {
+        absl::StrAppend(&opinion.pre_filter, " ", name.view());
+      }
+    }
+    return status.ok();
+  }
+
+  void Filter(const CycleState& state, const PodInfo& pod, Opinion& opinion) {
+    auto* const filter = stage_.As<FilterPlugin>();
+    if (filter == nullptr) return;
+    const NodeTable& nodes = stage_.handle.nodes();
+    for (const NodeRow row : stage_.rows) {
+      opinion.codes.push_back(filter->Filter(state, pod, nodes.node(row)).code());
+    }
+    const std::vector<NodeRow> block = SomeRows();
+    NodeVerdicts verdicts;
+    verdicts.Reset(nodes.size());
+    verdicts.BeginBlock(block);
+    ASSERT_TRUE(filter->FilterNodes(state, pod, nodes, verdicts).ok());
+    for (const NodeRow row : block) {
+      EXPECT_EQ(verdicts.code(row), opinion.codes[row]) << "Filter, row " << row;
+    }
+  }
+
+  void Score(CycleState& state, const PodInfo& pod, Opinion& opinion) {
+    const NodeTable& nodes = stage_.handle.nodes();
+    if (auto* const pre_score = stage_.As<PreScorePlugin>()) {
+      const Status status = pre_score->PreScore(state, pod, nodes, stage_.rows);
+      opinion.pre_score = absl::StrCat(CodeName(status.code()));
+      if (!status.ok()) return;
+    }
+    const auto& plugin = *stage_.As<ScorePlugin>();
+    for (const NodeRow row : stage_.rows) {
+      opinion.scores.push_back(plugin.Score(state, pod, nodes.node(row)).value());
+    }
+    const std::vector<NodeRow> block = SomeRows();
+    std::vector<int64_t> of_block(block.size(), -1);
+    ASSERT_TRUE(plugin.ScoreNodes(state, pod, nodes, block, absl::MakeSpan(of_block)).ok());
+    for (size_t i = 0; i < block.size(); ++i) {
+      EXPECT_EQ(of_block[i], opinion.scores[block[i]]) << "Score, row " << block[i];
+    }
+    opinion.normalized = opinion.scores;
+    ASSERT_TRUE(
+        plugin.NormalizeScores(state, pod, stage_.rows, absl::MakeSpan(opinion.normalized)).ok());
+    if (!plugin.Normalizes()) {
+      EXPECT_EQ(opinion.normalized, opinion.scores) << "it said that it does not normalize";
+    }
+    for (const int64_t score : opinion.normalized) {
+      EXPECT_GE(score, kMinNodeScore);
+      EXPECT_LE(score, kMaxNodeScore);
+    }
+  }
+
+  // A few rows, or all, beginning anywhere, as a search that goes on where the last one ended.
+  std::vector<NodeRow> SomeRows() {
+    std::vector<NodeRow> rows;
+    const bool all = random_.Percent(50);
+    for (const NodeRow row : stage_.rows) {
+      if (all || random_.Percent(50)) rows.push_back(row);
+    }
+    if (!rows.empty()) {
+      absl::c_rotate(rows, rows.begin() + random_.Below(static_cast<int>(rows.size())));
+    }
+    return rows;
+  }
+
+  const Stage& stage_;
+  Random& random_;
+};
+
+// Calls `test` for every plugin, each of its arguments and a number of seeds.
+template <class Test>
+void ForEveryPlugin(Test test) {
+  for (const auto& [name, registration] : Builtins().plugins()) {
+    for (const std::string& yaml : ArgsOf(name)) {
+      for (int seed = 1; seed <= kSeeds; ++seed) {
+        SCOPED_TRACE(absl::StrCat(name, " ", yaml, ", seed ", seed));
+        test(registration, yaml, seed);
+        if (::testing::Test::HasFailure()) return;  // the first one says it all
+      }
+    }
+  }
+}
+
+TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
+  ForEveryPlugin([](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
+    Judge judge(stage, random);
+    for (int i = 0; i < kPodsPerCluster; ++i) {
+      judge.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
+    }
+  });
+}
+
+// The batch form after the table followed changes of its nodes.
+TEST(EveryPluginTest, BatchFormsAgreeAfterChanges) {
+  ForEveryPlugin([](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
+    Judge judge(stage, random);
+    auto* const observer = stage.As<AssignmentObserver>();
+    for (int i = 0; i < kPodsPerCluster; ++i) {
+      judge.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
+      const NodeRow row = random.OneOf(stage.rows);
+      const PodPtr added = MakeRandomPod(random, absl::StrCat("added-", i))
+                               .NodeName(stage.handle.nodes().node(row).name().view())
+                               .Obj();
+      stage.handle.test_nodes().AddPod(row, added);
+      if (observer != nullptr) observer->OnPodAssigned(*added, stage.handle.nodes().node(row));
+    }
+  });
+}
+
+TEST(EveryPluginTest, UndeclaredAspectsChangeNothing) {
+  ForEveryPlugin([](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    RandomCluster cluster = MakeRandomCluster(random, kMaxNodes);
+    Stage before(registration, yaml, cluster);
+    const auto* const signer = before.As<SignPlugin>();
+    if (signer == nullptr) return;
+    bool changed = false;
+    for (int i = 0; i < 10; ++i) {
+      RandomCluster other = cluster;
+      if ((ChangeNode(random, other) & signer->DependsOn()) != 0) continue;
+      cluster = other;
+      changed = true;
+    }
+    if (!changed) return;
+    Stage after(registration, yaml, cluster);
+    for (int i = 0; i < kPodsPerCluster; ++i) {
+      const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
+      PodSignature signature;
+      if (!signer->SignPod(*pod, signature).ok()) continue;
+      EXPECT_EQ(Judge(before, random).Ask(pod), Judge(after, random).Ask(pod));
+    }
+  });
+}
+
+TEST(EveryPluginTest, PodsOfOneSignatureAreJudgedAlike) {
+  ForEveryPlugin([](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
+    const auto* const signer = stage.As<SignPlugin>();
+    if (signer == nullptr) return;
+    Judge judge(stage, random);
+    for (int i = 0; i < kPodsPerCluster; ++i) {
+      PodBuilder pod = MakeRandomPod(random, absl::StrCat("pod-", i));
+      PodBuilder other = pod;
+      other.Name(absl::StrCat("other-", i));
+      for (int changes = random.Between(1, 3); changes > 0; --changes) ChangePod(random, other);
+      PodSignature signature, other_signature;
+      if (!signer->SignPod(*pod.Obj(), signature).ok()) continue;
+      if (!signer->SignPod(*other.Obj(), other_signature).ok()) continue;
+      if (signature.bytes() != other_signature.bytes()) continue;
+      EXPECT_EQ(judge.Ask(pod.Obj()), judge.Ask(other.Obj()));
+    }
+  });
+}
+
+// The random pods and clusters are worth something: the filters say yes and no, the scores differ.
+TEST(EveryPluginTest, TheClustersAreVaried) {
+  for (const std::string name :
+       {"NodeAffinity", "NodePorts", "NodeResourcesFit", "NodeUnschedulable", "TaintToleration"}) {
+    int feasible = 0, rejected = 0;
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+      Random random(seed);
+      Stage stage(*Builtins().Find(name), "{}", MakeRandomCluster(random, kMaxNodes));
+      for (int i = 0; i < kPodsPerCluster; ++i) {
+        const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
+        for (const Code code : Judge(stage, random).Ask(pod).codes) {
+          ++(code == Code::kSuccess ? feasible : rejected);
+        }
+      }
+    }
+    EXPECT_GT(feasible, 50) << name;
+    EXPECT_GT(rejected, 10) << name;
+  }
+}
+
+}  // namespace
+}  // namespace berth::testing

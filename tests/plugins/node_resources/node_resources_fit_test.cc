@@ -1,0 +1,294 @@
+// Tests of NodeResourcesFit's filter, arguments and hints, after kube-scheduler's own tables.
+#include "plugins/node_resources/node_resources_fit.h"
+
+#include "absl/strings/str_cat.h"
+#include "tests/plugins/run_plugin.h"
+
+namespace berth::testing {
+namespace {
+
+std::unique_ptr<NodeResourcesFit> MakeFit(FakeHandle& handle, absl::string_view yaml = "{}") {
+  return MakePlugin<NodeResourcesFit, NodeResourcesFitArgs>(handle, yaml);
+}
+
+// A node with 10 milli-CPU, 20 bytes of memory, 20 of storage and 5 of example.com/a.
+NodeBuilder SmallNode(int pods = 32) {
+  return MakeNode()
+      .Name("n")
+      .Capacity("cpu", "10m")
+      .Capacity("memory", "20")
+      .Capacity("ephemeral-storage", "20")
+      .Capacity("example.com/a", "5")
+      .Capacity("hugepages-2Mi", "5")
+      .Pods(pods);
+}
+PodBuilder PodOf(int milli_cpu, int memory) {
+  return MakePod()
+      .Request("cpu", absl::StrCat(milli_cpu, "m"))
+      .Request("memory", absl::StrCat(memory));
+}
+Status Unschedulable(std::vector<std::string> reasons) {
+  return Status::Make(Code::kUnschedulable, std::move(reasons));
+}
+Status TooSmall(std::vector<std::string> reasons) {
+  return Status::Make(Code::kUnschedulableAndUnresolvable, std::move(reasons));
+}
+
+struct Case {
+  absl::string_view name;
+  PodBuilder pod;
+  std::vector<PodBuilder> running;
+  Status want;
+  absl::string_view args = "{}";
+  NodeBuilder node = SmallNode();
+};
+
+void ExpectFilter(const std::vector<Case>& cases) {
+  FakeHandle handle;
+  for (const Case& c : cases) {
+    std::vector<PodPtr> running;
+    for (const PodBuilder& pod : c.running) running.push_back(pod.Obj());
+    EXPECT_EQ(RunFilter(*MakeFit(handle, c.args), c.pod.Obj(), c.node.Info(running)), c.want)
+        << c.name;
+  }
+}
+
+TEST(NodeResourcesFitTest, CpuAndMemory) {
+  ExpectFilter({
+      {"nothing requested", MakePod(), {PodOf(10, 20)}, Status::Success()},
+      {"both occupied",
+       PodOf(1, 1),
+       {PodOf(10, 20)},
+       Unschedulable({"Insufficient cpu", "Insufficient memory"})},
+      {"room left", PodOf(1, 1), {PodOf(5, 5)}, Status::Success()},
+      {"exactly enough", PodOf(5, 1), {PodOf(5, 19)}, Status::Success()},
+      {"cpu occupied", PodOf(6, 1), {PodOf(5, 5)}, Unschedulable({"Insufficient cpu"})},
+      {"memory occupied", PodOf(1, 2), {PodOf(5, 19)}, Unschedulable({"Insufficient memory"})},
+      {"more than the node has: no eviction helps",
+       PodOf(11, 1),
+       {},
+       TooSmall({"Insufficient cpu"})},
+      {"one occupied, one too small",
+       PodOf(6, 21),
+       {PodOf(5, 5)},
+       TooSmall({"Insufficient cpu", "Insufficient memory"})},
+  });
+}
+
+TEST(NodeResourcesFitTest, InitContainersAndOverhead) {
+  const auto with_init = [](int cpu, int init_cpu) {
+    return PodOf(cpu, 1).InitContainer().Request("cpu", absl::StrCat(init_cpu, "m"));
+  };
+  ExpectFilter({
+      {"an init container too large",
+       with_init(1, 3),
+       {PodOf(8, 5)},
+       Unschedulable({"Insufficient cpu"})},
+      {"the largest init container counts",
+       with_init(1, 3).InitContainer().Request("cpu", "2m"),
+       {PodOf(7, 5)},
+       Status::Success()},
+      {"overhead counts",
+       PodOf(1, 1).Overhead("cpu", "2m"),
+       {PodOf(8, 5)},
+       Unschedulable({"Insufficient cpu"})},
+      {"a sidecar runs along",
+       PodOf(1, 1).Sidecar().Request("cpu", "2m"),
+       {PodOf(8, 5)},
+       Unschedulable({"Insufficient cpu"})},
+      {"requests of the pod count instead",
+       PodOf(1, 1).PodLevelRequest("cpu", "3m"),
+       {PodOf(8, 5)},
+       Unschedulable({"Insufficient cpu"})},
+  });
+}
+
+TEST(NodeResourcesFitTest, OtherResources) {
+  ExpectFilter({
+      {"extended resource fits", MakePod().Request("example.com/a", "3"), {}, Status::Success()},
+      {"extended resource occupied",
+       MakePod().Request("example.com/a", "3"),
+       {MakePod().Request("example.com/a", "3")},
+       Unschedulable({"Insufficient example.com/a"})},
+      {"extended resource that the node does not have",
+       MakePod().Request("example.com/b", "1"),
+       {},
+       TooSmall({"Insufficient example.com/b"})},
+      {"zero of it", MakePod().Request("example.com/b", "0"), {}, Status::Success()},
+      {"two containers sum up",
+       MakePod().Request("example.com/a", "3").Container().Request("example.com/a", "3"),
+       {},
+       TooSmall({"Insufficient example.com/a"})},
+      {"huge pages",
+       MakePod().Request("hugepages-2Mi", "6"),
+       {},
+       TooSmall({"Insufficient hugepages-2Mi"})},
+      {"ephemeral storage",
+       MakePod().Request("ephemeral-storage", "10"),
+       {MakePod().Request("ephemeral-storage", "15")},
+       Unschedulable({"Insufficient ephemeral-storage"})},
+      {"reasons by resource, then by name",
+       MakePod()
+           .Request("example.com/z", "1")
+           .Request("example.com/c", "1")
+           .Request("memory", "21"),
+       {},
+       TooSmall(
+           {"Insufficient memory", "Insufficient example.com/c", "Insufficient example.com/z"})},
+  });
+}
+
+TEST(NodeResourcesFitTest, IgnoredResources) {
+  ExpectFilter({
+      {"by name",
+       MakePod().Request("example.com/b", "1"),
+       {},
+       Status::Success(),
+       "{ignoredResources: [example.com/b]}"},
+      {"another name",
+       MakePod().Request("example.com/bb", "1"),
+       {},
+       TooSmall({"Insufficient example.com/bb"}),
+       "{ignoredResources: [example.com/b]}"},
+      {"by group",
+       MakePod().Request("example.com/b", "1"),
+       {},
+       Status::Success(),
+       "{ignoredResourceGroups: [example.com]}"},
+      {"the rest still counts",
+       MakePod().Request("example.com/b", "1").Request("kubernetes.io/c", "1"),
+       {},
+       TooSmall({"Insufficient kubernetes.io/c"}),
+       "{ignoredResourceGroups: [example.com]}"},
+      {"cpu cannot be ignored",
+       PodOf(11, 1),
+       {},
+       TooSmall({"Insufficient cpu"}),
+       "{ignoredResources: [cpu]}"},
+  });
+}
+
+TEST(NodeResourcesFitTest, NumberOfPods) {
+  ExpectFilter({
+      {"full", MakePod(), {MakePod()}, Unschedulable({"Too many pods"}), "{}", SmallNode(1)},
+      {"room for one", MakePod(), {}, Status::Success(), "{}", SmallNode(1)},
+      {"full, and too small",
+       PodOf(11, 1),
+       {MakePod()},
+       TooSmall({"Too many pods", "Insufficient cpu"}),
+       "{}",
+       SmallNode(1)},
+  });
+}
+
+TEST(NodeResourcesFitTest, FilterNeedsPreFilter) {
+  FakeHandle handle;
+  EXPECT_TRUE(
+      MakeFit(handle)->Filter(CycleState(), *MakePod().Obj(), SmallNode().Info()).IsError());
+}
+
+TEST(NodeResourcesFitTest, PodChanges) {
+  FakeHandle handle;
+  const auto plugin = MakeFit(handle);
+  const PodPtr pod = PodOf(1, 1).Name("p").Obj();
+  const auto queues = [&](const ObjectChange& change, ActionType action) {
+    return Queues(*plugin, EventResource::Pod(), action, pod, change);
+  };
+  const auto running = [](int cpu, int memory) {
+    return PodOf(cpu, memory).Name("other").NodeName("n").Obj();
+  };
+  EXPECT_TRUE(queues(PodDeleted(running(1, 1)), action::kDelete));
+  EXPECT_TRUE(queues(PodDeleted(MakePod().NominatedNodeName("n").Obj()), action::kDelete));
+  EXPECT_FALSE(queues(PodDeleted(PodOf(1, 1).Obj()), action::kDelete));
+
+  constexpr ActionType kScaleDown = action::kUpdatePodScaleDown;
+  EXPECT_TRUE(queues(PodUpdated(running(2, 1), running(1, 1)), kScaleDown));
+  EXPECT_FALSE(queues(PodUpdated(running(2, 1), running(2, 1)), kScaleDown));
+  EXPECT_FALSE(queues(PodUpdated(MakePod().NodeName("n").Request("example.com/a", "2").Obj(),
+                                 MakePod().NodeName("n").Request("example.com/a", "1").Obj()),
+                      kScaleDown))
+      << "a resource that the pod does not want";
+  EXPECT_FALSE(queues(PodUpdated(PodOf(2, 1).Name("other").Obj(), PodOf(1, 1).Name("other").Obj()),
+                      kScaleDown))
+      << "not on a node";
+  EXPECT_TRUE(queues(PodUpdated(PodOf(2, 1).Name("p").Obj(), pod), kScaleDown)) << "itself";
+}
+
+TEST(NodeResourcesFitTest, NodeChanges) {
+  FakeHandle handle;
+  const auto plugin = MakeFit(handle);
+  const PodPtr pod = PodOf(5, 5).Obj();
+  const auto queues = [&](const ObjectChange& change, ActionType action) {
+    return Queues(*plugin, EventResource::Node(), action, pod, change);
+  };
+  const auto node = [](absl::string_view cpu, int pods = 10) {
+    return SmallNode(pods).Capacity("cpu", cpu);
+  };
+  constexpr ActionType kAllocatable = action::kUpdateNodeAllocatable;
+  EXPECT_TRUE(queues(NodeAdded(node("5m")), action::kAdd));
+  EXPECT_FALSE(queues(NodeAdded(node("4m")), action::kAdd));
+  EXPECT_FALSE(queues(NodeAdded(node("5m", 0)), action::kAdd));
+  EXPECT_TRUE(queues(NodeUpdated(node("4m"), node("5m")), kAllocatable));
+  EXPECT_FALSE(queues(NodeUpdated(node("6m"), node("5m")), kAllocatable));
+  EXPECT_FALSE(queues(NodeUpdated(node("3m"), node("4m")), kAllocatable));
+  EXPECT_TRUE(queues(NodeUpdated(node("5m", 1), node("5m", 2)), kAllocatable));
+  EXPECT_FALSE(
+      queues(NodeUpdated(node("5m"), node("5m").Capacity("example.com/a", "50")), kAllocatable));
+}
+
+TEST(NodeResourcesFitArgsTest, WhatIsWrongIsSaid) {
+  struct Case {
+    absl::string_view yaml, want;
+  };
+  for (const Case& c : {
+           Case{"{ignoredResources: ['no/two/slashes']}", "ignoredResources[0]: Invalid value"},
+           Case{"{ignoredResourceGroups: [example.com/gpu]}",
+                "resource group name can't contain '/'"},
+           Case{"{scoringStrategy: {type: NoSuch}}",
+                "scoringStrategy.type: Unsupported value: \"NoSuch\": supported values: "
+                "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\""},
+           Case{"{scoringStrategy: {resources: [{name: cpu}]}}",
+                "scoringStrategy.type: Unsupported value"},
+           Case{"{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 101}]}}",
+                "scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu "
+                "not in valid range (0, 100]"},
+           Case{"{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: -1}]}}",
+                "resource weight of cpu not in valid range (0, 100]"},
+           Case{"{scoringStrategy: {type: RequestedToCapacityRatio}}",
+                "scoringStrategy.requestedToCapacityRatio: Required value"},
+           Case{"{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
+                "{shape: []}}}",
+                "shape: Required value: at least one point must be specified"},
+           Case{"{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
+                "{shape: [{utilization: 50, score: 1}, {utilization: 50, score: 2}]}}}",
+                "shape[1].utilization: Invalid value: 50: values must be sorted in increasing "
+                "order"},
+           Case{"{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
+                "{shape: [{utilization: 101, score: 1}]}}}",
+                "shape[0].utilization: Invalid value: 101: not in valid range [0, 100]"},
+           Case{"{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
+                "{shape: [{utilization: 1, score: 11}]}}}",
+                "shape[0].score: Invalid value: 11: not in valid range [0, 10]"},
+       }) {
+    EXPECT_THAT(ArgsError<NodeResourcesFitArgs>(c.yaml), HasSubstr(std::string(c.want))) << c.yaml;
+  }
+}
+
+TEST(NodeResourcesFitArgsTest, DefaultsAreFilledIn) {
+  const PluginArgs args =
+      PluginArgs::Parse(
+          "{scoringStrategy: {type: MostAllocated, resources: [{name: cpu}, {name: memory, weight: "
+          "0}]}}",
+          NodeResourcesFitArgs::Fields())
+          .value();
+  const ScoringStrategy& strategy = *args.As<NodeResourcesFitArgs>().scoring_strategy;
+  EXPECT_EQ(strategy.resources[0].weight, 1);
+  EXPECT_EQ(strategy.resources[1].weight, 1);
+  const PluginArgs no_resources =
+      PluginArgs::Parse("{scoringStrategy: {type: MostAllocated}}", NodeResourcesFitArgs::Fields())
+          .value();
+  EXPECT_EQ(no_resources.As<NodeResourcesFitArgs>().scoring_strategy->resources.size(), 2);
+}
+
+}  // namespace
+}  // namespace berth::testing

@@ -1,0 +1,281 @@
+// Implementation of random_cluster.h. Values come from small pools, so that they meet.
+#include "tests/plugins/random_cluster.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+
+namespace berth::testing {
+namespace {
+
+using Pool = std::vector<std::string>;
+
+const Pool& Resources() {
+  static const Pool& pool = *new Pool{
+      "cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo", "hugepages-2Mi"};
+  return pool;
+}
+const Pool& LabelKeys() {
+  static const Pool& pool =
+      *new Pool{"zone", "disk", "generation", "app", "topology.kubernetes.io/zone"};
+  return pool;
+}
+const Pool& LabelValues() {
+  static const Pool& pool = *new Pool{"a", "b", "1", "5", "9", ""};
+  return pool;
+}
+const Pool& Images() {
+  static const Pool& pool = *new Pool{"gcr.io/a:v1", "gcr.io/b:v1", "c:latest", "d"};
+  return pool;
+}
+const std::vector<TaintEffect>& Effects() {
+  static const auto& pool = *new std::vector<TaintEffect>{
+      TaintEffect::kNoSchedule, TaintEffect::kPreferNoSchedule, TaintEffect::kNoExecute};
+  return pool;
+}
+
+// An amount of `resource` that a pod may request, in proportion to what nodes have.
+std::string Amount(Random& random, absl::string_view resource, int up_to) {
+  if (resource == "cpu") return absl::StrCat(random.Between(0, up_to) * 250, "m");
+  if (resource == "memory" || resource == "ephemeral-storage") {
+    return absl::StrCat(random.Between(0, up_to), "Gi");
+  }
+  if (resource == "hugepages-2Mi") return absl::StrCat(random.Between(0, up_to) * 2, "Mi");
+  return absl::StrCat(random.Between(0, up_to / 4));
+}
+
+void SetAllocatable(Random& random, NodeBuilder& node) {
+  for (const std::string& resource : Resources()) {
+    if (random.Percent(80)) node.Capacity(resource, Amount(random, resource, 40));
+  }
+}
+
+LabelSet RandomSelector(Random& random) {
+  if (random.Percent(20)) return {};
+  return {{random.OneOf(LabelKeys()), random.OneOf(LabelValues())}};
+}
+
+void AddRequirement(Random& random, api::NodeSelectorRequirement* requirement) {
+  static const Pool& operators = *new Pool{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
+  const std::string& op = random.OneOf(operators);
+  requirement->set_key(random.OneOf(LabelKeys()));
+  requirement->set_operator_(op);
+  if (op == "Gt" || op == "Lt") {
+    requirement->add_values(absl::StrCat(random.Below(10)));
+  } else if (op == "In" || op == "NotIn") {
+    for (int i = random.Between(1, 3); i > 0; --i) {
+      requirement->add_values(random.OneOf(LabelValues()));
+    }
+  }
+}
+
+void AddNodeSelectorTerm(Random& random, api::NodeSelectorTerm* term) {
+  for (int i = random.Between(0, 2); i > 0; --i) {
+    AddRequirement(random, term->add_match_expressions());
+  }
+  if (random.Percent(20)) {
+    api::NodeSelectorRequirement* field = term->add_match_fields();
+    field->set_key("metadata.name");
+    field->set_operator_(random.Percent(70) ? "In" : "NotIn");
+    field->add_values(absl::StrCat("n", random.Below(10)));
+  }
+}
+
+void AddNodeAffinity(Random& random, PodBuilder& pod) {
+  api::NodeAffinity* affinity =
+      pod.Message().mutable_spec()->mutable_affinity()->mutable_node_affinity();
+  if (random.Percent(50)) {
+    api::NodeSelector* required =
+        affinity->mutable_required_during_scheduling_ignored_during_execution();
+    for (int i = random.Between(1, 2); i > 0; --i) {
+      AddNodeSelectorTerm(random, required->add_node_selector_terms());
+    }
+  } else {
+    api::PreferredSchedulingTerm* preferred =
+        affinity->add_preferred_during_scheduling_ignored_during_execution();
+    preferred->set_weight(random.Between(1, 100));
+    AddNodeSelectorTerm(random, preferred->mutable_preference());
+  }
+}
+
+void AddToleration(Random& random, PodBuilder& pod) {
+  switch (random.Below(3)) {
+    case 0:
+      pod.Toleration(random.OneOf(LabelKeys()), random.OneOf(LabelValues()),
+                     random.OneOf(Effects()));
+      break;
+    case 1:
+      pod.TolerationExists(random.OneOf(LabelKeys()));
+      break;
+    default:
+      pod.TolerationExists("node.kubernetes.io/unschedulable", TaintEffect::kNoSchedule);
+  }
+}
+
+void AddContainer(Random& random, PodBuilder& pod) {
+  const std::string image = random.Percent(50) ? random.OneOf(Images()) : "";
+  if (random.Percent(80)) {
+    pod.Container(image);
+  } else if (random.Percent(50)) {
+    pod.InitContainer(image);
+  } else {
+    pod.Sidecar(image);
+  }
+  for (const std::string& resource : Resources()) {
+    if (random.Percent(30)) pod.Request(resource, Amount(random, resource, 8));
+  }
+}
+
+void AddInterPodTerm(Random& random, PodBuilder& pod) {
+  const std::string& key = random.OneOf(LabelKeys());
+  switch (random.Below(5)) {
+    case 0:
+      pod.PodAffinity(key, RandomSelector(random));
+      break;
+    case 1:
+      pod.PodAntiAffinity(key, RandomSelector(random));
+      break;
+    case 2:
+      pod.PreferredPodAffinity(random.Between(1, 100), key, RandomSelector(random));
+      break;
+    case 3:
+      pod.PreferredPodAntiAffinity(random.Between(1, 100), key, RandomSelector(random));
+      break;
+    default:
+      pod.SpreadConstraint(random.Between(1, 3), key,
+                           random.Percent(50) ? UnsatisfiableAction::kDoNotSchedule
+                                              : UnsatisfiableAction::kScheduleAnyway,
+                           RandomSelector(random));
+  }
+}
+
+}  // namespace
+
+std::vector<NodeInfo> RandomCluster::Infos() const {
+  std::vector<NodeInfo> infos;
+  for (size_t i = 0; i < nodes.size(); ++i) infos.push_back(nodes[i].Info(pods[i]));
+  return infos;
+}
+
+RandomCluster MakeRandomCluster(Random& random, int max_nodes) {
+  RandomCluster cluster;
+  const int count = random.Between(1, max_nodes);
+  for (int i = 0; i < count; ++i) {
+    NodeBuilder node = MakeNode().Name(absl::StrCat("n", i));
+    SetAllocatable(random, node);
+    if (random.Percent(80)) node.Pods(random.Between(1, 8));
+    for (const std::string& key : LabelKeys()) {
+      if (random.Percent(60)) node.Label(key, random.OneOf(LabelValues()));
+    }
+    for (int t = random.Percent(40) ? random.Between(1, 2) : 0; t > 0; --t) {
+      node.Taint(random.OneOf(LabelKeys()), random.OneOf(LabelValues()), random.OneOf(Effects()));
+    }
+    if (random.Percent(15)) node.Unschedulable();
+    for (const std::string& image : Images()) {
+      if (random.Percent(40)) node.Image(image, int64_t{random.Between(1, 2000)} << 20);
+    }
+    cluster.nodes.push_back(node);
+    cluster.pods.emplace_back();
+    for (int p = random.Between(0, 5); p > 0; --p) {
+      const std::string name = absl::StrCat("n", i, "-pod-", p);
+      PodBuilder pod = MakeRandomPod(random, name).NodeName(absl::StrCat("n", i));
+      if (random.Percent(20)) pod.Deleted();
+      cluster.pods.back().push_back(pod.Obj());
+    }
+  }
+  return cluster;
+}
+
+PodBuilder MakeRandomPod(Random& random, absl::string_view name) {
+  PodBuilder pod = MakePod().Name(name);
+  for (int i = random.Between(0, 2); i > 0; --i) AddContainer(random, pod);
+  for (int i = random.Between(0, 5); i > 0; --i) ChangePod(random, pod);
+  return pod;
+}
+
+void ChangePod(Random& random, PodBuilder& pod) {
+  switch (random.Below(15)) {
+    case 0:
+      pod.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+      break;
+    case 1:
+      pod.Annotation(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+      break;
+    case 2:
+      pod.Priority(random.Between(-5, 5));
+      break;
+    case 3:
+      AddToleration(random, pod);
+      break;
+    case 4:
+      pod.NodeSelector(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+      break;
+    case 5:
+    case 6:
+      AddNodeAffinity(random, pod);
+      break;
+    case 7:
+      pod.HostPort(random.Between(8080, 8083), random.Percent(50) ? "TCP" : "UDP",
+                   random.Percent(50) ? "" : "127.0.0.1");
+      break;
+    case 8:
+      AddContainer(random, pod);
+      break;
+    case 9:
+      pod.Overhead("cpu", Amount(random, "cpu", 4));
+      break;
+    case 10:
+      pod.PodLevelRequest("memory", Amount(random, "memory", 20));
+      break;
+    case 11:
+    case 12:
+      AddInterPodTerm(random, pod);
+      break;
+    case 13:
+      pod.Namespace(random.Percent(50) ? "default" : "other");
+      break;
+    default:
+      pod.Created(absl::FromUnixSeconds(random.Below(1000)));
+  }
+}
+
+Aspects ChangeNode(Random& random, RandomCluster& cluster) {
+  const int i = random.Below(static_cast<int>(cluster.nodes.size()));
+  NodeBuilder& node = cluster.nodes[i];
+  switch (random.Below(9)) {
+    case 0:
+      node.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+      return Aspect::kNodeLabels | Aspect::kOtherNodes;
+    case 1:
+      node.Taint(random.OneOf(LabelKeys()), random.OneOf(LabelValues()), random.OneOf(Effects()));
+      return Aspect::kNodeTaints | Aspect::kOtherNodes;
+    case 2:
+      node.Unschedulable();
+      return Aspect::kNodeUnschedulable | Aspect::kOtherNodes;
+    case 3:
+      SetAllocatable(random, node);
+      node.Pods(random.Between(0, 8));
+      return Aspect::kNodeAllocatable;
+    case 4:
+      node.Image(random.OneOf(Images()), int64_t{random.Between(1, 2000)} << 20);
+      return Aspect::kNodeImages | Aspect::kImageSpread;
+    case 5:
+      node.Annotation(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+      return Aspect::kNodeOther;
+    case 6:
+      node.Name(absl::StrCat("renamed-", i));
+      return Aspect::kNodeName | Aspect::kOtherNodes;
+    case 7:
+      if (!cluster.pods[i].empty()) cluster.pods[i].pop_back();
+      break;
+    default:
+      cluster.pods[i].push_back(
+          MakeRandomPod(random, absl::StrCat("new-", i, "-", random.Below(1 << 30)))
+              .NodeName(absl::StrCat("n", i))
+              .Obj());
+  }
+  return Aspect::kNodeRequested | Aspect::kNodePods | Aspect::kNodePorts | Aspect::kOtherNodes;
+}
+
+}  // namespace berth::testing
