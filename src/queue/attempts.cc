@@ -153,6 +153,7 @@ void SchedulingQueue::Detach(Entry& entry) {
 
 // Takes the entry from where it is and puts it there, with its lead chosen anew.
 void SchedulingQueue::Attach(Entry& entry, QueueState state) {
+  if (state == QueueState::kGated && entry.state == state) return Reindex(entry);
   Detach(entry);
   if (entry.state != state) entry.sequence = next_sequence_++;
   entry.state = state;

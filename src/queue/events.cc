@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "queue/change_events.h"
 #include "queue/scheduling_queue.h"
 
@@ -147,19 +149,23 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
 
 // Keeps the lists of who waits for whose events in step with what the entry waits for.
 void SchedulingQueue::Reindex(Entry& entry) {
-  for (const PluginSlot slot : entry.indexed_under) waiting_for_[slot].erase(&entry);
-  entry.indexed_under.clear();
+  absl::InlinedVector<PluginSlot, 8> slots;
   const auto add = [&](Symbol plugin) {
     const PluginSlot slot = table_.FindSlot(entry.profile, plugin);
-    if (slot >= 0 && waiting_for_[slot].insert(&entry).second) entry.indexed_under.push_back(slot);
+    if (slot >= 0 && !absl::c_linear_search(slots, slot)) slots.push_back(slot);
   };
-  if (entry.state == QueueState::kInFlight) return;
-  for (const PendingPod& member : entry.gated_members) add(member.status.plugin_symbol());
+  if (entry.state != QueueState::kInFlight) {
+    for (const PendingPod& member : entry.gated_members) add(member.status.plugin_symbol());
+  }
   if (entry.state == QueueState::kGated) add(entry.gating_plugin);
   if (entry.state == QueueState::kUnschedulable) {
     for (const Symbol plugin : entry.unschedulable_plugins) add(plugin);
     for (const Symbol plugin : entry.pending_plugins) add(plugin);
   }
+  if (absl::c_equal(slots, entry.indexed_under)) return;
+  for (const PluginSlot slot : entry.indexed_under) waiting_for_[slot].erase(&entry);
+  for (const PluginSlot slot : slots) waiting_for_[slot].insert(&entry);
+  entry.indexed_under.assign(slots.begin(), slots.end());
 }
 
 }  // namespace berth
