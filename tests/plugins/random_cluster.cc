@@ -25,6 +25,14 @@ const Pool& LabelValues() {
   static const Pool& pool = *new Pool{"a", "b", "1", "5", "9", ""};
   return pool;
 }
+const Pool& TaintKeys() {
+  static const Pool& pool = *new Pool{"dedicated", "maintenance"};
+  return pool;
+}
+const Pool& TaintValues() {
+  static const Pool& pool = *new Pool{"a", "b"};
+  return pool;
+}
 const Pool& Images() {
   static const Pool& pool = *new Pool{"gcr.io/a:v1", "gcr.io/b:v1", "c:latest", "d"};
   return pool;
@@ -100,16 +108,13 @@ void AddNodeAffinity(Random& random, PodBuilder& pod) {
 }
 
 void AddToleration(Random& random, PodBuilder& pod) {
-  switch (random.Below(3)) {
-    case 0:
-      pod.Toleration(random.OneOf(LabelKeys()), random.OneOf(LabelValues()),
-                     random.OneOf(Effects()));
-      break;
-    case 1:
-      pod.TolerationExists(random.OneOf(LabelKeys()));
-      break;
-    default:
-      pod.TolerationExists("node.kubernetes.io/unschedulable", TaintEffect::kNoSchedule);
+  if (random.Percent(70)) {
+    pod.Toleration(random.OneOf(TaintKeys()), random.OneOf(TaintValues()),
+                   random.Percent(60) ? TaintEffect::kNone : random.OneOf(Effects()));
+  } else if (random.Percent(50)) {
+    pod.TolerationExists(random.OneOf(TaintKeys()));
+  } else {
+    pod.TolerationExists("node.kubernetes.io/unschedulable", TaintEffect::kNoSchedule);
   }
 }
 
@@ -169,7 +174,7 @@ RandomCluster MakeRandomCluster(Random& random, int max_nodes) {
       if (random.Percent(60)) node.Label(key, random.OneOf(LabelValues()));
     }
     for (int t = random.Percent(40) ? random.Between(1, 2) : 0; t > 0; --t) {
-      node.Taint(random.OneOf(LabelKeys()), random.OneOf(LabelValues()), random.OneOf(Effects()));
+      node.Taint(random.OneOf(TaintKeys()), random.OneOf(TaintValues()), random.OneOf(Effects()));
     }
     if (random.Percent(15)) node.Unschedulable();
     for (const std::string& image : Images()) {
@@ -195,7 +200,11 @@ PodBuilder MakeRandomPod(Random& random, absl::string_view name) {
 }
 
 void ChangePod(Random& random, PodBuilder& pod) {
-  switch (random.Below(15)) {
+  ChangePod(random, pod, random.Below(kPodChanges));
+}
+
+void ChangePod(Random& random, PodBuilder& pod, int change) {
+  switch (change) {
     case 0:
       pod.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
       break;
@@ -206,6 +215,7 @@ void ChangePod(Random& random, PodBuilder& pod) {
       pod.Priority(random.Between(-5, 5));
       break;
     case 3:
+    case 14:
       AddToleration(random, pod);
       break;
     case 4:
@@ -248,7 +258,7 @@ Aspects ChangeNode(Random& random, RandomCluster& cluster) {
       node.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
       return Aspect::kNodeLabels | Aspect::kOtherNodes;
     case 1:
-      node.Taint(random.OneOf(LabelKeys()), random.OneOf(LabelValues()), random.OneOf(Effects()));
+      node.Taint(random.OneOf(TaintKeys()), random.OneOf(TaintValues()), random.OneOf(Effects()));
       return Aspect::kNodeTaints | Aspect::kOtherNodes;
     case 2:
       node.Unschedulable();

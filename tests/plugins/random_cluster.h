@@ -42,8 +42,10 @@ RandomCluster MakeRandomCluster(Random& random, int max_nodes);
 // A pod that uses a few of the things that plugins look at.
 PodBuilder MakeRandomPod(Random& random, absl::string_view name);
 
-// Changes one thing about a pod.
+// Changes one thing about a pod: any, or the one of this number.
+inline constexpr int kPodChanges = 16;
 void ChangePod(Random& random, PodBuilder& pod);
+void ChangePod(Random& random, PodBuilder& pod, int change);
 // Changes one thing about one node. Returns the aspects that a plugin must have declared to notice.
 Aspects ChangeNode(Random& random, RandomCluster& cluster);
 
