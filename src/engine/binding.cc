@@ -11,7 +11,8 @@ namespace berth {
 // One member of a batch while it waits for Permit; afterwards just its placement.
 class Binder::Waiting final : public WaitingPod {
  public:
-  Waiting(Member member, absl::Time now) : placement_(std::move(member.placement)), since_(now) {
+  Waiting(Member member, absl::Time now)
+      : placement_(std::move(member.placement)), since_(now), not_before_(member.not_before) {
     for (const PermitOutcome::Wait& wait : member.waits) {
       pending_.push_back({wait.plugin, now + wait.timeout});
     }
@@ -34,6 +35,8 @@ class Binder::Waiting final : public WaitingPod {
 
   bool waits() const { return status_.ok() && !pending_.empty(); }
   bool alive() const { return status_.ok(); }
+  bool delayed(absl::Time now) const { return alive() && now < not_before_; }
+  absl::Time not_before() const { return not_before_; }
   absl::Time deadline() const {
     absl::Time first = absl::InfiniteFuture();
     for (const Pending& pending : pending_) first = std::min(first, pending.deadline);
@@ -61,6 +64,7 @@ class Binder::Waiting final : public WaitingPod {
 
   Placement placement_;
   absl::Time since_;
+  absl::Time not_before_;
   std::vector<Pending> pending_;
   Status status_;
 };
@@ -74,9 +78,10 @@ struct Binder::Batch {
     return static_cast<int>(std::count_if(members.begin(), members.end(),
                                           [](const auto& member) { return member->alive(); }));
   }
-  bool waits() const {
-    return std::any_of(members.begin(), members.end(),
-                       [](const auto& member) { return member->waits(); });
+  bool waits(absl::Time now) const {
+    return std::any_of(members.begin(), members.end(), [now](const auto& member) {
+      return member->waits() || member->delayed(now);
+    });
   }
   // Fails the members that are left when they are too few.
   void FailIfTooFew() {
@@ -128,20 +133,34 @@ void Binder::Expire(absl::Time now) {
   }
 }
 
+void Binder::Abandon() {
+  for (const auto& batch : batches_) {
+    if (batch->running) continue;
+    for (const auto& member : batch->members) {
+      if (member->alive()) member->set_status(Status::Unschedulable("the scheduler stops"));
+    }
+  }
+}
+
 absl::Time Binder::NextDue() const {
   absl::Time due = absl::InfiniteFuture();
   for (const auto& batch : batches_) {
     if (batch->running) continue;
-    for (const auto& member : batch->members) due = std::min(due, member->deadline());
+    for (const auto& member : batch->members) {
+      due = std::min(due, member->deadline());
+      if (member->alive() && member->not_before() != absl::InfinitePast()) {
+        due = std::min(due, member->not_before());
+      }
+    }
   }
   return due;
 }
 
-std::vector<BindingOutcome> Binder::Settle() {
+std::vector<BindingOutcome> Binder::Settle(absl::Time now) {
   for (const auto& batch : batches_) {
     if (batch->running) continue;
     batch->FailIfTooFew();
-    if (batch->waits()) continue;
+    if (batch->waits(now)) continue;
     batch->running = true;
     if (batch->alive() == 0) {
       Finish(*batch);
@@ -166,7 +185,9 @@ void Binder::Run(Batch& batch) {
     if (!status.ok()) member.set_status(std::move(status));
   };
   for (auto& member : batch.members) {
-    if (member->alive()) run(*member, &Framework::RunPreBind);
+    if (!member->alive() || member->placement().pre_bound) continue;
+    run(*member, &Framework::RunPreBind);
+    member->placement().pre_bound = true;
   }
   batch.FailIfTooFew();
   for (auto& member : batch.members) {

@@ -23,6 +23,9 @@ struct Placement {
   CycleState state;
   // Which entry of the queue it came from.
   std::string entry_key;
+  // Its PreBind plugins have run; they do not run again when only the binding is repeated.
+  bool pre_bound = false;
+  int bind_failures = 0;
 };
 
 // What became of a placement.
@@ -45,7 +48,8 @@ class Binder {
 
   struct Member {
     Placement placement;
-    std::vector<PermitOutcome::Wait> waits;
+    std::vector<PermitOutcome::Wait> waits = {};
+    absl::Time not_before = absl::InfinitePast();  // when to bind at the earliest
   };
   // Takes over placements that Permit let through or made wait. `minimum`: how many of them must
   // get through for any to be bound.
@@ -57,13 +61,15 @@ class Binder {
   WaitingPod* FindWaitingPod(absl::string_view uid);
   // Ends waits whose time is over.
   void Expire(absl::Time now);
-  // When the next wait is over; InfiniteFuture if nothing waits.
+  // Gives up on everything that is not on the executor yet: the scheduler is going away.
+  void Abandon();
+  // When the next wait or delay is over; InfiniteFuture if there is none.
   absl::Time NextDue() const;
 
   // Sends batches that wait no longer to the executor, and returns what is decided since the last
   // call: bound, refused while waiting, or failed. Allow() and Reject() take effect here, so that
   // plugins may call them from anywhere.
-  std::vector<BindingOutcome> Settle();
+  std::vector<BindingOutcome> Settle(absl::Time now);
 
   bool idle() const { return batches_.empty() && outcomes_.empty(); }
   // Pods between placed and bound, those that wait for Permit first.

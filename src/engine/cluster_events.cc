@@ -1,4 +1,4 @@
-// Which events a changed pod or node means.
+// Which events a changed node means.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -28,47 +28,13 @@ std::string Conditions(const api::Node& node) {
   return text;
 }
 
-// Whether any request became smaller, which may make room.
-bool ScaledDown(const PodInfo& old_pod, const PodInfo& new_pod) {
-  bool smaller = false;
-  old_pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-    if (new_pod.requests().Get(id) < amount) smaller = true;
-  });
-  return smaller;
-}
-
-bool SameTolerations(const PodInfo& a, const PodInfo& b) {
-  if (a.tolerations().size() != b.tolerations().size()) return false;
-  for (size_t i = 0; i < a.tolerations().size(); ++i) {
-    if (a.tolerations()[i] != b.tolerations()[i]) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-std::vector<ClusterEvent> PodUpdateEvents(const PodInfo& old_pod, const PodInfo& new_pod) {
-  const bool assigned = !new_pod.node_name().empty();
-  const EventResource resource =
-      assigned ? EventResource::AssignedPod() : EventResource::UnscheduledPod();
-  const std::string prefix = assigned ? "AssignedPodUpdate" : "UnschedulablePodUpdate";
-  std::vector<ClusterEvent> events;
-  const auto add = [&](bool changed, ActionType action, absl::string_view what) {
-    if (changed) events.push_back({resource, action, absl::StrCat(prefix, what)});
-  };
-  add(old_pod.labels() != new_pod.labels(), action::kUpdatePodLabel, "Label");
-  add(ScaledDown(old_pod, new_pod), action::kUpdatePodScaleDown, "ScaleDown");
-  add(!SameTolerations(old_pod, new_pod), action::kUpdatePodToleration, "Toleration");
-  add(!old_pod.scheduling_gates().empty() && new_pod.scheduling_gates().empty(),
-      action::kUpdatePodSchedulingGatesEliminated, "SchedulingGatesEliminated");
-  return events;
-}
 
 std::vector<ClusterEvent> NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node) {
   std::vector<ClusterEvent> events;
   const auto add = [&](bool changed, ActionType action, absl::string_view what) {
     if (changed)
-      events.push_back({EventResource::Node(), action, absl::StrCat("NodeUpdate", what)});
+      events.push_back({EventResource::Node(), action, absl::StrCat("NodeUpdateNode", what)});
   };
   add(old_node.allocatable != new_node.allocatable ||
           old_node.allowed_pods != new_node.allowed_pods,

@@ -7,6 +7,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
+#include "queue/change_events.h"
 
 namespace berth {
 namespace {
@@ -115,18 +116,12 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
       nominations_.Update(*old, pod);
     }
     result.type = ClusterChange::Type::kPodPending;
-    if (old == nullptr) {
-      result.events.push_back(
-          {EventResource::UnscheduledPod(), action::kAdd, "UnschedulablePodAdd"});
-    } else {
-      result.events = PodUpdateEvents(*old, *pod);
-    }
     return;
   }
   nominations_.Remove(pod->uid());
   if (placed == Cache::PodChange::kUpdated && old != nullptr) {
     result.type = ClusterChange::Type::kPodChanged;
-    result.events = PodUpdateEvents(*old, *pod);
+    result.events = PodChangeEvents(*old, *pod);
     return;
   }
   result.type = ClusterChange::Type::kPodAssigned;

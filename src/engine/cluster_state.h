@@ -95,9 +95,8 @@ class ClusterState {
   absl::flat_hash_map<Symbol, std::shared_ptr<const NodeInfo>> nodes_;     // without their pods
 };
 
-// Which properties of a pod or node differ, as events; empty if none that scheduling looks at does.
+// Which properties of a node differ, as events; empty if none that scheduling looks at does.
 // kube-scheduler v1.35 framework/events.go.
-std::vector<ClusterEvent> PodUpdateEvents(const PodInfo& old_pod, const PodInfo& new_pod);
 std::vector<ClusterEvent> NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node);
 
 }  // namespace berth

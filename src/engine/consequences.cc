@@ -1,5 +1,6 @@
 // What the cluster is told after an attempt: conditions, events, evictions; and how a placement
 // that could not be bound is taken back.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,9 @@
 namespace berth {
 namespace {
 
+// How often, and at most how long apart, the binding of a group's missing member is tried again.
+constexpr int kMaxBindRetries = 10;
+constexpr absl::Duration kMaxBindDelay = absl::Seconds(10);
 constexpr size_t kMaxNoteBytes = 1024;  // kube-scheduler v1.35 schedule_one.go truncateMessage
 
 PodReference Reference(const PodInfo& pod) {
@@ -101,13 +105,41 @@ void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_n
   }
 }
 
+bool Engine::BindAgain(BindingOutcome& outcome) {
+  Placement& placement = outcome.placement;
+  const PodInfo& pod = *placement.pod;
+  const std::optional<std::string> name = cluster_.GroupOf(pod);
+  if (!outcome.status.IsError() || !name.has_value()) return false;
+  const std::optional<GroupSpec> spec = placement.framework->group_plugin()->Spec(*name);
+  const GroupMembers* group = cluster_.groups().Find(*name);
+  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod.uid());
+  const bool possible = latest != nullptr && latest->node_name().empty() &&
+                        !latest->deletion_time().has_value() &&
+                        cluster_.cache().FindNode(Symbol::Intern(placement.node_name)) != nullptr;
+  if (!spec.has_value() || group == nullptr || !possible) return false;
+  int running = 0;
+  for (const GroupMember& member : group->members()) {
+    const CachedPod* cached = cluster_.cache().FindPod(member.pod->uid());
+    if (cached != nullptr && cached->state != CachedPod::State::kAssumed) ++running;
+  }
+  if (running == 0 || running >= spec->min_member) return false;
+  if (placement.bind_failures >= kMaxBindRetries) return false;
+  const absl::Duration delay =
+      std::min(absl::Seconds(int64_t{1} << placement.bind_failures), kMaxBindDelay);
+  ++placement.bind_failures;
+  std::vector<Binder::Member> members;
+  members.push_back(
+      {.placement = std::move(placement), .not_before = options_.clock->Now() + delay});
+  binder_.Start(std::move(members), 1, options_.clock->Now());
+  return true;
+}
+
 // Gives everything back and queues the pod again. Whoever waits for room hears of it.
 void Engine::UndoPlacement(BindingOutcome outcome) {
   Placement& placement = outcome.placement;
   const std::shared_ptr<const PodInfo>& pod = placement.pod;
   placement.framework->RunUnreserve(placement.state, *pod, placement.node_name);
   cluster_.Forget(pod);
-  if (outcome.status.IsError()) ++counters_.bind_failures;
 
   AttemptHistory history;
   if (auto it = history_of_.find(pod->uid()); it != history_of_.end()) {

@@ -25,10 +25,9 @@ Engine::~Engine() {
   // Bindings that are under way use this engine's plugins: see them through.
   while (!binder_.idle()) {
     TakeInbox();
+    binder_.Abandon();
     SettleBindings();
-    if (!binder_.idle() && binder_.NextDue() != absl::InfiniteFuture()) {
-      binder_.Expire(absl::InfiniteFuture());  // nobody will allow what waits now
-    } else if (!binder_.idle()) {
+    if (!binder_.idle()) {
       inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
     }
   }
@@ -234,18 +233,21 @@ Rejection Engine::Describe(const AttemptRequest& request, AttemptResult& result)
 }
 
 bool Engine::SettleBindings() {
-  std::vector<BindingOutcome> outcomes = binder_.Settle();
-  for (BindingOutcome& outcome : outcomes) {
+  std::vector<BindingOutcome> outcomes = binder_.Settle(options_.clock->Now());
+  // What succeeded first: whether a group runs in part decides what is done about a failure.
+  for (const BindingOutcome& outcome : outcomes) {
+    if (!outcome.status.ok()) continue;
     const std::string& uid = outcome.placement.pod->uid();
-    if (outcome.status.ok()) {
-      cluster_.cache().FinishBinding(uid);
-      history_of_.erase(uid);
-      reported_.erase(uid);
-      ++counters_.bound;
-      ReportBound(outcome.placement);
-    } else {
-      UndoPlacement(std::move(outcome));
-    }
+    cluster_.cache().FinishBinding(uid);
+    history_of_.erase(uid);
+    reported_.erase(uid);
+    ++counters_.bound;
+    ReportBound(outcome.placement);
+  }
+  for (BindingOutcome& outcome : outcomes) {
+    if (outcome.status.ok()) continue;
+    if (outcome.status.IsError()) ++counters_.bind_failures;
+    if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
   }
   return !outcomes.empty();
 }

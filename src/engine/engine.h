@@ -85,6 +85,9 @@ class Engine final : public Scheduler, private SchedulerServices {
   void ReportBound(const Placement& placement);
   void Preempt(const PodInfo& preemptor, const PostFilterResult& plan);
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
+  // Keeps a placement whose binding failed and binds it again later, if its group already runs in
+  // part and would stay so without it. Returns false if it is to be undone.
+  bool BindAgain(BindingOutcome& outcome);
   void UndoPlacement(BindingOutcome outcome);
 
   // --- SchedulerServices ---

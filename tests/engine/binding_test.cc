@@ -1,0 +1,54 @@
+// The Binder: batches are bound whole, waits end, faults stay with their pod.
+#include "engine/binding.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/engine/gang_cluster.h"
+
+namespace berth {
+namespace {
+
+TEST(Binding, AGangIsNotBoundWhileAPreBindOrBindKeepsFailing) {
+  auto created =
+      Simulation::Create({.configuration = GangConfiguration(),
+                          .registry = &Builtins(),
+                          .objects = {MakeGpuNode("n0", 8), MakeGpuNode("n1", 8), MakeGroup("g", 2),
+                                      MakeGpuPod("g-0", 8, "g"), MakeGpuPod("g-1", 8, "g")}});
+  ASSERT_TRUE(created.ok()) << created.status();
+  Simulation& simulation = **created;
+  int refused = 0;
+  simulation.cluster().SetBindFault([&](const PodReference&, const std::string&) {
+    ++refused;
+    return absl::UnavailableError("down");
+  });
+  simulation.RunUntilIdle();
+  EXPECT_EQ(refused, 2);
+  EXPECT_TRUE(simulation.cluster().Bindings().empty());
+  EXPECT_EQ(simulation.scheduler().counters().bind_failures, 2);
+
+  simulation.cluster().SetBindFault(nullptr);
+  simulation.RunUntilQuiet();
+  EXPECT_EQ(simulation.cluster().Bindings().size(), 2u);
+  EXPECT_TRUE(simulation.scheduler().Unbound().empty());
+}
+
+TEST(Binding, APodDeletedWhileItIsBoundLeavesNothingBehind) {
+  auto created = Simulation::Create(
+      {.configuration = GangConfiguration(),
+       .registry = &Builtins(),
+       .objects = {MakeGpuNode("n0", 8), MakeGpuPod("first", 8), MakeGpuPod("second", 8)}});
+  ASSERT_TRUE(created.ok()) << created.status();
+  Simulation& simulation = **created;
+  simulation.cluster().SetBindFault([&](const PodReference& pod, const std::string&) {
+    return pod.name == "first" ? absl::NotFoundError("gone") : absl::OkStatus();
+  });
+  simulation.scheduler().TakeEvents();
+  simulation.cluster().Delete(Kind::kPod, "default/first");
+  simulation.RunUntilQuiet();
+  ASSERT_EQ(simulation.cluster().Bindings().size(), 1u);
+  EXPECT_EQ(simulation.cluster().Bindings()[0].first, "default/second");
+}
+
+}  // namespace
+}  // namespace berth
