@@ -8,6 +8,7 @@
 #include "plugins/default_preemption/default_preemption.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
 #include "plugins/image_locality/image_locality.h"
+#include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "plugins/node_affinity/node_affinity.h"
 #include "plugins/node_name/node_name.h"
 #include "plugins/node_ports/node_ports.h"
@@ -17,12 +18,15 @@
 #include "plugins/node_resources_fit_plus/node_resources_fit_plus.h"
 #include "plugins/node_unschedulable/node_unschedulable.h"
 #include "plugins/pod_state/pod_state.h"
+#include "plugins/pod_topology_spread/pod_topology_spread.h"
 #include "plugins/preemption_toleration/preemption_toleration.h"
 #include "plugins/priority_sort/priority_sort.h"
 #include "plugins/qos_sort/qos_sort.h"
 #include "plugins/scarce_resource_avoidance/scarce_resource_avoidance.h"
 #include "plugins/scheduling_gates/scheduling_gates.h"
 #include "plugins/taint_toleration/taint_toleration.h"
+#include "plugins/volume_restrictions/volume_restrictions.h"
+#include "plugins/volume_zone/volume_zone.h"
 
 namespace berth {
 
@@ -34,6 +38,7 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
               DefaultPreemptionArgs::Fields());
   builder.Add(DynamicResources::kName, &DynamicResources::Create, DynamicResourcesArgs::Fields());
   builder.Add(ImageLocality::kName, &ImageLocality::Create);
+  builder.Add(InterPodAffinity::kName, &InterPodAffinity::Create, InterPodAffinityArgs::Fields());
   builder.Add(NodeAffinity::kName, &NodeAffinity::Create, NodeAffinityArgs::Fields());
   builder.Add(NodeName::kName, &NodeName::Create);
   builder.Add(NodePorts::kName, &NodePorts::Create);
@@ -46,6 +51,8 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
               NodeResourcesFitPlusArgs::Fields());
   builder.Add(NodeUnschedulable::kName, &NodeUnschedulable::Create);
   builder.Add(PodState::kName, &PodState::Create);
+  builder.Add(PodTopologySpread::kName, &PodTopologySpread::Create,
+              PodTopologySpreadArgs::Fields());
   builder.Add(PreemptionToleration::kName, &PreemptionToleration::Create,
               PreemptionTolerationArgs::Fields());
   builder.Add(PrioritySort::kName, &PrioritySort::Create);
@@ -54,6 +61,8 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
               ScarceResourceAvoidanceArgs::Fields());
   builder.Add(SchedulingGates::kName, &SchedulingGates::Create);
   builder.Add(TaintToleration::kName, &TaintToleration::Create);
+  builder.Add(VolumeRestrictions::kName, &VolumeRestrictions::Create);
+  builder.Add(VolumeZone::kName, &VolumeZone::Create);
 }
 
 absl::StatusOr<Registry> BuiltinRegistry(std::vector<PluginRegistration> extra) {

@@ -1,0 +1,81 @@
+// InterPodAffinity: near which other pods a pod must, must not, would or would not like to run.
+#ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H_
+#define BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/score.h"
+#include "berth/framework/sign.h"
+#include "plugins/inter_pod_affinity/inter_pod_affinity_args.h"
+
+namespace berth {
+
+// Required terms filter: the pod's affinity and anti-affinity, and the anti-affinity of the pods
+// that run. Preferred terms of both sides score, and so do required affinity terms of the pods that
+// run. PreFilter and PreScore say Skip where no term applies. As kube-scheduler v1.35
+// interpodaffinity.
+class InterPodAffinity final : public Plugin,
+                               public PreFilterPlugin,
+                               public PreFilterExtensions,
+                               public FilterPlugin,
+                               public PreScorePlugin,
+                               public ScorePlugin,
+                               public EnqueueExtensions,
+                               public SignPlugin {
+ public:
+  static constexpr absl::string_view kName = "InterPodAffinity";
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+  InterPodAffinity(const InterPodAffinityArgs& args, Handle& handle)
+      : args_(args), handle_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  // Counts the matches of required terms in each topology domain.
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                   PreFilterResult&) override;
+  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                const NodeInfo& node) override;
+  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
+                   const NodeInfo& node) override;
+  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
+                     NodeVerdicts& verdicts) const override;
+
+  // Sums up the weights of the matching terms in each topology domain.
+  Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                  absl::Span<const NodeRow>) override;
+  // The sum over the node's domains; negative where anti-affinity prevails.
+  absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo&,
+                                const NodeInfo& node) const override;
+  absl::Status ScoreNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
+                          absl::Span<const NodeRow> rows,
+                          absl::Span<int64_t> scores) const override;
+  absl::Status NormalizeScores(const CycleState&, const PodInfo&, absl::Span<const NodeRow>,
+                               absl::Span<int64_t> scores) const override;
+
+  // A running pod that came, went or changed its labels so that the pod's own required terms may
+  // now be met; a node that is new or in another domain of theirs.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+  // Signs pods without terms, by what the terms of other pods see of them.
+  Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  Aspects DependsOn() const override {
+    return Aspect::kNodeLabels | Aspect::kNodePods | Aspect::kOtherNodes | Aspect::kObjects;
+  }
+
+ private:
+  const InterPodAffinityArgs args_;
+  Handle& handle_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H_

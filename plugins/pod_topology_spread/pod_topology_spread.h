@@ -1,0 +1,97 @@
+// PodTopologySpread: spreads the pods that belong together evenly over zones, hosts and the like.
+#ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_POD_TOPOLOGY_SPREAD_H_
+#define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_POD_TOPOLOGY_SPREAD_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/score.h"
+#include "berth/framework/sign.h"
+#include "plugins/pod_topology_spread/default_selector.h"
+#include "plugins/pod_topology_spread/pod_topology_spread_args.h"
+#include "plugins/pod_topology_spread/spread_rules.h"
+
+namespace berth {
+
+// The constraints of pods that have none of their own, but for the selectors.
+struct DefaultSpread {
+  SpreadConstraints constraints;
+  // The built-in ones: nodes that lack a topology key are scored by the other constraints.
+  bool from_system = true;
+};
+
+// DoNotSchedule constraints filter, ScheduleAnyway constraints score; PreFilter and PreScore say
+// Skip for pods without such. As kube-scheduler v1.35 podtopologyspread.
+class PodTopologySpread final : public Plugin,
+                                public PreFilterPlugin,
+                                public PreFilterExtensions,
+                                public FilterPlugin,
+                                public PreScorePlugin,
+                                public ScorePlugin,
+                                public EnqueueExtensions,
+                                public SignPlugin {
+ public:
+  static constexpr absl::string_view kName = "PodTopologySpread";
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+  PodTopologySpread(DefaultSpread defaults, Handle& handle)
+      : defaults_(std::move(defaults)), handle_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  // Counts the matching pods of each topology domain.
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                   PreFilterResult&) override;
+  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                const NodeInfo& node) override;
+  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
+                   const NodeInfo& node) override;
+  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
+                     NodeVerdicts& verdicts) const override;
+
+  Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                  absl::Span<const NodeRow> feasible) override;
+  // The matching pods in the node's domains, those of small topologies weighing less.
+  absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
+                                const NodeInfo& node) const override;
+  absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                          absl::Span<const NodeRow> rows,
+                          absl::Span<int64_t> scores) const override;
+  absl::Status NormalizeScores(const CycleState& state, const PodInfo&,
+                               absl::Span<const NodeRow> rows,
+                               absl::Span<int64_t> scores) const override;
+
+  // Pods that the hard constraints count and that come, go or change their labels; nodes with all
+  // topology keys that come, go or change labels or taints; a toleration of the pod's own.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+  // Signs pods that no constraint applies to; every other verdict depends on where pods run.
+  Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  Aspects DependsOn() const override {
+    return defaults_.constraints.empty() ? Aspect::kNothing : Aspect::kObjects;
+  }
+
+ private:
+  // The constraints of one kind that apply to `pod`, its own or else the default ones.
+  absl::StatusOr<SpreadConstraints> ConstraintsOf(const PodInfo& pod,
+                                                  UnsatisfiableAction action) const;
+  absl::StatusOr<QueueingHint> AfterPodChange(const PodInfo& pod, const ObjectChange& change) const;
+  absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod,
+                                               const ObjectChange& change) const;
+
+  const DefaultSpread defaults_;
+  Handle& handle_;
+  mutable DefaultSelectors default_selectors_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_POD_TOPOLOGY_SPREAD_H_
