@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Schedules a generated cluster and checks what must hold of any result.
+
+    check.py BERTH --config F [--gpus-in-use SHARE] [--all-bound] WORKLOAD [generator's flags]
+
+Every group has its minimum of pods on nodes, or none; no node's GPUs are given out twice.
+"""
+import argparse
+import collections
+import json
+import subprocess
+import sys
+import tempfile
+
+GPU = "nvidia.com/gpu"
+
+
+def gpus(requests):
+    return int(requests.get(GPU, 0))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("berth")
+    parser.add_argument("--config", required=True)
+    parser.add_argument("--gpus-in-use", type=float, default=0)
+    parser.add_argument("--all-bound", action="store_true")
+    options, workload = parser.parse_known_args()
+
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as cluster:
+        subprocess.run([sys.executable, "bench/workloads/generate.py", *workload, "-o", cluster.name],
+                       check=True)
+        with open(cluster.name) as f:
+            objects = [json.loads(line) for line in f]
+        out = subprocess.run([options.berth, "simulate", "--config", options.config, "--cluster",
+                              cluster.name, "-o", "json"], check=True, capture_output=True, text=True)
+    result = json.loads(out.stdout)
+
+    failures = []
+    capacity = {o["metadata"]["name"]: gpus(o["status"]["allocatable"])
+                for o in objects if o["kind"] == "Node"}
+    evicted = set(result["evicted"])
+    node_of = {p["pod"]: p["node"] for p in result["placements"]}
+    used = collections.Counter()
+    for o in objects:
+        if o["kind"] != "Pod":
+            continue
+        name = "%s/%s" % (o["metadata"]["namespace"], o["metadata"]["name"])
+        node = node_of.get(name) or o["spec"].get("nodeName")
+        if node and name not in evicted:
+            used[node] += sum(gpus(c["resources"].get("requests", {}))
+                              for c in o["spec"]["containers"])
+    for node, count in used.items():
+        if count > capacity[node]:
+            failures.append("%s has %d GPUs and gives out %d" % (node, capacity[node], count))
+    for group in result["groups"]:
+        if 0 < group["bound"] < group["minMember"]:
+            failures.append("group %s runs in part: %s" % (group["group"], group))
+    share = sum(used.values()) / sum(capacity.values())
+    if share < options.gpus_in_use:
+        failures.append("%.1f %% of the GPUs are in use" % (100 * share))
+    if options.all_bound and result["summary"]["pending"]:
+        failures.append("%d pods are pending" % result["summary"]["pending"])
+    print("%s, %.1f %% of the GPUs in use" % (result["summary"], 100 * share))
+    for failure in failures:
+        print("FAILED:", failure)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
