@@ -250,32 +250,32 @@ void ChangePod(Random& random, PodBuilder& pod, int change) {
   }
 }
 
-Aspects ChangeNode(Random& random, RandomCluster& cluster) {
+NodeChange ChangeNode(Random& random, RandomCluster& cluster) {
   const int i = random.Below(static_cast<int>(cluster.nodes.size()));
   NodeBuilder& node = cluster.nodes[i];
   switch (random.Below(9)) {
     case 0:
       node.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
-      return Aspect::kNodeLabels | Aspect::kOtherNodes;
+      return {i, Aspect::kNodeLabels, Aspect::kOtherNodes};
     case 1:
       node.Taint(random.OneOf(TaintKeys()), random.OneOf(TaintValues()), random.OneOf(Effects()));
-      return Aspect::kNodeTaints | Aspect::kOtherNodes;
+      return {i, Aspect::kNodeTaints, Aspect::kOtherNodes};
     case 2:
       node.Unschedulable();
-      return Aspect::kNodeUnschedulable | Aspect::kOtherNodes;
+      return {i, Aspect::kNodeUnschedulable, Aspect::kOtherNodes};
     case 3:
       SetAllocatable(random, node);
       node.Pods(random.Between(0, 8));
-      return Aspect::kNodeAllocatable;
+      return {i, Aspect::kNodeAllocatable, Aspect::kNothing};
     case 4:
       node.Image(random.OneOf(Images()), int64_t{random.Between(1, 2000)} << 20);
-      return Aspect::kNodeImages | Aspect::kImageSpread;
+      return {i, Aspect::kNodeImages, Aspect::kImageSpread};
     case 5:
       node.Annotation(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
-      return Aspect::kNodeOther;
+      return {i, Aspect::kNodeOther, Aspect::kNothing};
     case 6:
       node.Name(absl::StrCat("renamed-", i));
-      return Aspect::kNodeName | Aspect::kOtherNodes;
+      return {i, Aspect::kNodeName, Aspect::kOtherNodes};
     case 7:
       if (!cluster.pods[i].empty()) cluster.pods[i].pop_back();
       break;
@@ -285,7 +285,7 @@ Aspects ChangeNode(Random& random, RandomCluster& cluster) {
               .NodeName(absl::StrCat("n", i))
               .Obj());
   }
-  return Aspect::kNodeRequested | Aspect::kNodePods | Aspect::kNodePorts | Aspect::kOtherNodes;
+  return {i, Aspect::kNodeRequested | Aspect::kNodePods | Aspect::kNodePorts, Aspect::kOtherNodes};
 }
 
 }  // namespace berth::testing

@@ -46,8 +46,15 @@ PodBuilder MakeRandomPod(Random& random, absl::string_view name);
 inline constexpr int kPodChanges = 16;
 void ChangePod(Random& random, PodBuilder& pod);
 void ChangePod(Random& random, PodBuilder& pod, int change);
-// Changes one thing about one node. Returns the aspects that a plugin must have declared to notice.
-Aspects ChangeNode(Random& random, RandomCluster& cluster);
+// What a plugin must have declared to notice a change of a node: when it judges that node, and when
+// it judges another.
+struct NodeChange {
+  int node;
+  Aspects own;
+  Aspects others;
+};
+// Changes one thing about one node.
+NodeChange ChangeNode(Random& random, RandomCluster& cluster);
 
 }  // namespace berth::testing
 
