@@ -200,11 +200,13 @@ std::string SimulationReport::ToTable() const {
   const int64_t pods = pending_at_start();
   const int64_t pending = pods - bound_;
   std::string text = absl::StrCat(
-      Styled(Style::kGood, absl::StrCat(Thousands(bound_), " pods placed")), ", ",
+      Styled(Style::kGood,
+             absl::StrCat(Thousands(bound_), bound_ == 1 ? " pod placed" : " pods placed")),
+      ", ",
       Styled(pending > 0 ? Style::kBad : Style::kGood,
              absl::StrCat(Thousands(pending), " pending")),
       evicted_.empty() ? "" : absl::StrCat(", ", Thousands(evicted_.size()), " evicted"), ", on ",
-      Thousands(nodes_), " nodes\n");
+      Thousands(nodes_), nodes_ == 1 ? " node\n" : " nodes\n");
   if (!groups_.empty()) {
     int64_t whole = 0;
     int64_t part = 0;

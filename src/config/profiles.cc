@@ -162,9 +162,9 @@ class ProfileBuilder {
         problems_.Add(field + ".name", NotFound(config.name));
       } else if (!enabled.contains(config.name)) {
         // kube-scheduler accepts it, and shared pluginConfig blocks rely on that.
-        problems_.AddWarning(field + ".name",
-                             absl::StrCat("\"", config.name,
-                                          "\" has arguments but is not enabled in this profile"));
+        problems_.AddWarning(
+            field + ".name",
+            absl::StrCat("\"", config.name, "\" has arguments but is not enabled in this profile"));
       }
       if (!config.name.empty() && !seen.insert(config.name).second) {
         problems_.Add(field, absl::StrCat(DuplicateValue(config.name),
@@ -188,7 +188,11 @@ class ProfileBuilder {
       return;
     }
     const std::shared_ptr<void> value = registration.args->MakeDefault();
+    const int errors = all_.errors();
     registration.args->Decode(config.args, JoinPath(path_, field), value.get(), all_);
+    // Arguments at fault are not for the plugin: it is made with defaults, to find what else is
+    // wrong.
+    if (all_.errors() > errors) return;
     profile_.args.try_emplace(config.name, PluginArgs(registration.args, value));
   }
 
