@@ -1,0 +1,50 @@
+// VolumeZone: a pod runs in the zone and region that its bound volumes are labelled with.
+#ifndef BERTH_PLUGINS_VOLUME_ZONE_VOLUME_ZONE_H_
+#define BERTH_PLUGINS_VOLUME_ZONE_VOLUME_ZONE_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/sign.h"
+
+namespace berth {
+
+// Says Skip for pods without such volumes. As kube-scheduler v1.35 volumezone.
+class VolumeZone final : public Plugin,
+                         public PreFilterPlugin,
+                         public FilterPlugin,
+                         public EnqueueExtensions,
+                         public SignPlugin {
+ public:
+  static constexpr absl::string_view kName = "VolumeZone";
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+  explicit VolumeZone(Handle& handle) : handle_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                   PreFilterResult&) override;
+  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+
+  // A class that waits for the first consumer, the pod's claims, volumes whose labels change,
+  // nodes.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+  // Only pods without claims are signed, and nothing matters for those.
+  Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  Aspects DependsOn() const override { return Aspect::kNothing; }
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_VOLUME_ZONE_VOLUME_ZONE_H_
