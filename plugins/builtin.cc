@@ -17,6 +17,7 @@
 #include "plugins/node_resources/node_resources_fit.h"
 #include "plugins/node_resources_fit_plus/node_resources_fit_plus.h"
 #include "plugins/node_unschedulable/node_unschedulable.h"
+#include "plugins/node_volume_limits/node_volume_limits.h"
 #include "plugins/pod_state/pod_state.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 #include "plugins/preemption_toleration/preemption_toleration.h"
@@ -50,6 +51,7 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
   builder.Add(NodeResourcesFitPlus::kName, &NodeResourcesFitPlus::Create,
               NodeResourcesFitPlusArgs::Fields());
   builder.Add(NodeUnschedulable::kName, &NodeUnschedulable::Create);
+  builder.Add(NodeVolumeLimits::kName, &NodeVolumeLimits::Create);
   builder.Add(PodState::kName, &PodState::Create);
   builder.Add(PodTopologySpread::kName, &PodTopologySpread::Create,
               PodTopologySpreadArgs::Fields());

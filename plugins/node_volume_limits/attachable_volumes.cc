@@ -1,0 +1,122 @@
+// From the volumes of a pod to the drivers that attach them.
+#include "plugins/node_volume_limits/attachable_volumes.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/storage_v1.pb.h"
+
+namespace berth {
+namespace {
+
+AttachableVolume Attachable(absl::string_view driver, absl::string_view handle,
+                            const MigratedPlugin* plugin = nullptr) {
+  return {std::string(driver), absl::StrCat(driver, "/", handle), plugin};
+}
+
+// What the class of a claim will provision. The name cannot be that of a volume there is.
+std::optional<AttachableVolume> FromClass(const api::PersistentVolumeClaim& claim,
+                                          const ObjectStore& objects) {
+  const auto& annotations = claim.metadata().annotations();
+  const auto beta = annotations.find("volume.beta.kubernetes.io/storage-class");
+  const std::string& class_name =
+      beta != annotations.end() ? beta->second : claim.spec().storage_class_name();
+  if (class_name.empty()) return std::nullopt;
+  const auto* storage_class = objects.Find<api::StorageClass>("", class_name);
+  if (storage_class == nullptr || storage_class->provisioner().empty()) return std::nullopt;
+  const std::string handle = absl::StrCat(absl::string_view("\0", 1), claim.metadata().namespace_(),
+                                          "/", claim.metadata().name());
+  const MigratedPlugin* plugin = FindMigratedPlugin(storage_class->provisioner());
+  if (plugin == nullptr) return Attachable(storage_class->provisioner(), handle);
+  if (!plugin->counted) return std::nullopt;
+  return Attachable(plugin->driver, handle, plugin);
+}
+
+std::optional<AttachableVolume> FromVolume(const api::PersistentVolume& volume) {
+  const api::PersistentVolumeSource& source = volume.spec().persistent_volume_source();
+  if (source.has_csi()) {
+    if (source.csi().driver().empty() || source.csi().volume_handle().empty()) return std::nullopt;
+    return Attachable(source.csi().driver(), source.csi().volume_handle());
+  }
+  const MigratedPlugin* plugin = FindMigratedPlugin(volume);
+  if (plugin == nullptr || !plugin->counted) return std::nullopt;
+  const std::optional<std::string> handle = CsiHandle(volume);
+  if (!handle.has_value() || handle->empty()) return std::nullopt;
+  return Attachable(plugin->driver, *handle, plugin);
+}
+
+std::optional<AttachableVolume> FromClaim(const api::PersistentVolumeClaim& claim,
+                                          const ObjectStore& objects) {
+  const std::string& name = claim.spec().volume_name();
+  const auto* volume = name.empty() ? nullptr : objects.Find<api::PersistentVolume>("", name);
+  return volume == nullptr ? FromClass(claim, objects) : FromVolume(*volume);
+}
+
+Status AddInline(const api::Volume& volume, std::vector<AttachableVolume>& volumes) {
+  const MigratedPlugin* plugin = FindMigratedPlugin(volume.volume_source());
+  if (plugin == nullptr || !plugin->counted) return Status::Success();
+  const std::optional<std::string> handle = CsiHandle(volume.volume_source());
+  if (!handle.has_value()) {
+    return Status::Error(absl::StrCat("converting volume(", volume.name(),
+                                      ") from inline to csi: its name is not valid"));
+  }
+  volumes.push_back(Attachable(plugin->driver, *handle, plugin));
+  return Status::Success();
+}
+
+bool IsControlledBy(const api::PersistentVolumeClaim& claim, const PodInfo& pod) {
+  for (const api::OwnerReference& owner : claim.metadata().owner_references()) {
+    if (owner.controller()) return owner.uid() == pod.object().metadata().uid();
+  }
+  return false;
+}
+
+}  // namespace
+
+bool MayAttach(const PodInfo& pod) {
+  for (const api::Volume& volume : pod.object().spec().volumes()) {
+    const api::VolumeSource& source = volume.volume_source();
+    if (source.has_persistent_volume_claim() || source.has_ephemeral() ||
+        FindMigratedPlugin(source) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& objects,
+                            std::vector<AttachableVolume>& volumes) {
+  const absl::string_view namespace_name = pod.namespace_name().view();
+  for (const api::Volume& volume : pod.object().spec().volumes()) {
+    const api::VolumeSource& source = volume.volume_source();
+    std::string name;
+    if (source.has_persistent_volume_claim()) {
+      name = source.persistent_volume_claim().claim_name();
+    } else if (source.has_ephemeral()) {
+      name = absl::StrCat(pod.name(), "-", volume.name());
+    } else {
+      Status status = AddInline(volume, volumes);
+      if (!status.ok()) return status;
+      continue;
+    }
+    if (name.empty()) return Status::Error("PersistentVolumeClaim had no name");
+    const auto* claim = objects.Find<api::PersistentVolumeClaim>(namespace_name, name);
+    if (claim == nullptr) {
+      if (age == PodAge::kRunning) continue;
+      return Status::UnschedulableAndUnresolvable(
+          absl::StrCat("looking up PVC ", namespace_name, "/", name, ": persistentvolumeclaim \"",
+                       name, "\" not found"));
+    }
+    if (!source.has_persistent_volume_claim() && !IsControlledBy(*claim, pod)) {
+      return Status::Error(absl::StrCat("PVC ", namespace_name, "/", name,
+                                        " was not created for pod ", pod.key(),
+                                        " (pod is not owner)"));
+    }
+    if (auto attachable = FromClaim(*claim, objects)) volumes.push_back(*std::move(attachable));
+  }
+  return Status::Success();
+}
+
+}  // namespace berth

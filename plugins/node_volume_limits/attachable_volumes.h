@@ -1,0 +1,33 @@
+// The volumes of a pod that count against the attach limits of nodes.
+#ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHABLE_VOLUMES_H_
+#define BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHABLE_VOLUMES_H_
+
+#include <string>
+#include <vector>
+
+#include "berth/framework/object_store.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+#include "plugins/node_volume_limits/migrated_volumes.h"
+
+namespace berth {
+
+struct AttachableVolume {
+  std::string driver;
+  std::string unique_name;                 // "driver/handle"
+  const MigratedPlugin* plugin = nullptr;  // counts only where this is migrated; null: everywhere
+};
+
+enum class PodAge { kNew, kRunning };
+
+// Whether the pod may have such volumes at all.
+bool MayAttach(const PodInfo& pod);
+
+// Adds the volumes of the pod; of a claim without a volume the one it will get. A rejection or
+// error if a volume cannot be understood: of a new pod, every claim must be there.
+Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& objects,
+                            std::vector<AttachableVolume>& volumes);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHABLE_VOLUMES_H_

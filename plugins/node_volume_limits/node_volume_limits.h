@@ -1,0 +1,50 @@
+// NodeVolumeLimits: how many volumes of a CSI driver a node can have attached.
+#ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
+#define BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/sign.h"
+
+namespace berth {
+
+// Counts each volume once, however many pods of the node use it. Says Skip for pods without claims
+// and disks of their own. As kube-scheduler v1.35 nodevolumelimits.
+class NodeVolumeLimits final : public Plugin,
+                               public PreFilterPlugin,
+                               public FilterPlugin,
+                               public EnqueueExtensions,
+                               public SignPlugin {
+ public:
+  static constexpr absl::string_view kName = "NodeVolumeLimits";
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+  explicit NodeVolumeLimits(Handle& handle) : handle_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                   PreFilterResult&) override;
+  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+
+  // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+  // Only pods that this plugin skips are signed, and nothing matters for those.
+  Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  Aspects DependsOn() const override { return Aspect::kNothing; }
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
