@@ -1,0 +1,258 @@
+// Tests of PodTopologySpread, after kube-scheduler's own tables.
+#include "plugins/pod_topology_spread/pod_topology_spread.h"
+
+#include "berth/api/core_v1.pb.h"
+#include "tests/plugins/run_plugin.h"
+
+namespace berth::testing {
+namespace {
+
+constexpr UnsatisfiableAction kHard = UnsatisfiableAction::kDoNotSchedule;
+constexpr UnsatisfiableAction kSoft = UnsatisfiableAction::kScheduleAnyway;
+const Status kSkewed =
+    Status::Unschedulable("node(s) didn't match pod topology spread constraints");
+const Status kNoLabel =
+    Unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
+const Status kFits = Status::Success();
+
+NodeBuilder InZone(absl::string_view zone) { return MakeNode().Label("zone", zone); }
+PodBuilder Web() { return MakePod().Name("web").Namespace("default").Label("app", "web"); }
+// `count` pods app=web that run.
+std::vector<PodBuilder> Webs(int count) {
+  std::vector<PodBuilder> pods;
+  for (int i = 0; i < count; ++i) pods.push_back(Web().Name(absl::StrCat("web-", i)));
+  return pods;
+}
+PodBuilder Spread(int max_skew = 1) {
+  return Web().Name("p").SpreadConstraint(max_skew, "zone", kHard, {{"app", "web"}});
+}
+
+// The verdicts on all nodes of `handle` in their order, after `follow` changed the state.
+std::vector<Status> Verdicts(
+    PodTopologySpread& plugin, FakeHandle& handle, const PodPtr& pod,
+    const std::function<void(CycleState&)>& follow = [](CycleState&) {}) {
+  CycleState state;
+  PreFilterResult result;
+  const Status status = plugin.PreFilter(state, *pod, handle.nodes(), result);
+  if (!status.ok()) return {status};
+  follow(state);
+  std::vector<Status> verdicts;
+  for (NodeRow row = 0; row < handle.nodes().size(); ++row) {
+    verdicts.push_back(plugin.Filter(state, *pod, handle.nodes().node(row)));
+  }
+  return verdicts;
+}
+
+TEST(PodTopologySpreadTest, Filter) {
+  struct Case {
+    absl::string_view name;
+    PodBuilder pod;
+    std::vector<NodeAndPods> nodes;
+    std::vector<Status> want;
+  };
+  const std::vector<NodeAndPods> two_and_one = {
+      {InZone("a"), Webs(1)}, {InZone("a"), Webs(1)}, {InZone("b"), Webs(1)}, {MakeNode(), {}}};
+  for (const Case& c : {
+           Case{"no constraint", Web(), two_and_one, {Status::Skip()}},
+           Case{"only a soft one",
+                Web().SpreadConstraint(1, "zone", kSoft, {{"app", "web"}}),
+                two_and_one,
+                {Status::Skip()}},
+           Case{"the fuller zone is out",
+                Spread(),
+                two_and_one,
+                {kSkewed, kSkewed, kFits, kNoLabel}},
+           Case{"a skew of two", Spread(2), two_and_one, {kFits, kFits, kFits, kNoLabel}},
+           Case{"a pod that does not match itself",
+                MakePod().Name("p").Namespace("default").SpreadConstraint(1, "zone", kHard,
+                                                                          {{"app", "web"}}),
+                two_and_one,
+                {kFits, kFits, kFits, kNoLabel}},
+           Case{"another namespace",
+                Spread().Namespace("other"),
+                two_and_one,
+                {kFits, kFits, kFits, kNoLabel}},
+           Case{"too few domains: the minimum is 0",
+                Spread(2).MinDomains(3),
+                two_and_one,
+                {kSkewed, kSkewed, kFits, kNoLabel}},
+           Case{"enough domains",
+                Spread(2).MinDomains(2),
+                two_and_one,
+                {kFits, kFits, kFits, kNoLabel}},
+           Case{"pods being deleted do not count",
+                Spread(),
+                {{InZone("a"), {Web().Deleted()}}, {InZone("b"), {}}},
+                {kFits, kFits}},
+           Case{"a zone that the node selector excludes is no minimum",
+                Spread().NodeSelector("disk", "ssd"),
+                {{InZone("a").Label("disk", "ssd"), Webs(1)}, {InZone("b"), {}}},
+                {kFits, kFits}},
+           Case{"unless the policy is to ignore that",
+                Spread()
+                    .NodeSelector("disk", "ssd")
+                    .NodeAffinityPolicy(NodeInclusionPolicy::kIgnore),
+                {{InZone("a").Label("disk", "ssd"), Webs(1)}, {InZone("b"), {}}},
+                {kSkewed, kFits}},
+           Case{
+               "a tainted zone is a minimum",
+               Spread(),
+               {{InZone("a"), Webs(1)}, {InZone("b").Taint("t", "", TaintEffect::kNoSchedule), {}}},
+               {kSkewed, kFits}},
+           Case{
+               "unless the policy is to honor taints",
+               Spread().NodeTaintsPolicy(NodeInclusionPolicy::kHonor),
+               {{InZone("a"), Webs(1)}, {InZone("b").Taint("t", "", TaintEffect::kNoSchedule), {}}},
+               {kFits, kFits}},
+           Case{"matchLabelKeys",
+                Spread().Label("version", "2").MatchLabelKeys({"version"}),
+                {{InZone("a"), Webs(3)}, {InZone("b"), {Web().Label("version", "2")}}},
+                {kFits, kSkewed}},
+       }) {
+    FakeHandle handle(Numbered(c.nodes));
+    const auto plugin = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+    EXPECT_EQ(Verdicts(*plugin, handle, c.pod.Obj()), c.want) << c.name;
+  }
+}
+
+TEST(PodTopologySpreadTest, FollowsPodsThatComeAndGo) {
+  FakeHandle handle(Numbered({{InZone("a"), Webs(2)}, {InZone("b"), Webs(1)}, {InZone("c"), {}}}));
+  const auto plugin = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+  const PodPtr pod = Spread().Obj();
+  const PodPtr other = Web().Name("other").Obj();
+  const auto node = [&](NodeRow row) -> const NodeInfo& { return handle.nodes().node(row); };
+  EXPECT_THAT(Verdicts(*plugin, handle, pod), ElementsAre(kSkewed, kSkewed, kFits));
+  EXPECT_THAT(
+      Verdicts(*plugin, handle, pod,
+               [&](CycleState& s) { ASSERT_TRUE(plugin->AddPod(s, *pod, *other, node(2)).ok()); }),
+      ElementsAre(kSkewed, kFits, kFits));
+  EXPECT_THAT(Verdicts(*plugin, handle, pod,
+                       [&](CycleState& s) {
+                         ASSERT_TRUE(plugin->RemovePod(s, *pod, *other, node(1)).ok());
+                       }),
+              ElementsAre(kSkewed, kFits, kFits));
+  // What happens to a copy stays in it.
+  EXPECT_THAT(Verdicts(*plugin, handle, pod,
+                       [&](CycleState& s) {
+                         CycleState copy = s.Clone();
+                         ASSERT_TRUE(plugin->AddPod(copy, *pod, *other, node(2)).ok());
+                       }),
+              ElementsAre(kSkewed, kSkewed, kFits));
+}
+
+TEST(PodTopologySpreadTest, Score) {
+  using Scores = std::optional<std::vector<int64_t>>;
+  struct Case {
+    absl::string_view name;
+    PodBuilder pod;
+    std::vector<NodeAndPods> nodes;
+    Scores want;
+  };
+  const PodBuilder soft = Web().SpreadConstraint(1, "zone", kSoft, {{"app", "web"}});
+  for (const Case& c : {
+           Case{"only a hard constraint", Spread(), {{InZone("a"), {}}}, std::nullopt},
+           Case{"nothing runs yet: all alike",
+                soft,
+                {{InZone("a"), {}}, {InZone("b"), {}}},
+                Scores({100, 100})},
+           // 3 and 1 pods by ln(2 + 2): 4.16 and 1.39, rounded 4 and 1. 100 * (4 + 1 - 4) / 4.
+           Case{"fewer are better; a node without the label is nothing",
+                soft,
+                {{InZone("a"), Webs(3)}, {InZone("b"), Webs(1)}, {MakeNode(), Webs(1)}},
+                Scores({25, 100, 0})},
+       }) {
+    FakeHandle handle(Numbered(c.nodes));
+    const auto plugin = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+    EXPECT_EQ(RunScore(*plugin, c.pod.Obj(), handle), c.want) << c.name;
+  }
+}
+
+Object WebService() {
+  auto service = std::make_shared<api::Service>();
+  service->mutable_metadata()->set_name("web");
+  service->mutable_metadata()->set_namespace_("default");
+  (*service->mutable_spec()->mutable_selector())["app"] = "web";
+  return Object::Of(std::move(service));
+}
+
+TEST(PodTopologySpreadTest, PodsOfAServiceAreSpreadByDefault) {
+  FakeHandle handle(Numbered({{InZone("a"), Webs(1)}, {InZone("b"), {}}}));
+  const auto list = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(
+      handle,
+      "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, "
+      "whenUnsatisfiable: DoNotSchedule}]}");
+  const auto system = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+  const PodPtr pod = Web().Name("p").Obj();
+  PodSignature signature;
+  EXPECT_THAT(Verdicts(*list, handle, pod), ElementsAre(Status::Skip()));
+  EXPECT_EQ(RunScore(*system, pod, handle), std::nullopt);
+  EXPECT_TRUE(system->SignPod(*pod, signature).ok());
+
+  handle.object_store().Set(WebService());
+  EXPECT_THAT(Verdicts(*list, handle, pod), ElementsAre(kSkewed, kFits));
+  EXPECT_TRUE(RunScore(*system, pod, handle).has_value());
+  EXPECT_FALSE(system->SignPod(*pod, signature).ok());
+  EXPECT_EQ(RunScore(*system, MakePod().Namespace("default").Obj(), handle), std::nullopt);
+}
+
+TEST(PodTopologySpreadTest, Hints) {
+  FakeHandle handle;
+  const auto plugin = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+  const PodPtr pod = Spread().Obj();
+  const auto running = [] { return Web().NodeName("n"); };
+  const auto pod_change = [&](ActionType action, const ObjectChange& change) {
+    return Queues(*plugin, EventResource::Pod(), action, pod, change);
+  };
+  EXPECT_TRUE(pod_change(action::kDelete, PodDeleted(running().Obj())));
+  EXPECT_FALSE(pod_change(action::kDelete, PodDeleted(Web().Obj())));
+  EXPECT_FALSE(pod_change(action::kDelete, PodDeleted(running().Namespace("other").Obj())));
+  EXPECT_FALSE(pod_change(action::kAdd, PodAdded(running().Label("app", "db").Obj())));
+  EXPECT_TRUE(pod_change(action::kUpdatePodLabel,
+                         PodUpdated(running().Obj(), running().Label("app", "db").Obj())));
+  EXPECT_FALSE(pod_change(action::kUpdatePodLabel,
+                          PodUpdated(running().Obj(), running().Label("tier", "1").Obj())));
+
+  const auto node_change = [&](ActionType action, const ObjectChange& change) {
+    return Queues(*plugin, EventResource::Node(), action, pod, change);
+  };
+  const NodeBuilder plain = MakeNode().Name("n");
+  const NodeBuilder zoned = InZone("a").Name("n");
+  EXPECT_TRUE(node_change(action::kAdd, NodeAdded(zoned)));
+  EXPECT_FALSE(node_change(action::kAdd, NodeAdded(plain)));
+  EXPECT_TRUE(node_change(action::kUpdateNodeLabel, NodeUpdated(zoned, plain)));
+  EXPECT_TRUE(node_change(action::kUpdateNodeLabel, NodeUpdated(zoned, InZone("b").Name("n"))));
+  EXPECT_FALSE(node_change(action::kUpdateNodeLabel, NodeUpdated(zoned, zoned)));
+}
+
+TEST(PodTopologySpreadTest, Args) {
+  struct Case {
+    absl::string_view yaml, want;
+  };
+  for (const Case& c : {
+           Case{"{defaultingType: Other}", "Unsupported value"},
+           Case{"{defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+                "DoNotSchedule}]}",
+                "when .defaultConstraints are not empty"},
+           Case{"{defaultingType: List, defaultConstraints: [{maxSkew: 0, topologyKey: zone, "
+                "whenUnsatisfiable: DoNotSchedule}]}",
+                "not in valid range (0, inf)"},
+           Case{"{defaultingType: List, defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: "
+                "DoNotSchedule}]}",
+                "defaultConstraints[0].topologyKey: Required value: can not be empty"},
+           Case{"{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone}]}",
+                "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty"},
+           Case{"{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, "
+                "whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]}",
+                "Forbidden: constraint must not define a selector"},
+           Case{"{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, "
+                "whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: zone, "
+                "whenUnsatisfiable: DoNotSchedule}]}",
+                "defaultConstraints[1]: Duplicate value: \"{zone, DoNotSchedule}\""},
+       }) {
+    EXPECT_THAT(ArgsError<PodTopologySpreadArgs>(c.yaml), HasSubstr(std::string(c.want)));
+  }
+  EXPECT_EQ(ArgsError<PodTopologySpreadArgs>("{defaultingType: List}"), "");
+}
+
+}  // namespace
+}  // namespace berth::testing
