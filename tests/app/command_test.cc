@@ -1,0 +1,165 @@
+// Runs the `berth` binary on good and bad input.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace berth {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+std::string Read(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class Command : public ::testing::Test {
+ protected:
+  std::string Write(absl::string_view name, absl::string_view text) {
+    const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  Outcome Run(absl::string_view arguments) {
+    const std::string out = absl::StrCat(::testing::TempDir(), "/out");
+    const std::string err = absl::StrCat(::testing::TempDir(), "/err");
+    const char* command = std::getenv("BERTH_COMMAND");
+    if (command == nullptr) return {-1, "", "BERTH_COMMAND is not set"};
+    const int status =
+        std::system(absl::StrCat(command, " ", arguments, " >", out, " 2>", err).c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Read(out), Read(err)};
+  }
+
+  const std::string cluster_ = Write("cluster.yaml", R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: fits, namespace: default}
+spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '1'}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: large, namespace: default}
+spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '9'}}}]}
+)");
+};
+
+TEST_F(Command, VersionAndHelp) {
+  EXPECT_EQ(Run("version").status, 0);
+  EXPECT_THAT(Run("version").out, HasSubstr("berth "));
+  EXPECT_THAT(Run("--help").out, HasSubstr("simulate"));
+}
+
+TEST_F(Command, UsageErrorsExitWithTwo) {
+  for (const char* arguments :
+       {"", "frobnicate", "validate", "validate --config", "simulate --config config/default.yaml",
+        "explain --config config/default.yaml --cluster x -o xml",
+        "simulate --config config/default.yaml --cluster x --seed many",
+        "validate --config config/default.yaml --pod p"}) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr("Usage: berth")) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+  }
+}
+
+TEST_F(Command, EveryReadyProfileIsValid) {
+  for (const char* name :
+       {"default", "kube-scheduler-default", "gpu-binpack", "gang", "quota", "online-and-batch"}) {
+    const Outcome outcome = Run(absl::StrCat("validate --config config/", name, ".yaml"));
+    EXPECT_EQ(outcome.status, 0) << name << ": " << outcome.err;
+    EXPECT_EQ(outcome.err, "") << name;
+  }
+}
+
+// What is wrong with a plugin's arguments must not reach the plugin; all problems come at once.
+TEST_F(Command, ValidateReportsEveryProblemWithItsPlace) {
+  const std::string config = Write("bad.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+paralelism: 4
+profiles:
+- plugins:
+    score:
+      enabled: [{name: NoSuchPlugin}]
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: RequestedToCapacityRatio}}
+)");
+  const Outcome outcome = Run(absl::StrCat("validate --config ", config));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat(config, ":3:1: error: paralelism")));
+  EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat(config, ":7:24: error: ")));
+  EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat(config, ":10:29: error: ")));
+  EXPECT_THAT(outcome.err, HasSubstr("3 errors"));
+}
+
+TEST_F(Command, BadManifestsAreReportedWithFileLineAndObject) {
+  const std::string bad = Write("badcluster.yaml", R"(apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {allocatable: {cpu: 4x}}
+)");
+  for (const char* command : {"explain", "simulate"}) {
+    const Outcome outcome =
+        Run(absl::StrCat(command, " --config config/default.yaml --cluster ", bad));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat(bad, ":4:29: error: Node n0: ")));
+    EXPECT_EQ(outcome.out, "");
+  }
+  EXPECT_EQ(Run("explain --config config/default.yaml --cluster /no/such/file").status, 1);
+}
+
+TEST_F(Command, ExplainSaysWhereAndWhyNot) {
+  const Outcome table =
+      Run(absl::StrCat("explain --config config/default.yaml --cluster ", cluster_));
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("default/fits: would go to n0"));
+  EXPECT_THAT(table.out, HasSubstr("default/large: 0/1 nodes are available: 1 Insufficient cpu."));
+  const Outcome one = Run(absl::StrCat("explain --config config/default.yaml --cluster ", cluster_,
+                                       " --pod default/large -o json"));
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr(R"("reasons":["Insufficient cpu"])"));
+  EXPECT_THAT(one.out, Not(HasSubstr("default/fits")));
+  EXPECT_EQ(Run(absl::StrCat("explain --config config/default.yaml --cluster ", cluster_,
+                             " --pod default/nobody"))
+                .status,
+            1);
+}
+
+TEST_F(Command, SimulatePrintsPlacementsAndReasons) {
+  const Outcome json =
+      Run(absl::StrCat("simulate --config config/default.yaml -o json --cluster ", cluster_));
+  EXPECT_EQ(json.status, 0) << json.err;
+  EXPECT_THAT(json.out, HasSubstr(R"({"pod":"default/fits","node":"n0","reason":""})"));
+  EXPECT_THAT(json.out, HasSubstr(R"({"pod":"default/large","node":null,"reason":"0/1 nodes)"));
+  EXPECT_THAT(json.out, HasSubstr(R"("summary":{"pods":2,"bound":1,"pending":1,"evicted":0,)"));
+  const Outcome table =
+      Run(absl::StrCat("simulate --config config/default.yaml --cluster ", cluster_));
+  EXPECT_THAT(table.out, HasSubstr("1 pod placed, 1 pending, on 1 node\n"));
+  EXPECT_THAT(table.out, HasSubstr("Insufficient cpu"));
+  EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour belongs on terminals";
+}
+
+}  // namespace
+}  // namespace berth
