@@ -43,7 +43,7 @@ struct UnboundPod {
 // What one attempt came to; for figures and progress.
 struct AttemptRecord {
   absl::string_view profile;
-  int pods = 0;             // pods tried
+  int pods = 0;    // pods tried
   int cycles = 0;  // scheduling cycles that took; more than pods when an order was tried again
   int placed = 0;  // of the pods, how many were placed
   absl::Duration duration;  // wall time of the scheduling cycles

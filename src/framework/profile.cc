@@ -11,10 +11,18 @@ struct PointNames {
 };
 
 constexpr PointNames kPointNames[] = {
-    {"PreEnqueue", "preEnqueue"}, {"QueueSort", "queueSort"},   {"PreFilter", "preFilter"},
-    {"Filter", "filter"},         {"PostFilter", "postFilter"}, {"PreScore", "preScore"},
-    {"Score", "score"},           {"Reserve", "reserve"},       {"Permit", "permit"},
-    {"PreBind", "preBind"},       {"Bind", "bind"},             {"PostBind", "postBind"},
+    {"PreEnqueue", "preEnqueue"},
+    {"QueueSort", "queueSort"},
+    {"PreFilter", "preFilter"},
+    {"Filter", "filter"},
+    {"PostFilter", "postFilter"},
+    {"PreScore", "preScore"},
+    {"Score", "score"},
+    {"Reserve", "reserve"},
+    {"Permit", "permit"},
+    {"PreBind", "preBind"},
+    {"Bind", "bind"},
+    {"PostBind", "postBind"},
 };
 static_assert(std::size(kPointNames) == kExtensionPointCount);
 
