@@ -1,0 +1,60 @@
+// The two maps of assumptions.
+#include "plugins/volume_binding/assumed_volumes.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+
+namespace berth {
+
+void AssumedVolumes::TakeVolume(absl::string_view pod_uid,
+                                std::shared_ptr<const api::PersistentVolume> volume,
+                                std::string claim) {
+  const api::PersistentVolume* key = volume.get();
+  volumes_.try_emplace(key, Assumption<api::PersistentVolume>{std::string(pod_uid),
+                                                              std::move(volume), std::move(claim)});
+}
+
+void AssumedVolumes::SelectNode(absl::string_view pod_uid,
+                                std::shared_ptr<const api::PersistentVolumeClaim> claim,
+                                absl::string_view node_name) {
+  const api::PersistentVolumeClaim* key = claim.get();
+  claims_.try_emplace(key, Assumption<api::PersistentVolumeClaim>{
+                               std::string(pod_uid), std::move(claim), std::string(node_name)});
+}
+
+void AssumedVolumes::Revert(absl::string_view pod_uid) {
+  const auto is_of_pod = [pod_uid](const auto& entry) { return entry.second.pod_uid == pod_uid; };
+  absl::erase_if(volumes_, is_of_pod);
+  absl::erase_if(claims_, is_of_pod);
+}
+
+void AssumedVolumes::Prune(const ObjectStore& objects) {
+  absl::erase_if(volumes_, [&objects](const auto& entry) {
+    const std::string& name = entry.second.object->metadata().name();
+    return objects.Find<api::PersistentVolume>("", name) != entry.first;
+  });
+  absl::erase_if(claims_, [&objects](const auto& entry) {
+    const api::ObjectMeta& metadata = entry.second.object->metadata();
+    return objects.Find<api::PersistentVolumeClaim>(metadata.namespace_(), metadata.name()) !=
+           entry.first;
+  });
+}
+
+const std::string* AssumedVolumes::ClaimOf(const api::PersistentVolume& volume) const {
+  const auto found = volumes_.find(&volume);
+  return found == volumes_.end() ? nullptr : &found->second.value;
+}
+
+const std::string* AssumedVolumes::NodeOf(const api::PersistentVolumeClaim& claim) const {
+  const auto found = claims_.find(&claim);
+  return found == claims_.end() ? nullptr : &found->second.value;
+}
+
+std::string ClaimIdentity(absl::string_view namespace_name, absl::string_view name,
+                          absl::string_view uid) {
+  return absl::StrCat(namespace_name, "/", name, "/", uid);
+}
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+// What pods on their way to their nodes take for themselves before the cluster says so.
+#ifndef BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_
+#define BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/framework/object_store.h"
+
+namespace berth {
+
+// Each assumption is about one version of a volume or claim and ends with it: whatever the cluster
+// says next is the truth. Threads: the scheduling thread.
+class AssumedVolumes {
+ public:
+  // The pod's claim ("namespace/name" and uid, see ClaimIdentity) takes the volume. Keeps an
+  // assumption that another pod made for the same claim.
+  void TakeVolume(absl::string_view pod_uid, std::shared_ptr<const api::PersistentVolume> volume,
+                  std::string claim);
+  // The claim gets a new volume on the node.
+  void SelectNode(absl::string_view pod_uid,
+                  std::shared_ptr<const api::PersistentVolumeClaim> claim,
+                  absl::string_view node_name);
+  // Forgets what the pod assumed.
+  void Revert(absl::string_view pod_uid);
+  // Forgets what was assumed of versions that are no longer those in `objects`.
+  void Prune(const ObjectStore& objects);
+
+  // The claim that takes this volume, or null.
+  const std::string* ClaimOf(const api::PersistentVolume& volume) const;
+  // The node selected for the claim, or null.
+  const std::string* NodeOf(const api::PersistentVolumeClaim& claim) const;
+
+ private:
+  template <class T>
+  struct Assumption {
+    std::string pod_uid;
+    std::shared_ptr<const T> object;
+    std::string value;
+  };
+
+  // By the message, which the assumption keeps alive.
+  absl::flat_hash_map<const api::PersistentVolume*, Assumption<api::PersistentVolume>> volumes_;
+  absl::flat_hash_map<const api::PersistentVolumeClaim*, Assumption<api::PersistentVolumeClaim>>
+      claims_;
+};
+
+// What tells one claim from another of the same name.
+std::string ClaimIdentity(absl::string_view namespace_name, absl::string_view name,
+                          absl::string_view uid);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_

@@ -1,0 +1,384 @@
+// From the claims of a pod to what they need: bound volumes, volumes to take, volumes to make.
+#include "plugins/volume_binding/pod_volumes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/storage_v1.pb.h"
+
+namespace berth {
+namespace {
+
+using Claim = api::PersistentVolumeClaim;
+using Volume = api::PersistentVolume;
+
+template <class T>
+std::string Annotation(const T& object, const char* key) {
+  const auto found = object.metadata().annotations().find(key);
+  return found == object.metadata().annotations().end() ? std::string() : found->second;
+}
+template <class T>
+bool HasAnnotation(const T& object, const char* key) {
+  return object.metadata().annotations().contains(key);
+}
+
+constexpr char kBetaClass[] = "volume.beta.kubernetes.io/storage-class";
+constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
+constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
+
+template <class T>
+std::string ClassOf(const T& object) {
+  return HasAnnotation(object, kBetaClass) ? Annotation(object, kBetaClass)
+                                           : object.spec().storage_class_name();
+}
+
+// The amount of storage in a map of resources, 0 if there is none.
+template <class Map>
+Quantity Storage(const Map& resources) {
+  const auto found = resources.find("storage");
+  if (found == resources.end()) return Quantity();
+  return Quantity::Parse(found->second.string()).value_or(Quantity());
+}
+
+struct ClaimName {
+  std::string name;
+  bool ephemeral = false;
+};
+
+// The claim that a volume of the pod uses; nothing if it uses none.
+std::optional<ClaimName> ClaimNameOf(const PodInfo& pod, const api::Volume& volume) {
+  const api::VolumeSource& source = volume.volume_source();
+  if (source.has_persistent_volume_claim()) {
+    return ClaimName{source.persistent_volume_claim().claim_name(), false};
+  }
+  if (source.has_ephemeral()) return ClaimName{absl::StrCat(pod.name(), "-", volume.name()), true};
+  return std::nullopt;
+}
+
+bool IsControlledBy(const Claim& claim, const PodInfo& pod) {
+  for (const api::OwnerReference& owner : claim.metadata().owner_references()) {
+    if (owner.controller()) return owner.uid() == pod.object().metadata().uid();
+  }
+  return false;
+}
+
+Status CheckClaim(const PodInfo& pod, const ClaimName& name, const Claim* claim) {
+  const auto reject = [](std::string reason) {
+    return Status::UnschedulableAndUnresolvable(std::move(reason));
+  };
+  const std::string quoted = absl::StrCat("persistentvolumeclaim \"", name.name, "\"");
+  if (claim == nullptr && name.ephemeral) {
+    return reject(absl::StrCat("waiting for ephemeral volume controller to create the ", quoted));
+  }
+  if (claim == nullptr) return reject(absl::StrCat(quoted, " not found"));
+  if (claim->status().phase() == "Lost") {
+    return reject(absl::StrCat(quoted, " bound to non-existent persistentvolume \"",
+                               claim->spec().volume_name(), "\""));
+  }
+  if (claim->metadata().has_deletion_timestamp()) {
+    return reject(absl::StrCat(quoted, " is being deleted"));
+  }
+  if (name.ephemeral && !IsControlledBy(*claim, pod)) {
+    return reject(absl::StrCat("PVC ", pod.namespace_name().view(), "/", name.name,
+                               " was not created for pod ", pod.key(), " (pod is not owner)"));
+  }
+  return Status::Success();
+}
+
+// The claim that a volume is bound or promised to, by itself or by an assumption.
+enum class Owner { kNobody, kThisClaim, kAnotherClaim };
+Owner OwnerOf(const Volume& volume, const Claim& claim, const std::string& identity,
+              const AssumedVolumes& assumed) {
+  if (const std::string* taken_by = assumed.ClaimOf(volume)) {
+    return *taken_by == identity ? Owner::kThisClaim : Owner::kAnotherClaim;
+  }
+  if (!volume.spec().has_claim_ref()) return Owner::kNobody;
+  const api::ObjectReference& ref = volume.spec().claim_ref();
+  const bool same = ref.name() == claim.metadata().name() &&
+                    ref.namespace_() == claim.metadata().namespace_() &&
+                    (ref.uid().empty() || ref.uid() == claim.metadata().uid());
+  return same ? Owner::kThisClaim : Owner::kAnotherClaim;
+}
+
+template <class Spec>
+absl::string_view VolumeMode(const Spec& spec) {
+  return spec.has_volume_mode() ? absl::string_view(spec.volume_mode()) : "Filesystem";
+}
+
+bool HasAccessModes(const Volume& volume, const Claim& claim) {
+  const auto& offered = volume.spec().access_modes();
+  const auto& wanted = claim.spec().access_modes();
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& mode) {
+    return std::find(offered.begin(), offered.end(), mode) != offered.end();
+  });
+}
+
+// Whether the claim may take the volume, wherever its pod runs.
+bool Suits(const Volume& volume, const DelayedClaim& delayed, Owner owner,
+           const std::optional<LabelSelector>& selector) {
+  const Claim& claim = *delayed.claim;
+  if (owner == Owner::kAnotherClaim || volume.metadata().has_deletion_timestamp() ||
+      Storage(volume.spec().capacity()) < delayed.request ||
+      VolumeMode(volume.spec()) != VolumeMode(claim.spec()) ||
+      volume.spec().volume_attributes_class_name() != claim.spec().volume_attributes_class_name()) {
+    return false;
+  }
+  if (owner == Owner::kThisClaim) return true;
+  return volume.status().phase() == "Available" && HasAccessModes(volume, claim) &&
+         (!selector.has_value() ||
+          selector->Matches(LabelSet::FromMap(volume.metadata().labels())));
+}
+
+void FindCandidates(const ObjectStore& objects, const AssumedVolumes& assumed,
+                    DelayedClaim& delayed) {
+  const Claim& claim = *delayed.claim;
+  std::optional<LabelSelector> selector;
+  if (claim.spec().has_selector()) {
+    absl::StatusOr<LabelSelector> compiled = LabelSelector::FromProto(&claim.spec().selector());
+    if (!compiled.ok()) {
+      delayed.candidates_error = absl::StrCat(
+          "error creating internal label selector for claim: ", claim.metadata().namespace_(), "/",
+          claim.metadata().name(), ": ", compiled.status().message());
+      return;
+    }
+    selector = *std::move(compiled);
+  }
+  const std::string class_name = ClassOf(claim);
+  for (const Object* object : objects.List(Kind::kPersistentVolume)) {
+    const Volume& volume = object->As<Volume>();
+    if (ClassOf(volume) != class_name) continue;
+    const Owner owner = OwnerOf(volume, claim, delayed.identity, assumed);
+    if (!Suits(volume, delayed, owner, selector)) continue;
+    delayed.candidates.push_back({object->Share<Volume>(), VolumeAffinity(volume),
+                                  Storage(volume.spec().capacity()), owner == Owner::kThisClaim});
+  }
+  std::stable_sort(delayed.candidates.begin(), delayed.candidates.end(),
+                   [](const VolumeCandidate& a, const VolumeCandidate& b) {
+                     if (a.promised || b.promised) return a.promised && !b.promised;
+                     return a.capacity < b.capacity;
+                   });
+}
+
+void FindTopologies(const api::StorageClass& storage_class, Provisioning& provisioning) {
+  if (storage_class.allowed_topologies().empty()) return;
+  provisioning.topologies.emplace();
+  for (const api::TopologySelectorTerm& term : storage_class.allowed_topologies()) {
+    if (term.match_label_expressions().empty()) continue;
+    std::vector<LabelRequirement> requirements;
+    for (const auto& expression : term.match_label_expressions()) {
+      const std::vector<absl::string_view> values(expression.values().begin(),
+                                                  expression.values().end());
+      auto requirement = LabelRequirement::Create(expression.key(), SelectorOperator::kIn, values);
+      if (!requirement.ok()) break;
+      requirements.push_back(*std::move(requirement));
+    }
+    if (requirements.size() == static_cast<size_t>(term.match_label_expressions_size())) {
+      provisioning.topologies->push_back(std::move(requirements));
+    }
+  }
+}
+
+void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& delayed,
+                 const ObjectStore& objects, Provisioning& provisioning) {
+  if (!delayed.claim->spec().resources().requests().contains("storage")) return;
+  const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
+  if (driver == nullptr || !driver->spec().storage_capacity()) return;
+  provisioning.storage.emplace();
+  for (const Object* object : objects.List(Kind::kCSIStorageCapacity)) {
+    const auto& capacity = object->As<api::CSIStorageCapacity>();
+    if (capacity.storage_class_name() != storage_class.metadata().name()) continue;
+    const std::optional<Quantity> limit = VolumeLimit(capacity);
+    if (!limit.has_value() || !capacity.has_node_topology()) continue;
+    if (limit->Value() < delayed.request.Value()) continue;
+    absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&capacity.node_topology());
+    if (nodes.ok()) provisioning.storage->push_back(*std::move(nodes));
+  }
+}
+
+void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore& objects,
+                      DelayedClaim& delayed) {
+  const std::string& provisioner = storage_class.provisioner();
+  delayed.provisioning.supported =
+      !provisioner.empty() && provisioner != "kubernetes.io/no-provisioner";
+  if (!delayed.provisioning.supported) return;
+  FindTopologies(storage_class, delayed.provisioning);
+  FindStorage(storage_class, delayed, objects, delayed.provisioning);
+}
+
+DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageClass& storage_class,
+                         const ObjectStore& objects, const AssumedVolumes& assumed) {
+  DelayedClaim delayed;
+  delayed.claim = std::move(claim);
+  const api::ObjectMeta& metadata = delayed.claim->metadata();
+  delayed.identity = ClaimIdentity(metadata.namespace_(), metadata.name(), metadata.uid());
+  delayed.request = Storage(delayed.claim->spec().resources().requests());
+  if (const std::string* node = assumed.NodeOf(*delayed.claim)) {
+    delayed.selected_node = *node;
+  } else if (HasAnnotation(*delayed.claim, kSelectedNode)) {
+    delayed.selected_node = Annotation(*delayed.claim, kSelectedNode);
+  }
+  if (!delayed.selected_node.has_value()) FindCandidates(objects, assumed, delayed);
+  FindProvisioning(storage_class, objects, delayed);
+  return delayed;
+}
+
+// --- One node ---
+
+bool CanProvision(const Provisioning& provisioning, const LabelSet& labels) {
+  if (!provisioning.supported) return false;
+  if (!provisioning.topologies.has_value()) return true;
+  const auto& topologies = *provisioning.topologies;
+  return std::any_of(topologies.begin(), topologies.end(), [&labels](const auto& requirements) {
+    return std::all_of(
+        requirements.begin(), requirements.end(),
+        [&labels](const LabelRequirement& requirement) { return requirement.Matches(labels); });
+  });
+}
+
+bool HasStorage(const Provisioning& provisioning, const LabelSet& labels) {
+  if (!provisioning.storage.has_value()) return true;
+  return std::any_of(provisioning.storage->begin(), provisioning.storage->end(),
+                     [&labels](const LabelSelector& nodes) { return nodes.Matches(labels); });
+}
+
+const VolumeCandidate* ChooseVolume(const DelayedClaim& delayed, const LabelSet& labels,
+                                    const VolumeChoice& choice) {
+  for (const VolumeCandidate& candidate : delayed.candidates) {
+    const bool chosen = std::any_of(choice.bindings.begin(), choice.bindings.end(),
+                                    [&](const VolumeChoice::Binding& binding) {
+                                      return binding.candidate->volume == candidate.volume;
+                                    });
+    if (chosen) continue;
+    const bool matches = candidate.affinity.Matches(labels);
+    if (matches) return &candidate;
+    if (candidate.promised) return nullptr;
+  }
+  return nullptr;
+}
+
+struct Verdict {
+  bool bound_match = true, unbound_match = true, enough_storage = true, bound_exist = true;
+
+  Status ToStatus() const {
+    std::vector<std::string> reasons;
+    if (!bound_match) reasons.push_back("node(s) didn't match PersistentVolume's node affinity");
+    if (!unbound_match) {
+      reasons.push_back("node(s) didn't find available persistent volumes to bind");
+    }
+    if (!enough_storage) reasons.push_back("node(s) did not have enough free storage");
+    if (!bound_exist) {
+      reasons.push_back(
+          "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+    }
+    if (reasons.empty()) return Status::Success();
+    return Status::Make(Code::kUnschedulableAndUnresolvable, std::move(reasons));
+  }
+};
+
+void JudgeBound(const PodVolumes& volumes, const LabelSet& labels, const api::CSINode* csi_node,
+                Verdict& verdict) {
+  for (const std::optional<VolumeAffinity>& affinity : volumes.bound) {
+    verdict.bound_exist = affinity.has_value();
+    verdict.bound_match = !affinity.has_value() || affinity->Matches(labels, csi_node);
+    if (!verdict.bound_exist || !verdict.bound_match) return;
+  }
+}
+
+void JudgeProvisions(const LabelSet& labels, const VolumeChoice& choice, Verdict& verdict) {
+  for (const DelayedClaim* delayed : choice.provisions) {
+    verdict.unbound_match = CanProvision(delayed->provisioning, labels);
+    verdict.enough_storage = !verdict.unbound_match || HasStorage(delayed->provisioning, labels);
+    if (!verdict.unbound_match || !verdict.enough_storage) return;
+  }
+}
+
+}  // namespace
+
+Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_claims) {
+  has_claims = false;
+  for (const api::Volume& volume : pod.object().spec().volumes()) {
+    const std::optional<ClaimName> name = ClaimNameOf(pod, volume);
+    if (!name.has_value()) continue;
+    has_claims = true;
+    const auto* claim = objects.Find<Claim>(pod.namespace_name().view(), name->name);
+    Status status = CheckClaim(pod, *name, claim);
+    if (!status.ok()) return status;
+  }
+  return Status::Success();
+}
+
+Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
+                      PodVolumes& volumes) {
+  for (const api::Volume& pod_volume : pod.object().spec().volumes()) {
+    const std::optional<ClaimName> name = ClaimNameOf(pod, pod_volume);
+    if (!name.has_value()) continue;
+    const Object* object =
+        objects.Find(Kind::kPersistentVolumeClaim, pod.namespace_name().view(), name->name);
+    const Claim& claim = object->As<Claim>();
+    const std::string& volume_name = claim.spec().volume_name();
+    if (!volume_name.empty() && HasAnnotation(claim, kBindCompleted)) {
+      const auto* volume = objects.Find<Volume>("", volume_name);
+      volumes.bound.push_back(volume == nullptr ? std::nullopt
+                                                : std::optional(VolumeAffinity(*volume)));
+      continue;
+    }
+    const std::string class_name = ClassOf(claim);
+    const auto* storage_class =
+        class_name.empty() ? nullptr : objects.Find<api::StorageClass>("", class_name);
+    if (storage_class != nullptr && !storage_class->has_volume_binding_mode()) {
+      return Status::Error(
+          absl::StrCat("VolumeBindingMode not set for StorageClass \"", class_name, "\""));
+    }
+    if (storage_class != nullptr && volume_name.empty() &&
+        storage_class->volume_binding_mode() == "WaitForFirstConsumer") {
+      volumes.delayed.push_back(
+          MakeDelayed(object->Share<Claim>(), *storage_class, objects, assumed));
+    } else {
+      volumes.has_unbound_immediate = true;
+    }
+  }
+  for (size_t i = 0; i < volumes.delayed.size(); ++i) volumes.by_request.push_back(i);
+  std::stable_sort(volumes.by_request.begin(), volumes.by_request.end(), [&](size_t a, size_t b) {
+    return volumes.delayed[a].request < volumes.delayed[b].request;
+  });
+  return Status::Success();
+}
+
+Status ChooseVolumes(const PodVolumes& volumes, const NodeInfo& node, const api::CSINode* csi_node,
+                     VolumeChoice& choice) {
+  const LabelSet& labels = node.labels();
+  Verdict verdict;
+  JudgeBound(volumes, labels, csi_node, verdict);
+  for (const DelayedClaim& delayed : volumes.delayed) {
+    if (!delayed.selected_node.has_value()) continue;
+    if (*delayed.selected_node != node.name().view()) {
+      verdict.unbound_match = false;
+      return verdict.ToStatus();
+    }
+    choice.provisions.push_back(&delayed);
+  }
+  for (const size_t i : volumes.by_request) {
+    const DelayedClaim& delayed = volumes.delayed[i];
+    if (delayed.selected_node.has_value()) continue;
+    if (!delayed.candidates_error.empty()) return Status::Error(delayed.candidates_error);
+    if (const VolumeCandidate* candidate = ChooseVolume(delayed, labels, choice)) {
+      choice.bindings.push_back({&delayed, candidate});
+    } else {
+      choice.provisions.push_back(&delayed);
+    }
+  }
+  JudgeProvisions(labels, choice, verdict);
+  return verdict.ToStatus();
+}
+
+std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity) {
+  if (!capacity.has_maximum_volume_size() && !capacity.has_capacity()) return std::nullopt;
+  const api::Quantity& limit =
+      capacity.has_maximum_volume_size() ? capacity.maximum_volume_size() : capacity.capacity();
+  const absl::StatusOr<Quantity> parsed = Quantity::Parse(limit.string());
+  return parsed.ok() ? std::optional(*parsed) : std::nullopt;
+}
+
+}  // namespace berth

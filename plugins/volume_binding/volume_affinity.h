@@ -1,0 +1,33 @@
+// On which nodes a volume can be used.
+#ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_
+#define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/api/labels.h"
+#include "berth/api/node_selector.h"
+
+namespace berth {
+
+// The node affinity of one volume, compiled.
+class VolumeAffinity {
+ public:
+  explicit VolumeAffinity(const api::PersistentVolume& volume);
+
+  // As the volume says.
+  bool Matches(const LabelSet& node_labels) const;
+  // As its CSI driver would say it, on nodes where the volume's plugin has been replaced by it.
+  // `csi_node` is that of the node, null if it has none.
+  bool Matches(const LabelSet& node_labels, const api::CSINode* csi_node) const;
+
+ private:
+  std::optional<NodeSelector> required_;
+  absl::string_view plugin_;  // "kubernetes.io/gce-pd"; empty for all that are not replaced
+  std::optional<NodeSelector> csi_required_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_

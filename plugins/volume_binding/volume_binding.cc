@@ -1,0 +1,127 @@
+// The extension points of VolumeBinding, and its arguments.
+#include "plugins/volume_binding/volume_binding.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/storage_v1.pb.h"
+#include "plugins/volume_binding/pod_volumes.h"
+#include "plugins/volume_binding/volume_hints.h"
+
+namespace berth {
+namespace {
+
+struct BindingState : StateData {
+  std::shared_ptr<const PodVolumes> volumes;  // shared by the copies
+
+  std::unique_ptr<StateData> Clone() const override {
+    return std::make_unique<BindingState>(*this);
+  }
+};
+constexpr StateKey<BindingState> kState{"VolumeBinding"};
+
+bool HasToBind(const CycleState& state) {
+  const BindingState* data = state.Find(kState);
+  return data != nullptr && !data->volumes->delayed.empty();
+}
+
+}  // namespace
+
+const FieldTable& VolumeBindingArgs::Fields() {
+  static const FieldTable& table = *new FieldTable(
+      DescribeFields<VolumeBindingArgs>("VolumeBindingArgs", "Arguments of VolumeBinding.")
+          .Field("bindTimeoutSeconds", &VolumeBindingArgs::bind_timeout_seconds,
+                 "How long binding the volumes of a pod may take, in seconds. Has no effect as "
+                 "long as no cluster backend binds volumes.")
+          .Check([](const VolumeBindingArgs& args, FieldProblems& problems) {
+            if (args.bind_timeout_seconds >= 0) return;
+            problems.Invalid("bindTimeoutSeconds", static_cast<double>(args.bind_timeout_seconds),
+                             "invalid BindTimeoutSeconds, should not be a negative value");
+          }));
+  return table;
+}
+
+absl::StatusOr<std::unique_ptr<Plugin>> VolumeBinding::Create(const PluginArgs&, Handle& handle) {
+  return std::make_unique<VolumeBinding>(handle);
+}
+
+const api::CSINode* VolumeBinding::CsiNode(const NodeInfo& node) const {
+  return handle_.objects().Find<api::CSINode>("", node.name().view());
+}
+
+Status VolumeBinding::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                                PreFilterResult&) {
+  state.Delete(kState);
+  bool has_claims = false;
+  Status status = CheckClaims(pod, handle_.objects(), has_claims);
+  if (!status.ok()) return status;
+  if (!has_claims) return Status::Skip();
+  assumed_.Prune(handle_.objects());
+  auto volumes = std::make_shared<PodVolumes>();
+  status = FindPodVolumes(pod, handle_.objects(), assumed_, *volumes);
+  if (!status.ok()) return status;
+  if (volumes->has_unbound_immediate) {
+    return Status::UnschedulableAndUnresolvable("pod has unbound immediate PersistentVolumeClaims");
+  }
+  auto data = std::make_unique<BindingState>();
+  data->volumes = std::move(volumes);
+  state.Write(kState, std::move(data));
+  return Status::Success();
+}
+
+Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const {
+  const BindingState* data = state.Find(kState);
+  if (data == nullptr) return Status::Success();
+  VolumeChoice choice;
+  return ChooseVolumes(*data->volumes, node, CsiNode(node), choice);
+}
+
+Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
+  if (!HasToBind(state)) return Status::Success();
+  const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
+  if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
+  const NodeInfo& node = handle_.nodes().node(row);
+  VolumeChoice choice;
+  Status status = ChooseVolumes(*state.Find(kState)->volumes, node, CsiNode(node), choice);
+  if (!status.ok()) return status;
+  for (const auto& [delayed, candidate] : choice.bindings) {
+    const std::string* taken_by = assumed_.ClaimOf(*candidate->volume);
+    if (taken_by == nullptr || *taken_by == delayed->identity) continue;
+    return Status::Unschedulable("node(s) didn't find available persistent volumes to bind");
+  }
+  for (const auto& [delayed, candidate] : choice.bindings) {
+    assumed_.TakeVolume(pod.uid(), candidate->volume, delayed->identity);
+  }
+  for (const DelayedClaim* delayed : choice.provisions) {
+    assumed_.SelectNode(pod.uid(), delayed->claim, node_name);
+  }
+  return Status::Success();
+}
+
+void VolumeBinding::Unreserve(CycleState& state, const PodInfo& pod, absl::string_view) {
+  if (HasToBind(state)) assumed_.Revert(pod.uid());
+}
+
+Status VolumeBinding::PreBindPreFlight(CycleState& state, const PodInfo&, absl::string_view) {
+  return HasToBind(state) ? Status::Success() : Status::Skip();
+}
+
+Status VolumeBinding::PreBind(CycleState& state, const PodInfo& pod, absl::string_view) {
+  if (!HasToBind(state)) return Status::Success();
+  const api::ObjectMeta& claim = state.Find(kState)->volumes->delayed.front().claim->metadata();
+  return Status::Error(absl::StrCat("pod ", pod.key(), " needs a volume for claim ",
+                                    claim.namespace_(), "/", claim.name(),
+                                    ", and this cluster backend does not bind volumes yet"));
+}
+
+std::vector<ClusterEventWithHint> VolumeBinding::EventsToRegister() const {
+  return VolumeBindingEvents();
+}
+
+Status VolumeBinding::SignPod(const PodInfo& pod, PodSignature&) const {
+  if (pod.claims().empty()) return Status::Success();
+  return Status::Unschedulable("pods with claims are not signable");
+}
+
+}  // namespace berth

@@ -1,0 +1,79 @@
+// VolumeBinding: the claims of a pod have, or can get, volumes that its node can use.
+#ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_H_
+#define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/args.h"
+#include "berth/framework/bind.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/reserve.h"
+#include "berth/framework/score.h"
+#include "berth/framework/sign.h"
+#include "plugins/volume_binding/assumed_volumes.h"
+#include "plugins/volume_binding/volume_binding_args.h"
+
+namespace berth {
+
+// Says Skip for pods without claims. Reserve takes volumes so that no other pod chooses them.
+// PreBind fails if a claim has to be bound or provisioned: the Cluster port has no call for that.
+// As kube-scheduler v1.35 volumebinding, with StorageCapacityScoring off.
+class VolumeBinding final : public Plugin,
+                            public PreFilterPlugin,
+                            public FilterPlugin,
+                            public PreScorePlugin,
+                            public ScorePlugin,
+                            public ReservePlugin,
+                            public PreBindPlugin,
+                            public EnqueueExtensions,
+                            public SignPlugin {
+ public:
+  static constexpr absl::string_view kName = "VolumeBinding";
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+  explicit VolumeBinding(Handle& handle) : handle_(handle) {}
+
+  absl::string_view Name() const override { return kName; }
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                   PreFilterResult&) override;
+  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+
+  // Nothing is scored: the feature gate for that is off.
+  Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
+                  absl::Span<const NodeRow>) override {
+    return Status::Skip();
+  }
+  absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&, const NodeInfo&) const override {
+    return 0;
+  }
+  bool Normalizes() const override { return false; }
+
+  Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
+                          absl::string_view node_name) override;
+  Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+
+  // Classes, the pod's claims, volumes, nodes, CSINodes, drivers and storage capacities.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+
+  // Only pods without claims are signed, and nothing matters for those.
+  Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  Aspects DependsOn() const override { return Aspect::kNothing; }
+
+ private:
+  const api::CSINode* CsiNode(const NodeInfo& node) const;
+
+  Handle& handle_;
+  AssumedVolumes assumed_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_H_
