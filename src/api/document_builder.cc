@@ -69,7 +69,7 @@ const internal::ValueNode& DocumentBuilder::End() {
   if (open.kind == Kind::kMap) ResolveMergeKeys(open.begin);
   const size_t count = pending_.size() - open.begin;
   char* const children = arena_->Allocate(count * sizeof(Node));
-  std::memcpy(children, pending_.data() + open.begin, count * sizeof(Node));
+  if (count > 0) std::memcpy(children, pending_.data() + open.begin, count * sizeof(Node));
   pending_.resize(open.begin);
 
   Node node;

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/civil_time.h"
 #include "berth/api/meta_v1.pb.h"
 
 namespace berth {
@@ -63,7 +64,12 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view text) {
   // are capitals here as in Go.
   const bool plausible = text.size() >= 20 && absl::ascii_isdigit(text.front()) &&
                          text[10] == 'T' && (text.back() == 'Z' || text[text.size() - 3] == ':');
-  if (!plausible || !absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
+  const bool valid = plausible && absl::ParseTime(absl::RFC3339_full, text, &time, &error);
+  // An offset may lead out of the years that have four digits.
+  const auto year_of = [](absl::Time t) {
+    return absl::ToCivilYear(t, absl::UTCTimeZone()).year();
+  };
+  if (!valid || year_of(time) < 0 || year_of(time) > 9999) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is not a time such as \"2026-01-02T03:04:05Z\""));
   }
@@ -71,11 +77,11 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view text) {
 }
 
 std::string TimeToString(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+  return absl::FormatTime("%E4Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
 std::string MicroTimeToString(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
+  return absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
 absl::Time ToTime(const api::Time& time) { return FromSecondsAndNanos(time); }

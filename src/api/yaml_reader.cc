@@ -144,10 +144,19 @@ Kind Classify(std::string& text) {
 // yaml-cpp's events as the builder's.
 class EventHandler final : public YAML::EventHandler {
  public:
-  EventHandler(DocumentBuilder& builder, uint32_t first_line)
-      : builder_(builder), first_line_(first_line) {}
+  EventHandler(DocumentBuilder& builder, absl::string_view text, uint32_t first_line)
+      : builder_(builder), rest_(text), first_line_(first_line) {}
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  // yaml-cpp takes what it cannot place, such as a stray bracket, for the start of another
+  // document, again and again. Only a line "..." ends a document here.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    bool ended = rest_line_ < 0;  // before the first document
+    for (rest_line_ = std::max(rest_line_, 0); rest_line_ < mark.line; ++rest_line_) {
+      ended |= absl::StartsWith(rest_, "...");
+      const size_t newline = rest_.find('\n');
+      rest_.remove_prefix(newline == absl::string_view::npos ? rest_.size() : newline + 1);
+    }
+    if (!ended) throw DocumentError{mark, "not valid YAML: this does not belong to the document"};
     builder_.Reset();
     anchors_.clear();
     nodes_ = 0;
@@ -240,6 +249,8 @@ class EventHandler final : public YAML::EventHandler {
   }
 
   DocumentBuilder& builder_;
+  absl::string_view rest_;  // the text from the line on in which the document starts
+  int rest_line_ = -1;      // that line
   uint32_t first_line_;
   int64_t nodes_ = 0;  // those that aliases stand for included
   int64_t aliased_nodes_ = 0;
@@ -269,7 +280,7 @@ void ReadYaml(absl::string_view text, Symbol file, uint32_t first_line, Problems
     TextBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
-    EventHandler handler(builder, first_line);
+    EventHandler handler(builder, text, first_line);
     while (parser.HandleNextDocument(handler)) {
       Document document = builder.Finish();
       if (!document.root().IsNull()) visit(std::move(document));

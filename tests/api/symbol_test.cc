@@ -13,6 +13,13 @@
 namespace berth {
 namespace {
 
+// A pool keeps its memory to the end of the process, and so does the list of those made here.
+StringPool& NewPool() {
+  static std::vector<StringPool*>& pools = *new std::vector<StringPool*>();
+  pools.push_back(new StringPool());
+  return *pools.back();
+}
+
 TEST(SymbolTest, EqualTextsAreEqualSymbols) {
   const Symbol a = Symbol::Intern("zone");
   EXPECT_EQ(a, Symbol::Intern(std::string("zone")));
@@ -43,7 +50,7 @@ TEST(SymbolTest, FindDoesNotAdd) {
 }
 
 TEST(StringPoolTest, NumbersDenselyAndKeepsEveryText) {
-  StringPool pool;
+  StringPool& pool = NewPool();
   const std::string large(100'000, 'x');
   std::vector<std::string> texts = {"", "a", std::string("\0b", 2), large};
   for (int i = 0; i < 10'000; ++i) texts.push_back(absl::StrCat("text-", i));
@@ -58,7 +65,7 @@ TEST(StringPoolTest, NumbersDenselyAndKeepsEveryText) {
 TEST(StringPoolTest, ThreadsAgree) {
   constexpr int kThreads = 4;
   constexpr int kTexts = 3000;
-  StringPool pool;
+  StringPool& pool = NewPool();
   std::vector<std::vector<uint32_t>> ids(kThreads);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {

@@ -238,6 +238,16 @@ TEST(BrokenTest, YamlGoesOnWithTheNextDocument) {
                                  "f:10:3: error: a key must be a text, not a map or a list"));
 }
 
+TEST(BrokenTest, WhatStandsBehindTheDocument) {
+  EXPECT_THAT(ProblemsOf("a: 1\n]\n"),
+              ElementsAre("f:2:1: error: not valid YAML: illegal flow end"));
+  EXPECT_THAT(ProblemsOf("[a] b\n"),
+              ElementsAre("f:1:5: error: not valid YAML: this does not belong to the document"));
+  EXPECT_THAT(ProblemsOf("]"), SizeIs(1));
+  EXPECT_THAT(ProblemsOf("a: ]\n---\nb: 1\n"), SizeIs(1));
+  EXPECT_THAT(ShowAll("...\na: 1\n...\n...\nb: 2\n"), SizeIs(2));
+}
+
 TEST(BrokenTest, DeepNesting) {
   for (const std::string& open : {std::string(100'000, '['), std::string(300, '[') + "1"}) {
     EXPECT_THAT(ProblemsOf("{\"a\":" + open), SizeIs(1));
