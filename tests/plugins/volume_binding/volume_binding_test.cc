@@ -1,0 +1,173 @@
+// Tests of VolumeBinding.
+#include "plugins/volume_binding/volume_binding.h"
+
+#include "tests/plugins/run_plugin.h"
+
+namespace berth::testing {
+namespace {
+
+std::unique_ptr<VolumeBinding> Make(FakeHandle& handle) {
+  return MakePlugin<VolumeBinding, VolumeBindingArgs>(handle);
+}
+
+// "now" binds at once, "later" when the pod has a node; "maker" makes volumes of at most 5Gi in
+// zone a.
+constexpr char kClasses[] = R"(
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: now}, provisioner: m, volumeBindingMode: Immediate}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: later}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: maker}, provisioner: m, volumeBindingMode: WaitForFirstConsumer,
+ allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [a]}]}]}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: m}, spec: {storageCapacity: true}}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: k, namespace: default},
+ storageClassName: maker, nodeTopology: {matchLabels: {zone: a}}, capacity: 9Gi, maximumVolumeSize: 5Gi}
+---
+)";
+
+std::string ClaimOf(absl::string_view name, absl::string_view storage_class,
+                    absl::string_view size = "1Gi", absl::string_view annotations = "") {
+  return absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
+                      ", uid: ", name, ", annotations: {", annotations,
+                      "}}, spec: {accessModes: [ReadWriteOnce], storageClassName: ", storage_class,
+                      ", resources: {requests: {storage: ", size, "}}}}\n---\n");
+}
+
+// A volume for nodes of one zone.
+std::string VolumeIn(absl::string_view zone, absl::string_view name, absl::string_view size,
+                     absl::string_view more = "", absl::string_view phase = "Available") {
+  return absl::StrCat(
+      "{apiVersion: v1, kind: PersistentVolume, metadata: {name: ", name,
+      "}, status: {phase: ", phase,
+      "}, spec: {storageClassName: later, accessModes: [ReadWriteOnce], ",
+      "capacity: {storage: ", size, "}, nodeAffinity: {required: ",
+      "{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [", zone,
+      "]}]}]}}", more, "}}\n---\n");
+}
+
+TEST(VolumeBindingTest, Filter) {
+  constexpr char kNoVolume[] = "node(s) didn't find available persistent volumes to bind";
+  constexpr char kNoSpace[] = "node(s) did not have enough free storage";
+  const std::string on_n = "volume.kubernetes.io/selected-node: n1";
+  const std::string on_m = "volume.kubernetes.io/selected-node: m";
+  struct Case {
+    std::string name, objects, want;  // want: the reason, or empty
+  };
+  for (const Case& c : {
+           Case{"a volume that fits", ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi"), ""},
+           Case{"none at all", ClaimOf("c", "later"), kNoVolume},
+           Case{"in another zone", ClaimOf("c", "later") + VolumeIn("b", "v", "1Gi"), kNoVolume},
+           Case{"too small", ClaimOf("c", "later", "2Gi") + VolumeIn("a", "v", "1Gi"), kNoVolume},
+           Case{"not available", ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi", "", "Released"),
+                kNoVolume},
+           Case{"another volume mode",
+                ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi", ", volumeMode: Block"),
+                kNoVolume},
+           Case{"promised to another claim",
+                ClaimOf("c", "later") +
+                    VolumeIn("a", "v", "1Gi", ", claimRef: {namespace: default, name: d}"),
+                kNoVolume},
+           Case{"promised to this claim",
+                ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi",
+                                                 ", claimRef: {namespace: default, name: c}",
+                                                 "Pending"),
+                ""},
+           Case{"promised to this claim elsewhere, so another is no help",
+                ClaimOf("c", "later") + VolumeIn("a", "w", "1Gi") +
+                    VolumeIn("b", "v", "1Gi", ", claimRef: {namespace: default, name: c}"),
+                kNoVolume},
+           Case{"is made", ClaimOf("c", "maker", "5Gi"), ""},
+           Case{"is too large to be made", ClaimOf("c", "maker", "6Gi"), kNoSpace},
+           Case{"is being made here", ClaimOf("c", "maker", "1Gi", on_n), ""},
+           Case{"is being made elsewhere", ClaimOf("c", "maker", "1Gi", on_m), kNoVolume},
+       }) {
+    FakeHandle handle({}, ObjectsFromYaml(kClasses + c.objects));
+    const auto plugin = Make(handle);
+    EXPECT_EQ(RunFilter(*plugin, MakePod().Claim("c").Obj(),
+                        MakeNode().Name("n1").Label("zone", "a").Info()),
+              c.want.empty() ? Status::Success() : Unresolvable(c.want))
+        << c.name;
+  }
+  FakeHandle handle({}, ObjectsFromYaml(kClasses + ClaimOf("c", "maker")));
+  EXPECT_EQ(RunFilter(*Make(handle), MakePod().Claim("c").Obj(),
+                      MakeNode().Name("n1").Label("zone", "b").Info()),
+            Unresolvable(kNoVolume))
+      << "the class makes none there";
+}
+
+TEST(VolumeBindingTest, TwoClaimsOfOnePodTakeTwoVolumes) {
+  const std::string claims = ClaimOf("big", "later", "2Gi") + ClaimOf("small", "later", "1Gi");
+  const PodPtr pod = MakePod().Claim("big").Claim("small").Obj();
+  const NodeInfo node = MakeNode().Name("n1").Label("zone", "a").Info();
+  FakeHandle enough({}, ObjectsFromYaml(kClasses + claims + VolumeIn("a", "v", "3Gi") +
+                                        VolumeIn("a", "w", "1Gi")));
+  EXPECT_TRUE(RunFilter(*Make(enough), pod, node).ok());
+  FakeHandle one({}, ObjectsFromYaml(kClasses + claims + VolumeIn("a", "v", "3Gi")));
+  EXPECT_FALSE(RunFilter(*Make(one), pod, node).ok());
+}
+
+TEST(VolumeBindingTest, PreFilter) {
+  FakeHandle handle({}, ObjectsFromYaml(kClasses + ClaimOf("now", "now") + R"(
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: lost}, spec: {volumeName: v}, status: {phase: Lost}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: p-foreign}}
+)"));
+  const auto plugin = Make(handle);
+  const auto pre_filter = [&](const PodBuilder& pod) {
+    CycleState state;
+    PreFilterResult result;
+    return plugin->PreFilter(state, *pod.Obj(), handle.nodes(), result);
+  };
+  EXPECT_TRUE(pre_filter(MakePod()).IsSkip());
+  EXPECT_EQ(pre_filter(MakePod().Claim("now")),
+            Unresolvable("pod has unbound immediate PersistentVolumeClaims"));
+  EXPECT_EQ(pre_filter(MakePod().Claim("x")),
+            Unresolvable("persistentvolumeclaim \"x\" not found"));
+  EXPECT_EQ(
+      pre_filter(MakePod().Claim("lost")),
+      Unresolvable("persistentvolumeclaim \"lost\" bound to non-existent persistentvolume \"v\""));
+  EXPECT_EQ(pre_filter(MakePod().Name("p").EphemeralVolume("e")),
+            Unresolvable("waiting for ephemeral volume controller to create the "
+                         "persistentvolumeclaim \"p-e\""));
+  EXPECT_EQ(pre_filter(MakePod().Name("p").EphemeralVolume("foreign")),
+            Unresolvable("PVC default/p-foreign was not created for pod default/p "
+                         "(pod is not owner)"));
+}
+
+TEST(VolumeBindingTest, PodsOnTheirWayDoNotTakeOneVolume) {
+  FakeHandle handle({MakeNode().Name("n1").Label("zone", "a").Info()},
+                    ObjectsFromYaml(kClasses + ClaimOf("c", "later") + ClaimOf("d", "later") +
+                                    VolumeIn("a", "v", "1Gi")));
+  const auto plugin = Make(handle);
+  const PodPtr first = MakePod().Name("first").Claim("c").Obj();
+  const PodPtr second = MakePod().Name("second").Claim("d").Obj();
+  const NodeInfo& node = handle.nodes().node(0);
+  CycleState state;
+  PreFilterResult result;
+  ASSERT_TRUE(plugin->PreFilter(state, *first, handle.nodes(), result).ok());
+  ASSERT_TRUE(plugin->Reserve(state, *first, "n1").ok());
+  EXPECT_FALSE(RunFilter(*plugin, second, node).ok());
+  EXPECT_TRUE(RunFilter(*plugin, first, node).ok()) << "its own claim may still have it";
+
+  EXPECT_TRUE(plugin->PreBindPreFlight(state, *first, "n1").ok());
+  EXPECT_TRUE(plugin->PreBind(state, *first, "n1").IsError()) << "nobody binds volumes yet";
+
+  plugin->Unreserve(state, *first, "n1");
+  plugin->Unreserve(state, *first, "n1");
+  EXPECT_TRUE(RunFilter(*plugin, second, node).ok());
+
+  ASSERT_TRUE(plugin->Reserve(state, *first, "n1").ok());
+  handle.object_store().Set(ObjectsFromYaml(VolumeIn("a", "v", "1Gi"))[0]);
+  EXPECT_TRUE(RunFilter(*plugin, second, node).ok()) << "the cluster has spoken since";
+}
+
+TEST(VolumeBindingTest, Arguments) {
+  EXPECT_EQ(ArgsError<VolumeBindingArgs>("{bindTimeoutSeconds: 0}"), "");
+  EXPECT_THAT(ArgsError<VolumeBindingArgs>("{bindTimeoutSeconds: -1}"),
+              HasSubstr("should not be a negative value"));
+}
+
+}  // namespace
+}  // namespace berth::testing

@@ -1,0 +1,90 @@
+// Tests of VolumeRestrictions.
+#include "plugins/volume_restrictions/volume_restrictions.h"
+
+#include "tests/plugins/run_plugin.h"
+
+namespace berth::testing {
+namespace {
+
+// A pod with one volume, of this source in YAML.
+PodPtr PodWith(absl::string_view source, absl::string_view name = "p") {
+  return PodFromYaml(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
+                                  ", namespace: default}, spec: {volumes: [{name: v, ", source,
+                                  "}]}}"));
+}
+
+TEST(VolumeRestrictionsTest, Disks) {
+  const Status rejected = Status::Unschedulable("node(s) had no available disk");
+  struct Case {
+    const char *name, *wanted, *used;
+    Status want;
+  };
+  FakeHandle handle;
+  const auto plugin = MakePlugin<VolumeRestrictions>(handle);
+  const auto rbd = [](const char* monitors, const char* image, const char* read_only) {
+    return absl::StrCat("rbd: {monitors: [", monitors, "], pool: q, image: ", image,
+                        ", readOnly: ", read_only, "}");
+  };
+  const std::string rbd_ab = rbd("a, b", "i", "false"), rbd_b = rbd("b", "i", "true"),
+                    rbd_c = rbd("c", "i", "false"), rbd_other = rbd("a", "j", "false");
+  for (const Case& c : {
+           Case{"one GCE disk", "gcePersistentDisk: {pdName: d}", "gcePersistentDisk: {pdName: d}",
+                rejected},
+           Case{"another GCE disk", "gcePersistentDisk: {pdName: d}",
+                "gcePersistentDisk: {pdName: e}", Status::Success()},
+           Case{"one reader is not enough", "gcePersistentDisk: {pdName: d, readOnly: true}",
+                "gcePersistentDisk: {pdName: d}", rejected},
+           Case{"two readers", "gcePersistentDisk: {pdName: d, readOnly: true}",
+                "gcePersistentDisk: {pdName: d, readOnly: true}", Status::Success()},
+           Case{"EBS knows no readers", "awsElasticBlockStore: {volumeID: d, readOnly: true}",
+                "awsElasticBlockStore: {volumeID: d, readOnly: true}", rejected},
+           Case{"iSCSI by name", "iscsi: {iqn: q, lun: 0}", "iscsi: {iqn: q, lun: 1}", rejected},
+           Case{"iSCSI readers", "iscsi: {iqn: q, readOnly: true}",
+                "iscsi: {iqn: q, readOnly: true}", Status::Success()},
+           Case{"RBD with a common monitor", rbd_ab.c_str(), rbd_b.c_str(), rejected},
+           Case{"RBD of other monitors", rbd_ab.c_str(), rbd_c.c_str(), Status::Success()},
+           Case{"another RBD image", rbd_ab.c_str(), rbd_other.c_str(), Status::Success()},
+           Case{"another kind of disk", "gcePersistentDisk: {pdName: d}",
+                "awsElasticBlockStore: {volumeID: d}", Status::Success()},
+       }) {
+    const PodPtr used = PodWith(c.used, "other");
+    const PodPtr wanted = PodWith(c.wanted);
+    EXPECT_EQ(RunFilter(*plugin, wanted, MakeNode().Name("n").Info({used})), c.want) << c.name;
+    EXPECT_EQ(Queues(*plugin, EventResource::Pod(), action::kDelete, wanted, PodDeleted(used)),
+              !c.want.ok())
+        << c.name;
+  }
+}
+
+TEST(VolumeRestrictionsTest, OnePodForAReadWriteOncePodClaim) {
+  const PodPtr user = MakePod().Name("user").NodeName("n").Claim("c").Obj();
+  const PodPtr pod = MakePod().Name("p").Claim("c").Obj();
+  FakeHandle handle({MakeNode().Name("n").Info({user}), MakeNode().Name("m").Info()},
+                    ObjectsFromYaml("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: "
+                                    "{name: c}, spec: {accessModes: [ReadWriteOncePod]}}"));
+  const auto plugin = MakePlugin<VolumeRestrictions>(handle);
+  CycleState state;
+  PreFilterResult result;
+  ASSERT_TRUE(plugin->PreFilter(state, *pod, handle.nodes(), result).ok());
+  const NodeInfo& other_node = handle.nodes().node(1);
+  EXPECT_EQ(plugin->Filter(state, *pod, other_node),
+            Status::Unschedulable("node(s) unavailable due to PersistentVolumeClaim with "
+                                  "ReadWriteOncePod access mode already in-use by another pod"));
+  EXPECT_TRUE(plugin->RemovePod(state, *pod, *user, other_node).ok());
+  EXPECT_TRUE(plugin->Filter(state, *pod, other_node).ok());
+  EXPECT_TRUE(plugin->AddPod(state, *pod, *user, other_node).ok());
+  EXPECT_FALSE(plugin->Filter(state, *pod, other_node).ok());
+}
+
+TEST(VolumeRestrictionsTest, PreFilterWithoutRestrictions) {
+  FakeHandle handle;
+  const auto plugin = MakePlugin<VolumeRestrictions>(handle);
+  CycleState state;
+  PreFilterResult result;
+  EXPECT_TRUE(plugin->PreFilter(state, *MakePod().Obj(), handle.nodes(), result).IsSkip());
+  EXPECT_EQ(plugin->PreFilter(state, *MakePod().Claim("c").Obj(), handle.nodes(), result),
+            Unresolvable("persistentvolumeclaim \"c\" not found"));
+}
+
+}  // namespace
+}  // namespace berth::testing
