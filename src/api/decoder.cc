@@ -118,8 +118,11 @@ class Decoder {
       if (options_.unknown_fields == UnknownFields::kReport) CheckTwice(value, item, &here);
       const size_t begin = out_.Begin(field.tag);
       out_.StringField(kMapKeyTag, item.key);
-      // As in Go, null is the zero value of a map's entry.
-      if (!item.value.IsNull()) WriteValue(item.value, field, field.map_value_tag, &here);
+      if (!item.value.IsNull()) {
+        WriteValue(item.value, field, field.map_value_tag, &here);
+      } else if (field.form == ValueForm::kQuantity) {  // as in Go, null is the zero value
+        WriteQuantityText("0", field.map_value_tag);
+      }
       out_.End(begin);
     }
   }
@@ -187,6 +190,10 @@ class Decoder {
     if (quantity->IsNegative()) {
       return Report(value.where(), path, absl::StrCat(text, " is negative"));
     }
+    WriteQuantityText(text, tag);
+  }
+
+  void WriteQuantityText(absl::string_view text, uint32_t tag) {
     constexpr uint32_t kStringTag = api::Quantity::kStringFieldNumber << 3 | 2;
     const size_t begin = out_.Begin(tag);
     out_.StringField(kStringTag, text);

@@ -105,6 +105,12 @@ TEST(DecodeTest, IntOrStringAndTimes) {
   EXPECT_EQ(lease.spec().renew_time().nanos(), 250'000);
 }
 
+TEST(DecodeTest, NullInAMapIsZero) {
+  const auto spec = Decode<api::PodSpec>("{overhead: {cpu: null}, nodeSelector: {a: null}}");
+  EXPECT_EQ(spec.overhead().at("cpu").string(), "0");
+  EXPECT_EQ(spec.node_selector().at("a"), "");
+}
+
 TEST(DecodeTest, KeepsWhatIsThereAndMerges) {
   Problems problems;
   api::PodSpec spec;

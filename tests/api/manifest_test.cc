@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/decode.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 
 namespace berth {
@@ -213,6 +215,38 @@ TEST(ReadManifestsTest, TheSameObjectInTwoFiles) {
                           "/b.json:1:1: error: Node n: is there a second time; "
                           "first at " +
                           folder.path() + "/a.json:1:1"));
+}
+
+// What is read of `text` survives being printed as JSON and read again.
+void ExpectRoundTrip(absl::string_view text) {
+  const Manifests manifests = ParseManifest(text, "f");
+  std::string lines;
+  for (const Object& object : manifests.objects) lines += ToJson(object.message()) + "\n";
+  const Manifests again = ParseManifest(lines, "again");
+  ASSERT_THAT(Lines(again), IsEmpty()) << text << "\n" << lines;
+  ASSERT_EQ(Names(again), Names(manifests)) << text;
+  for (size_t i = 0; i < again.objects.size(); ++i) {
+    ASSERT_EQ(ToJson(again.objects[i].message()), ToJson(manifests.objects[i].message()));
+  }
+}
+
+TEST(ParseManifestTest, EveryPrefixAndEveryByteReplacedIsRead) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/fuzz/corpus/manifest")) {
+    SCOPED_TRACE(entry.path().string());
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    for (size_t size = 0; size <= text.size(); ++size) {
+      ASSERT_NO_FATAL_FAILURE(ExpectRoundTrip(absl::string_view(text).substr(0, size)));
+    }
+    for (size_t at = 0; at < text.size(); ++at) {
+      std::string changed = text;
+      changed[at] = "]}[{:-,\"'&*\n \x80"[at % 14];
+      ASSERT_NO_FATAL_FAILURE(ExpectRoundTrip(changed));
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 0);
 }
 
 TEST(ReadManifestsTest, ConformanceClusters) {
