@@ -69,9 +69,8 @@ absl::string_view ApiVersion(Kind kind);  // "v1", "scheduling.x-k8s.io/v1alpha1
 absl::string_view ApiGroup(Kind kind);    // "", "scheduling.x-k8s.io"
 absl::string_view Plural(Kind kind);      // "podgroups"
 bool IsNamespaced(Kind kind);
-// How events and plugins name the kind: "Pod"-style resources of the core by plural and version
-// with the group last, "podgroups.v1alpha1.scheduling.x-k8s.io"; "pods.v1." has no group:
-// "pods.v1".
+// Plural, version and group, as plugins name custom resources in their events:
+// "podgroups.v1alpha1.scheduling.x-k8s.io"; "pods.v1" for the core group, which has no name.
 absl::string_view GroupResource(Kind kind);
 
 // The kind that `api_version` and `kind` name in a manifest; nullopt if Berth does not know it.
