@@ -1,5 +1,5 @@
-// Buddies: a pod with the label example.com/buddy=NAME is bound only when pod NAME of its namespace
-// has been placed as well; it waits up to a minute for it.
+// Buddies: two pods of a namespace that name each other in the label example.com/buddy are bound
+// together. The first to be placed waits up to a minute for the other.
 #pragma once
 
 #include <string>
@@ -25,7 +25,10 @@ class Buddies final : public berth::Plugin, public berth::PermitPlugin {
     if (buddy == nullptr) return berth::Status::Success();
     bool placed = false;
     handle_.ForEachWaitingPod([&](berth::WaitingPod& waiting) {
-      if (waiting.pod().name() != buddy->view()) return;
+      if (waiting.pod().namespace_name() != pod.namespace_name() ||
+          waiting.pod().name() != buddy->view()) {
+        return;
+      }
       waiting.Allow(Name());
       placed = true;
     });

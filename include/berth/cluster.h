@@ -57,14 +57,18 @@ struct ClusterNote {
 };
 
 // Threads: Watch is called once, before anything else; the others from any thread, at once.
-// They block until the cluster has answered. A backend must outlive the scheduler.
+// They block until the cluster has answered. A backend must outlive the scheduler
+// and the executor that its calls run on.
 class Cluster {
  public:
   virtual ~Cluster() = default;
 
-  // Starts delivering to `sink`, which outlives the backend's deliveries: first what exists, then
-  // kSynced, then every change.
+  // Starts delivering to `sink`, which lives until StopWatching(): first what exists, then kSynced,
+  // then every change.
   virtual absl::Status Watch(WatchSink& sink) = 0;
+  // Ends the deliveries: when it returns, none is under way and none will come. The scheduler calls
+  // it before it goes.
+  virtual void StopWatching() = 0;
 
   // Assigns the pod to the node. FailedPrecondition or Aborted if it is assigned elsewhere already,
   // NotFound if it is gone.

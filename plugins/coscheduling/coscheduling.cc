@@ -28,7 +28,9 @@ absl::StatusOr<std::unique_ptr<Plugin>> Coscheduling::Create(const PluginArgs& a
 
 std::optional<std::string> Coscheduling::GroupOf(const PodInfo& pod) const {
   static const Symbol kLabel = Symbol::Intern(kPodGroupLabel);
+  static const Symbol kOtherLabel = Symbol::Intern(kKoordinatorLabel);
   const Symbol* name = pod.labels().Find(kLabel);
+  if (name == nullptr) name = pod.labels().Find(kOtherLabel);
   if (name == nullptr || name->empty()) return std::nullopt;
   return absl::StrCat(pod.namespace_name().view(), "/", name->view());
 }
@@ -64,15 +66,19 @@ Status Coscheduling::ReadyToSchedule(const GroupMembers& group) const {
     return Status::Unschedulable(absl::StrCat("PodGroup ", group.name(), " not found"));
   }
   if (group.assigned_count() >= spec->min_member) return Status::Success();
-  const Counts counts = CountMembers(group.name());
-  if (counts.living - counts.gated < spec->min_member) {
-    return Status::UnschedulableAndUnresolvable(absl::StrCat(
-        "waiting for pods of PodGroup ", group.name(), ": ", counts.living, " of ",
-        spec->min_member, " are there",
-        counts.gated > 0 ? absl::StrCat(", ", counts.gated, " of them with scheduling gates")
-                         : ""));
+  int ready = 0;
+  int gated = 0;
+  for (const GroupMember& member : group.members()) {
+    if (!member.pod->scheduling_gates().empty()) {
+      ++gated;
+    } else if (!member.node_name.empty() || !member.pod->deletion_time().has_value()) {
+      ++ready;
+    }
   }
-  return Status::Success();
+  if (ready >= spec->min_member) return Status::Success();
+  return Status::UnschedulableAndUnresolvable(absl::StrCat(
+      "waiting for pods of PodGroup ", group.name(), ": ", ready, " of ", spec->min_member,
+      " are there", gated > 0 ? absl::StrCat(", ", gated, " more have scheduling gates") : ""));
 }
 
 Status Coscheduling::GroupUnschedulable(const GroupMembers& group, int placed,

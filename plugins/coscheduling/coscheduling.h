@@ -36,6 +36,8 @@ class Coscheduling final : public Plugin,
  public:
   static constexpr absl::string_view kName = "Coscheduling";
   static constexpr absl::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+  // What Koordinator's manifests say.
+  static constexpr absl::string_view kKoordinatorLabel = "pod-group.scheduling.sigs.k8s.io";
 
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 

@@ -2,6 +2,7 @@
 #include "plugins/coscheduling/min_resources.h"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -15,6 +16,14 @@
 namespace berth {
 namespace {
 
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+// Saturates.
+int64_t TimesTen(int64_t value) {
+  if (value > kMost / 10) return kMost;
+  return value < -kMost / 10 ? -kMost : value * 10;
+}
+
 // A need as value * 10^scale, because the text shows both: scheduler-plugins prints Go's
 // resource.Quantity with %v, which is {{value scale} {<nil>} cached-string format}. Subtracting
 // moves to the finer scale of the two, as apimachinery's int64Amount does.
@@ -25,9 +34,9 @@ struct Need {
 
   void Subtract(int64_t amount, int amount_scale) {
     if (amount == 0) return;
-    for (; scale > amount_scale; --scale) value *= 10;
-    for (; amount_scale > scale; --amount_scale) amount *= 10;
-    value -= amount;
+    for (; scale > amount_scale; --scale) value = TimesTen(value);
+    for (; amount_scale > scale; --amount_scale) amount = TimesTen(amount);
+    if (__builtin_sub_overflow(value, amount, &value)) value = amount < 0 ? kMost : -kMost;
   }
 
   std::string ToString() const {
@@ -41,7 +50,7 @@ struct Need {
 // Minimal digits and scale of what is written, as apimachinery parses it: "1.5" is 15 * 10^-1.
 Need ParseNeed(ResourceId resource, const Quantity& quantity) {
   Need need{quantity.Value(), 0, quantity.format()};
-  if (resource == kCpu && quantity.MilliValue() != quantity.Value() * 1000) {
+  if (resource == kCpu && quantity != Quantity::FromValue(quantity.Value())) {
     need.value = quantity.MilliValue();
     need.scale = -3;
   }

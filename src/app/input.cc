@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "app/terminal.h"
 #include "engine/profiles.h"
 
@@ -45,6 +46,18 @@ std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
   Manifests manifests = ReadManifests(paths);
   PrintProblems(manifests.problems);
   if (!manifests.problems.ok()) return std::nullopt;
+  if (manifests.objects.empty()) {
+    absl::FPrintF(
+        stderr, "berth: nothing that a scheduler reads is in %s%s\n", absl::StrJoin(paths, ", "),
+        manifests.ignored_kinds.empty()
+            ? ""
+            : absl::StrCat("; it has ", absl::StrJoin(manifests.ignored_kinds, ", ",
+                                                      [](std::string* out, const auto& kind) {
+                                                        absl::StrAppend(out, kind.second, " ",
+                                                                        kind.first);
+                                                      })));
+    return std::nullopt;
+  }
   return manifests;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -39,7 +40,8 @@ class Words {
 
  private:
   static bool IsFlag(absl::string_view word) {
-    return word.size() > 1 && absl::StartsWith(word, "-");  // "-" is standard input
+    // "-" is standard input, "-1" a number.
+    return word.size() > 1 && word[0] == '-' && !absl::ascii_isdigit(word[1]);
   }
 
   absl::Span<char* const> words_;

@@ -21,7 +21,9 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+// Labels that name a pod's PodGroup; the second is Koordinator's.
+constexpr absl::string_view kPodGroupLabels[] = {"scheduling.x-k8s.io/pod-group",
+                                                 "pod-group.scheduling.sigs.k8s.io"};
 constexpr size_t kReasonsShown = 12;
 
 bool IsLive(const api::Pod& pod) {
@@ -30,9 +32,13 @@ bool IsLive(const api::Pod& pod) {
 
 // The group a pod's label names; empty if none.
 std::string GroupOf(const api::Pod& pod) {
-  const auto it = pod.metadata().labels().find(std::string(kPodGroupLabel));
-  if (it == pod.metadata().labels().end() || it->second.empty()) return "";
-  return absl::StrCat(pod.metadata().namespace_(), "/", it->second);
+  for (const absl::string_view label : kPodGroupLabels) {
+    const auto it = pod.metadata().labels().find(std::string(label));
+    if (it != pod.metadata().labels().end() && !it->second.empty()) {
+      return absl::StrCat(pod.metadata().namespace_(), "/", it->second);
+    }
+  }
+  return "";
 }
 
 std::string Percent(int64_t part, int64_t whole) {
@@ -111,6 +117,8 @@ void SimulationReport::ReadPods(const std::map<std::string, std::string>& reason
       line.reason = "evicted";
     } else if (reason != reasons.end()) {
       line.reason = reason->second;
+    } else if (pod != nullptr && pod->metadata().has_deletion_timestamp()) {
+      line.reason = "the pod is being deleted";
     } else if (pod != nullptr) {
       line.reason = absl::StrCat("no profile is named ", pod->spec().scheduler_name().empty()
                                                              ? "default-scheduler"
@@ -150,9 +158,9 @@ void SimulationReport::ReadGroups() {
   for (const Object& object : simulation_.cluster().List(Kind::kPod)) {
     const auto& pod = object.As<api::Pod>();
     const std::string group = GroupOf(pod);
-    if (group.empty() || !IsLive(pod)) continue;
-    GroupLine& line = groups_[group];
-    ++(pod.spec().node_name().empty() ? line.pending : line.bound);
+    const auto line = groups_.find(group);
+    if (line == groups_.end() || !IsLive(pod)) continue;
+    ++(pod.spec().node_name().empty() ? line->second.pending : line->second.bound);
   }
 }
 
@@ -235,6 +243,7 @@ std::string SimulationReport::ToTable() const {
 }
 
 std::string SimulationReport::ResourceTable() const {
+  if (resources_.empty()) return "";
   TextTable table({"RESOURCE", "ALLOCATABLE", "REQUESTED", "SHARE"});
   for (const auto& [name, line] : resources_) {
     if (line.allocatable == 0 || (line.used == 0 && name == "ephemeral-storage")) continue;

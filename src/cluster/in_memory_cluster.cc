@@ -46,7 +46,11 @@ void InMemoryCluster::Put(Object object) {
   if (it == store.end()) {
     store.emplace(key, Stored{object, next_order_++});
   } else {
-    it->second.object = object;
+    const bool recreated = it->second.object.uid() != object.uid();
+    Object last = std::exchange(it->second.object, object);
+    if (recreated && sink_ != nullptr) {
+      sink_->Deliver({{WatchEvent::Type::kDeleted, std::move(last)}});
+    }
   }
   if (sink_ != nullptr) sink_->Deliver({{WatchEvent::Type::kSet, std::move(object)}});
 }
@@ -161,6 +165,11 @@ absl::Status InMemoryCluster::Watch(WatchSink& sink) {
   events.push_back({WatchEvent::Type::kSynced, std::nullopt});
   sink.Deliver(std::move(events));
   return absl::OkStatus();
+}
+
+void InMemoryCluster::StopWatching() {
+  MutexLock lock(mutex_);
+  sink_ = nullptr;
 }
 
 absl::Status InMemoryCluster::Bind(const PodReference& pod, const std::string& node_name) {

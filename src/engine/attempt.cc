@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/check.h"
 #include "engine/diagnosis.h"
 
 namespace berth {
@@ -18,22 +19,39 @@ struct Attempts::Class {
 };
 
 AttemptResult Attempts::Run(const AttemptRequest& request) {
+  if (static_cast<int>(request.pods.size()) < request.minimum) return TooFew(request);
   AttemptResult result;
   cluster_.Refresh();
   const std::vector<Class> classes = Classify(request);
   std::vector<const Class*> order;
   for (const Class& pods : classes) order.push_back(&pods);
-  bool whole = PlaceAll(request, order, result);
-  if (!whole && order.size() > 1) {
+  result.reached = PlaceAll(request, order, result);
+  if (!result.reached && order.size() > 1) {
     // What was hardest alone need not be hardest together: the other way round before giving up.
     AttemptResult reversed;
     std::reverse(order.begin(), order.end());
-    whole = PlaceAll(request, order, reversed);
+    reversed.reached = PlaceAll(request, order, reversed);
     const int cycles = result.cycles + reversed.cycles;
-    if (whole) result = std::move(reversed);
+    if (reversed.reached) result = std::move(reversed);
     result.cycles = cycles;
   }
-  if (whole) Permit(request, result);
+  if (result.reached) Permit(request, result);
+  BERTH_CHECK(result.reached || !result.failed.empty());
+  return result;
+}
+
+// Members that count for the group but cannot be tried now: gated by a plugin that the group's does
+// not know, or waiting under another profile.
+AttemptResult Attempts::TooFew(const AttemptRequest& request) {
+  AttemptResult result;
+  const Symbol plugin = request.framework->group_plugin_name();
+  const std::string message =
+      absl::StrCat("only ", request.pods.size(), " of the ", request.minimum,
+                   " pods it still needs can be tried in this profile");
+  for (const auto& pod : request.pods) {
+    result.failed.push_back(
+        {pod, Status::Unschedulable(message).WithPlugin(plugin), {plugin}, message});
+  }
   return result;
 }
 
@@ -159,11 +177,12 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
 
   std::string post_filter_message;
   const bool alone = request.pods.size() == 1 || request.minimum == 0;
-  if (alone && !result.post_filter.has_value() && !request.framework->post_filter().empty()) {
+  if (alone && !result.plan.has_value() && !request.framework->post_filter().empty()) {
     PostFilterResult found;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
     post_filter_message = status.message();
-    if (status.ok() || found.nominated_node.has_value()) result.post_filter = std::move(found);
+    failure.nominated_node = found.nominated_node;
+    if (status.ok()) result.plan = {pod, std::move(found)};
   }
   failure.message =
       judged ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
@@ -199,7 +218,10 @@ void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
     Undo(placement);
   }
   result.placed = std::move(permitted);
-  if (!result.whole(request.minimum)) UndoAll(result);
+  if (static_cast<int>(result.placed.size()) < request.minimum) {
+    result.reached = false;
+    UndoAll(result);
+  }
 }
 
 void Attempts::Undo(Placement& placement) {

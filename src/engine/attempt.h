@@ -30,18 +30,24 @@ struct PodFailure {
   Status status;                          // with the plugin to blame first
   std::vector<Symbol> rejecting_plugins;  // empty: the attempt failed with an error
   std::string message;                    // of its FailedScheduling event
+  // What PostFilter said of its nomination: "" clears it, absent leaves it.
+  std::optional<std::string> nominated_node = std::nullopt;
 };
 
 struct AttemptResult {
-  // Placed, reserved and permitted or waiting. Empty if the minimum was not reached.
-  std::vector<Binder::Member> placed;
+  // Whether the minimum was reached: `placed` stands, and `failed` are pods beyond it. If not,
+  // nothing is placed, and `failed` says why, at least once.
+  bool reached = false;
+  std::vector<Binder::Member> placed;  // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
-  // What PostFilter found for the single pod that is missing, if it was asked: to be carried out.
-  std::optional<PostFilterResult> post_filter;
+  // What PostFilter would do for one of the failed pods: to be carried out.
+  struct Plan {
+    std::shared_ptr<const PodInfo> pod;
+    PostFilterResult result;
+  };
+  std::optional<Plan> plan;
   int cycles = 0;
   int most_placed = 0;  // the most pods that were placed at once
-
-  bool whole(int minimum) const { return static_cast<int>(placed.size()) >= minimum; }
 };
 
 // Runs attempts. Everything an attempt did to the cluster state is undone, in reverse order, unless
@@ -67,6 +73,7 @@ class Attempts {
   void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                 CycleState& state, const CycleResult& cycle, AttemptResult& result);
   void Permit(const AttemptRequest& request, AttemptResult& result);
+  static AttemptResult TooFew(const AttemptRequest& request);
   void Undo(Placement& placement);
   void UndoAll(AttemptResult& result);
 

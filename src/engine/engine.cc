@@ -31,6 +31,7 @@ Engine::~Engine() {
       inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
     }
   }
+  if (watching_) options_.cluster->StopWatching();
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options) {
@@ -46,6 +47,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
   engine->MakeQueue();
   absl::Status watching = engine->options_.cluster->Watch(engine->inbox_);
   if (!watching.ok()) return watching;
+  engine->watching_ = true;
   return engine;
 }
 
@@ -115,10 +117,7 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   request.framework = profiles_->Find(entry.profile);
   request.entry_key = entry.key;
   request.group = entry.name;
-  for (const PendingPod& member : entry.members) {
-    // A pod that is being deleted is not worth a node; its deletion takes it out of the queue.
-    if (!member.pod->deletion_time().has_value()) request.pods.push_back(member.pod);
-  }
+  for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
   if (entry.is_group && request.framework->group_plugin() != nullptr) {
     const std::optional<GroupSpec> spec = request.framework->group_plugin()->Spec(entry.name);
     const GroupMembers* members = cluster_.groups().Find(entry.name);
@@ -135,10 +134,6 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   const AttemptRequest request = MakeRequest(entry);
   const std::string key = entry.key;
   const AttemptHistory history = entry.history;
-  if (request.pods.empty()) {
-    queue_->AddUnschedulable(key, {});
-    return;
-  }
   const absl::Time start = absl::Now();
   AttemptResult result = attempts_.Run(request);
   const absl::Duration took = absl::Now() - start;
@@ -160,18 +155,15 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     queue_->Done(key);
     return;
   }
-  const std::shared_ptr<const PodInfo> first_failed = result.failed.front().pod;
-  std::optional<PostFilterResult> plan = std::move(result.post_filter);
-  const Rejection rejection = Describe(request, result);
-  queue_->AddUnschedulable(key, rejection);
-  if (plan.has_value() && plan->nominated_node.has_value()) {
-    cluster_.nominations().Nominate(first_failed, *plan->nominated_node);
-  }
+  if (!result.reached) TellGroup(request, result);
+  queue_->AddUnschedulable(key, Describe(request, result));
   for (const PodFailure& failure : result.failed) {
-    ReportFailure(failure, plan.has_value() && failure.pod == first_failed ? plan->nominated_node
-                                                                           : std::nullopt);
+    if (failure.nominated_node.has_value()) {
+      cluster_.nominations().Nominate(failure.pod, *failure.nominated_node);
+    }
+    ReportFailure(failure, failure.nominated_node);
   }
-  if (plan.has_value()) Preempt(*first_failed, *plan);
+  if (result.plan.has_value()) Preempt(*result.plan->pod, result.plan->result);
 }
 
 void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& history,
@@ -187,9 +179,29 @@ void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& h
   result.placed.clear();
 }
 
-// Turns the failures of an attempt into what the queue waits for. When a group missed its minimum,
-// each member that would have fitted is told what the group lacks.
-Rejection Engine::Describe(const AttemptRequest& request, AttemptResult& result) {
+// A group missed its minimum: each of its pods is told so, those too that would have fitted.
+void Engine::TellGroup(const AttemptRequest& request, AttemptResult& result) {
+  const GroupMembers* group =
+      request.group.empty() ? nullptr : cluster_.groups().Find(request.group);
+  if (group == nullptr) return;
+  const GroupPlugin& plugin = *request.framework->group_plugin();
+  const PodFailure cause = result.failed.front();
+  Status why = plugin.GroupUnschedulable(*group, group->assigned_count() + result.most_placed,
+                                         Status::Make(cause.status.code(), {cause.message}));
+  why.SetPlugin(cause.status.plugin_symbol());
+  for (const auto& pod : request.pods) {
+    const auto failed = std::find_if(result.failed.begin(), result.failed.end(),
+                                     [&](const PodFailure& f) { return f.pod == pod; });
+    PodFailure& told =
+        failed != result.failed.end() ? *failed : result.failed.emplace_back(PodFailure{pod});
+    told.status = why;
+    told.message = why.message();
+  }
+}
+
+// What the queue waits for: any change that may help any of the pods that were rejected, and for a
+// group also a change of the group itself.
+Rejection Engine::Describe(const AttemptRequest& request, const AttemptResult& result) const {
   Rejection rejection;
   const auto add = [](std::vector<Symbol>& to, Symbol plugin) {
     if (std::find(to.begin(), to.end(), plugin) == to.end()) to.push_back(plugin);
@@ -200,34 +212,13 @@ Rejection Engine::Describe(const AttemptRequest& request, AttemptResult& result)
                                                   : rejection.unschedulable_plugins,
           plugin);
     }
-  }
-  const GroupMembers* group =
-      request.group.empty() ? nullptr : cluster_.groups().Find(request.group);
-  if (group != nullptr && request.minimum > 0 && !result.failed.empty()) {
-    // Who was not tried, or fitted until the attempt was undone, waits for the group.
-    const PodFailure& cause = result.failed.front();
-    const Status why = request.framework->group_plugin()->GroupUnschedulable(
-        *group, group->assigned_count() + result.most_placed,
-        Status::Make(cause.status.code(), {cause.message})
-            .WithPlugin(cause.status.plugin_symbol()));
-    std::vector<PodFailure> told;
-    for (const auto& pod : request.pods) {
-      PodFailure failure{pod, why, cause.rejecting_plugins, why.message()};
-      failure.status.SetPlugin(cause.status.plugin_symbol());
-      told.push_back(std::move(failure));
-    }
-    rejection.unschedulable_plugins = cause.rejecting_plugins;
-    for (const PodFailure& failure : told) {
-      rejection.pods.push_back({failure.pod->uid(), failure.status, failure.pod == cause.pod});
-    }
-    result.failed = std::move(told);
-    return rejection;
-  }
-  for (const PodFailure& failure : result.failed) {
     rejection.pods.push_back({failure.pod->uid(),
                               Status::Make(failure.status.code(), {failure.message})
                                   .WithPlugin(failure.status.plugin_symbol()),
-                              true});
+                              !failure.rejecting_plugins.empty()});
+  }
+  if (!request.group.empty() && !rejection.IsError()) {
+    add(rejection.unschedulable_plugins, request.framework->group_plugin_name());
   }
   return rejection;
 }

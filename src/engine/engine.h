@@ -77,7 +77,8 @@ class Engine final : public Scheduler, private SchedulerServices {
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void StartBinding(const AttemptRequest& request, const AttemptHistory& history,
                     AttemptResult& result);
-  Rejection Describe(const AttemptRequest& request, AttemptResult& result);
+  void TellGroup(const AttemptRequest& request, AttemptResult& result);
+  Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
   bool SettleBindings();
 
   // --- consequences.cc: what the cluster is told ---
@@ -108,6 +109,7 @@ class Engine final : public Scheduler, private SchedulerServices {
   absl::flat_hash_map<std::string, AttemptHistory> history_of_;
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   absl::flat_hash_map<std::string, std::string> reported_;
+  bool watching_ = false;
   bool synced_ = false;
   SchedulerCounters counters_;
   std::function<void(const AttemptRecord&)> observe_;

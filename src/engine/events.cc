@@ -79,7 +79,8 @@ void Engine::UpdateQueue(const ClusterChange& change) {
   switch (change.type) {
     case ClusterChange::Type::kPodPending: {
       const std::shared_ptr<const PodInfo>& pod = change.change.new_pod;
-      if (profiles_->Find(pod->scheduler_name()) == nullptr) {  // somebody else's
+      // Somebody else's, or not worth a node any more.
+      if (profiles_->Find(pod->scheduler_name()) == nullptr || pod->deletion_time().has_value()) {
         queue_->Delete(pod->uid());
         return;
       }

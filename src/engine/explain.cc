@@ -80,7 +80,7 @@ PodExplanation Explainer::Explain(const PodInfo& pod) {
   }
   const NodeTable& nodes = cluster_->nodes();
   if (nodes.size() == 0) {
-    explanation.error = "no nodes available to schedule pods";
+    explanation.message = "no nodes available to schedule pods";
     return explanation;
   }
 
