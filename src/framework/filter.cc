@@ -1,8 +1,6 @@
 // The batch form of Filter for plugins that have none of their own.
 #include "berth/framework/filter.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace berth {
 
 Status FilterPlugin::FilterNodes(const CycleState& state, const PodInfo& pod,
@@ -10,11 +8,8 @@ Status FilterPlugin::FilterNodes(const CycleState& state, const PodInfo& pod,
   for (const NodeRow row : verdicts.candidates()) {
     const Status status = Filter(state, pod, nodes.node(row));
     if (status.ok()) continue;
-    if (status.IsError()) return status;
-    if (!status.IsRejected()) {
-      return Status::Error(absl::StrCat("Filter returned ", CodeName(status.code()), " for node ",
-                                        nodes.node(row).name().view()));
-    }
+    // An Error, or a code that Filter does not know: the framework counts and words it.
+    if (!status.IsRejected()) return status;
     verdicts.Set(row, status.code());
   }
   return Status::Success();
