@@ -322,6 +322,7 @@ class FrameworkBuilder {
         found = index;
         framework_->group_guard_ = Guard(*As<GroupPlugin>(index), CounterOf(index));
         framework_->group_plugin_ = framework_->group_guard_.get();
+        framework_->group_plugin_name_ = names_[index];
       } else {
         AddError(Entry(index).where, "plugins",
                  absl::StrCat(names_[index].view(), " defines pod groups, and so does ",

@@ -9,7 +9,8 @@ namespace berth {
 std::vector<PendingReport> SchedulingQueue::Pending() const {
   std::vector<std::pair<uint64_t, PendingReport>> reports;
   reports.reserve(entry_of_.size());
-  for (const auto& [key, entry] : entries_) {
+  for (const auto& [key, owned] : entries_) {
+    const Entry* const entry = owned.get();  // clang 14 cannot capture a binding
     const bool held = entry->state == QueueState::kGated;
     const auto add = [&](const PendingPod& member, QueueState state, const Status& status) {
       reports.emplace_back(member.arrival, PendingReport{member.pod, entry->name, state, status,
@@ -40,7 +41,8 @@ absl::Status SchedulingQueue::CheckInvariants() const {
   }
   size_t pods = 0, in_heaps = 0, indexed = 0;
   int gated = 0, flying = 0;
-  for (const auto& [key, entry] : entries_) {
+  for (const auto& [key, owned] : entries_) {
+    const Entry* const entry = owned.get();
     if (entry->key != key) return broken(key, " holds the entry ", entry->key);
     const bool in_flight = entry->state == QueueState::kInFlight;
     pods += entry->members.size() + entry->gated_members.size();
@@ -63,7 +65,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     }
     for (const auto* members : {&entry->members, &entry->gated_members}) {
       for (size_t i = 0; i < members->size(); ++i) {
-        if (FindEntryOf((*members)[i].pod->uid()) != entry.get()) {
+        if (FindEntryOf((*members)[i].pod->uid()) != entry) {
           return broken((*members)[i].pod->uid(), " is in ", key, " and not recorded so");
         }
         if (i > 0 && (*members)[i - 1].arrival >= (*members)[i].arrival) {
