@@ -57,7 +57,10 @@ void SchedulingQueue::Done(absl::string_view key) {
     entry->backoff_expiration = absl::InfinitePast();
     Requeue(*entry, Strategy::kImmediately, Gates::kAll);
   }
-  for (PendingPod& stray : strays) Enter(std::move(stray), stray.group);
+  for (PendingPod& stray : strays) {
+    std::optional<std::string> group = stray.group;
+    Enter(std::move(stray), std::move(group));
+  }
 }
 
 void SchedulingQueue::AddUnschedulable(absl::string_view key, const Rejection& rejection) {
@@ -76,7 +79,10 @@ void SchedulingQueue::AddUnschedulable(absl::string_view key, const Rejection& r
     EndFlight(*entry);
     Requeue(*entry, strategy, Gates::kAll);
   }
-  for (PendingPod& stray : strays) Enter(std::move(stray), stray.group);
+  for (PendingPod& stray : strays) {
+    std::optional<std::string> group = stray.group;
+    Enter(std::move(stray), std::move(group));
+  }
 }
 
 void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
