@@ -15,7 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::StatusOr<berth::Quantity> again = berth::Quantity::Parse(canonical);
   BERTH_CHECK(again.ok()) << text << " -> " << canonical << ": " << again.status();
   BERTH_CHECK(*again == *quantity) << text << " -> " << canonical;
-  BERTH_CHECK(again->ToString() == canonical) << text << " -> " << canonical;
+  // "62.5Ki" is printed as 64000, which reads as a decimal quantity and is then printed as 64k.
+  if (again->format() == quantity->format()) {
+    BERTH_CHECK(again->ToString() == canonical) << text << " -> " << canonical;
+  }
   BERTH_CHECK(again->Value() == quantity->Value() && again->MilliValue() == quantity->MilliValue());
   BERTH_CHECK(quantity->IsNegative() ? quantity->Value() < 0 : quantity->Value() >= 0);
 
