@@ -154,6 +154,7 @@ std::optional<int128> FastNanos(const Parts& parts, const Suffix& suffix) {
     const int128 whole = int128(mantissa) << static_cast<int>(suffix.exponent);
     return whole > kMaxInt64 ? kMaxBinaryNanos : whole * kNanosPerUnit;
   }
+  if (suffix.exponent < -100 || suffix.exponent > 100) return std::nullopt;
   const int64_t exponent =
       suffix.exponent - static_cast<int64_t>(parts.fraction.size()) + kNanoDigits;
   if (exponent < 0 || exponent > 19) return std::nullopt;
