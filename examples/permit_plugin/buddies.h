@@ -1,6 +1,7 @@
 // Buddies: two pods of a namespace that name each other in the label example.com/buddy are bound
 // together. The first to be placed waits up to a minute for the other.
-#pragma once
+#ifndef BERTH_EXAMPLES_PERMIT_PLUGIN_BUDDIES_H_
+#define BERTH_EXAMPLES_PERMIT_PLUGIN_BUDDIES_H_
 
 #include <string>
 
@@ -40,3 +41,5 @@ class Buddies final : public berth::Plugin, public berth::PermitPlugin {
  private:
   berth::Handle& handle_;
 };
+
+#endif  // BERTH_EXAMPLES_PERMIT_PLUGIN_BUDDIES_H_

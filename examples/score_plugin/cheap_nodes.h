@@ -1,5 +1,6 @@
 // CheapNodes: prefers the nodes that cost least, as a label says.
-#pragma once
+#ifndef BERTH_EXAMPLES_SCORE_PLUGIN_CHEAP_NODES_H_
+#define BERTH_EXAMPLES_SCORE_PLUGIN_CHEAP_NODES_H_
 
 #include <algorithm>
 #include <string>
@@ -55,3 +56,5 @@ class CheapNodes final : public berth::Plugin, public berth::ScorePlugin {
  private:
   const CheapNodesArgs args_;
 };
+
+#endif  // BERTH_EXAMPLES_SCORE_PLUGIN_CHEAP_NODES_H_

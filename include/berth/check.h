@@ -1,6 +1,7 @@
 // BERTH_CHECK and BERTH_DCHECK: end the process when an invariant of Berth's own is broken. Wrong
 // input is never such a case; it is reported as a status or a Problem.
-#pragma once
+#ifndef BERTH_CHECK_H_
+#define BERTH_CHECK_H_
 
 #include <sstream>
 
@@ -40,3 +41,5 @@ struct CheckVoid {
 #else
 #define BERTH_DCHECK(condition) BERTH_CHECK(condition)
 #endif
+
+#endif  // BERTH_CHECK_H_

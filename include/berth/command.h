@@ -1,5 +1,6 @@
 // The `berth` command as a function: what the main() of a custom scheduler calls.
-#pragma once
+#ifndef BERTH_COMMAND_H_
+#define BERTH_COMMAND_H_
 
 #include <vector>
 
@@ -18,3 +19,5 @@ namespace berth {
 int RunSchedulerCommand(int argc, char** argv, std::vector<PluginRegistration> plugins = {});
 
 }  // namespace berth
+
+#endif  // BERTH_COMMAND_H_

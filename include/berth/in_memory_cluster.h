@@ -1,6 +1,7 @@
 // A cluster that lives in memory: the default backend of an embedded scheduler, of `berth simulate`
 // and of tests.
-#pragma once
+#ifndef BERTH_IN_MEMORY_CLUSTER_H_
+#define BERTH_IN_MEMORY_CLUSTER_H_
 
 #include <cstdint>
 #include <deque>
@@ -99,3 +100,5 @@ class InMemoryCluster final : public Cluster {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_IN_MEMORY_CLUSTER_H_

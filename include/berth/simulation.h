@@ -1,6 +1,7 @@
 // A whole scheduler on an in-memory cluster under simulated time: an hour of cluster life in
 // milliseconds, the same every time.
-#pragma once
+#ifndef BERTH_SIMULATION_H_
+#define BERTH_SIMULATION_H_
 
 #include <cstdint>
 #include <memory>
@@ -57,3 +58,5 @@ class Simulation {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SIMULATION_H_

@@ -1,5 +1,6 @@
 // Coscheduling: pods of one PodGroup start together or not at all.
-#pragma once
+#ifndef BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_H_
+#define BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_H_
 
 #include <memory>
 #include <optional>
@@ -79,3 +80,5 @@ class Coscheduling final : public Plugin,
 };
 
 }  // namespace berth
+
+#endif  // BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_H_

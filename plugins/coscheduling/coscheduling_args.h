@@ -1,5 +1,6 @@
 // Arguments of Coscheduling, as scheduler-plugins' CoschedulingArgs (v1).
-#pragma once
+#ifndef BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_ARGS_H_
+#define BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_ARGS_H_
 
 #include <cstdint>
 
@@ -16,3 +17,5 @@ struct CoschedulingArgs {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_ARGS_H_

@@ -1,5 +1,6 @@
 // The quick check of a PodGroup's minResources against what is free in the whole cluster.
-#pragma once
+#ifndef BERTH_PLUGINS_COSCHEDULING_MIN_RESOURCES_H_
+#define BERTH_PLUGINS_COSCHEDULING_MIN_RESOURCES_H_
 
 #include <string>
 
@@ -17,3 +18,5 @@ std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* 
                             const NodeTable& nodes);
 
 }  // namespace berth
+
+#endif  // BERTH_PLUGINS_COSCHEDULING_MIN_RESOURCES_H_

@@ -1,5 +1,6 @@
 // Builds the tree of a Document from the events of a YAML or JSON parser.
-#pragma once
+#ifndef BERTH_SRC_API_DOCUMENT_BUILDER_H_
+#define BERTH_SRC_API_DOCUMENT_BUILDER_H_
 
 #include <cstdint>
 #include <memory>
@@ -88,3 +89,5 @@ class DocumentBuilder {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_DOCUMENT_BUILDER_H_

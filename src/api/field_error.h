@@ -1,5 +1,6 @@
 // Texts of validation errors in the form of apimachinery's field package.
-#pragma once
+#ifndef BERTH_SRC_API_FIELD_ERROR_H_
+#define BERTH_SRC_API_FIELD_ERROR_H_
 
 #include <optional>
 #include <string>
@@ -27,3 +28,5 @@ std::string Aggregate(const std::vector<std::string>& errors);
 std::optional<SelectorOperator> ParseSelectorOperator(absl::string_view text);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_FIELD_ERROR_H_

@@ -1,5 +1,6 @@
 // JSON documents, one after another, read from a text.
-#pragma once
+#ifndef BERTH_SRC_API_JSON_READER_H_
+#define BERTH_SRC_API_JSON_READER_H_
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -18,3 +19,5 @@ void ReadJson(absl::string_view text, Symbol file, uint32_t first_line, Problems
               absl::FunctionRef<void(Document)> visit);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_JSON_READER_H_

@@ -1,6 +1,7 @@
 // How the messages of a type are read and written: names, wire tags and special forms of its
 // fields, worked out of the descriptor once.
-#pragma once
+#ifndef BERTH_SRC_API_MESSAGE_PLAN_H_
+#define BERTH_SRC_API_MESSAGE_PLAN_H_
 
 #include <google/protobuf/descriptor.h>
 
@@ -65,3 +66,5 @@ ValueForm FormOf(const google::protobuf::FieldDescriptor* field);
 bool IsInlined(const google::protobuf::FieldDescriptor* field);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_MESSAGE_PLAN_H_

@@ -1,5 +1,6 @@
 // The message of a kind, and its metadata, without knowing its type.
-#pragma once
+#ifndef BERTH_SRC_API_OBJECT_META_H_
+#define BERTH_SRC_API_OBJECT_META_H_
 
 #include <memory>
 #include <optional>
@@ -20,3 +21,5 @@ std::shared_ptr<google::protobuf::Message> NewMessage(Kind kind);
 std::optional<Kind> KindOfMessage(const google::protobuf::Message& message);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_OBJECT_META_H_

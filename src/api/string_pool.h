@@ -1,5 +1,6 @@
 // A pool of distinct strings numbered from 0, which never forgets and is read without a lock.
-#pragma once
+#ifndef BERTH_SRC_API_STRING_POOL_H_
+#define BERTH_SRC_API_STRING_POOL_H_
 
 #include <array>
 #include <atomic>
@@ -56,3 +57,5 @@ class StringPool {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_STRING_POOL_H_

@@ -1,5 +1,6 @@
 // Appends fields in the protobuf wire format to a text.
-#pragma once
+#ifndef BERTH_SRC_API_WIRE_WRITER_H_
+#define BERTH_SRC_API_WIRE_WRITER_H_
 
 #include <cstdint>
 #include <cstring>
@@ -65,3 +66,5 @@ class WireWriter {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_WIRE_WRITER_H_

@@ -1,5 +1,6 @@
 // YAML documents, read from a text that holds one of them (or several with "..." between).
-#pragma once
+#ifndef BERTH_SRC_API_YAML_READER_H_
+#define BERTH_SRC_API_YAML_READER_H_
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -14,3 +15,5 @@ void ReadYaml(absl::string_view text, Symbol file, uint32_t first_line, Problems
               absl::FunctionRef<void(Document)> visit);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_API_YAML_READER_H_

@@ -1,5 +1,6 @@
 // The commands behind `berth`. Each returns the exit status.
-#pragma once
+#ifndef BERTH_SRC_APP_COMMANDS_H_
+#define BERTH_SRC_APP_COMMANDS_H_
 
 #include "app/options.h"
 #include "berth/framework/registry.h"
@@ -11,3 +12,5 @@ int RunExplain(const CommandOptions& options, const Registry& registry);
 int RunSimulate(const CommandOptions& options, const Registry& registry);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_APP_COMMANDS_H_

@@ -1,5 +1,6 @@
 // Reading what the commands work on, and saying what is wrong with it.
-#pragma once
+#ifndef BERTH_SRC_APP_INPUT_H_
+#define BERTH_SRC_APP_INPUT_H_
 
 #include <optional>
 #include <string>
@@ -22,3 +23,5 @@ std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& p
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_APP_INPUT_H_

@@ -1,5 +1,6 @@
 // JSON output: a thin word list over RapidJSON's writer.
-#pragma once
+#ifndef BERTH_SRC_APP_JSON_H_
+#define BERTH_SRC_APP_JSON_H_
 
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
@@ -43,3 +44,5 @@ class JsonWriter {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_APP_JSON_H_

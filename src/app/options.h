@@ -1,5 +1,6 @@
 // The words of the command line.
-#pragma once
+#ifndef BERTH_SRC_APP_OPTIONS_H_
+#define BERTH_SRC_APP_OPTIONS_H_
 
 #include <cstdint>
 #include <string>
@@ -34,3 +35,5 @@ struct FlagSet {
 absl::StatusOr<CommandOptions> ParseOptions(absl::Span<char* const> words, const FlagSet& known);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_APP_OPTIONS_H_

@@ -1,5 +1,6 @@
 // What a simulation came to, for machines and for people.
-#pragma once
+#ifndef BERTH_SRC_APP_SIMULATION_REPORT_H_
+#define BERTH_SRC_APP_SIMULATION_REPORT_H_
 
 #include <cstdint>
 #include <map>
@@ -73,3 +74,5 @@ class SimulationReport {
 std::string DominantReason(const std::string& message);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_APP_SIMULATION_REPORT_H_

@@ -1,5 +1,6 @@
 // Output for people: colour and progress on a terminal, plain text everywhere else.
-#pragma once
+#ifndef BERTH_SRC_APP_TERMINAL_H_
+#define BERTH_SRC_APP_TERMINAL_H_
 
 #include <cstdio>
 #include <string>
@@ -48,3 +49,5 @@ std::string ShortDuration(absl::Duration duration);
 std::string Thousands(int64_t number);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_APP_TERMINAL_H_

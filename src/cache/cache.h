@@ -1,6 +1,7 @@
 // The cluster as the scheduler believes it to be: nodes, the pods on them, and those it has just
 // placed there.
-#pragma once
+#ifndef BERTH_SRC_CACHE_CACHE_H_
+#define BERTH_SRC_CACHE_CACHE_H_
 
 #include <cstdint>
 #include <functional>
@@ -129,3 +130,5 @@ class Cache {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_CACHE_CACHE_H_

@@ -1,5 +1,6 @@
 // The order of nodes in the snapshot: zone by zone in turn.
-#pragma once
+#ifndef BERTH_SRC_CACHE_NODE_TREE_H_
+#define BERTH_SRC_CACHE_NODE_TREE_H_
 
 #include <string>
 #include <vector>
@@ -35,3 +36,5 @@ class NodeTree {
 std::string ZoneKey(const NodeSpec& node);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_CACHE_NODE_TREE_H_

@@ -1,5 +1,6 @@
 // Which pending pods are to run on which node once room is made there.
-#pragma once
+#ifndef BERTH_SRC_CACHE_NOMINATIONS_H_
+#define BERTH_SRC_CACHE_NOMINATIONS_H_
 
 #include <map>
 #include <memory>
@@ -39,3 +40,5 @@ class Nominations final : public Nominator {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_CACHE_NOMINATIONS_H_

@@ -1,5 +1,6 @@
 // Every object of the cluster that is not a pod or a node.
-#pragma once
+#ifndef BERTH_SRC_CACHE_OBJECTS_H_
+#define BERTH_SRC_CACHE_OBJECTS_H_
 
 #include <array>
 #include <cstdint>
@@ -47,3 +48,5 @@ class Objects final : public ObjectStore {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_CACHE_OBJECTS_H_

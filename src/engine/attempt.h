@@ -1,5 +1,6 @@
 // One attempt on one group: its pods are placed in a transaction that holds all or nothing.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_ATTEMPT_H_
+#define BERTH_SRC_ENGINE_ATTEMPT_H_
 
 #include <memory>
 #include <optional>
@@ -82,3 +83,5 @@ class Attempts {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_ATTEMPT_H_

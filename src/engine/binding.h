@@ -1,5 +1,6 @@
 // From "placed" to "bound": Permit's waiting pods, then PreBind and Bind on the executor.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_BINDING_H_
+#define BERTH_SRC_ENGINE_BINDING_H_
 
 #include <deque>
 #include <functional>
@@ -93,3 +94,5 @@ class Binder {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_BINDING_H_

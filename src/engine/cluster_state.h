@@ -1,5 +1,6 @@
 // Everything the scheduler knows of the cluster, kept in step with the stream of watch events.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_CLUSTER_STATE_H_
+#define BERTH_SRC_ENGINE_CLUSTER_STATE_H_
 
 #include <memory>
 #include <optional>
@@ -100,3 +101,5 @@ class ClusterState {
 std::vector<ClusterEvent> NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_CLUSTER_STATE_H_

@@ -1,5 +1,6 @@
 // Why a pod fits no node: kept as codes, put into words only when somebody asks.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_DIAGNOSIS_H_
+#define BERTH_SRC_ENGINE_DIAGNOSIS_H_
 
 #include <map>
 #include <string>
@@ -65,3 +66,5 @@ std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
                                  absl::string_view post_filter_message);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_DIAGNOSIS_H_

@@ -1,5 +1,6 @@
 // The scheduler: one thread that takes in events, tries what is due and hands bindings out.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_ENGINE_H_
+#define BERTH_SRC_ENGINE_ENGINE_H_
 
 #include <functional>
 #include <memory>
@@ -116,3 +117,5 @@ class Engine final : public Scheduler, private SchedulerServices {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_ENGINE_H_

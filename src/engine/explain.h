@@ -1,5 +1,6 @@
 // Judges pending pods against the cluster as it stands and says why, changing nothing.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_EXPLAIN_H_
+#define BERTH_SRC_ENGINE_EXPLAIN_H_
 
 #include <map>
 #include <memory>
@@ -83,3 +84,5 @@ class Explainer {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_EXPLAIN_H_

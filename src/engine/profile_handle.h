@@ -1,5 +1,6 @@
 // The Handle that one profile's plugins get.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_PROFILE_HANDLE_H_
+#define BERTH_SRC_ENGINE_PROFILE_HANDLE_H_
 
 #include <functional>
 #include <string>
@@ -69,3 +70,5 @@ class ProfileHandle final : public Handle {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_PROFILE_HANDLE_H_

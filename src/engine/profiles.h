@@ -1,5 +1,6 @@
 // The profiles of a configuration, built over one cluster.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_PROFILES_H_
+#define BERTH_SRC_ENGINE_PROFILES_H_
 
 #include <memory>
 #include <vector>
@@ -38,3 +39,5 @@ class Profiles {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_PROFILES_H_

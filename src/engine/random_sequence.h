@@ -1,5 +1,6 @@
 // The scheduler's only source of chance: the same numbers for the same seed, everywhere.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_RANDOM_SEQUENCE_H_
+#define BERTH_SRC_ENGINE_RANDOM_SEQUENCE_H_
 
 #include <cstdint>
 
@@ -23,3 +24,5 @@ class RandomSequence {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_RANDOM_SEQUENCE_H_

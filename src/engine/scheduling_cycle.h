@@ -1,6 +1,7 @@
 // One pod's scheduling cycle: PreFilter, Filter, PreScore, Score, choose, confirm. Decides; changes
 // nothing but the pod's own state.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_
+#define BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_
 
 #include <cstdint>
 #include <vector>
@@ -59,3 +60,5 @@ class SchedulingCycle {
 int FeasibleNodesToFind(int nodes, int percentage, bool scores);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_

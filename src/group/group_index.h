@@ -1,5 +1,6 @@
 // The members of every pod group, pending and assigned.
-#pragma once
+#ifndef BERTH_SRC_GROUP_GROUP_INDEX_H_
+#define BERTH_SRC_GROUP_GROUP_INDEX_H_
 
 #include <functional>
 #include <memory>
@@ -50,3 +51,5 @@ class GroupIndex final : public Groups {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_GROUP_GROUP_INDEX_H_

@@ -1,5 +1,6 @@
 // How long a rejected entry waits before it may be tried again.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_BACKOFF_H_
+#define BERTH_SRC_QUEUE_BACKOFF_H_
 
 #include "absl/time/time.h"
 #include "queue/queued_group.h"
@@ -30,3 +31,5 @@ class Backoff {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_BACKOFF_H_

@@ -1,5 +1,6 @@
 // Which cluster events the update of a pod amounts to.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_CHANGE_EVENTS_H_
+#define BERTH_SRC_QUEUE_CHANGE_EVENTS_H_
 
 #include <vector>
 
@@ -16,3 +17,5 @@ std::vector<ClusterEvent> PodChangeEvents(const PodInfo& old_pod, const PodInfo&
 ClusterEvent ForceActivate();
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_CHANGE_EVENTS_H_

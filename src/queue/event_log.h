@@ -1,5 +1,6 @@
 // The events that came while entries were in flight: what a failed attempt could not have seen.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_EVENT_LOG_H_
+#define BERTH_SRC_QUEUE_EVENT_LOG_H_
 
 #include <cstdint>
 #include <deque>
@@ -36,3 +37,5 @@ class EventLog {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_EVENT_LOG_H_

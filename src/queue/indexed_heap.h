@@ -1,5 +1,6 @@
 // A binary heap of entries that know their position, so that any of them can be removed or moved.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_INDEXED_HEAP_H_
+#define BERTH_SRC_QUEUE_INDEXED_HEAP_H_
 
 #include <utility>
 #include <vector>
@@ -84,3 +85,5 @@ class IndexedHeap {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_INDEXED_HEAP_H_

@@ -1,5 +1,6 @@
 // Which plugins of which profile want to be asked about which events.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
+#define BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
 
 #include <vector>
 
@@ -38,3 +39,5 @@ class EventTable {
 bool IsWildcard(const ClusterEvent& event);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_

@@ -1,5 +1,6 @@
 // What the scheduling queue holds: groups of pending pods. A pod on its own is a group of one.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_QUEUED_GROUP_H_
+#define BERTH_SRC_QUEUE_QUEUED_GROUP_H_
 
 #include <cstdint>
 #include <memory>
@@ -100,3 +101,5 @@ struct Rejection {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_QUEUED_GROUP_H_

@@ -1,6 +1,7 @@
 // The scheduling queue: which group of pods is tried next, and when a rejected one is tried again.
 // As kube-scheduler v1.35 backend/queue with queueing hints and PopFromBackoffQ, by groups.
-#pragma once
+#ifndef BERTH_SRC_QUEUE_SCHEDULING_QUEUE_H_
+#define BERTH_SRC_QUEUE_SCHEDULING_QUEUE_H_
 
 #include <cstdint>
 #include <deque>
@@ -248,3 +249,5 @@ class SchedulingQueue {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_SCHEDULING_QUEUE_H_

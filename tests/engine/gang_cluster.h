@@ -1,5 +1,6 @@
 // A scheduler with gangs, for tests that make up clusters in code.
-#pragma once
+#ifndef BERTH_TESTS_ENGINE_GANG_CLUSTER_H_
+#define BERTH_TESTS_ENGINE_GANG_CLUSTER_H_
 
 #include <memory>
 #include <string>
@@ -53,3 +54,5 @@ inline Object MakeGpuPod(const std::string& name, int gpus, const std::string& g
 }
 
 }  // namespace berth
+
+#endif  // BERTH_TESTS_ENGINE_GANG_CLUSTER_H_

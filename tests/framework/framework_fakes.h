@@ -1,5 +1,6 @@
 // Scripted plugins, and a profile in one line of text, for the tests of Framework.
-#pragma once
+#ifndef BERTH_TESTS_FRAMEWORK_FRAMEWORK_FAKES_H_
+#define BERTH_TESTS_FRAMEWORK_FRAMEWORK_FAKES_H_
 
 #include <functional>
 #include <map>
@@ -293,3 +294,5 @@ class FrameworkTest : public ::testing::Test {
 };
 
 }  // namespace berth::testing
+
+#endif  // BERTH_TESTS_FRAMEWORK_FRAMEWORK_FAKES_H_

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: api <- framework <- plugins, framework <- engine and backends.
+"""Checks who includes whom: api <- framework <- plugins, framework <- engine and backends; and that
+headers are guarded alike, by a name made of their path.
 
     check_includes.py [ROOT]
 
@@ -61,6 +62,12 @@ def own_module(path):
     return parts[1] + "/" if parts[0] == "src" else "/".join(parts[:2]) + "/"
 
 
+def guard(path):
+    """BERTH_SRC_CACHE_CACHE_H_ for src/cache/cache.h; as included for public headers."""
+    name = re.sub(r"^include/(berth/)?", "", path)
+    return "BERTH_%s_" % re.sub(r"[/.]", "_", name).upper()
+
+
 def violations(root):
     tree = set(files(root))
     for path in sorted(tree):
@@ -73,6 +80,9 @@ def violations(root):
             allowed += ["plugins/", "berth/builtin_plugins.h"]
         with open(os.path.join(root, path), encoding="utf-8") as f:
             lines = list(enumerate(f, 1))
+        first = next((line for _, line in lines if line.startswith("#")), "").strip()
+        if path.endswith(".h") and first != "#ifndef " + guard(path):
+            yield path, 1, "begin with #ifndef %s" % guard(path)
         for number, line in lines:
             match = INCLUDE.match(line)
             code = line.split("//")[0]

@@ -1,5 +1,6 @@
 // Plugins made for tests of the queue.
-#pragma once
+#ifndef BERTH_TESTS_QUEUE_QUEUE_FAKES_H_
+#define BERTH_TESTS_QUEUE_QUEUE_FAKES_H_
 
 #include <map>
 #include <memory>
@@ -62,3 +63,5 @@ inline Status GateByList(const PodInfo& pod) {
 }
 
 }  // namespace berth::testing
+
+#endif  // BERTH_TESTS_QUEUE_QUEUE_FAKES_H_

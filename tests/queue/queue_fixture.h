@@ -1,5 +1,6 @@
 // A small language for tests of the queue: Add(), Pop(), Reject(), StateOf() …
-#pragma once
+#ifndef BERTH_TESTS_QUEUE_QUEUE_FIXTURE_H_
+#define BERTH_TESTS_QUEUE_QUEUE_FIXTURE_H_
 
 #include <memory>
 #include <optional>
@@ -142,3 +143,5 @@ inline PodBuilder Pod(absl::string_view name, int32_t priority = 0) {
 }
 
 }  // namespace berth::testing
+
+#endif  // BERTH_TESTS_QUEUE_QUEUE_FIXTURE_H_

@@ -1,6 +1,7 @@
 // Drives a scheduling queue with operations that somebody else chooses (a random sequence, a
 // fuzzer), beside a model that is too simple to be wrong.
-#pragma once
+#ifndef BERTH_TESTS_QUEUE_QUEUE_MACHINE_H_
+#define BERTH_TESTS_QUEUE_QUEUE_MACHINE_H_
 
 #include <algorithm>
 #include <functional>
@@ -358,3 +359,5 @@ class QueueMachine {
 };
 
 }  // namespace berth::testing
+
+#endif  // BERTH_TESTS_QUEUE_QUEUE_MACHINE_H_

@@ -1,5 +1,6 @@
 // Decoding of documents into messages, and of messages into JSON.
-#pragma once
+#ifndef BERTH_API_DECODE_H_
+#define BERTH_API_DECODE_H_
 
 #include <cstdint>
 #include <string>
@@ -39,3 +40,5 @@ enum class JsonStyle : uint8_t { kCompact, kIndented };
 std::string ToJson(const google::protobuf::Message& message, JsonStyle style = JsonStyle::kCompact);
 
 }  // namespace berth
+
+#endif  // BERTH_API_DECODE_H_

@@ -1,5 +1,6 @@
 // The kinds of objects that Berth knows, and which message holds each.
-#pragma once
+#ifndef BERTH_API_KINDS_H_
+#define BERTH_API_KINDS_H_
 
 #include <array>
 #include <optional>
@@ -80,3 +81,5 @@ std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view ki
 std::ostream& operator<<(std::ostream& out, Kind kind);
 
 }  // namespace berth
+
+#endif  // BERTH_API_KINDS_H_

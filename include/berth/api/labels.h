@@ -1,5 +1,6 @@
 // Labels of an object, and compiled label selectors over them.
-#pragma once
+#ifndef BERTH_API_LABELS_H_
+#define BERTH_API_LABELS_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -164,3 +165,5 @@ std::string CheckLabelKey(absl::string_view text);    // a qualified name: [pref
 std::string CheckLabelValue(absl::string_view text);  // may be empty, at most 63 characters
 
 }  // namespace berth
+
+#endif  // BERTH_API_LABELS_H_

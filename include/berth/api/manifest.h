@@ -1,5 +1,6 @@
 // Reading of Kubernetes manifests: files and folders of YAML and JSON into objects.
-#pragma once
+#ifndef BERTH_API_MANIFEST_H_
+#define BERTH_API_MANIFEST_H_
 
 #include <map>
 #include <string>
@@ -37,3 +38,5 @@ Manifests ParseManifest(absl::string_view text, absl::string_view file_name,
                         const ManifestOptions& options = {});
 
 }  // namespace berth
+
+#endif  // BERTH_API_MANIFEST_H_

@@ -1,6 +1,7 @@
 // Compiled node selectors: what nodeSelector and nodeAffinity of a pod say of a node.
 // As component-helpers/scheduling/corev1/nodeaffinity of Kubernetes v1.35.
-#pragma once
+#ifndef BERTH_API_NODE_SELECTOR_H_
+#define BERTH_API_NODE_SELECTOR_H_
 
 #include <cstdint>
 #include <optional>
@@ -173,3 +174,5 @@ class RequiredNodeAffinity {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_API_NODE_SELECTOR_H_

@@ -1,5 +1,6 @@
 // Object: one Kubernetes object of any kind, as read from a manifest or a cluster.
-#pragma once
+#ifndef BERTH_API_OBJECT_H_
+#define BERTH_API_OBJECT_H_
 
 #include <cstdint>
 #include <memory>
@@ -73,3 +74,5 @@ class Object {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_API_OBJECT_H_

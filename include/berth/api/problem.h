@@ -1,6 +1,7 @@
 // What is wrong with an input, and where: the one form in which manifests and configuration
 // report to their author.
-#pragma once
+#ifndef BERTH_API_PROBLEM_H_
+#define BERTH_API_PROBLEM_H_
 
 #include <cstdint>
 #include <ostream>
@@ -68,3 +69,5 @@ class Problems {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_API_PROBLEM_H_

@@ -1,5 +1,6 @@
 // Quantity: an amount of a resource as Kubernetes writes it ("100m", "1.5Gi", "2e3"), exact.
-#pragma once
+#ifndef BERTH_API_QUANTITY_H_
+#define BERTH_API_QUANTITY_H_
 
 #include <cstdint>
 #include <ostream>
@@ -58,3 +59,5 @@ class Quantity {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_API_QUANTITY_H_

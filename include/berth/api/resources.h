@@ -1,5 +1,6 @@
 // Resource names as small dense ids, and vectors of amounts by id.
-#pragma once
+#ifndef BERTH_API_RESOURCES_H_
+#define BERTH_API_RESOURCES_H_
 
 #include <cstdint>
 #include <ostream>
@@ -117,3 +118,5 @@ bool IsPrefixedNativeResource(absl::string_view name);        // contains "kuber
 bool IsScalarResourceName(absl::string_view name);
 
 }  // namespace berth
+
+#endif  // BERTH_API_RESOURCES_H_

@@ -1,6 +1,7 @@
 // Symbol: an interned string of four bytes, for the strings that are compared again and again
 // (label keys and values, resource, node and namespace names, taint keys).
-#pragma once
+#ifndef BERTH_API_SYMBOL_H_
+#define BERTH_API_SYMBOL_H_
 
 #include <cstdint>
 #include <optional>
@@ -57,3 +58,5 @@ template <>
 struct std::hash<berth::Symbol> {
   size_t operator()(berth::Symbol s) const { return s.id(); }
 };
+
+#endif  // BERTH_API_SYMBOL_H_

@@ -1,5 +1,6 @@
 // Taints of nodes, tolerations of pods, and when one tolerates the other.
-#pragma once
+#ifndef BERTH_API_TAINTS_H_
+#define BERTH_API_TAINTS_H_
 
 #include <cstdint>
 #include <ostream>
@@ -125,3 +126,5 @@ class TaintList {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_API_TAINTS_H_

@@ -1,5 +1,6 @@
 // Times and durations in the forms that Kubernetes writes them.
-#pragma once
+#ifndef BERTH_API_TIME_H_
+#define BERTH_API_TIME_H_
 
 #include <string>
 
@@ -34,3 +35,5 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
 std::string DurationToString(absl::Duration duration);
 
 }  // namespace berth
+
+#endif  // BERTH_API_TIME_H_

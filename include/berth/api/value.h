@@ -1,5 +1,6 @@
 // Value: the tree that YAML and JSON documents are both read into, with the place of every node.
-#pragma once
+#ifndef BERTH_API_VALUE_H_
+#define BERTH_API_VALUE_H_
 
 #include <cstdint>
 #include <iterator>
@@ -193,3 +194,5 @@ std::vector<Document> ReadDocuments(absl::string_view text, absl::string_view fi
                                     Problems& problems);
 
 }  // namespace berth
+
+#endif  // BERTH_API_VALUE_H_

@@ -1,6 +1,7 @@
 // Scenarios: a cluster, what happens to it, and what must come of it, as YAML. docs/scenarios.md
 // describes the format; tests/scenarios/ has many.
-#pragma once
+#ifndef BERTH_TESTING_SCENARIO_H_
+#define BERTH_TESTING_SCENARIO_H_
 
 #include <string>
 #include <vector>
@@ -29,3 +30,5 @@ ScenarioResult RunScenario(absl::string_view text, const std::string& file,
                            const Registry& registry);
 
 }  // namespace berth::testing
+
+#endif  // BERTH_TESTING_SCENARIO_H_
