@@ -67,7 +67,7 @@ class Engine final : public Scheduler, private SchedulerServices {
   explicit Engine(SchedulerOptions options);
   void MakeQueue();
 
-  // --- events.cc: what arrives ---
+  // --- inbox.cc: what arrives ---
   bool TakeInbox();
   void OnEvent(WatchEvent event);
   void UpdateQueue(const ClusterChange& change);
