@@ -269,8 +269,8 @@ TEST(EveryPluginTest, UndeclaredAspectsChangeNothing) {
       const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
       PodSignature signature;
       if (!signer->SignPod(*pod, signature).ok()) continue;
-      Opinion opinion = Judge(before, random).Ask(pod),
-              opinion_after = Judge(after, random).Ask(pod);
+      Opinion opinion = Judge(before, random).Ask(pod);
+      Opinion opinion_after = Judge(after, random).Ask(pod);
       Forget(may_change, opinion);
       Forget(may_change, opinion_after);
       EXPECT_EQ(opinion, opinion_after);
@@ -301,7 +301,8 @@ TEST(EveryPluginTest, PodsOfOneSignatureAreJudgedAlike) {
           if (!signer->SignPod(*pod.Obj(), signature).ok()) continue;
           if (!signer->SignPod(*other.Obj(), other_signature).ok()) continue;
           if (signature.bytes() != other_signature.bytes()) continue;
-          EXPECT_EQ(judge.Ask(pod.Obj()), judge.Ask(other.Obj()));
+          const Opinion opinion = judge.Ask(pod.Obj());
+          EXPECT_EQ(opinion, judge.Ask(other.Obj()));
         }
       },
       3 * kSeeds);  // most pairs have different signatures
@@ -312,7 +313,7 @@ TEST(EveryPluginTest, TheClustersAreVaried) {
   for (const std::string name :
        {"NodeAffinity", "NodePorts", "NodeResourcesFit", "NodeUnschedulable", "TaintToleration"}) {
     int feasible = 0, rejected = 0;
-    for (int seed = 1; seed <= kSeeds; ++seed) {
+    for (int seed = 1; seed <= 2 * kSeeds; ++seed) {
       Random random(seed);
       Stage stage(*Builtins().Find(name), "{}", MakeRandomCluster(random, kMaxNodes));
       for (int i = 0; i < kPodsPerCluster; ++i) {
@@ -323,7 +324,7 @@ TEST(EveryPluginTest, TheClustersAreVaried) {
       }
     }
     EXPECT_GT(feasible, 50) << name;
-    EXPECT_GT(rejected, 2) << name;
+    EXPECT_GT(rejected, 10) << name;
   }
 }
 

@@ -1,4 +1,5 @@
-// Implementation of random_cluster.h. Values come from small pools, so that they meet.
+// Implementation of random_cluster.h. Values come from small pools, so that they meet. Every draw
+// is a statement of its own, so that all compilers make the same clusters of a seed.
 #include "tests/plugins/random_cluster.h"
 
 #include <string>
@@ -53,6 +54,16 @@ std::string Amount(Random& random, absl::string_view resource, int up_to) {
   return absl::StrCat(random.Between(0, up_to / 4));
 }
 
+void AddTaint(Random& random, NodeBuilder& node) {
+  const std::string& key = random.OneOf(TaintKeys());
+  const std::string& value = random.OneOf(TaintValues());
+  node.Taint(key, value, random.OneOf(Effects()));
+}
+
+void AddImage(Random& random, const std::string& image, NodeBuilder& node) {
+  node.Image(image, int64_t{random.Between(1, 2000)} << 20);
+}
+
 void SetAllocatable(Random& random, NodeBuilder& node) {
   for (const std::string& resource : Resources()) {
     if (random.Percent(80)) node.Capacity(resource, Amount(random, resource, 40));
@@ -61,7 +72,9 @@ void SetAllocatable(Random& random, NodeBuilder& node) {
 
 LabelSet RandomSelector(Random& random) {
   if (random.Percent(20)) return {};
-  return {{random.OneOf(LabelKeys()), random.OneOf(LabelValues())}};
+  const std::string& key = random.OneOf(LabelKeys());
+  const std::string& value = random.OneOf(LabelValues());
+  return {{key, value}};
 }
 
 void AddRequirement(Random& random, api::NodeSelectorRequirement* requirement) {
@@ -109,8 +122,10 @@ void AddNodeAffinity(Random& random, PodBuilder& pod) {
 
 void AddToleration(Random& random, PodBuilder& pod) {
   if (random.Percent(70)) {
-    pod.Toleration(random.OneOf(TaintKeys()), random.OneOf(TaintValues()),
-                   random.Percent(60) ? TaintEffect::kNone : random.OneOf(Effects()));
+    const std::string& key = random.OneOf(TaintKeys());
+    const std::string& value = random.OneOf(TaintValues());
+    const bool any_effect = random.Percent(60);
+    pod.Toleration(key, value, any_effect ? TaintEffect::kNone : random.OneOf(Effects()));
   } else if (random.Percent(50)) {
     pod.TolerationExists(random.OneOf(TaintKeys()));
   } else {
@@ -134,24 +149,27 @@ void AddContainer(Random& random, PodBuilder& pod) {
 
 void AddInterPodTerm(Random& random, PodBuilder& pod) {
   const std::string& key = random.OneOf(LabelKeys());
+  const LabelSet selector = RandomSelector(random);
+  const int weight = random.Between(1, 100);
   switch (random.Below(5)) {
     case 0:
-      pod.PodAffinity(key, RandomSelector(random));
+      pod.PodAffinity(key, selector);
       break;
     case 1:
-      pod.PodAntiAffinity(key, RandomSelector(random));
+      pod.PodAntiAffinity(key, selector);
       break;
     case 2:
-      pod.PreferredPodAffinity(random.Between(1, 100), key, RandomSelector(random));
+      pod.PreferredPodAffinity(weight, key, selector);
       break;
     case 3:
-      pod.PreferredPodAntiAffinity(random.Between(1, 100), key, RandomSelector(random));
+      pod.PreferredPodAntiAffinity(weight, key, selector);
       break;
-    default:
-      pod.SpreadConstraint(random.Between(1, 3), key,
-                           random.Percent(50) ? UnsatisfiableAction::kDoNotSchedule
-                                              : UnsatisfiableAction::kScheduleAnyway,
-                           RandomSelector(random));
+    default: {
+      const int max_skew = random.Between(1, 3);
+      const auto action = random.Percent(50) ? UnsatisfiableAction::kDoNotSchedule
+                                             : UnsatisfiableAction::kScheduleAnyway;
+      pod.SpreadConstraint(max_skew, key, action, selector);
+    }
   }
 }
 
@@ -174,11 +192,11 @@ RandomCluster MakeRandomCluster(Random& random, int max_nodes) {
       if (random.Percent(60)) node.Label(key, random.OneOf(LabelValues()));
     }
     for (int t = random.Percent(40) ? random.Between(1, 2) : 0; t > 0; --t) {
-      node.Taint(random.OneOf(TaintKeys()), random.OneOf(TaintValues()), random.OneOf(Effects()));
+      AddTaint(random, node);
     }
     if (random.Percent(15)) node.Unschedulable();
     for (const std::string& image : Images()) {
-      if (random.Percent(40)) node.Image(image, int64_t{random.Between(1, 2000)} << 20);
+      if (random.Percent(40)) AddImage(random, image, node);
     }
     cluster.nodes.push_back(node);
     cluster.pods.emplace_back();
@@ -205,12 +223,16 @@ void ChangePod(Random& random, PodBuilder& pod) {
 
 void ChangePod(Random& random, PodBuilder& pod, int change) {
   switch (change) {
-    case 0:
-      pod.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+    case 0: {
+      const std::string& key = random.OneOf(LabelKeys());
+      pod.Label(key, random.OneOf(LabelValues()));
       break;
-    case 1:
-      pod.Annotation(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+    }
+    case 1: {
+      const std::string& key = random.OneOf(LabelKeys());
+      pod.Annotation(key, random.OneOf(LabelValues()));
       break;
+    }
     case 2:
       pod.Priority(random.Between(-5, 5));
       break;
@@ -218,17 +240,21 @@ void ChangePod(Random& random, PodBuilder& pod, int change) {
     case 14:
       AddToleration(random, pod);
       break;
-    case 4:
-      pod.NodeSelector(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+    case 4: {
+      const std::string& key = random.OneOf(LabelKeys());
+      pod.NodeSelector(key, random.OneOf(LabelValues()));
       break;
+    }
     case 5:
     case 6:
       AddNodeAffinity(random, pod);
       break;
-    case 7:
-      pod.HostPort(random.Between(8080, 8083), random.Percent(50) ? "TCP" : "UDP",
-                   random.Percent(50) ? "" : "127.0.0.1");
+    case 7: {
+      const int port = random.Between(8080, 8083);
+      const char* const protocol = random.Percent(50) ? "TCP" : "UDP";
+      pod.HostPort(port, protocol, random.Percent(50) ? "" : "127.0.0.1");
       break;
+    }
     case 8:
       AddContainer(random, pod);
       break;
@@ -254,11 +280,13 @@ NodeChange ChangeNode(Random& random, RandomCluster& cluster) {
   const int i = random.Below(static_cast<int>(cluster.nodes.size()));
   NodeBuilder& node = cluster.nodes[i];
   switch (random.Below(9)) {
-    case 0:
-      node.Label(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+    case 0: {
+      const std::string& key = random.OneOf(LabelKeys());
+      node.Label(key, random.OneOf(LabelValues()));
       return {i, Aspect::kNodeLabels, Aspect::kOtherNodes};
+    }
     case 1:
-      node.Taint(random.OneOf(TaintKeys()), random.OneOf(TaintValues()), random.OneOf(Effects()));
+      AddTaint(random, node);
       return {i, Aspect::kNodeTaints, Aspect::kOtherNodes};
     case 2:
       node.Unschedulable();
@@ -268,22 +296,24 @@ NodeChange ChangeNode(Random& random, RandomCluster& cluster) {
       node.Pods(random.Between(0, 8));
       return {i, Aspect::kNodeAllocatable, Aspect::kNothing};
     case 4:
-      node.Image(random.OneOf(Images()), int64_t{random.Between(1, 2000)} << 20);
+      AddImage(random, random.OneOf(Images()), node);
       return {i, Aspect::kNodeImages, Aspect::kImageSpread};
-    case 5:
-      node.Annotation(random.OneOf(LabelKeys()), random.OneOf(LabelValues()));
+    case 5: {
+      const std::string& key = random.OneOf(LabelKeys());
+      node.Annotation(key, random.OneOf(LabelValues()));
       return {i, Aspect::kNodeOther, Aspect::kNothing};
+    }
     case 6:
       node.Name(absl::StrCat("renamed-", i));
       return {i, Aspect::kNodeName, Aspect::kOtherNodes};
     case 7:
       if (!cluster.pods[i].empty()) cluster.pods[i].pop_back();
       break;
-    default:
-      cluster.pods[i].push_back(
-          MakeRandomPod(random, absl::StrCat("new-", i, "-", random.Below(1 << 30)))
-              .NodeName(absl::StrCat("n", i))
-              .Obj());
+    default: {
+      const std::string name = absl::StrCat("new-", i, "-", random.Below(1 << 30));
+      PodBuilder pod = MakeRandomPod(random, name).NodeName(absl::StrCat("n", i));
+      cluster.pods[i].push_back(pod.Obj());
+    }
   }
   return {i, Aspect::kNodeRequested | Aspect::kNodePods | Aspect::kNodePorts, Aspect::kOtherNodes};
 }

@@ -388,7 +388,7 @@ TEST(PreemptionTest, APodThatFitsAfterAllIsAnError) {
 // allowed, and be needed.
 TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
   int plans = 0;
-  for (unsigned seed = 1; seed <= 300; ++seed) {
+  for (unsigned seed = 1; seed <= 400; ++seed) {
     std::mt19937 random(seed);
     const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
     SmallCluster cluster;
@@ -397,8 +397,12 @@ TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
       const std::string node = absl::StrCat("n", n);
       cluster.Add(Node(node, "8").Capacity("memory", "8").Pods(6));
       for (int p = upto(6); p > 0; --p) {
+        // Every draw is a statement of its own: one seed, one cluster, whatever the compiler.
+        const int priority = upto(4);
+        const int cpu = upto(4);
+        const int start_day = upto(5);
         PodBuilder pod =
-            On(node, absl::StrCat(node, "-", p), upto(4), absl::StrCat(upto(4)), upto(5));
+            On(node, absl::StrCat(node, "-", p), priority, absl::StrCat(cpu), start_day);
         pod.Request("memory", absl::StrCat(upto(4)));
         pod.Label("app", absl::StrCat(upto(2)));
         cluster.Add(pod);
@@ -414,12 +418,11 @@ status: {disruptionsAllowed: )",
     if (upto(2) == 0) {
       cluster.Nominate(MakePod().Name("nominated").Priority(upto(4)).Request("cpu", "2"), "n0");
     }
-    const PodPtr pod = MakePod()
-                           .Name("preemptor")
-                           .Priority(upto(4))
-                           .Request("cpu", absl::StrCat(1 + upto(7)))
-                           .Request("memory", absl::StrCat(upto(7)))
-                           .Obj();
+    PodBuilder preemptor = MakePod().Name("preemptor");
+    preemptor.Priority(upto(4));
+    preemptor.Request("cpu", absl::StrCat(1 + upto(7)));
+    preemptor.Request("memory", absl::StrCat(upto(7)));
+    const PodPtr pod = preemptor.Obj();
     PriorityPreemptionRules rules(cluster, 100, 0);
     const Outcome outcome = Preempt(cluster, rules, *pod);
     const auto fits = [&](const NodeInfo& node) {
@@ -462,7 +465,7 @@ status: {disruptionsAllowed: )",
       EXPECT_FALSE(fits(node)) << "seed " << seed << ": missed node " << node.name().view();
     }
   }
-  EXPECT_GT(plans, 100) << "the generator makes too few interesting clusters";
+  EXPECT_GT(plans, 200) << "the generator makes too few interesting clusters";
 }
 
 }  // namespace

@@ -163,7 +163,10 @@ class RandomHistory {
  private:
   int Upto(size_t n) { return static_cast<int>(random_() % (n + 1)); }
   std::string ANamespace() { return absl::StrCat("ns", Upto(2)); }
-  std::string AQuota() { return absl::StrCat(ANamespace(), "/q", Upto(1)); }
+  std::string AQuota() {
+    const std::string namespace_name = ANamespace();
+    return absl::StrCat(namespace_name, "/q", Upto(1));
+  }
 
   void SetQuota() {
     const std::string key = AQuota();
@@ -174,14 +177,16 @@ class RandomHistory {
       if (Upto(2) > 0) absl::StrAppend(&text, "cpu: ", Upto(6) + more);
       return text + "}";
     };
+    const std::string min = list("min", 0);
+    const std::string max = list("max", 4);
     cluster_.AddYaml(absl::StrCat(
         "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {namespace: ",
-        key.substr(0, 3), ", name: ", key.substr(4), "}\nspec: {", list("min", 0), ", ",
-        list("max", 4), "}\n"));
+        key.substr(0, 3), ", name: ", key.substr(4), "}\nspec: {", min, ", ", max, "}\n"));
   }
 
   PodBuilder APod() {
-    PodBuilder pod = MakePod().Namespace(absl::StrCat("ns", Upto(3))).Priority(Upto(2));
+    PodBuilder pod = MakePod().Namespace(absl::StrCat("ns", Upto(3)));
+    pod.Priority(Upto(2));
     pod.Started(absl::UnixEpoch() + absl::Hours(Upto(5)));
     if (Upto(4) > 0) pod.Request(kGpu, absl::StrCat(1 + Upto(3)));
     if (Upto(4) > 0) pod.Request("cpu", absl::StrCat(1 + Upto(2)));
