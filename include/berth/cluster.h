@@ -3,6 +3,7 @@
 #ifndef BERTH_CLUSTER_H_
 #define BERTH_CLUSTER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,14 @@ struct PodReference {
   std::string namespace_name;
   std::string name;
   std::string uid;
+};
+
+// A pod's new place.
+struct PodBinding {
+  PodReference pod;
+  std::string node_name;
+  // Written to the pod in the same step, as Kubernetes does with those of a Binding's metadata.
+  std::map<std::string, std::string> annotations = {};
 };
 
 // What of a pod's status the scheduler writes.
@@ -70,9 +79,9 @@ class Cluster {
   // it before it goes.
   virtual void StopWatching() = 0;
 
-  // Assigns the pod to the node. FailedPrecondition or Aborted if it is assigned elsewhere already,
-  // NotFound if it is gone.
-  virtual absl::Status Bind(const PodReference& pod, const std::string& node_name) = 0;
+  // Assigns the pod to the node and annotates it, or does neither. FailedPrecondition or Aborted if
+  // it is assigned elsewhere already, NotFound if it is gone.
+  virtual absl::Status Bind(const PodBinding& binding) = 0;
 
   // Deletes a pod to make room, gracefully; `message` says for whom. The deletion is seen through
   // the watch when it has happened. NotFound if it is gone already.

@@ -69,7 +69,7 @@ class InMemoryCluster final : public Cluster {
 
   absl::Status Watch(WatchSink& sink) override;
   void StopWatching() override;
-  absl::Status Bind(const PodReference& pod, const std::string& node_name) override;
+  absl::Status Bind(const PodBinding& binding) override;
   absl::Status Evict(const PodReference& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   void Record(const ClusterNote& note) override;

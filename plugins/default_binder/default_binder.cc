@@ -7,8 +7,8 @@ absl::StatusOr<std::unique_ptr<Plugin>> DefaultBinder::Create(const PluginArgs&,
   return std::make_unique<DefaultBinder>(handle);
 }
 
-Status DefaultBinder::Bind(CycleState&, const PodInfo& pod, absl::string_view node_name) {
-  const absl::Status bound = handle_.Bind(pod, node_name);
+Status DefaultBinder::Bind(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
+  const absl::Status bound = handle_.Bind(pod, node_name, BindAnnotations(state));
   return bound.ok() ? Status::Success() : Status::Error(bound);
 }
 

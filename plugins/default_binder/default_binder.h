@@ -21,7 +21,7 @@ class DefaultBinder final : public Plugin, public BindPlugin {
   explicit DefaultBinder(Handle& handle) : handle_(handle) {}
 
   absl::string_view Name() const override { return kName; }
-  Status Bind(CycleState&, const PodInfo& pod, absl::string_view node_name) override;
+  Status Bind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
 
  private:
   Handle& handle_;

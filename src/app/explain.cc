@@ -34,13 +34,33 @@ void WriteStatus(const Status& status, JsonWriter& json) {
   json.EndObject();
 }
 
-void WriteNode(const NodeExplanation& node, JsonWriter& json) {
+// Whole points, or points with a decimal fraction where the profile ranks more finely.
+void WriteScore(int64_t score, int64_t resolution, JsonWriter& json) {
+  if (resolution == 1) {
+    json.Int(score);
+  } else {
+    json.Double(static_cast<double>(score) / static_cast<double>(resolution));
+  }
+}
+
+void WriteNode(const NodeExplanation& node, int64_t resolution, JsonWriter& json) {
   json.BeginObject().Key("name").String(node.name).Key("filter");
   WriteStatus(node.filter, json);
   if (node.total.has_value()) {
     json.Key("scores").BeginObject();
-    for (const auto& [plugin, score] : node.scores) json.Key(plugin).Int(score);
-    json.EndObject().Key("total").Int(*node.total);
+    for (const auto& [plugin, score] : node.scores) {
+      WriteScore(score, resolution, json.Key(plugin));
+    }
+    WriteScore(*node.total, resolution, json.EndObject().Key("total"));
+  }
+  if (!node.notes.empty()) {
+    json.Key("notes").BeginObject();
+    for (const PluginNotes& of_plugin : node.notes) {
+      json.Key(of_plugin.plugin.view()).BeginObject();
+      for (const NodeNote& note : of_plugin.notes) json.Key(note.name).String(note.text);
+      json.EndObject();
+    }
+    json.EndObject();
   }
   json.EndObject();
 }
@@ -94,7 +114,7 @@ void WritePod(const PodExplanation& pod, JsonWriter& json) {
     json.Null();
   }
   json.Key("nodes").BeginArray();
-  for (const NodeExplanation& node : pod.nodes) WriteNode(node, json);
+  for (const NodeExplanation& node : pod.nodes) WriteNode(node, pod.score_resolution, json);
   json.EndArray().Key("bestNodes").StringArray(pod.best_nodes);
   if (pod.nominated.has_value()) {
     json.Key("nominated").BeginObject();
@@ -116,6 +136,25 @@ void WritePod(const PodExplanation& pod, JsonWriter& json) {
 
 constexpr size_t kBestShown = 5;  // feasible nodes shown in a table, best first
 
+// "37", or "37.512" at a resolution of 1000.
+std::string ScoreText(int64_t score, int64_t resolution) {
+  std::string text = absl::StrCat(score / resolution);
+  if (resolution > 1) {
+    const std::string fraction = absl::StrCat(score % resolution);
+    const size_t digits = absl::StrCat(resolution).size() - 1;
+    absl::StrAppend(&text, ".", std::string(digits - fraction.size(), '0'), fraction);
+  }
+  return text;
+}
+
+void PrintNotes(const NodeExplanation& node) {
+  for (const PluginNotes& of_plugin : node.notes) {
+    for (const NodeNote& note : of_plugin.notes) {
+      absl::PrintF("  %s: %s %s: %s\n", node.name, of_plugin.plugin.view(), note.name, note.text);
+    }
+  }
+}
+
 void PrintFeasible(const PodExplanation& pod) {
   std::vector<const NodeExplanation*> feasible;
   for (const NodeExplanation& node : pod.nodes) {
@@ -127,12 +166,14 @@ void PrintFeasible(const PodExplanation& pod) {
       [](const NodeExplanation* a, const NodeExplanation* b) { return *a->total > *b->total; });
   TextTable table({"NODE", "SCORE", "OF WHICH"});
   for (size_t i = 0; i < std::min(feasible.size(), kBestShown); ++i) {
-    table.AddRow({feasible[i]->name, absl::StrCat(*feasible[i]->total),
-                  absl::StrJoin(feasible[i]->scores, ", ", [](std::string* out, const auto& score) {
-                    absl::StrAppend(out, score.first, " ", score.second);
+    const auto text = [&](int64_t score) { return ScoreText(score, pod.score_resolution); };
+    table.AddRow({feasible[i]->name, text(*feasible[i]->total),
+                  absl::StrJoin(feasible[i]->scores, ", ", [&](std::string* out, const auto& of) {
+                    absl::StrAppend(out, of.first, " ", text(of.second));
                   })});
   }
   absl::PrintF("%s", table.ToString());
+  for (size_t i = 0; i < std::min(feasible.size(), kBestShown); ++i) PrintNotes(*feasible[i]);
   if (feasible.size() > kBestShown) {
     absl::PrintF("and %d more feasible nodes\n", feasible.size() - kBestShown);
   }
@@ -140,10 +181,13 @@ void PrintFeasible(const PodExplanation& pod) {
 
 void PrintRejections(const PodExplanation& pod) {
   std::map<std::pair<std::string, std::string>, std::pair<int, std::string>> counts;
+  std::vector<const NodeExplanation*> examples;
   for (const NodeExplanation& node : pod.nodes) {
     if (node.filter.ok()) continue;
     auto& [count, example] = counts[{std::string(node.filter.plugin()), node.filter.message()}];
-    if (count++ == 0) example = node.name;
+    if (count++ > 0) continue;
+    example = node.name;
+    examples.push_back(&node);
   }
   if (counts.empty()) return;
   std::vector<std::pair<std::pair<std::string, std::string>, std::pair<int, std::string>>> rows(
@@ -155,6 +199,7 @@ void PrintRejections(const PodExplanation& pod) {
     table.AddRow({absl::StrCat(how_many.first), why.first, why.second, how_many.second});
   }
   absl::PrintF("%s", table.ToString());
+  for (const NodeExplanation* node : examples) PrintNotes(*node);
 }
 
 void PrintPostFilter(const PodExplanation& pod) {

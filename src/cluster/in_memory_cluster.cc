@@ -172,7 +172,9 @@ void InMemoryCluster::StopWatching() {
   sink_ = nullptr;
 }
 
-absl::Status InMemoryCluster::Bind(const PodReference& pod, const std::string& node_name) {
+absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
+  const PodReference& pod = binding.pod;
+  const std::string& node_name = binding.node_name;
   MutexLock lock(mutex_);
   if (bind_fault_ != nullptr) {
     absl::Status fault = bind_fault_(pod, node_name);
@@ -194,6 +196,9 @@ absl::Status InMemoryCluster::Bind(const PodReference& pod, const std::string& n
   bindings_.emplace_back(Key(pod), node_name);
   Put(With(stored->object, [&](api::Pod& changed) {
     changed.mutable_spec()->set_node_name(node_name);
+    for (const auto& [key, value] : binding.annotations) {
+      (*changed.mutable_metadata()->mutable_annotations())[key] = value;
+    }
     changed.mutable_status()->set_phase("Running");
     changed.mutable_status()->clear_nominated_node_name();
     SetTime(clock_.Now(), changed.mutable_status()->mutable_start_time());

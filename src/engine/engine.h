@@ -96,7 +96,8 @@ class Engine final : public Scheduler, private SchedulerServices {
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
-  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override;
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
+                    const std::map<std::string, std::string>& annotations) override;
 
   const SchedulerOptions options_;
   Inbox inbox_;

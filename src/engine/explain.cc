@@ -128,7 +128,7 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state, cons
       return;
     }
     if (status.ok()) feasible.push_back(row);
-    explanation.nodes.push_back({std::string(node.name().view()), status, {}, std::nullopt});
+    explanation.nodes.push_back({std::string(node.name().view()), status, {}, std::nullopt, {}});
     statuses.push_back(std::move(status));
   }
   const std::string nominated = cluster_->nominations().NominatedNode(pod);
@@ -145,6 +145,9 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state, cons
         explanation.post_filter.has_value() ? explanation.post_filter->status.message() : "");
   } else if (!ExplainScores(framework, state, pod, feasible, explanation)) {
     return;
+  }
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    explanation.nodes[row].notes = framework.RunExplainNode(state, pod, nodes.node(row));
   }
   SortByName(explanation.nodes);
 }
@@ -164,6 +167,7 @@ bool Explainer::ExplainScores(const Framework& framework, CycleState& state, con
       return false;
     }
   }
+  explanation.score_resolution = framework.score_resolution();
   const int64_t best = *std::max_element(totals.begin(), totals.end());
   for (size_t i = 0; i < feasible.size(); ++i) {
     NodeExplanation& node = explanation.nodes[feasible[i]];

@@ -20,9 +20,11 @@ namespace berth {
 struct NodeExplanation {
   std::string name;
   Status filter;
-  // Of feasible nodes: each plugin's normalised score times its weight, and the sum.
+  // Of feasible nodes: each plugin's normalised score times its weight, and the sum, in steps of
+  // 1/score_resolution point.
   std::map<std::string, int64_t> scores;
   std::optional<int64_t> total;
+  std::vector<PluginNotes> notes;
 };
 
 struct PreFilterExplanation {
@@ -42,6 +44,7 @@ struct PodExplanation {
   std::optional<Status> pre_enqueue;
   std::optional<PreFilterExplanation> pre_filter;
   std::vector<NodeExplanation> nodes;  // by name
+  int64_t score_resolution = 1;
   std::vector<std::string> best_nodes;
   struct Nominated {
     std::string node;

@@ -125,9 +125,11 @@ void Engine::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
 
 WaitingPod* Engine::FindWaitingPod(absl::string_view uid) { return binder_.FindWaitingPod(uid); }
 
-absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name) {
-  return options_.cluster->Bind({std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
-                                std::string(node_name));
+absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name,
+                          const std::map<std::string, std::string>& annotations) {
+  return options_.cluster->Bind({{std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
+                                 std::string(node_name),
+                                 annotations});
 }
 
 }  // namespace berth

@@ -48,9 +48,14 @@ bool ProfileHandle::RejectWaitingPod(absl::string_view uid) {
   return true;
 }
 
-absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name) {
+absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name,
+                                 const std::map<std::string, std::string>& annotations) {
   if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
-  return services_->Bind(pod, node_name);
+  return services_->Bind(pod, node_name, annotations);
+}
+
+std::weak_ptr<void>& ProfileHandle::SharedSlot(absl::string_view type) {
+  return shared_[std::string(type)];
 }
 
 }  // namespace berth

@@ -3,6 +3,8 @@
 #define BERTH_SRC_ENGINE_PROFILE_HANDLE_H_
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "berth/cluster.h"
@@ -20,18 +22,24 @@ class SchedulerServices {
   virtual void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) = 0;
   virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;
   virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
-  virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name) = 0;  // any thread
+  // Any thread.
+  virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
+                            const std::map<std::string, std::string>& annotations) = 0;
 };
+
+// What the plugins of one set of profiles share, by type.
+using SharedObjects = std::map<std::string, std::weak_ptr<void>, std::less<>>;
 
 class ProfileHandle final : public Handle {
  public:
   // Everything outlives the handle; `services` may be null.
   ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
-                RandomSequence& random, SchedulerServices* services)
+                RandomSequence& random, SharedObjects& shared, SchedulerServices* services)
       : profile_name_(std::move(profile_name)),
         cluster_(cluster),
         clock_(clock),
         random_(random),
+        shared_(shared),
         services_(services) {}
 
   // The profile's framework, once it is built. Before that nothing can be run.
@@ -58,13 +66,17 @@ class ProfileHandle final : public Handle {
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
   bool RejectWaitingPod(absl::string_view uid) override;
-  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override;
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
+                    const std::map<std::string, std::string>& annotations) override;
 
  private:
+  std::weak_ptr<void>& SharedSlot(absl::string_view type) override;
+
   const std::string profile_name_;
   const ClusterState& cluster_;
   const Clock& clock_;
   RandomSequence& random_;
+  SharedObjects& shared_;
   SchedulerServices* const services_;
   const Framework* framework_ = nullptr;
 };

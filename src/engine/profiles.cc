@@ -36,8 +36,8 @@ std::unique_ptr<Profiles> Profiles::Create(const KubeSchedulerConfiguration& con
   auto profiles = std::make_unique<Profiles>();
   for (const Profile& profile : configuration.profiles) {
     Entry entry;
-    entry.handle =
-        std::make_unique<ProfileHandle>(profile.scheduler_name, cluster, clock, random, services);
+    entry.handle = std::make_unique<ProfileHandle>(profile.scheduler_name, cluster, clock, random,
+                                                   *profiles->shared_, services);
     entry.framework = Framework::Create(profile, registry, *entry.handle, problems);
     if (entry.framework == nullptr) continue;
     entry.handle->SetFramework(entry.framework.get());

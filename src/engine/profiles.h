@@ -33,6 +33,7 @@ class Profiles {
     std::unique_ptr<ProfileHandle> handle;
     std::unique_ptr<Framework> framework;
   };
+  std::unique_ptr<SharedObjects> shared_ = std::make_unique<SharedObjects>();
   std::vector<Entry> entries_;
   std::vector<const Framework*> all_;
   absl::flat_hash_map<Symbol, const Framework*> by_name_;

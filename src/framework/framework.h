@@ -16,6 +16,7 @@
 #include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/enqueue.h"
+#include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/group.h"
 #include "berth/framework/handle.h"
@@ -38,8 +39,9 @@ template <class P>
 struct Hook {
   P* plugin;
   Symbol name;
-  int index;           // of the plugin in the profile; the key of skip sets
-  int64_t weight = 0;  // Score only
+  int index;               // of the plugin in the profile; the key of skip sets
+  int64_t weight = 0;      // Score only
+  int64_t resolution = 1;  // Score only
 };
 
 // The outcome of all PreFilter plugins together.
@@ -55,7 +57,7 @@ struct PreFilterOutcome {
 // Scores of one plugin over the feasible rows.
 struct PluginScores {
   Symbol plugin;
-  std::vector<int64_t> weighted;  // normalised * weight, by position in the rows
+  std::vector<int64_t> weighted;  // normalised * weight, in steps as the totals, by position
 };
 
 struct PermitOutcome {
@@ -65,6 +67,12 @@ struct PermitOutcome {
     absl::Duration timeout;
   };
   std::vector<Wait> waits;  // one for each plugin that said Wait, timeouts capped
+};
+
+// What one plugin notes about a node.
+struct PluginNotes {
+  Symbol plugin;
+  std::vector<NodeNote> notes;  // at least one
 };
 
 struct PluginPoint;  // framework_call.h
@@ -92,6 +100,8 @@ class Framework {
   uint8_t FilterIndex(Symbol plugin) const;
   absl::Span<const Hook<PostFilterPlugin>> post_filter() const { return post_filter_; }
   absl::Span<const Hook<ScorePlugin>> score() const { return score_; }
+  // Steps a point of RunScore()'s totals: the finest ScoreResolution() of the score plugins.
+  int64_t score_resolution() const { return score_resolution_; }
   absl::Span<const Hook<PermitPlugin>> permit() const { return permit_; }
   // Enabled names at a point, in order.
   std::vector<std::string> PluginNames(ExtensionPoint point) const;
@@ -133,11 +143,14 @@ class Framework {
                        PostFilterResult& result) const;
   Status RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      absl::Span<const NodeRow> feasible) const;
-  // totals[i] is the weighted total of rows[i]; `by_plugin`, if not null, gets every plugin's
-  // share.
+  // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
+  // `by_plugin`, if not null, gets every plugin's share.
   Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, absl::Span<int64_t> totals,
                   std::vector<PluginScores>* by_plugin) const;
+  // The notes of every plugin that has any, in the order of the profile.
+  std::vector<PluginNotes> RunExplainNode(const CycleState& state, const PodInfo& pod,
+                                          const NodeInfo& node) const;
   Status RunReserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   void RunUnreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   PermitOutcome RunPermit(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
@@ -191,11 +204,13 @@ class Framework {
   std::vector<Hook<PostFilterPlugin>> post_filter_;
   std::vector<Hook<PreScorePlugin>> pre_score_;
   std::vector<Hook<ScorePlugin>> score_;
+  int64_t score_resolution_ = 1;
   std::vector<Hook<ReservePlugin>> reserve_;
   std::vector<Hook<PermitPlugin>> permit_;
   std::vector<Hook<PreBindPlugin>> pre_bind_;
   std::vector<Hook<BindPlugin>> bind_;
   std::vector<Hook<PostBindPlugin>> post_bind_;
+  std::vector<Hook<const ExplainPlugin>> explain_;
   GroupPlugin* group_plugin_ = nullptr;
   Symbol group_plugin_name_;
   std::vector<AssignmentObserver*> observers_;

@@ -22,7 +22,8 @@ namespace {
 constexpr int kMaxPlugins = 64;  // a bit each in CycleState::Skips
 
 // kube-scheduler's "total score of Score plugins could overflow" cannot happen with so few plugins.
-static_assert(std::numeric_limits<int64_t>::max() / kMaxNodeScore / kMaxPlugins >
+static_assert(std::numeric_limits<int64_t>::max() / kMaxNodeScore / kMaxScoreResolution /
+                  kMaxPlugins >
               std::numeric_limits<int32_t>::max());
 
 constexpr ExtensionPoint PointAt(int i) { return static_cast<ExtensionPoint>(i); }
@@ -36,6 +37,11 @@ const PluginEntry* FindEntry(const std::vector<PluginEntry>& entries, absl::stri
   const auto it =
       absl::c_find_if(entries, [&](const PluginEntry& entry) { return entry.name == name; });
   return it == entries.end() ? nullptr : &*it;
+}
+
+bool IsPowerOfTen(int64_t number) {
+  while (number >= 10 && number % 10 == 0) number /= 10;
+  return number == 1;
 }
 
 // "a", "a and b", "a, b and c"
@@ -72,10 +78,12 @@ class FrameworkBuilder {
     for (const PluginEntry* entry : needed_) Instantiate(*entry);
     ForEachPoint([this](ExtensionPoint point, auto& hooks) { FillPoint(point, hooks); });
     CheckQueueSortAndBind();
+    FindScoreResolutions();
     FindPreFilterExtensions();
     FindGroupPlugin();
     FindEvents();
     FindObservers();
+    FindExplainers();
     FindSigners();
     if (problems_.errors() != errors_before_) return nullptr;
     GuardQueueSort();
@@ -359,6 +367,25 @@ class FrameworkBuilder {
                           JoinedWithAnd(needed), "; missing: ", absl::StrJoin(missing, ", ")));
   }
 
+  void FindScoreResolutions() {
+    for (Hook<ScorePlugin>& hook : framework_->score_) {
+      if (hook.plugin == nullptr) continue;  // reported
+      hook.resolution = 0;                   // what a plugin that throws has
+      try {
+        hook.resolution = hook.plugin->ScoreResolution();
+      } catch (...) {
+      }
+      if (!IsPowerOfTen(hook.resolution) || hook.resolution > kMaxScoreResolution) {
+        AddError(Entry(hook.index).where, "plugins",
+                 absl::StrCat("the ScoreResolution() of plugin \"", hook.name.view(), "\" is ",
+                              hook.resolution, "; it must be a power of ten up to ",
+                              kMaxScoreResolution));
+        continue;
+      }
+      framework_->score_resolution_ = std::max(framework_->score_resolution_, hook.resolution);
+    }
+  }
+
   // Only plugins that can reject a pod are asked; their interfaces count, not where they are
   // enabled.
   void FindEvents() {
@@ -406,6 +433,14 @@ class FrameworkBuilder {
       if (auto* observer = As<AssignmentObserver>(index)) {
         framework_->observer_guards_.push_back(Guard(*observer, CounterOf(index)));
         framework_->observers_.push_back(framework_->observer_guards_.back().get());
+      }
+    }
+  }
+
+  void FindExplainers() {
+    for (int index = 0; index < plugin_count(); ++index) {
+      if (const auto* plugin = As<const ExplainPlugin>(index)) {
+        framework_->explain_.push_back({plugin, names_[index], index});
       }
     }
   }

@@ -1,5 +1,6 @@
-// Framework: PreScore and Score.
+// Framework: PreScore, Score and Explain.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
@@ -20,21 +21,20 @@ Status FromAbsl(const absl::Status& status) {
   return status.ok() ? Status::Success() : Status::Error(status);
 }
 
-bool IsScore(int64_t score) { return score >= kMinNodeScore && score <= kMaxNodeScore; }
-
 // No early end: this way it compiles to vector instructions.
-bool InRange(absl::Span<const int64_t> scores) {
+bool InRange(absl::Span<const int64_t> scores, int64_t max) {
   bool in_range = true;
-  for (const int64_t score : scores) in_range &= IsScore(score);
+  for (const int64_t score : scores) in_range &= score >= kMinNodeScore && score <= max;
   return in_range;
 }
 
-Status OutOfRange(Symbol plugin, absl::Span<const int64_t> scores) {
-  const int64_t score = *std::find_if_not(scores.begin(), scores.end(), IsScore);
+Status OutOfRange(Symbol plugin, absl::Span<const int64_t> scores, int64_t max) {
+  const int64_t score = *std::find_if_not(
+      scores.begin(), scores.end(), [max](int64_t s) { return s >= kMinNodeScore && s <= max; });
   return Status::Error(absl::StrCat("applying score defaultWeights on Score plugins: plugin \"",
                                     plugin.view(), "\" returns an invalid score ", score,
-                                    ", it should in the range of [", kMinNodeScore, ", ",
-                                    kMaxNodeScore, "] after normalizing"))
+                                    ", it should in the range of [", kMinNodeScore, ", ", max,
+                                    "] after normalizing"))
       .WithPlugin(plugin);
 }
 
@@ -69,14 +69,27 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
     if (state.skips().score & SkipBit(hook)) continue;
     Status status = ScoreAll(hook, state, pod, nodes, rows);
     if (!status.ok()) return status;
-    if (!InRange(scores_)) return OutOfRange(hook.name, scores_);
+    const int64_t max = kMaxNodeScore * hook.resolution;
+    if (!InRange(scores_, max)) return OutOfRange(hook.name, scores_, max);
+    const int64_t factor = hook.weight * (score_resolution_ / hook.resolution);
     for (size_t i = 0; i < rows.size(); ++i) {
-      scores_[i] *= hook.weight;
+      scores_[i] *= factor;
       totals[i] += scores_[i];
     }
     if (by_plugin != nullptr) by_plugin->push_back({hook.name, scores_});
   }
   return Status::Success();
+}
+
+std::vector<PluginNotes> Framework::RunExplainNode(const CycleState& state, const PodInfo& pod,
+                                                   const NodeInfo& node) const {
+  std::vector<PluginNotes> all;
+  for (const Hook<const ExplainPlugin>& hook : explain_) {
+    PluginNotes notes{hook.name, {}};
+    GuardedVoid([&] { notes.notes = hook.plugin->ExplainNode(state, pod, node); });
+    if (!notes.notes.empty()) all.push_back(std::move(notes));
+  }
+  return all;
 }
 
 // Fills scores_ with the plugin's normalised scores.

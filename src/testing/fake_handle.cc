@@ -226,7 +226,9 @@ bool FakeHandle::RejectWaitingPod(absl::string_view uid) {
   return waiting != nullptr;
 }
 
-absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name) {
+absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,
+                              const std::map<std::string, std::string>& annotations) {
+  bind_annotations_ = annotations;
   bindings_.emplace_back(pod.key(), std::string(node_name));
   return bind_status_;
 }

@@ -32,6 +32,7 @@ struct Script {
   std::function<Status()> pre_score, reserve, permit, pre_bind_pre_flight, pre_bind, bind;
   std::function<absl::StatusOr<int64_t>(const NodeInfo&)> score;
   std::function<absl::Status(absl::Span<int64_t>)> normalize;
+  int64_t score_resolution = 1;
   std::function<void()> unreserve, post_bind;
   std::function<bool(const QueuedPodInfo&, const QueuedPodInfo&)> less;
   std::function<Status(const PodInfo&, PodSignature&)> sign;
@@ -116,6 +117,7 @@ struct FakeScore : virtual FakeBase, ScorePlugin {
                                absl::Span<int64_t> scores) const override {
     return script->normalize == nullptr ? absl::OkStatus() : script->normalize(scores);
   }
+  int64_t ScoreResolution() const override { return script->score_resolution; }
 };
 struct FakeReserve : virtual FakeBase, ReservePlugin {
   Status Reserve(CycleState&, const PodInfo&, absl::string_view) override {

@@ -182,6 +182,24 @@ TEST_F(FrameworkScoreTest, WeightedTotals) {
   EXPECT_EQ(ByPlugin(), "");
 }
 
+// Totals are kept in the finest resolution; a weight means the same at any.
+TEST_F(FrameworkScoreTest, FineScores) {
+  Add<FakeScore>("Whole").score = Tens;
+  Add<FakeScore>("Fine").score = [](auto&) { return 7123; };
+  script("Fine").score_resolution = 1000;
+  Add<FakeScore>("Tenths").score = [](auto&) { return 1000; };
+  script("Tenths").score_resolution = 10;
+  const auto framework = Build("multiPoint: Whole:2 Fine Tenths:3");
+  EXPECT_EQ(framework->score_resolution(), 1000);
+  EXPECT_TRUE(Run(*framework, {2, 0}).ok());
+  EXPECT_EQ(ByPlugin(), "Whole 60000,20000; Fine 7123,7123; Tenths 300000,300000");
+  EXPECT_THAT(totals_, ElementsAre(367123, 327123));
+  script("Tenths").score = [](auto&) { return 1001; };
+  EXPECT_THAT(Run(*framework, {2, 0}).message(),
+              ::testing::HasSubstr("plugin \"Tenths\" returns an invalid score 1001, it should in "
+                                   "the range of [0, 1000] after normalizing"));
+}
+
 TEST_F(FrameworkScoreTest, PreScoreSkip) {
   Add<FakePreScore, FakeScore>("A").score = Tens;
   Add<FakePreScore, FakeScore>("B").score = [](auto&) { return 1; };

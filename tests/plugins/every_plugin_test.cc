@@ -174,7 +174,7 @@ class Judge {
     }
     for (const int64_t score : opinion.normalized) {
       EXPECT_GE(score, kMinNodeScore);
-      EXPECT_LE(score, kMaxNodeScore);
+      EXPECT_LE(score, kMaxNodeScore * plugin.ScoreResolution());
     }
   }
 

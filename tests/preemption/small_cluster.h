@@ -147,12 +147,20 @@ class SmallCluster final : public Handle {
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>&) override {}
   WaitingPod* FindWaitingPod(absl::string_view) override { return nullptr; }
   bool RejectWaitingPod(absl::string_view) override { return false; }
-  absl::Status Bind(const PodInfo&, absl::string_view) override { return absl::OkStatus(); }
+  absl::Status Bind(const PodInfo&, absl::string_view,
+                    const std::map<std::string, std::string>&) override {
+    return absl::OkStatus();
+  }
+  std::weak_ptr<void>& SharedSlot(absl::string_view type) override {
+    return shared_[std::string(type)];
+  }
 
   uint64_t next_random = 0;
   int filter_calls = 0;
 
  private:
+  std::map<std::string, std::weak_ptr<void>> shared_;
+
   // As NodeResourcesFit.
   static Status Fit(const PodInfo& pod, const NodeInfo& node) {
     std::vector<std::string> reasons;

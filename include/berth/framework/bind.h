@@ -2,6 +2,9 @@
 #ifndef BERTH_FRAMEWORK_BIND_H_
 #define BERTH_FRAMEWORK_BIND_H_
 
+#include <map>
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
@@ -25,11 +28,18 @@ class PreBindPlugin {
   virtual Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
 };
 
+// What the pod is to be annotated with as it is bound: one step, so that nobody sees the pod on its
+// node without them. Any plugin may add to them from Reserve to PreBind; DefaultBinder hands them
+// over with the binding. A later value of a key replaces an earlier one.
+void AnnotateWithBind(CycleState& state, absl::string_view key, absl::string_view value);
+const std::map<std::string, std::string>& BindAnnotations(const CycleState& state);
+
 class BindPlugin {
  public:
   virtual ~BindPlugin() = default;
 
-  // Binds the pod, or returns Skip to leave it to the next Bind plugin. If all skip, it fails.
+  // Binds the pod, with its BindAnnotations(), or returns Skip to leave it to the next Bind plugin.
+  // If all skip, it fails.
   virtual Status Bind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
 };
 

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -82,8 +84,27 @@ class Handle {
 
   // --- The cluster ---
 
-  // Binds in the cluster. Blocks; any thread, and meant for Bind plugins.
-  virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name) = 0;
+  // Binds in the cluster and annotates the pod in the same step. Blocks; any thread, and meant for
+  // Bind plugins.
+  virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
+                            const std::map<std::string, std::string>& annotations) = 0;
+
+  // --- What the plugins of all profiles share ---
+
+  // The one T of the scheduler, made by its default constructor for whoever asks first: what must
+  // not be counted twice because two profiles place pods. It lives as long as somebody holds it.
+  // T is its own name, so it must not be in an anonymous namespace.
+  template <class T>
+  std::shared_ptr<T> Shared() {
+    std::weak_ptr<void>& slot = SharedSlot(typeid(T).name());
+    std::shared_ptr<T> shared = std::static_pointer_cast<T>(slot.lock());
+    if (shared == nullptr) slot = shared = std::make_shared<T>();
+    return shared;
+  }
+
+ protected:
+  // Where Shared() keeps the object of that type.
+  virtual std::weak_ptr<void>& SharedSlot(absl::string_view type) = 0;
 };
 
 }  // namespace berth

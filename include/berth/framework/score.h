@@ -17,6 +17,8 @@ namespace berth {
 
 inline constexpr int64_t kMaxNodeScore = 100;
 inline constexpr int64_t kMinNodeScore = 0;
+// The finest that a ScorePlugin may rank: 1/100,000 of a point.
+inline constexpr int64_t kMaxScoreResolution = 100000;
 
 class PreScorePlugin {
  public:
@@ -43,9 +45,9 @@ class ScorePlugin {
                                   const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                   absl::Span<int64_t> scores) const;
 
-  // Brings the raw scores of all feasible nodes to kMinNodeScore..kMaxNodeScore, in place;
-  // scores[i] belongs to rows[i]. The default leaves them as they are. A score out of range
-  // afterwards fails the cycle with this plugin's name.
+  // Brings the raw scores of all feasible nodes to kMinNodeScore..kMaxNodeScore, in steps of
+  // 1/ScoreResolution(), in place; scores[i] belongs to rows[i]. The default leaves them as they
+  // are. A score out of range afterwards fails the cycle with this plugin's name.
   virtual absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
                                        absl::Span<const NodeRow> rows,
                                        absl::Span<int64_t> scores) const;
@@ -53,6 +55,11 @@ class ScorePlugin {
   // Whether NormalizeScores does something: false lets the engine keep a node's score while
   // other nodes change.
   virtual bool Normalizes() const { return true; }
+
+  // Steps a point: 1000 makes a score of 37512 mean 37.512 points, and 100000 the highest. A power
+  // of ten up to kMaxScoreResolution, the same at every call. A profile's totals are kept in the
+  // finest resolution among its score plugins; a weight means the same at any resolution.
+  virtual int64_t ScoreResolution() const { return 1; }
 };
 
 // How DefaultNormalizeScores maps the highest raw score.

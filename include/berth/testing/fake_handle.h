@@ -114,6 +114,8 @@ class FakeHandle final : public Handle {
   FakeWaitingPod& AddWaitingPod(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
                                 std::vector<std::string> plugins);
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
+  // The annotations of the last Bind().
+  const std::map<std::string, std::string>& bind_annotations() const { return bind_annotations_; }
   // "namespace/pod" and node of every Bind(), failed ones included.
   const std::vector<std::pair<std::string, std::string>>& bindings() const { return bindings_; }
   const std::vector<std::string>& activated() const { return activated_; }  // "namespace/pod"
@@ -139,9 +141,14 @@ class FakeHandle final : public Handle {
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
   bool RejectWaitingPod(absl::string_view uid) override;
-  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override;
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
+                    const std::map<std::string, std::string>& annotations) override;
 
  private:
+  std::weak_ptr<void>& SharedSlot(absl::string_view type) override {
+    return shared_[std::string(type)];
+  }
+
   TestNodes nodes_;
   FakeObjectStore objects_;
   FakeGroups groups_;
@@ -153,6 +160,8 @@ class FakeHandle final : public Handle {
   std::vector<std::unique_ptr<FakeWaitingPod>> waiting_;
   absl::Status bind_status_;
   std::vector<std::pair<std::string, std::string>> bindings_;
+  std::map<std::string, std::string> bind_annotations_;
+  std::map<std::string, std::weak_ptr<void>> shared_;
   std::vector<std::string> activated_;
 };
 
