@@ -15,12 +15,18 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "api/field_error.h"
 #include "api/object_meta.h"
+#include "api/workloads.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
+#include "berth/api/node_v1.pb.h"
+#include "berth/api/scheduling_v1.pb.h"
+#include "berth/api/storage_v1.pb.h"
 #include "berth/api/value.h"
 
 namespace berth {
@@ -30,7 +36,9 @@ namespace fs = std::filesystem;
 
 class ManifestReader {
  public:
-  explicit ManifestReader(const ManifestOptions& options) : options_(options) {}
+  explicit ManifestReader(const ManifestOptions& options)
+      : options_(options),
+        admission_(options.admission != nullptr ? *options.admission : own_admission_) {}
 
   void ReadPath(const std::string& path) {
     if (path == "-") {
@@ -53,7 +61,11 @@ class ManifestReader {
                   [this](Document document) { ReadObject(document.root(), "", ""); });
   }
 
-  Manifests Finish() { return std::move(result_); }
+  Manifests Finish() {
+    AddWorkloads();
+    Admit();
+    return std::move(result_);
+  }
 
  private:
   void ReadFolder(const std::string& folder) {
@@ -116,14 +128,27 @@ class ManifestReader {
     if (absl::EndsWith(kind_name, "List") && IsList(value, api_version, kind_name)) {
       return ReadList(value, api_version, absl::StripSuffix(kind_name, "List"));
     }
+    const bool makes_pods = MakesPods(api_version, kind_name);
+    if (makes_pods) {
+      std::optional<Workload> workload =
+          ReadWorkload(value, api_version, kind_name, options_.default_namespace, result_.problems);
+      if (workload.has_value()) workloads_.push_back(*std::move(workload));
+    }
     if (const std::optional<Kind> kind = FindKind(api_version, kind_name)) {
       DecodeObject(value, *kind);
+    } else if (api_version == "node.k8s.io/v1" && kind_name == "RuntimeClass") {
+      api::RuntimeClass runtime_class;
+      DecodeOptions options;
+      options.subject = SubjectOf(value, kind_name);
+      if (DecodeMessage(value, options, runtime_class, result_.problems)) {
+        admission_.Learn(runtime_class);
+      }
     } else if (const std::optional<Kind> other = OtherVersion(api_version, kind_name)) {
       Report(value.Find("apiVersion") ? value.Find("apiVersion").where() : value.where(),
              SubjectOf(value, kind_name),
              absl::StrCat("apiVersion: ", api_version, " is not read; write it as ",
                           ApiVersion(*other)));
-    } else {
+    } else if (!makes_pods) {
       ++result_.ignored_kinds[absl::StrCat(api_version, " ", kind_name)];
     }
   }
@@ -182,6 +207,9 @@ class ManifestReader {
     std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
     bool good = DecodeMessage(value, options, *message, problems);
     api::ObjectMeta& meta = MutableObjectMetaOf(kind, *message);
+    if (meta.name().empty() && !meta.generate_name().empty()) {
+      meta.set_name(absl::StrCat(meta.generate_name(), generated_names_++));
+    }
     good &= CheckMeta(value, kind, meta, problems);
     if (!good) {
       const std::string subject = SubjectOf(value, KindName(kind));
@@ -196,7 +224,13 @@ class ManifestReader {
     } else if (meta.namespace_().empty()) {
       meta.set_namespace_(options_.default_namespace);
     }
-    Object object(kind, std::move(message), value.where());
+    AddObject(kind, std::move(message), value.where());
+  }
+
+  void AddObject(Kind kind, std::shared_ptr<google::protobuf::Message> message,
+                 SourceLocation where) {
+    google::protobuf::Message* const changeable = message.get();
+    Object object(kind, std::move(message), where);
     const auto [first, is_new] =
         first_of_.try_emplace(absl::StrCat(KindName(kind), "/", object.key()), object.where());
     if (!is_new) {
@@ -204,6 +238,70 @@ class ManifestReader {
                     absl::StrCat("is there a second time; first at ", first->second.ToString()));
     }
     result_.objects.push_back(std::move(object));
+    messages_.push_back(changeable);
+  }
+
+  // --- What an API server and its controllers would have done ---
+
+  void AddWorkloads() {
+    if (workloads_.empty()) return;
+    absl::flat_hash_set<std::string> owners;  // of the pods in the input
+    for (const Object& object : result_.objects) {
+      if (object.kind() != Kind::kPod) continue;
+      for (const api::OwnerReference& owner : object.As<api::Pod>().metadata().owner_references()) {
+        owners.insert(OwnerKey(owner.kind(), object.namespace_name(), owner.name()));
+        // A ReplicaSet is named by its Deployment and a hash.
+        const size_t dash = owner.name().rfind('-');
+        if (owner.kind() != "ReplicaSet" || dash == std::string::npos) continue;
+        owners.insert(
+            OwnerKey("ReplicaSet", object.namespace_name(), owner.name().substr(0, dash)));
+      }
+    }
+    for (Workload& workload : workloads_) {
+      if (owners.contains(OwnerKey(workload.owner_kind, workload.namespace_name, workload.name))) {
+        continue;
+      }
+      for (auto& [kind, message] : workload.objects) {
+        AddObject(kind, std::move(message), workload.where);
+      }
+      result_.workloads.push_back({absl::StrCat(workload.api_version, " ", workload.kind, " ",
+                                                workload.namespace_name, "/", workload.name),
+                                   workload.pods, workload.why_none});
+    }
+  }
+
+  static std::string OwnerKey(absl::string_view kind, absl::string_view namespace_name,
+                              absl::string_view name) {
+    return absl::StrCat(kind, "/", namespace_name, "/", name);
+  }
+
+  // Classes first: they may stand behind the pods that name them.
+  void Admit() {
+    for (const Object& object : result_.objects) {
+      if (object.kind() == Kind::kPriorityClass) admission_.Learn(object.As<api::PriorityClass>());
+      if (object.kind() == Kind::kStorageClass) admission_.Learn(object.As<api::StorageClass>());
+    }
+    for (size_t i = 0; i < messages_.size(); ++i) {
+      const Object& object = result_.objects[i];
+      switch (object.kind()) {
+        case Kind::kPod:
+          for (std::string& warning : admission_.Admit(static_cast<api::Pod&>(*messages_[i]))) {
+            result_.problems.AddWarning(object.where(), object.ToString(), std::move(warning));
+          }
+          break;
+        case Kind::kPersistentVolumeClaim:
+          admission_.Admit(static_cast<api::PersistentVolumeClaim&>(*messages_[i]));
+          break;
+        case Kind::kNode:
+          Admission::Admit(static_cast<api::Node&>(*messages_[i]));
+          break;
+        case Kind::kNamespace:
+          Admission::Admit(static_cast<api::Namespace&>(*messages_[i]));
+          break;
+        default:
+          break;
+      }
+    }
   }
 
   // Names become parts of keys.
@@ -238,7 +336,13 @@ class ManifestReader {
   }
 
   const ManifestOptions& options_;
+  Admission own_admission_;
+  Admission& admission_;
   Manifests result_;
+  // Of the objects, in their order: they change once more before anybody else sees them.
+  std::vector<google::protobuf::Message*> messages_;
+  std::vector<Workload> workloads_;
+  int generated_names_ = 0;
   absl::flat_hash_map<std::string, SourceLocation> first_of_;  // by "Kind/namespace/name"
 };
 

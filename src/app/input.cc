@@ -1,6 +1,7 @@
 // Implementation of input.h.
 #include "app/input.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,22 @@ void CheckProfiles(const KubeSchedulerConfiguration& configuration, const Regist
   RandomSequence random(0);
   const ClusterState cluster;
   Profiles::Create(configuration, registry, cluster, clock, random, nullptr, problems);
+}
+
+constexpr size_t kWorkloadsShown = 10;
+
+// What stands for workloads whose controllers do not run here.
+void PrintWorkloads(const std::vector<WorkloadPods>& workloads) {
+  for (size_t i = 0; i < std::min(workloads.size(), kWorkloadsShown); ++i) {
+    const WorkloadPods& made = workloads[i];
+    absl::FPrintF(stderr, "berth: %s: %s\n", made.workload,
+                  made.why_none.empty() ? absl::StrCat(made.pods, made.pods == 1 ? " pod" : " pods",
+                                                       " made of its template")
+                                        : absl::StrCat("no pods here, ", made.why_none));
+  }
+  if (workloads.size() > kWorkloadsShown) {
+    absl::FPrintF(stderr, "berth: and %d more workloads\n", workloads.size() - kWorkloadsShown);
+  }
 }
 
 }  // namespace
@@ -46,7 +63,8 @@ std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
   Manifests manifests = ReadManifests(paths);
   PrintProblems(manifests.problems);
   if (!manifests.problems.ok()) return std::nullopt;
-  if (manifests.objects.empty()) {
+  PrintWorkloads(manifests.workloads);
+  if (manifests.objects.empty() && manifests.workloads.empty()) {
     absl::FPrintF(
         stderr, "berth: nothing that a scheduler reads is in %s%s\n", absl::StrJoin(paths, ", "),
         manifests.ignored_kinds.empty()

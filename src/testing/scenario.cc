@@ -164,8 +164,8 @@ class ScenarioRun {
     for (int64_t i = 0; i < count; ++i) {
       const std::string copy =
           copies ? absl::StrReplaceAll(text, {{"$(i)", absl::StrCat(i)}}) : text;
-      Manifests read =
-          ParseManifest(copy, absl::StrCat(manifests.where().ToString(), " manifests"));
+      Manifests read = ParseManifest(copy, absl::StrCat(manifests.where().ToString(), " manifests"),
+                                     {.admission = &admission_});
       Fail(read.problems);
       for (Object& object : read.objects) {
         Note(absl::StrCat("create ", object.ToString()));
@@ -343,6 +343,7 @@ class ScenarioRun {
   const std::string file_;
   const Registry& registry_;
   ScenarioResult& result_;
+  Admission admission_;  // of all that is created
   std::unique_ptr<Simulation> simulation_;
   size_t noted_bindings_ = 0, noted_evictions_ = 0;
 };

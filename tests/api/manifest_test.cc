@@ -97,13 +97,13 @@ TEST(ParseManifestTest, PodGroupsOfBothGroups) {
 
 TEST(ParseManifestTest, OtherKindsAreCounted) {
   const Manifests manifests = ParseManifest(
-      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n---\n"
-      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: b}}\n---\n"
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n"
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n---\n"
       "{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: c}}\n",
       "f");
   EXPECT_THAT(Lines(manifests), IsEmpty());
-  EXPECT_THAT(manifests.ignored_kinds, ElementsAre(Pair("apps/v1 Deployment", 2),
-                                                   Pair("serving.knative.dev/v1 Service", 1)));
+  EXPECT_THAT(manifests.ignored_kinds,
+              ElementsAre(Pair("serving.knative.dev/v1 Service", 1), Pair("v1 ConfigMap", 2)));
 }
 
 TEST(ParseManifestTest, ABadObjectIsReportedAndTheOthersAreRead) {
@@ -129,7 +129,7 @@ TEST(ParseManifestTest, Reports) {
       {"apiVersion: v1", "f:1:1: error: kind: is missing"},
       {"{apiVersion: v1, kind: 5}", "f:1:1: error: kind: is missing"},
       {"{apiVersion: v1, kind: Pod}", "f:1:1: error: Pod: metadata.name: is missing"},
-      {"{apiVersion: v1, kind: Pod, metadata: {generateName: a-}}",
+      {"{apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}}",
        "f:1:39: error: Pod: metadata.name: is missing"},
       {"{apiVersion: v1, kind: Pod, metadata: {name: a/b}}",
        "f:1:46: error: Pod default/a/b: metadata.name: \"a/b\" contains a slash"},

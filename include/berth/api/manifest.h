@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/api/admission.h"
 #include "berth/api/object.h"
 #include "berth/api/problem.h"
 
@@ -16,15 +17,30 @@ namespace berth {
 struct ManifestOptions {
   // metadata.namespace of namespaced objects that name none.
   std::string default_namespace = "default";
+  // Knows the classes of earlier manifests, and learns those of this one; null: only of this one.
+  Admission* admission = nullptr;
+};
+
+// A Deployment or the like that no API server has stored, and how many pods were made of it.
+struct WorkloadPods {
+  std::string workload;  // "apps/v1 Deployment default/web"
+  int pods = 0;
+  std::string why_none;  // said if none were made because none can be
 };
 
 struct Manifests {
-  std::vector<Object> objects;  // in the order in which they stand in the input
+  // In the order in which they stand in the input, then what was made of workloads. Every object is
+  // as an API server would have stored it: see admission.h.
+  std::vector<Object> objects;
   // Whatever could not be read, with its place. An object with a problem is not among `objects`;
   // the others are.
   Problems problems;
-  // Objects of kinds that Berth does not read ("apps/v1 Deployment"), with how many there were.
+  // Objects of kinds that Berth does not read ("v1 ConfigMap"), with how many there were.
   std::map<std::string, int> ignored_kinds;
+  // Pods stand in the input already made, or are made of the templates of Deployments, ReplicaSets,
+  // ReplicationControllers, StatefulSets and Jobs: those that an API server has stored are left
+  // alone (they have a uid), and so are those of which the input has pods.
+  std::vector<WorkloadPods> workloads;
 };
 
 // Reads `paths` in their order: files, and folders with all *.yaml, *.yml, *.json and *.jsonl below

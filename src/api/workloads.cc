@@ -1,0 +1,167 @@
+// Implementation of workloads.h.
+#include "api/workloads.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/apps_v1.pb.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/decode.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kMaxPods = 20000;  // of one workload
+
+struct WorkloadKind {
+  absl::string_view api_version, kind;
+};
+constexpr WorkloadKind kKinds[] = {
+    {"apps/v1", "Deployment"},  {"apps/v1", "ReplicaSet"}, {"v1", "ReplicationController"},
+    {"apps/v1", "StatefulSet"}, {"apps/v1", "DaemonSet"},  {"batch/v1", "Job"},
+    {"batch/v1", "CronJob"},
+};
+
+// As kubectl create makes it of generateName.
+std::string NameOf(Value metadata) {
+  const absl::string_view name = metadata.Find("name").text();
+  if (!name.empty()) return std::string(name);
+  const absl::string_view prefix = metadata.Find("generateName").text();
+  return prefix.empty() ? "" : absl::StrCat(prefix, "0");
+}
+
+// A number of pods that may be left out.
+int64_t CountOr(Value value, int64_t fallback) { return value.AsInt64().value_or(fallback); }
+
+// How many pods the controller has running at once.
+int64_t WantedPods(absl::string_view kind, Value spec) {
+  if (kind != "Job") return CountOr(spec.Find("replicas"), 1);
+  if (spec.Find("suspend").AsBool().value_or(false)) return 0;
+  const int64_t parallelism = CountOr(spec.Find("parallelism"), 1);
+  return std::min(parallelism, CountOr(spec.Find("completions"), parallelism));
+}
+
+// What the objects made have in common.
+class Maker {
+ public:
+  Maker(Value value, Workload& workload, Problems& problems)
+      : value_(value), workload_(workload), problems_(problems) {}
+
+  // Returns false if the template is at fault.
+  bool Make(int64_t count) {
+    api::Pod pod_template;
+    if (!Decode(value_.Find("spec").Find("template"), "spec.template", pod_template)) return false;
+    pod_template.clear_status();
+    api::ObjectMeta& meta = *pod_template.mutable_metadata();
+    meta.set_namespace_(workload_.namespace_name);
+    SetOwner(meta);
+    if (workload_.kind == "Job") {
+      (*meta.mutable_labels())["job-name"] = workload_.name;
+      (*meta.mutable_labels())["batch.kubernetes.io/job-name"] = workload_.name;
+    }
+    if (workload_.kind == "Deployment" && !MakeReplicaSet()) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      auto pod = std::make_shared<api::Pod>(pod_template);
+      pod->mutable_metadata()->set_name(absl::StrCat(workload_.name, "-", i));
+      if (workload_.kind == "StatefulSet" && !AddClaims(*pod)) return false;
+      workload_.objects.emplace_back(Kind::kPod, std::move(pod));
+      ++workload_.pods;
+    }
+    return true;
+  }
+
+ private:
+  bool Decode(Value value, absl::string_view path, google::protobuf::Message& message) {
+    DecodeOptions options;
+    options.subject =
+        absl::StrCat(workload_.kind, " ", workload_.namespace_name, "/", workload_.name);
+    options.field_path = std::string(path);
+    return DecodeMessage(value, options, message, problems_);
+  }
+
+  // The controller of a Deployment's pods is a ReplicaSet, which is given the Deployment's name.
+  void SetOwner(api::ObjectMeta& meta) {
+    api::OwnerReference& owner = *meta.add_owner_references();
+    owner.set_api_version(workload_.api_version);
+    owner.set_kind(workload_.owner_kind);
+    owner.set_name(workload_.name);
+    owner.set_controller(true);
+  }
+
+  bool MakeReplicaSet() {
+    auto replica_set = std::make_shared<api::ReplicaSet>();
+    if (!Decode(value_.Find("spec"), "spec", *replica_set->mutable_spec())) return false;
+    replica_set->mutable_metadata()->set_name(workload_.name);
+    replica_set->mutable_metadata()->set_namespace_(workload_.namespace_name);
+    workload_.objects.emplace_back(Kind::kReplicaSet, std::move(replica_set));
+    return true;
+  }
+
+  // Each pod of a StatefulSet has claims of its own, and volumes that use them.
+  bool AddClaims(api::Pod& pod) {
+    for (const Value claim_template : value_.Find("spec").Find("volumeClaimTemplates").elements()) {
+      auto claim = std::make_shared<api::PersistentVolumeClaim>();
+      if (!Decode(claim_template, "spec.volumeClaimTemplates", *claim)) return false;
+      const std::string volume = claim->metadata().name();
+      claim->mutable_metadata()->set_name(absl::StrCat(volume, "-", pod.metadata().name()));
+      claim->mutable_metadata()->set_namespace_(workload_.namespace_name);
+      api::Volume& added = *pod.mutable_spec()->add_volumes();
+      added.set_name(volume);
+      added.mutable_volume_source()->mutable_persistent_volume_claim()->set_claim_name(
+          claim->metadata().name());
+      workload_.objects.emplace_back(Kind::kPersistentVolumeClaim, std::move(claim));
+    }
+    return true;
+  }
+
+  const Value value_;
+  Workload& workload_;
+  Problems& problems_;
+};
+
+}  // namespace
+
+bool MakesPods(absl::string_view api_version, absl::string_view kind) {
+  return std::any_of(std::begin(kKinds), std::end(kKinds), [&](const WorkloadKind& known) {
+    return known.api_version == api_version && known.kind == kind;
+  });
+}
+
+std::optional<Workload> ReadWorkload(Value value, absl::string_view api_version,
+                                     absl::string_view kind, absl::string_view default_namespace,
+                                     Problems& problems) {
+  const Value metadata = value.Find("metadata");
+  const absl::string_view namespace_name = metadata.Find("namespace").text();
+  Workload workload;
+  workload.api_version = std::string(api_version);
+  workload.kind = std::string(kind);
+  workload.namespace_name =
+      std::string(namespace_name.empty() ? default_namespace : namespace_name);
+  workload.name = NameOf(metadata);
+  workload.where = value.where();
+  workload.owner_kind = kind == "Deployment" ? "ReplicaSet" : workload.kind;
+  const bool stored = !metadata.Find("uid").text().empty();
+  if (stored || workload.name.empty()) return std::nullopt;
+  if (kind == "DaemonSet") {
+    workload.why_none = "a pod for each node is for its controller to make";
+    return workload;
+  }
+  if (kind == "CronJob") {
+    workload.why_none = "its controller makes Jobs when their time comes";
+    return workload;
+  }
+  const Value spec = value.Find("spec");
+  if (!spec.Find("template").Find("spec").IsMap()) return std::nullopt;
+  const int64_t count = WantedPods(kind, spec);
+  if (count < 0 || count > kMaxPods) {
+    problems.AddError(
+        spec.where(), absl::StrCat(kind, " ", workload.name),
+        absl::StrCat("spec: ", count, " pods are wanted; 0 to ", kMaxPods, " can be made"));
+    return std::nullopt;
+  }
+  if (!Maker(value, workload, problems).Make(count)) return std::nullopt;
+  return workload;
+}
+
+}  // namespace berth
