@@ -40,6 +40,14 @@ struct UnboundPod {
   std::string message;  // as in the pod's FailedScheduling event; empty if it was not tried yet
 };
 
+// A pod group as it stands.
+struct PodGroupState {
+  std::string group;  // "namespace/name"
+  int min_member = 1;
+  int assigned = 0;  // members with a node
+  int pending = 0;   // members without one
+};
+
 // What one attempt came to; for figures and progress.
 struct AttemptRecord {
   absl::string_view profile;
@@ -86,6 +94,8 @@ class Scheduler {
 
   // Every pod that is not bound, in queue order.
   virtual std::vector<UnboundPod> Unbound() const = 0;
+  // Every group that has members and a definition, by name. Empty without a group plugin.
+  virtual std::vector<PodGroupState> PodGroups() const = 0;
   virtual SchedulerCounters counters() const = 0;
   // Calls `observe` after each attempt.
   virtual void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) = 0;

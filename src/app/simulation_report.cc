@@ -14,31 +14,16 @@
 #include "app/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth {
 namespace {
 
-// Labels that name a pod's PodGroup; the second is Koordinator's.
-constexpr absl::string_view kPodGroupLabels[] = {"scheduling.x-k8s.io/pod-group",
-                                                 "pod-group.scheduling.sigs.k8s.io"};
 constexpr size_t kReasonsShown = 12;
 
 bool IsLive(const api::Pod& pod) {
   return pod.status().phase() != "Succeeded" && pod.status().phase() != "Failed";
-}
-
-// The group a pod's label names; empty if none.
-std::string GroupOf(const api::Pod& pod) {
-  for (const absl::string_view label : kPodGroupLabels) {
-    const auto it = pod.metadata().labels().find(std::string(label));
-    if (it != pod.metadata().labels().end() && !it->second.empty()) {
-      return absl::StrCat(pod.metadata().namespace_(), "/", it->second);
-    }
-  }
-  return "";
 }
 
 std::string Percent(int64_t part, int64_t whole) {
@@ -99,7 +84,7 @@ void SimulationReport::Finish(const RunFigures& figures) {
   evicted_ = simulation_.cluster().Evictions();
   ReadPods(reasons);
   ReadNodes();
-  ReadGroups();
+  groups_ = simulation_.scheduler().PodGroups();
 }
 
 void SimulationReport::ReadPods(const std::map<std::string, std::string>& reasons) {
@@ -150,20 +135,6 @@ void SimulationReport::ReadNodes() {
   }
 }
 
-void SimulationReport::ReadGroups() {
-  for (const Object& object : simulation_.cluster().List(Kind::kPodGroup)) {
-    groups_[std::string(object.key())].min_member =
-        std::max(1, object.As<api::PodGroup>().spec().min_member());
-  }
-  for (const Object& object : simulation_.cluster().List(Kind::kPod)) {
-    const auto& pod = object.As<api::Pod>();
-    const std::string group = GroupOf(pod);
-    const auto line = groups_.find(group);
-    if (line == groups_.end() || !IsLive(pod)) continue;
-    ++(pod.spec().node_name().empty() ? line->second.pending : line->second.bound);
-  }
-}
-
 // --- JSON ---------------------------------------------------------------------------------------
 
 std::string SimulationReport::ToJson() const {
@@ -179,9 +150,9 @@ std::string SimulationReport::ToJson() const {
     json.Key("reason").String(line.reason).EndObject();
   }
   json.EndArray().Key("groups").BeginArray();
-  for (const auto& [name, group] : groups_) {
-    json.BeginObject().Key("group").String(name).Key("minMember").Int(group.min_member);
-    json.Key("bound").Int(group.bound).Key("pending").Int(group.pending).EndObject();
+  for (const PodGroupState& group : groups_) {
+    json.BeginObject().Key("group").String(group.group).Key("minMember").Int(group.min_member);
+    json.Key("bound").Int(group.assigned).Key("pending").Int(group.pending).EndObject();
   }
   json.EndArray().Key("evicted").StringArray(evicted_);
   const int64_t pods = pending_at_start();
@@ -218,10 +189,10 @@ std::string SimulationReport::ToTable() const {
   if (!groups_.empty()) {
     int64_t whole = 0;
     int64_t part = 0;
-    for (const auto& [name, group] : groups_) {
-      if (group.bound >= group.min_member) {
+    for (const PodGroupState& group : groups_) {
+      if (group.assigned >= group.min_member) {
         ++whole;
-      } else if (group.bound > 0) {
+      } else if (group.assigned > 0) {
         ++part;
       }
     }

@@ -40,11 +40,6 @@ class SimulationReport {
     std::string node;    // empty: not bound
     std::string reason;  // of pods that are not bound
   };
-  struct GroupLine {
-    int min_member = 1;
-    int bound = 0;
-    int pending = 0;
-  };
   struct ResourceLine {
     int64_t allocatable = 0;
     int64_t used = 0;
@@ -52,14 +47,13 @@ class SimulationReport {
 
   void ReadPods(const std::map<std::string, std::string>& reasons);
   void ReadNodes();
-  void ReadGroups();
   std::string PendingTable() const;
   std::string ResourceTable() const;
   std::string FragmentTables() const;
 
   Simulation& simulation_;
   std::vector<PodLine> pods_;  // in the order of the input
-  std::map<std::string, GroupLine> groups_;
+  std::vector<PodGroupState> groups_;
   std::vector<std::string> evicted_;
   std::map<std::string, ResourceLine> resources_;  // by name
   // Of extended resources: free units on a node → how many nodes have so many.

@@ -286,6 +286,20 @@ std::vector<UnboundPod> Engine::Unbound() const {
   return list;
 }
 
+std::vector<PodGroupState> Engine::PodGroups() const {
+  std::vector<PodGroupState> list;
+  for (const GroupMembers* group : cluster_.groups().All()) {
+    // All members' profiles must agree on what the group is; the first one's is as good as any.
+    const Framework* framework = profiles_->Find(group->members().front().pod->scheduler_name());
+    const std::optional<GroupSpec> spec = framework->group_plugin()->Spec(group->name());
+    if (!spec.has_value()) continue;
+    const int assigned = group->assigned_count();
+    list.push_back({std::string(group->name()), spec->min_member, assigned,
+                    static_cast<int>(group->members().size()) - assigned});
+  }
+  return list;
+}
+
 SchedulerCounters Engine::counters() const {
   SchedulerCounters counters = counters_;
   for (const Framework* framework : profiles_->all()) {

@@ -58,6 +58,7 @@ class Engine final : public Scheduler, private SchedulerServices {
   absl::Time NextDue() const override;
   absl::Time NextRetry() const override;
   std::vector<UnboundPod> Unbound() const override;
+  std::vector<PodGroupState> PodGroups() const override;
   SchedulerCounters counters() const override;
   void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) override {
     observe_ = std::move(observe);

@@ -124,6 +124,14 @@ const GroupMembers* GroupIndex::Find(absl::string_view name) const {
   return group == groups_.end() ? nullptr : group->second.get();
 }
 
+std::vector<const GroupMembers*> GroupIndex::All() const {
+  std::vector<const GroupMembers*> all;
+  for (const auto& [name, group] : groups_) all.push_back(group.get());
+  std::sort(all.begin(), all.end(),
+            [](const GroupMembers* a, const GroupMembers* b) { return a->name() < b->name(); });
+  return all;
+}
+
 std::optional<std::string> GroupIndex::GroupOfPod(absl::string_view uid) const {
   const auto place = places_.find(uid);
   if (place == places_.end()) return std::nullopt;

@@ -33,6 +33,8 @@ class GroupIndex final : public Groups {
   void Forget(absl::string_view uid);
 
   const GroupMembers* Find(absl::string_view name) const override;
+  // All groups that have members, by name.
+  std::vector<const GroupMembers*> All() const;
   // The group the pod is in; absent if none.
   std::optional<std::string> GroupOfPod(absl::string_view uid) const;
   int size() const { return static_cast<int>(groups_.size()); }

@@ -16,6 +16,7 @@ namespace berth {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Outcome {
   int status;
@@ -159,6 +160,64 @@ TEST_F(Command, SimulatePrintsPlacementsAndReasons) {
   EXPECT_THAT(table.out, HasSubstr("1 pod placed, 1 pending, on 1 node\n"));
   EXPECT_THAT(table.out, HasSubstr("Insufficient cpu"));
   EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour belongs on terminals";
+}
+
+TEST_F(Command, GroupsAreReportedIfAPluginSchedulesThem) {
+  const std::string group = Write("group.yaml", R"(apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: g}
+spec: {minMember: 1}
+---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: without-pods}
+spec: {minMember: 1}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: member, labels: {scheduling.x-k8s.io/pod-group: g}}
+spec: {containers: [{name: c, image: x}]}
+)");
+  const std::string input = absl::StrCat(" --cluster ", cluster_, " --cluster ", group);
+  const Outcome gang = Run(absl::StrCat("simulate --config config/gang.yaml", input));
+  EXPECT_EQ(gang.status, 0) << gang.err;
+  EXPECT_THAT(gang.out, HasSubstr("1 of 1 groups run, 0 in part"));
+  EXPECT_THAT(Run(absl::StrCat("simulate -o json --config config/gang.yaml", input)).out,
+              HasSubstr(R"("groups":[{"group":"default/g","minMember":1,"bound":1,"pending":0}])"));
+
+  const Outcome plain = Run(absl::StrCat("simulate --config config/default.yaml", input));
+  EXPECT_EQ(plain.status, 0) << plain.err;
+  EXPECT_THAT(plain.out, Not(HasSubstr("groups")));
+  EXPECT_THAT(Run(absl::StrCat("simulate -o json --config config/default.yaml", input)).out,
+              HasSubstr(R"("groups":[])"));
+}
+
+TEST_F(Command, WorkloadsWithoutPodsAreNoError) {
+  const std::string agent = Write("agent.yaml", R"(apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec: {template: {spec: {containers: [{name: c, image: x}]}}}
+)");
+  const Outcome outcome =
+      Run(absl::StrCat("explain --config config/default.yaml --cluster ", agent));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("There is no pending pod"));
+  EXPECT_THAT(outcome.err, HasSubstr("apps/v1 DaemonSet default/agent: no pods here"));
+}
+
+TEST_F(Command, ArgumentsOfAPluginThatIsOffAreAWarning) {
+  const std::string config = Write("off.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - {name: Coscheduling, args: {permitWaitingTimeSeconds: 10}}
+)");
+  const Outcome outcome = Run(absl::StrCat("validate --config ", config));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.err, absl::StrCat(config,
+                                      ":5:12: warning: profiles[0].pluginConfig[0].name: "
+                                      "\"Coscheduling\" has arguments but is not enabled in this "
+                                      "profile\n"));
 }
 
 }  // namespace

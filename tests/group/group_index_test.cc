@@ -68,6 +68,15 @@ TEST(GroupIndex, MembersThatGo) {
   EXPECT_EQ(index.size(), 0);
 }
 
+TEST(GroupIndex, AllByName) {
+  GroupIndex index(GroupByLabel);
+  for (const char* group : {"h", "g", "i"}) index.SetPod(Member(group, group).Obj());
+  index.RemovePod(Uid("i"));
+  std::vector<std::string> names;
+  for (const GroupMembers* group : index.All()) names.emplace_back(group->name());
+  EXPECT_THAT(names, ElementsAre("default/g", "default/h"));
+}
+
 TEST(GroupIndex, AssumedMembersKeepTheirNode) {
   GroupIndex index(GroupByLabel);
   index.SetPod(Member("a").Obj());
