@@ -16,28 +16,36 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual absl::Time Now() const = 0;
+  // Returns when that time has come.
+  virtual void SleepUntil(absl::Time time) const = 0;
 };
 
 class RealClock final : public Clock {
  public:
   absl::Time Now() const override { return absl::Now(); }
+  void SleepUntil(absl::Time time) const override { absl::SleepFor(time - absl::Now()); }
 };
 
-// Stands still until it is advanced.
+// Stands still until it is advanced, or somebody sleeps: a plugin that takes five seconds takes
+// them of simulated time. Work on a SimulatedExecutor that sleeps gives way to everything else
+// meanwhile; anybody else's sleep advances the clock.
 class SimulatedClock final : public Clock {
  public:
   explicit SimulatedClock(absl::Time start) : nanos_(absl::ToUnixNanos(start)) {}
 
   absl::Time Now() const override { return absl::FromUnixNanos(nanos_.load()); }
+  void SleepUntil(absl::Time time) const override;
   // Never goes back.
-  void AdvanceTo(absl::Time time) {
-    const int64_t nanos = absl::ToUnixNanos(time);
-    if (nanos > nanos_.load()) nanos_.store(nanos);
-  }
+  void AdvanceTo(absl::Time time) { SetTo(time); }
   void Advance(absl::Duration by) { AdvanceTo(Now() + by); }
 
  private:
-  std::atomic<int64_t> nanos_;
+  void SetTo(absl::Time time) const {
+    const int64_t nanos = absl::ToUnixNanos(time);
+    if (nanos > nanos_.load()) nanos_.store(nanos);
+  }
+
+  mutable std::atomic<int64_t> nanos_;  // sleeping is reading the clock for long
 };
 
 }  // namespace berth

@@ -2,8 +2,17 @@
 #ifndef BERTH_EXECUTOR_H_
 #define BERTH_EXECUTOR_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "berth/clock.h"
+#include "berth/mutex.h"
 
 namespace berth {
 
@@ -20,6 +29,50 @@ class Executor {
 class InlineExecutor final : public Executor {
  public:
   void Run(std::function<void()> work) override { work(); }
+};
+
+// Runs work on a simulated clock: work that sleeps on the clock is put aside, and goes on when its
+// time has come and RunDue() is called. One piece of work runs at a time, and only while Run() or
+// RunDue() is being called, so that the same input gives the same run.
+//
+// Threads: one drives it. The work itself runs on threads of the executor.
+class SimulatedExecutor final : public Executor {
+ public:
+  // `clock` must outlive the executor. Asked before each piece of work, `may_sleep` says whether it
+  // might sleep. Work that cannot is run at once on the thread of the caller, which is much
+  // cheaper; should it sleep all the same, that advances the clock.
+  explicit SimulatedExecutor(
+      const SimulatedClock& clock, std::function<bool()> may_sleep = [] { return true; });
+  // Sleeping work is woken early and seen through.
+  ~SimulatedExecutor() override;
+
+  // Returns when the work is done or sleeps.
+  void Run(std::function<void()> work) override;
+  // When the first sleeper is due; InfiniteFuture if nobody sleeps.
+  absl::Time NextDue() const;
+  // Goes on with everything that is due by the clock's time: by time, then by who slept first.
+  void RunDue();
+  // Wakes all sleepers and ends every later sleep at once, whatever the time: the end is near.
+  void WakeAll();
+
+ private:
+  friend class SimulatedClock;
+  struct Worker;
+
+  void Work(Worker& worker);
+  void GiveTurn(Worker& worker);
+  void Sleep(Worker& worker, absl::Time until);
+
+  const SimulatedClock& clock_;
+  const std::function<bool()> may_sleep_;
+  mutable Mutex mutex_;
+  CondVar returned_;  // the turn has come back to the driving thread
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<absl::Time, uint64_t>, Worker*> sleeping_ ABSL_GUARDED_BY(mutex_);
+  uint64_t sleeps_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool awake_ ABSL_GUARDED_BY(mutex_) = false;     // nobody sleeps any more
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // threads end
 };
 
 // `threads` threads of its own, first in first out.

@@ -19,17 +19,26 @@
 #include "absl/time/time.h"
 #include "berth/clock.h"
 #include "berth/cluster.h"
+#include "berth/cluster_faults.h"
 #include "berth/mutex.h"
 
 namespace berth {
 
-// Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, an evicted one
-// is gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due
-// later happens in AdvanceTo().
+namespace api {
+class Pod;
+}
+class Chance;
+class WatchStream;
+
+// Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, for as long as
+// its annotation "simulation.berth/run-time" says ("90s"; without one for ever); an evicted one is
+// gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due later
+// happens in AdvanceTo(), which on a real clock somebody has to call now and then.
 class InMemoryCluster final : public Cluster {
  public:
   // `clock` must outlive the cluster.
-  explicit InMemoryCluster(const Clock& clock) : clock_(clock) {}
+  explicit InMemoryCluster(const Clock& clock);
+  ~InMemoryCluster() override;
 
   // --- The outside world changes something ---
 
@@ -37,6 +46,9 @@ class InMemoryCluster final : public Cluster {
   void Set(Object object);
   // Removes it at once. Returns whether it was there. `key` is "namespace/name", or "name".
   bool Delete(Kind kind, absl::string_view key);
+  // Lets a pod go as `kubectl delete` does: it is marked, and gone when its grace period is over;
+  // at once if it is on no node. Returns whether it was there.
+  bool DeleteGracefully(absl::string_view pod_key);
   // The pod finished by itself: phase Succeeded.
   bool Finish(absl::string_view pod_key);
 
@@ -60,10 +72,23 @@ class InMemoryCluster final : public Cluster {
   // Does everything that is due by the clock's time.
   void AdvanceTo(absl::Time now);
 
-  // --- Faults, for tests: asked before a binding happens; a status that is not OK refuses it ---
+  // --- Faults, for tests. Bindings sleep on the clock; see SimulatedExecutor ---
 
+  // By chance, from here on. Simulation runs bindings that may sleep on threads of their own.
+  void SetFaults(const ClusterFaults& faults);
+  // The watch breaks: what was held back is lost, and everything is delivered again.
+  void Relist();
+
+  // Asked for each binding before it happens: a status that is not OK refuses it. It may change the
+  // cluster, as another scheduler would that was faster. Threads: those of the bindings.
   using BindFault = std::function<absl::Status(const PodReference& pod, const std::string& node)>;
   void SetBindFault(BindFault fault);
+  // How long a binding takes, on top of what the faults say; asked first, and slept before the pod
+  // is bound.
+  using BindDelay = std::function<absl::Duration(const PodReference& pod, const std::string& node)>;
+  void SetBindDelay(BindDelay delay);
+  // Whether a binding may sleep.
+  bool MayDelayBindings() const;
 
   // --- Cluster ---
 
@@ -81,22 +106,45 @@ class InMemoryCluster final : public Cluster {
   };
   using Store = absl::flat_hash_map<std::string, Stored>;
 
+  // What faults make of one binding.
+  struct BindFate {
+    BindFault fault;
+    absl::Duration delay_before, delay_after;
+    bool refused = false;
+    bool answer_lost = false;
+  };
+  // A pod that ends by itself at some time, or is gone then.
+  struct End {
+    std::string pod_key, uid;
+    enum class Kind { kFinished, kDeleted } kind;
+  };
+
   void Put(Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Marks a pod as going, or removes it if it may go at once. `change` alters the marked pod.
+  void StartDeletion(const Object& pod, const std::function<void(api::Pod&)>& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Reach(const End& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod if it is there with that uid; any uid if the reference has none.
   Stored* FindPod(const PodReference& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Object> Everything() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  BindFate DrawFate(const PodBinding& binding);
+  absl::Status Assign(const PodBinding& binding);
 
   const Clock& clock_;
   mutable Mutex mutex_;
-  WatchSink* sink_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
   std::map<Kind, Store> objects_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::multimap<absl::Time, std::pair<std::string, std::string>> deletions_
-      ABSL_GUARDED_BY(mutex_);  // due time → pod key and uid
+  std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::string, std::string>> bindings_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> evictions_ ABSL_GUARDED_BY(mutex_);
   std::deque<ClusterNote> notes_ ABSL_GUARDED_BY(mutex_);
+  ClusterFaults faults_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<Chance> chance_ ABSL_PT_GUARDED_BY(mutex_);
   BindFault bind_fault_ ABSL_GUARDED_BY(mutex_);
+  BindDelay bind_delay_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth

@@ -24,6 +24,10 @@ struct SimulationOptions {
   std::vector<Object> objects;         // the cluster at the start
   uint64_t seed = 0;
   absl::Time start = absl::UnixEpoch();
+  // Lets PreBind, Bind and PostBind plugins sleep on the clock while everything else goes on, at
+  // the cost of a switch between threads for each binding. Otherwise only the cluster's own delays
+  // do.
+  bool bindings_may_sleep = false;
 };
 
 // One thread.
@@ -47,13 +51,21 @@ class Simulation {
   void RunUntilQuiet(absl::Duration patience = absl::Minutes(15));
 
  private:
-  explicit Simulation(absl::Time start) : clock_(start), cluster_(clock_) {}
+  explicit Simulation(absl::Time start)
+      : clock_(start),
+        cluster_(clock_),
+        executor_(clock_, [this] { return bindings_may_sleep_ || cluster_.MayDelayBindings(); }) {}
+  // Takes time on to `due` and does what is due then, the scheduler's part included.
+  void DoDue(absl::Time due);
+  // When the cluster or a binding goes on next.
+  absl::Time NextOutside() const;
   // What has been achieved so far: grows with every binding and eviction.
   int64_t Progress() const;
 
   SimulatedClock clock_;
   InMemoryCluster cluster_;
-  InlineExecutor executor_;
+  bool bindings_may_sleep_ = false;
+  SimulatedExecutor executor_;
   std::unique_ptr<Scheduler> scheduler_;
 };
 

@@ -6,11 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
+#include "cluster/chance.h"
+#include "cluster/watch_stream.h"
 
 namespace berth {
 namespace {
 
 constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
+constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
 
 std::string Key(const PodReference& pod) { return absl::StrCat(pod.namespace_name, "/", pod.name); }
 
@@ -37,22 +40,59 @@ void SetCondition(const PodStatusPatch& patch, api::PodStatus* status) {
   condition->set_message(patch.condition_message);
 }
 
+bool HasEnded(const api::Pod& pod) {
+  return pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
+}
+
+// How long the pod runs once it is on a node; infinite if it does not say, or not in words that
+// are a duration.
+absl::Duration RunTime(const api::Pod& pod) {
+  const auto& annotations = pod.metadata().annotations();
+  const auto found = annotations.find(kRunTimeAnnotation);
+  if (found == annotations.end()) return absl::InfiniteDuration();
+  return ParseDuration(found->second).value_or(absl::InfiniteDuration());
+}
+
 }  // namespace
+
+InMemoryCluster::InMemoryCluster(const Clock& clock)
+    : clock_(clock),
+      // Called with the mutex held, as all of the stream.
+      watch_(std::make_unique<WatchStream>(
+          [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Everything(); })),
+      chance_(std::make_unique<Chance>(0)) {}
+
+InMemoryCluster::~InMemoryCluster() = default;
+
+// --- Storing -------------------------------------------------------------------------------------
 
 void InMemoryCluster::Put(Object object) {
   Store& store = objects_[object.kind()];
   const std::string key(object.key());
+  const absl::Time now = clock_.Now();
+  WatchStream::Change change = WatchStream::Change::kCreated;
+  bool was_on_node = false;
   auto it = store.find(key);
   if (it == store.end()) {
     store.emplace(key, Stored{object, next_order_++});
   } else {
     const bool recreated = it->second.object.uid() != object.uid();
     Object last = std::exchange(it->second.object, object);
-    if (recreated && sink_ != nullptr) {
-      sink_->Deliver({{WatchEvent::Type::kDeleted, std::move(last)}});
+    if (recreated) {
+      watch_->Push(WatchStream::Change::kDeleted, std::move(last), now);
+    } else {
+      change = WatchStream::Change::kChanged;
+      was_on_node = object.kind() == Kind::kPod && !last.As<api::Pod>().spec().node_name().empty();
     }
   }
-  if (sink_ != nullptr) sink_->Deliver({{WatchEvent::Type::kSet, std::move(object)}});
+  if (object.kind() == Kind::kPod && !was_on_node) {
+    const api::Pod& pod = object.As<api::Pod>();
+    const absl::Duration run_time = RunTime(pod);
+    if (!pod.spec().node_name().empty() && !HasEnded(pod) && run_time < absl::InfiniteDuration()) {
+      ends_.emplace(now + run_time, End{key, std::string(object.uid()), End::Kind::kFinished});
+    }
+  }
+  watch_->Push(change, std::move(object), now);
 }
 
 bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
@@ -61,7 +101,7 @@ bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
   if (it == store.end()) return false;
   Object last = std::move(it->second.object);
   store.erase(it);
-  if (sink_ != nullptr) sink_->Deliver({{WatchEvent::Type::kDeleted, std::move(last)}});
+  watch_->Push(WatchStream::Change::kDeleted, std::move(last), clock_.Now());
   return true;
 }
 
@@ -83,14 +123,49 @@ bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
   return Remove(kind, key);
 }
 
+bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
+  MutexLock lock(mutex_);
+  Store& store = objects_[Kind::kPod];
+  auto it = store.find(pod_key);
+  if (it == store.end()) return false;
+  const Object pod = it->second.object;
+  if (!pod.As<api::Pod>().metadata().has_deletion_timestamp()) StartDeletion(pod, nullptr);
+  return true;
+}
+
+void InMemoryCluster::StartDeletion(const Object& pod,
+                                    const std::function<void(api::Pod&)>& change) {
+  const api::Pod& current = pod.As<api::Pod>();
+  const int64_t grace = current.spec().has_termination_grace_period_seconds()
+                            ? current.spec().termination_grace_period_seconds()
+                            : kDefaultGracePeriodSeconds;
+  if (grace <= 0 || current.spec().node_name().empty() || HasEnded(current)) {
+    Remove(Kind::kPod, pod.key());
+    return;
+  }
+  const absl::Time due = clock_.Now() + absl::Seconds(grace);
+  ends_.emplace(due, End{std::string(pod.key()), std::string(pod.uid()), End::Kind::kDeleted});
+  Put(With(pod, [&](api::Pod& changed) {
+    SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
+    changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);
+    if (change != nullptr) change(changed);
+  }));
+}
+
 bool InMemoryCluster::Finish(absl::string_view pod_key) {
   MutexLock lock(mutex_);
   Store& store = objects_[Kind::kPod];
   auto it = store.find(pod_key);
   if (it == store.end()) return false;
-  Put(With(it->second.object, [](api::Pod& pod) { pod.mutable_status()->set_phase("Succeeded"); }));
+  FinishPod(Object(it->second.object));
   return true;
 }
+
+void InMemoryCluster::FinishPod(const Object& pod) {
+  Put(With(pod, [](api::Pod& changed) { changed.mutable_status()->set_phase("Succeeded"); }));
+}
+
+// --- Looking -------------------------------------------------------------------------------------
 
 std::shared_ptr<const google::protobuf::Message> InMemoryCluster::Find(
     Kind kind, absl::string_view key) const {
@@ -129,20 +204,63 @@ std::vector<ClusterNote> InMemoryCluster::Notes() const {
   return {notes_.begin(), notes_.end()};
 }
 
+std::vector<Object> InMemoryCluster::Everything() const {
+  std::vector<const Stored*> stored;
+  for (const auto& [kind, store] : objects_) {
+    for (const auto& [key, value] : store) stored.push_back(&value);
+  }
+  std::sort(stored.begin(), stored.end(),
+            [](const Stored* a, const Stored* b) { return a->order < b->order; });
+  std::vector<Object> list;
+  list.reserve(stored.size());
+  for (const Stored* value : stored) list.push_back(value->object);
+  return list;
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
 absl::Time InMemoryCluster::NextDue() const {
   MutexLock lock(mutex_);
-  return deletions_.empty() ? absl::InfiniteFuture() : deletions_.begin()->first;
+  return std::min(watch_->NextDue(), ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first);
 }
 
 void InMemoryCluster::AdvanceTo(absl::Time now) {
   MutexLock lock(mutex_);
-  while (!deletions_.empty() && deletions_.begin()->first <= now) {
-    const auto [key, uid] = deletions_.begin()->second;
-    deletions_.erase(deletions_.begin());
-    Store& store = objects_[Kind::kPod];
-    auto it = store.find(key);
-    if (it != store.end() && it->second.object.uid() == uid) Remove(Kind::kPod, key);
+  while (true) {
+    const absl::Time end = ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first;
+    const absl::Time event = watch_->NextDue();
+    if (std::min(end, event) > now) return;
+    if (end <= event) {
+      Reach(ends_.extract(ends_.begin()).mapped());
+    } else {
+      watch_->DeliverNext();
+    }
   }
+}
+
+void InMemoryCluster::Reach(const End& end) {
+  Store& store = objects_[Kind::kPod];
+  auto it = store.find(end.pod_key);
+  if (it == store.end() || it->second.object.uid() != end.uid) return;
+  if (end.kind == End::Kind::kDeleted) {
+    Remove(Kind::kPod, end.pod_key);
+  } else if (!HasEnded(it->second.object.As<api::Pod>())) {
+    FinishPod(Object(it->second.object));
+  }
+}
+
+// --- Faults --------------------------------------------------------------------------------------
+
+void InMemoryCluster::SetFaults(const ClusterFaults& faults) {
+  MutexLock lock(mutex_);
+  faults_ = faults;
+  *chance_ = Chance(faults.seed);
+  watch_->SetFaults(faults);
+}
+
+void InMemoryCluster::Relist() {
+  MutexLock lock(mutex_);
+  watch_->Relist();
 }
 
 void InMemoryCluster::SetBindFault(BindFault fault) {
@@ -150,36 +268,68 @@ void InMemoryCluster::SetBindFault(BindFault fault) {
   bind_fault_ = std::move(fault);
 }
 
+void InMemoryCluster::SetBindDelay(BindDelay delay) {
+  MutexLock lock(mutex_);
+  bind_delay_ = std::move(delay);
+}
+
+bool InMemoryCluster::MayDelayBindings() const {
+  MutexLock lock(mutex_);
+  return bind_delay_ != nullptr || faults_.slow_bind > 0;
+}
+
+InMemoryCluster::BindFate InMemoryCluster::DrawFate(const PodBinding& binding) {
+  BindFate fate;
+  BindDelay delay;
+  {
+    MutexLock lock(mutex_);
+    fate.fault = bind_fault_;
+    delay = bind_delay_;
+    fate.refused = chance_->Happens(faults_.bind_failure);
+    fate.answer_lost = chance_->Happens(faults_.lost_answer);
+    if (chance_->Happens(faults_.slow_bind)) {
+      const absl::Duration whole = chance_->Between(faults_.min_bind_delay, faults_.max_bind_delay);
+      fate.delay_before = chance_->Between(absl::ZeroDuration(), whole);
+      fate.delay_after = whole - fate.delay_before;
+    }
+  }
+  if (delay != nullptr) fate.delay_before += delay(binding.pod, binding.node_name);
+  return fate;
+}
+
+// --- Cluster -------------------------------------------------------------------------------------
+
 absl::Status InMemoryCluster::Watch(WatchSink& sink) {
   MutexLock lock(mutex_);
-  sink_ = &sink;
-  std::vector<const Stored*> stored;
-  for (const auto& [kind, store] : objects_) {
-    for (const auto& [key, value] : store) stored.push_back(&value);
-  }
-  std::sort(stored.begin(), stored.end(),
-            [](const Stored* a, const Stored* b) { return a->order < b->order; });
-  std::vector<WatchEvent> events;
-  events.reserve(stored.size() + 1);
-  for (const Stored* value : stored) events.push_back({WatchEvent::Type::kSet, value->object});
-  events.push_back({WatchEvent::Type::kSynced, std::nullopt});
-  sink.Deliver(std::move(events));
+  watch_->Start(sink);
   return absl::OkStatus();
 }
 
 void InMemoryCluster::StopWatching() {
   MutexLock lock(mutex_);
-  sink_ = nullptr;
+  watch_->Stop();
 }
 
 absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
+  const BindFate fate = DrawFate(binding);
+  clock_.SleepUntil(clock_.Now() + fate.delay_before);
+  if (fate.fault != nullptr) {
+    absl::Status fault = fate.fault(binding.pod, binding.node_name);
+    if (!fault.ok()) return fault;
+  }
+  if (fate.refused) return absl::UnavailableError("the cluster does not answer");
+  absl::Status assigned = Assign(binding);
+  clock_.SleepUntil(clock_.Now() + fate.delay_after);
+  if (assigned.ok() && fate.answer_lost) {
+    return absl::DeadlineExceededError("the cluster's answer is lost");
+  }
+  return assigned;
+}
+
+absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   const PodReference& pod = binding.pod;
   const std::string& node_name = binding.node_name;
   MutexLock lock(mutex_);
-  if (bind_fault_ != nullptr) {
-    absl::Status fault = bind_fault_(pod, node_name);
-    if (!fault.ok()) return fault;
-  }
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
   const api::Pod& current = stored->object.As<api::Pod>();
@@ -217,25 +367,15 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
   const api::Pod& current = stored->object.As<api::Pod>();
   if (current.metadata().has_deletion_timestamp()) return absl::OkStatus();
   evictions_.push_back(Key(pod));
-  const int64_t grace = current.spec().has_termination_grace_period_seconds()
-                            ? current.spec().termination_grace_period_seconds()
-                            : kDefaultGracePeriodSeconds;
-  if (grace <= 0 || current.spec().node_name().empty()) {
-    Remove(Kind::kPod, Key(pod));
-    return absl::OkStatus();
-  }
-  const absl::Time due = clock_.Now() + absl::Seconds(grace);
-  deletions_.emplace(due, std::make_pair(Key(pod), std::string(stored->object.uid())));
-  Put(With(stored->object, [&](api::Pod& changed) {
-    SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
-    changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);
+  const Object victim = stored->object;
+  StartDeletion(victim, [&](api::Pod& changed) {
     PodStatusPatch target;
     target.condition_type = "DisruptionTarget";
     target.condition_true = true;
     target.condition_reason = "PreemptionByScheduler";
     target.condition_message = message;
     SetCondition(target, changed.mutable_status());
-  }));
+  });
   return absl::OkStatus();
 }
 

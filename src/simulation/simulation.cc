@@ -8,6 +8,7 @@ namespace berth {
 
 absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options) {
   std::unique_ptr<Simulation> simulation(new Simulation(options.start));
+  simulation->bindings_may_sleep_ = options.bindings_may_sleep;
   for (Object& object : options.objects) simulation->cluster_.Set(std::move(object));
   absl::StatusOr<std::unique_ptr<Scheduler>> scheduler =
       Scheduler::Create({.configuration = std::move(options.configuration),
@@ -21,22 +22,30 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
   return simulation;
 }
 
-Simulation::~Simulation() = default;
+// Bindings that still sleep use the scheduler.
+Simulation::~Simulation() { executor_.WakeAll(); }
 
 void Simulation::RunUntilIdle() { scheduler_->RunUntilIdle(); }
+
+absl::Time Simulation::NextOutside() const {
+  return std::min(cluster_.NextDue(), executor_.NextDue());
+}
+
+void Simulation::DoDue(absl::Time due) {
+  clock_.AdvanceTo(due);
+  cluster_.AdvanceTo(clock_.Now());
+  executor_.RunDue();
+  scheduler_->RunUntilIdle();
+}
 
 void Simulation::AdvanceTo(absl::Time time) {
   scheduler_->RunUntilIdle();
   while (true) {
-    const absl::Time due = std::min(scheduler_->NextDue(), cluster_.NextDue());
+    const absl::Time due = std::min(scheduler_->NextDue(), NextOutside());
     if (due > time) break;
-    clock_.AdvanceTo(due);
-    cluster_.AdvanceTo(clock_.Now());
-    scheduler_->RunUntilIdle();
+    DoDue(due);
   }
-  clock_.AdvanceTo(time);
-  cluster_.AdvanceTo(time);
-  scheduler_->RunUntilIdle();
+  DoDue(time);
 }
 
 void Simulation::RunUntilQuiet(absl::Duration patience) {
@@ -44,12 +53,11 @@ void Simulation::RunUntilQuiet(absl::Duration patience) {
   int64_t progress = Progress();
   absl::Time last_progress = clock_.Now();
   while (true) {
-    const absl::Time due = std::min(scheduler_->NextRetry(), cluster_.NextDue());
+    const absl::Time outside = NextOutside();
+    const absl::Time due = std::min(scheduler_->NextRetry(), outside);
     if (due == absl::InfiniteFuture()) return;
-    if (cluster_.NextDue() == absl::InfiniteFuture() && due - last_progress > patience) return;
-    clock_.AdvanceTo(due);
-    cluster_.AdvanceTo(clock_.Now());
-    scheduler_->RunUntilIdle();
+    if (outside == absl::InfiniteFuture() && due - last_progress > patience) return;
+    DoDue(due);
     if (Progress() != progress) {
       progress = Progress();
       last_progress = clock_.Now();

@@ -30,7 +30,8 @@ MAY_INCLUDE = {
     "src/group/": ENGINE,
     "src/preemption/": ENGINE,
     "src/engine/": ENGINE,
-    "src/cluster/": FRONT_DOOR + ["framework/", "berth/in_memory_cluster.h"],
+    "src/cluster/": FRONT_DOOR
+    + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h"],
     "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],

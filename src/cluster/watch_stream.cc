@@ -1,0 +1,93 @@
+// Implementation of watch_stream.h.
+#include "cluster/watch_stream.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace berth {
+
+void WatchStream::Start(WatchSink& sink) {
+  sink_ = &sink;
+  std::vector<Object> objects = list_();
+  std::vector<WatchEvent> events;
+  events.reserve(objects.size() + 1);
+  for (Object& object : objects) events.push_back({WatchEvent::Type::kSet, std::move(object)});
+  events.push_back({WatchEvent::Type::kSynced, std::nullopt});
+  sink.Deliver(std::move(events));
+}
+
+void WatchStream::Stop() {
+  sink_ = nullptr;
+  held_.clear();
+  due_of_.clear();
+}
+
+void WatchStream::SetFaults(const ClusterFaults& faults) {
+  faults_ = faults;
+  chance_ = Chance(faults.seed ^ 0x77617463);  // other numbers than the bindings' faults
+}
+
+void WatchStream::Push(Change change, Object object, absl::Time now) {
+  if (sink_ == nullptr) return;
+  const bool again = chance_.Happens(faults_.duplicated_event);
+  const bool relist = chance_.Happens(faults_.relist);
+  Send(change, object, now, faults_.delayed_event);
+  // The second of two is seen anew; there is nothing to be seen anew of what is gone but its end.
+  if (again) Send(change == Change::kCreated ? Change::kChanged : change, object, now, 0.5);
+  if (relist) Relist();
+}
+
+void WatchStream::Send(Change change, Object object, absl::Time now, double delayed) {
+  const absl::Duration delay = chance_.Happens(delayed)
+                                   ? chance_.Between(absl::ZeroDuration(), faults_.max_event_delay)
+                                   : absl::ZeroDuration();
+  const Identity identity(object.kind(), object.key());
+  const auto earlier = due_of_.find(identity);
+  if (delay == absl::ZeroDuration() && earlier == due_of_.end()) {
+    return Deliver(change, std::move(object));
+  }
+  absl::Time due = now + delay;
+  if (earlier != due_of_.end()) due = std::max(due, *earlier->second.rbegin());
+  due_of_[identity].insert(due);
+  held_.emplace(due, Held{change, std::move(object)});
+}
+
+void WatchStream::Deliver(Change change, Object object) {
+  const WatchEvent::Type type =
+      change == Change::kDeleted ? WatchEvent::Type::kDeleted : WatchEvent::Type::kSet;
+  sink_->Deliver({{type, std::move(object)}});
+}
+
+void WatchStream::Relist() {
+  if (sink_ == nullptr) return;
+  // What came and went unseen stays unseen.
+  std::set<std::string> unseen;
+  std::vector<WatchEvent> events;
+  for (auto& [due, held] : held_) {
+    const std::string uid(held.object.uid());
+    if (held.change == Change::kCreated) unseen.insert(uid);
+    if (held.change == Change::kDeleted && unseen.insert(uid).second) {
+      events.push_back({WatchEvent::Type::kDeleted, std::move(held.object)});
+    }
+  }
+  held_.clear();
+  due_of_.clear();
+  for (Object& object : list_()) events.push_back({WatchEvent::Type::kSet, std::move(object)});
+  sink_->Deliver(std::move(events));
+}
+
+absl::Time WatchStream::NextDue() const {
+  return held_.empty() ? absl::InfiniteFuture() : held_.begin()->first;
+}
+
+void WatchStream::DeliverNext() {
+  if (held_.empty()) return;
+  auto node = held_.extract(held_.begin());
+  Held& held = node.mapped();
+  const auto due = due_of_.find(Identity(held.object.kind(), held.object.key()));
+  due->second.erase(due->second.find(node.key()));
+  if (due->second.empty()) due_of_.erase(due);
+  Deliver(held.change, std::move(held.object));
+}
+
+}  // namespace berth

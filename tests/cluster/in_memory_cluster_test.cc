@@ -1,0 +1,275 @@
+// What the in-memory cluster does by itself as time passes, and how it fails when told to.
+#include "berth/in_memory_cluster.h"
+
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/executor.h"
+#include "berth/testing/objects.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::MakeNode;
+using testing::MakePod;
+
+// Writes down what is delivered: "+Node/n", "-Pod/default/p".
+class Recorder final : public WatchSink {
+ public:
+  void Deliver(std::vector<WatchEvent> events) override {
+    for (const WatchEvent& event : events) {
+      if (!event.object.has_value()) continue;
+      const bool deleted = event.type == WatchEvent::Type::kDeleted;
+      seen.push_back(absl::StrCat(deleted ? "-" : "+", event.object->name()));
+      const std::string uid(event.object->uid());
+      if (deleted) {
+        known.erase(uid);
+      } else {
+        known.insert_or_assign(uid, event.object->shared_message());
+      }
+    }
+  }
+  std::vector<std::string> seen;
+  std::map<std::string, std::shared_ptr<const google::protobuf::Message>> known;
+};
+
+class InMemoryClusterTest : public ::testing::Test {
+ protected:
+  ~InMemoryClusterTest() override { cluster_.StopWatching(); }
+
+  void Watch() { ASSERT_TRUE(cluster_.Watch(sink_).ok()); }
+  void AddPod(const std::string& name, const std::string& run_time = "") {
+    auto pod = MakePod().Name(name).Uid(absl::StrCat(name, "-uid"));
+    if (!run_time.empty()) pod.Annotation("simulation.berth/run-time", run_time);
+    cluster_.Set(pod.Object());
+  }
+  absl::Status Bind(const std::string& name) { return cluster_.Bind({{"default", name, ""}, "n"}); }
+  const api::Pod* Pod(const std::string& name) {
+    held_ = cluster_.Find(Kind::kPod, absl::StrCat("default/", name));
+    return static_cast<const api::Pod*>(held_.get());
+  }
+  void Advance(absl::Duration by) {
+    clock_.Advance(by);
+    cluster_.AdvanceTo(clock_.Now());
+  }
+
+  SimulatedClock clock_{absl::UnixEpoch()};
+  InMemoryCluster cluster_{clock_};
+  Recorder sink_;
+  std::shared_ptr<const google::protobuf::Message> held_;
+};
+
+TEST_F(InMemoryClusterTest, APodWithARunTimeFinishesThatLongAfterItIsBound) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p", "90s");
+  Advance(absl::Minutes(5));
+  EXPECT_EQ(cluster_.NextDue(), absl::InfiniteFuture()) << "it does not run yet";
+  ASSERT_TRUE(Bind("p").ok());
+  EXPECT_EQ(cluster_.NextDue(), clock_.Now() + absl::Seconds(90));
+  Advance(absl::Seconds(89));
+  EXPECT_EQ(Pod("p")->status().phase(), "Running");
+  Advance(absl::Seconds(1));
+  EXPECT_EQ(Pod("p")->status().phase(), "Succeeded");
+}
+
+TEST_F(InMemoryClusterTest, ARunTimeEndsThePodItBelongsToAndNotItsSuccessor) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p", "10s");
+  ASSERT_TRUE(Bind("p").ok());
+  cluster_.Delete(Kind::kPod, "default/p");
+  cluster_.Set(MakePod().Name("p").Uid("another").Object());
+  ASSERT_TRUE(Bind("p").ok());
+  Advance(absl::Seconds(20));
+  EXPECT_EQ(Pod("p")->status().phase(), "Running");
+}
+
+TEST_F(InMemoryClusterTest, AGracefulDeletionTakesItsTimeOnANodeOnly) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("bound");
+  AddPod("pending");
+  ASSERT_TRUE(Bind("bound").ok());
+  EXPECT_TRUE(cluster_.DeleteGracefully("default/bound"));
+  EXPECT_TRUE(cluster_.DeleteGracefully("default/pending"));
+  EXPECT_FALSE(cluster_.DeleteGracefully("default/nobody"));
+  EXPECT_EQ(Pod("pending"), nullptr);
+  ASSERT_NE(Pod("bound"), nullptr);
+  EXPECT_TRUE(Pod("bound")->metadata().has_deletion_timestamp());
+  Advance(absl::Seconds(10));
+  EXPECT_TRUE(cluster_.DeleteGracefully("default/bound")) << "a second time changes nothing";
+  Advance(absl::Seconds(20));
+  EXPECT_EQ(Pod("bound"), nullptr);
+  EXPECT_TRUE(cluster_.Evictions().empty());
+}
+
+TEST_F(InMemoryClusterTest, BindingsFailAsOftenAsTheFaultsSay) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  cluster_.SetFaults({.seed = 7, .bind_failure = 0.2, .lost_answer = 0.1});
+  int refused = 0;
+  int lost = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = absl::StrCat("p", i);
+    AddPod(name);
+    const absl::Status status = Bind(name);
+    const bool bound = !Pod(name)->spec().node_name().empty();
+    if (absl::IsUnavailable(status)) {
+      ++refused;
+      EXPECT_FALSE(bound);
+    } else {
+      if (absl::IsDeadlineExceeded(status)) ++lost;
+      EXPECT_TRUE(bound) << status;
+    }
+  }
+  EXPECT_NEAR(refused, 200, 50);
+  EXPECT_NEAR(lost, 80, 40);
+}
+
+TEST_F(InMemoryClusterTest, EventsOfOneObjectStayInOrderWhateverHappensToThem) {
+  Watch();
+  cluster_.SetFaults({.seed = 3, .delayed_event = 0.5, .duplicated_event = 0.3, .relist = 0.05});
+  int overtaken = 0;
+  std::map<std::string, int> last;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = absl::StrCat("p", i % 7);
+    cluster_.Set(MakePod().Name(name).Uid(name).Label("version", absl::StrCat(i)).Object());
+    if (i % 5 == 0) Advance(absl::Milliseconds(200));
+    int newest = -1;
+    for (const auto& [uid, message] : sink_.known) {
+      const auto& pod = static_cast<const api::Pod&>(*message);
+      const int version = std::stoi(pod.metadata().labels().at("version"));
+      EXPECT_GE(version, last[uid]) << uid << " went back";
+      last[uid] = version;
+      newest = std::max(newest, version);
+    }
+    if (newest < i) ++overtaken;
+  }
+  EXPECT_GT(overtaken, 30) << "nothing was late";
+  EXPECT_GT(sink_.seen.size(), 350u) << "nothing came twice";
+  Advance(absl::Seconds(10));
+  for (const Object& object : cluster_.List(Kind::kPod)) {
+    EXPECT_EQ(sink_.known[std::string(object.uid())], object.shared_message())
+        << object.key() << " is not what the watch ended with";
+  }
+}
+
+TEST_F(InMemoryClusterTest, WhenTheWatchBreaksWhatWasLostShowsInTheNewList) {
+  cluster_.Set(MakeNode().Name("old").Object());
+  cluster_.Set(MakeNode().Name("kept").Object());
+  Watch();
+  cluster_.SetFaults({.delayed_event = 1});
+  cluster_.Delete(Kind::kNode, "old");
+  cluster_.Set(MakeNode().Name("fleeting").Object());
+  cluster_.Delete(Kind::kNode, "fleeting");
+  cluster_.Set(MakeNode().Name("new").Object());
+  EXPECT_THAT(sink_.seen, ElementsAre("+old", "+kept"));
+  cluster_.Relist();
+  EXPECT_THAT(sink_.seen, ElementsAre("+old", "+kept", "-old", "+kept", "+new"));
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(sink_.seen.size(), 5u) << "what was lost came all the same";
+}
+
+TEST_F(InMemoryClusterTest, ASlowBindingOnASimulatedExecutorLetsEverythingElseGoOn) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p");
+  AddPod("q");
+  cluster_.SetBindDelay([](const PodReference& pod, const std::string&) {
+    return pod.name == "p" ? absl::Seconds(5) : absl::Seconds(2);
+  });
+  SimulatedExecutor executor(clock_, [&] { return cluster_.MayDelayBindings(); });
+  std::vector<std::string> done;
+  for (const char* name : {"p", "q"}) {
+    executor.Run([&, name] {
+      EXPECT_TRUE(Bind(name).ok());
+      done.push_back(absl::StrCat(name, absl::FormatDuration(clock_.Now() - absl::UnixEpoch())));
+    });
+  }
+  EXPECT_TRUE(done.empty());
+  EXPECT_TRUE(Pod("p")->spec().node_name().empty());
+  EXPECT_EQ(executor.NextDue(), absl::UnixEpoch() + absl::Seconds(2));
+  for (int second = 0; second < 6; ++second) {
+    Advance(absl::Seconds(1));
+    executor.RunDue();
+  }
+  EXPECT_THAT(done, ElementsAre("q2s", "p5s"));
+}
+
+TEST_F(InMemoryClusterTest, WithoutASimulatedExecutorASlowBindingTakesTheClockWithIt) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p");
+  cluster_.SetBindDelay([](const PodReference&, const std::string&) { return absl::Seconds(5); });
+  ASSERT_TRUE(Bind("p").ok());
+  EXPECT_EQ(clock_.Now(), absl::UnixEpoch() + absl::Seconds(5));
+}
+
+TEST_F(InMemoryClusterTest, AnExecutorThatGoesSeesSleepingWorkThrough) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p");
+  cluster_.SetBindDelay([](const PodReference&, const std::string&) { return absl::Hours(1); });
+  {
+    SimulatedExecutor executor(clock_);
+    executor.Run([&] { EXPECT_TRUE(Bind("p").ok()); });
+    EXPECT_TRUE(Pod("p")->spec().node_name().empty());
+  }
+  EXPECT_EQ(Pod("p")->spec().node_name(), "n");
+  EXPECT_EQ(clock_.Now(), absl::UnixEpoch());
+}
+
+TEST_F(InMemoryClusterTest, AFaultMayChangeTheClusterBeforeItRefuses) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p");
+  cluster_.SetBindFault([&](const PodReference&, const std::string& node) {
+    cluster_.Set(MakePod().Name("faster").NodeName(node).Object());
+    return absl::AbortedError("another scheduler was faster");
+  });
+  EXPECT_TRUE(absl::IsAborted(Bind("p")));
+  EXPECT_NE(Pod("faster"), nullptr);
+}
+
+// On real clocks and threads: what is sent is what is seen in the end.
+TEST(InMemoryClusterThreads, FaultsFromManyThreads) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  Recorder sink;
+  ASSERT_TRUE(cluster.Watch(sink).ok());
+  cluster.SetFaults({.seed = 1,
+                     .bind_failure = 0.2,
+                     .slow_bind = 0.2,
+                     .min_bind_delay = absl::Microseconds(10),
+                     .max_bind_delay = absl::Milliseconds(2),
+                     .delayed_event = 0.5,
+                     .max_event_delay = absl::Milliseconds(5),
+                     .duplicated_event = 0.2,
+                     .relist = 0.02});
+  cluster.Set(MakeNode().Name("n").Object());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const std::string name = absl::StrCat("p", t, "-", i);
+        cluster.Set(MakePod().Name(name).Object());
+        (void)cluster.Bind({{"default", name, ""}, "n"});
+        if (i % 3 == 0) cluster.Delete(Kind::kPod, absl::StrCat("default/", name));
+        cluster.AdvanceTo(clock.Now());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  cluster.AdvanceTo(clock.Now() + absl::Seconds(1));
+  std::map<std::string, std::shared_ptr<const google::protobuf::Message>> there;
+  for (const Kind kind : {Kind::kNode, Kind::kPod}) {
+    for (const Object& object : cluster.List(kind)) {
+      there.emplace(std::string(object.uid()), object.shared_message());
+    }
+  }
+  EXPECT_EQ(sink.known, there);
+  cluster.StopWatching();
+}
+
+}  // namespace
+}  // namespace berth
