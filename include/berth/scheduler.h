@@ -28,6 +28,9 @@ struct SchedulerOptions {
   const Clock* clock = nullptr;
   Executor* executor = nullptr;
   uint64_t seed = 0;
+  // Whether what plugins said of a node is kept for the next pod like it, until the node changes.
+  // The decisions are the same; without it every cycle looks at every node.
+  bool remember_verdicts = true;
 };
 
 // Why a pod is not running yet.
@@ -59,8 +62,9 @@ struct AttemptRecord {
 };
 
 struct SchedulerCounters {
-  int64_t attempts = 0;  // of groups, single pods being groups of one
-  int64_t cycles = 0;    // scheduling cycles of pods
+  int64_t attempts = 0;           // of groups, single pods being groups of one
+  int64_t cycles = 0;             // scheduling cycles of pods
+  int64_t remembered_cycles = 0;  // of these, how many did not have to judge every node
   int64_t bound = 0;
   int64_t bind_failures = 0;     // bindings that ended in an error
   int64_t evictions = 0;         // victims asked to go

@@ -28,6 +28,7 @@ struct SimulationOptions {
   // the cost of a switch between threads for each binding. Otherwise only the cluster's own delays
   // do.
   bool bindings_may_sleep = false;
+  bool remember_verdicts = true;  // SchedulerOptions
 };
 
 // One thread.

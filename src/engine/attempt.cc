@@ -133,8 +133,8 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
                       .state = CycleState(),
                       .entry_key = request.entry_key};
   const CycleResult cycle =
-      cycle_.Run(*request.framework, placement.state, *pod, cluster_.nodes(),
-                 cluster_.nominations(), request.percentage_of_nodes_to_score);
+      cycle_.Run(*request.framework, placement.state, pod, cluster_.nodes(), cluster_.nominations(),
+                 request.percentage_of_nodes_to_score);
   if (cycle.row < 0) {
     Diagnose(request, pod, placement.state, cycle, result);
     return false;

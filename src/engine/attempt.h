@@ -55,7 +55,8 @@ struct AttemptResult {
 // it reached its minimum. Scheduling thread.
 class Attempts {
  public:
-  explicit Attempts(ClusterState& cluster) : cluster_(cluster) {}
+  Attempts(ClusterState& cluster, bool remember_verdicts)
+      : cluster_(cluster), cycle_(remember_verdicts) {}
 
   AttemptResult Run(const AttemptRequest& request);
 

@@ -19,7 +19,7 @@ Engine::Engine(SchedulerOptions options)
       random_(options_.seed),
       binder_(*options_.executor,
               [this](std::function<void()> work) { inbox_.Post(std::move(work)); }),
-      attempts_(cluster_) {}
+      attempts_(cluster_, options_.remember_verdicts) {}
 
 Engine::~Engine() {
   // Bindings that are under way use this engine's plugins: see them through.
@@ -306,6 +306,7 @@ SchedulerCounters Engine::counters() const {
     counters.plugin_faults += framework->plugin_faults();
   }
   counters.unconfirmed = attempts_.cycle().unconfirmed();
+  counters.remembered_cycles = attempts_.cycle().remembered();
   return counters;
 }
 

@@ -20,11 +20,13 @@ int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
   return std::max(nodes * percentage / 100, kMinFeasibleNodesToFind);
 }
 
-CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state, const PodInfo& pod,
+CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
+                                 const std::shared_ptr<const PodInfo>& shared_pod,
                                  const NodeTable& nodes, const Nominator& nominator,
                                  int percentage) {
+  const PodInfo& pod = *shared_pod;
   CycleResult result;
-  verdicts_.Reset(nodes.size());
+  last_verdicts_ = &verdicts_;
   if (nodes.size() == 0) {
     // Whichever plugin would like a node that comes wakes the pod.
     for (const Hook<FilterPlugin>& hook : framework.filter()) {
@@ -47,7 +49,15 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state, 
   if (TryNominatedNode(framework, state, pod, nodes, nominator, pre_filter.narrowed, result)) {
     return result;
   }
+  const bool whole =
+      FeasibleNodesToFind(nodes.size(), percentage, !framework.score().empty()) >= nodes.size();
+  if (memory_on_ && whole && !pre_filter.narrowed.node_names.has_value() &&
+      RunFromMemory(framework, state, shared_pod, nodes, result)) {
+    ++remembered_;
+    return result;
+  }
 
+  verdicts_.Reset(nodes.size());
   ListRows(nodes, pre_filter.narrowed);
   const int wanted =
       FeasibleNodesToFind(static_cast<int>(rows_.size()), percentage, !framework.score().empty());
@@ -60,7 +70,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state, 
   Choose(framework, state, pod, nodes, result);
   if (result.row < 0) {
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
-    NoteRejectors(framework, result);
+    NoteRejectors(framework, nodes.size(), result);
     result.status = Status::Unschedulable("");
   }
   return result;
@@ -80,6 +90,76 @@ bool SchedulingCycle::TryNominatedNode(const Framework& framework, const CycleSt
   if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return false;
   if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok()) return false;
   result.row = row;
+  return true;
+}
+
+// What alike pods have seen before them, brought up to date. False if the nodes have to be looked
+// at one and all; then nothing has been decided.
+bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& state,
+                                    const std::shared_ptr<const PodInfo>& pod,
+                                    const NodeTable& nodes, CycleResult& result) {
+  RankedNodes* ranked = memory_.Find(framework, pod, nodes.size());
+  if (ranked == nullptr) return false;
+  if (!ranked->Refresh(nodes).ok()) {  // the cycle will meet the error, and report it
+    memory_.Forget(*ranked);
+    return false;
+  }
+  return ChooseRanked(framework, state, *pod, nodes, *ranked, result);
+}
+
+bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state,
+                                   const PodInfo& pod, const NodeTable& nodes, RankedNodes& ranked,
+                                   CycleResult& result) {
+  const PluginMask others = ~ranked.plugins();
+  const auto takes_part = [others](const auto& hooks, PluginMask skips) {
+    return absl::c_any_of(hooks,
+                          [&](const auto& hook) { return (others & ~skips) >> hook.index & 1; });
+  };
+  const bool judged = !takes_part(framework.filter(), state.skips().filter) &&
+                      !framework.YieldsToNominatedPods(pod, nodes);
+  absl::Span<const NodeRow> feasible = ranked.feasible();
+  if (!judged && !feasible.empty()) {
+    verdicts_.Reset(nodes.size());
+    if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, others).ok()) {
+      return false;
+    }
+    feasible_.assign(feasible.begin(), feasible.end());
+    std::erase_if(feasible_,
+                  [&](NodeRow row) { return verdicts_.rejector(row) != NodeVerdicts::kNobody; });
+    feasible = feasible_;
+  }
+  if (feasible.empty()) {
+    if (!judged) return false;  // who is to blame for which node takes a whole pass
+    last_verdicts_ = &ranked.verdicts();
+    result.status = Status::Unschedulable("");
+    NoteRejectors(framework, nodes.size(), result);
+    return true;
+  }
+
+  NodeRow row = feasible.front();
+  int64_t score = 0;
+  if (feasible.size() > 1) {
+    if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
+    if (feasible.size() == ranked.feasible().size() &&
+        !takes_part(framework.score(), state.skips().score)) {
+      row = ranked.best();
+      score = ranked.total(row);
+    } else {
+      totals_.resize(feasible.size());
+      more_.resize(feasible.size());
+      if (!ranked.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
+          !framework.RunScore(state, pod, nodes, feasible, absl::MakeSpan(more_), nullptr).ok()) {
+        return false;
+      }
+      for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += more_[i];
+      const size_t best = absl::c_max_element(totals_) - totals_.begin();
+      row = feasible[best];
+      score = totals_[best];
+    }
+  }
+  if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok()) return false;
+  result.row = row;
+  result.score = score;
   return true;
 }
 
@@ -155,10 +235,11 @@ void SchedulingCycle::Choose(const Framework& framework, const CycleState& state
   }
 }
 
-void SchedulingCycle::NoteRejectors(const Framework& framework, CycleResult& result) const {
+void SchedulingCycle::NoteRejectors(const Framework& framework, int rows,
+                                    CycleResult& result) const {
   std::vector<bool> rejected(framework.filter().size());
-  for (const NodeRow row : rows_) {
-    const uint8_t rejector = verdicts_.rejector(row);
+  for (NodeRow row = 0; row < rows; ++row) {
+    const uint8_t rejector = last_verdicts_->rejector(row);
     if (rejector < rejected.size()) rejected[rejector] = true;
   }
   for (size_t i = 0; i < rejected.size(); ++i) {

@@ -4,9 +4,11 @@
 #define BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "berth/framework/node_verdicts.h"
+#include "engine/verdict_memory.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -22,22 +24,34 @@ struct CycleResult {
   std::vector<Symbol> rejecting_plugins;
 };
 
-// Runs cycles. One per scheduler; keeps scratch memory between cycles. Scheduling thread.
+// Runs cycles. One per scheduler; keeps scratch memory between cycles, and what it learned about
+// the nodes for pods that come in numbers. Scheduling thread.
 class SchedulingCycle {
  public:
+  // Without memory every cycle judges every node, and decides the same.
+  explicit SchedulingCycle(bool memory) : memory_on_(memory) {}
+
   // `percentage` 0 judges every node; 1..100 as kube-scheduler's percentageOfNodesToScore.
-  CycleResult Run(const Framework& framework, CycleState& state, const PodInfo& pod,
-                  const NodeTable& nodes, const Nominator& nominator, int percentage);
+  CycleResult Run(const Framework& framework, CycleState& state,
+                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
+                  const Nominator& nominator, int percentage);
 
   // Of the last Run() that got as far as the filters.
-  const NodeVerdicts& verdicts() const { return verdicts_; }
+  const NodeVerdicts& verdicts() const { return *last_verdicts_; }
   // How often the per-node form refused a node that the batch form had accepted.
   int64_t unconfirmed() const { return unconfirmed_; }
+  // Cycles that did not have to judge every node.
+  int64_t remembered() const { return remembered_; }
 
  private:
   bool TryNominatedNode(const Framework& framework, const CycleState& state, const PodInfo& pod,
                         const NodeTable& nodes, const Nominator& nominator,
                         const PreFilterResult& narrowed, CycleResult& result);
+  bool RunFromMemory(const Framework& framework, CycleState& state,
+                     const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
+                     CycleResult& result);
+  bool ChooseRanked(const Framework& framework, CycleState& state, const PodInfo& pod,
+                    const NodeTable& nodes, RankedNodes& ranked, CycleResult& result);
   void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
   Status FindFeasible(const Framework& framework, const CycleState& state, const PodInfo& pod,
                       const NodeTable& nodes, int wanted);
@@ -45,12 +59,17 @@ class SchedulingCycle {
                        const NodeTable& nodes);
   void Choose(const Framework& framework, const CycleState& state, const PodInfo& pod,
               const NodeTable& nodes, CycleResult& result);
-  void NoteRejectors(const Framework& framework, CycleResult& result) const;
+  void NoteRejectors(const Framework& framework, int rows, CycleResult& result) const;
 
+  VerdictMemory memory_;
+  const bool memory_on_;
+  int64_t remembered_ = 0;
   NodeVerdicts verdicts_;
+  const NodeVerdicts* last_verdicts_ = &verdicts_;
   std::vector<NodeRow> rows_;  // to be judged, in search order
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> totals_;  // by position in feasible_
+  std::vector<int64_t> more_;    // the same: what plugins add that look beyond one node
   int next_start_ = 0;           // where a partial search begins, rotating over the nodes
   int64_t unconfirmed_ = 0;
 };

@@ -44,6 +44,10 @@ struct Hook {
   int64_t resolution = 1;  // Score only
 };
 
+// Plugins of a profile, as bits by Hook::index.
+using PluginMask = uint64_t;
+inline constexpr PluginMask kAllPlugins = ~PluginMask{0};
+
 // The outcome of all PreFilter plugins together.
 struct PreFilterOutcome {
   Status status;  // the rejection or error if not Success
@@ -123,8 +127,9 @@ class Framework {
   Status RunPreEnqueue(const PodInfo& pod, Symbol first = Symbol()) const;
   // A rejection has the plugin's name, except when several plugins together left no node: then it
   // has none, and narrowing_plugins are to blame.
-  PreFilterOutcome RunPreFilter(CycleState& state, const PodInfo& pod,
-                                const NodeTable& nodes) const;
+  // Plugins outside `only` count as if they had said Skip.
+  PreFilterOutcome RunPreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                                PluginMask only = kAllPlugins) const;
   Status RunPreFilterAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
                             const NodeInfo& node) const;
   Status RunPreFilterRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
@@ -135,19 +140,38 @@ class Framework {
   Status RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                     const NodeInfo& node) const;
   // The batch form on `rows`: afterwards verdicts.code(row) and rejector(row) are set for them. A
-  // row with relevant nominated pods is judged by RunFilterWithNominatedPods. Returns Success, or
-  // the Error that ends the cycle.
+  // row with relevant nominated pods is judged by RunFilterWithNominatedPods, the others by the
+  // plugins in `only`. Returns Success, or the Error that ends the cycle.
   Status RunFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                        absl::Span<const NodeRow> rows, NodeVerdicts& verdicts) const;
+                        absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
+                        PluginMask only = kAllPlugins) const;
+  // The same as if no pod were nominated anywhere.
+  Status RunPlainFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                             absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
+                             PluginMask only = kAllPlugins) const;
+  // Whether there is a node on which the pod has to leave room for a nominated one.
+  bool YieldsToNominatedPods(const PodInfo& pod, const NodeTable& nodes) const;
   Status RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                        PostFilterResult& result) const;
+  // Plugins outside `only` count as if they had said Skip.
   Status RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                     absl::Span<const NodeRow> feasible) const;
+                     absl::Span<const NodeRow> feasible, PluginMask only = kAllPlugins) const;
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.
   Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, absl::Span<int64_t> totals,
                   std::vector<PluginScores>* by_plugin) const;
+  // The two halves of it for one plugin: raw scores of `rows`, and what makes points of them, to be
+  // multiplied with ScoreFactor(). A score that is out of range afterwards is an Error.
+  Status RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
+                        const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                        absl::Span<int64_t> raw) const;
+  Status RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
+                            const PodInfo& pod, absl::Span<const NodeRow> rows,
+                            absl::Span<int64_t> scores) const;
+  int64_t ScoreFactor(const Hook<ScorePlugin>& hook) const {
+    return hook.weight * (score_resolution_ / hook.resolution);
+  }
   // The notes of every plugin that has any, in the order of the profile.
   std::vector<PluginNotes> RunExplainNode(const CycleState& state, const PodInfo& pod,
                                           const NodeInfo& node) const;
@@ -164,6 +188,11 @@ class Framework {
   // The signature over every Filter and Score plugin. Unschedulable, with the plugin that does not
   // sign, if pods like it must be judged one by one.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const;
+  // The signature over those of them that look at one node at a time, and which they are: their
+  // verdict on a node holds for every pod of this signature until the node changes.
+  PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
+  // What the verdicts of `plugins` depend on.
+  Aspects DependenciesOf(PluginMask plugins) const;
 
   // Throws and unknown codes so far. Threads: any.
   int64_t plugin_faults() const { return faults_.load(std::memory_order_relaxed); }
@@ -189,8 +218,6 @@ class Framework {
   Status JudgeNominatedRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                             NodeVerdicts& verdicts) const;
   Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
-  Status ScoreAll(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
-                  const NodeTable& nodes, absl::Span<const NodeRow> rows) const;
 
   Profile profile_;
   Handle* handle_ = nullptr;
@@ -216,7 +243,13 @@ class Framework {
   std::vector<AssignmentObserver*> observers_;
   std::vector<PluginEvents> events_;
   // Filter and Score plugins; `plugin` is null if it does not sign.
-  std::vector<Hook<const SignPlugin>> signers_;
+  struct Signer : Hook<const SignPlugin> {
+    Aspects depends_on = Aspect::kEverything;
+    bool node_by_node() const {
+      return plugin != nullptr && (depends_on & (Aspect::kOtherNodes | Aspect::kObjects)) == 0;
+    }
+  };
+  std::vector<Signer> signers_;
 
   // The guards that the pointers above lead to.
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;

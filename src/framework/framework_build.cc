@@ -445,12 +445,23 @@ class FrameworkBuilder {
     }
   }
 
+  // A plugin that throws is taken to depend on everything, which is always right.
+  static Aspects DependsOn(const SignPlugin& plugin) {
+    try {
+      return plugin.DependsOn();
+    } catch (...) {
+      return Aspect::kEverything;
+    }
+  }
+
   void FindSigners() {
     std::set<int> seen;
     const auto add = [&](const auto& hooks) {
       for (const auto& hook : hooks) {
         if (!seen.insert(hook.index).second) continue;
-        framework_->signers_.push_back({As<const SignPlugin>(hook.index), hook.name, hook.index});
+        const auto* plugin = As<const SignPlugin>(hook.index);
+        framework_->signers_.push_back(
+            {{plugin, hook.name, hook.index}, plugin ? DependsOn(*plugin) : Aspect::kEverything});
       }
     };
     add(framework_->filter_);

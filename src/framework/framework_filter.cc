@@ -56,10 +56,11 @@ std::string NoNodeLeft(absl::Span<const Symbol> plugins) {
 }  // namespace
 
 PreFilterOutcome Framework::RunPreFilter(CycleState& state, const PodInfo& pod,
-                                         const NodeTable& nodes) const {
+                                         const NodeTable& nodes, PluginMask only) const {
   PreFilterOutcome outcome;
-  state.skips().filter = 0;
+  state.skips().filter = ~only;
   for (const Hook<PreFilterPlugin>& hook : pre_filter_) {
+    if (state.skips().filter & SkipBit(hook)) continue;
     PreFilterResult result;
     Status status = Guarded(kPreFilter, hook.name,
                             [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
@@ -169,6 +170,16 @@ Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodI
 
 // --- The batch form ---
 
+bool Framework::YieldsToNominatedPods(const PodInfo& pod, const NodeTable& nodes) const {
+  bool yields = false;
+  handle_->nominator().ForEach([&](const PodInfo& nominated, absl::string_view node_name) {
+    if (yields || !YieldsTo(pod, nominated)) return;
+    const std::optional<Symbol> name = Symbol::Find(node_name);
+    yields = name.has_value() && nodes.FindRow(*name) >= 0;
+  });
+  return yields;
+}
+
 // Parts `rows` into nominated_rows_, on which the pod has to yield to somebody, and other_rows_.
 // False if there are none of the first kind; other_rows_ is not filled then.
 bool Framework::FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
@@ -208,16 +219,22 @@ Status Framework::JudgeNominatedRows(const CycleState& state, const PodInfo& pod
 
 Status Framework::RunFilterNodes(const CycleState& state, const PodInfo& pod,
                                  const NodeTable& nodes, absl::Span<const NodeRow> rows,
-                                 NodeVerdicts& verdicts) const {
+                                 NodeVerdicts& verdicts, PluginMask only) const {
   if (FindNominatedRows(pod, nodes, rows)) {
     Status status = JudgeNominatedRows(state, pod, nodes, verdicts);
     if (!status.ok()) return status;
     rows = other_rows_;
   }
+  return RunPlainFilterNodes(state, pod, nodes, rows, verdicts, only);
+}
+
+Status Framework::RunPlainFilterNodes(const CycleState& state, const PodInfo& pod,
+                                      const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                      NodeVerdicts& verdicts, PluginMask only) const {
   verdicts.BeginBlock(rows);
   for (size_t i = 0; i < filter_.size() && !verdicts.candidates().empty(); ++i) {
     const Hook<FilterPlugin>& hook = filter_[i];
-    if (state.skips().filter & SkipBit(hook)) continue;
+    if ((state.skips().filter | ~only) & SkipBit(hook)) continue;
     Status status = Guarded(kFilter, hook.name,
                             [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });
     if (status.IsRejected()) return Unsupported(kFilterNodes, hook.name, status.code());

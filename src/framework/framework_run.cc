@@ -159,7 +159,7 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
 
 // Each plugin's part is one value of the whole, so that parts cannot run together.
 Status Framework::SignPod(const PodInfo& pod, PodSignature& signature) const {
-  for (const Hook<const SignPlugin>& hook : signers_) {
+  for (const Signer& hook : signers_) {
     if (hook.plugin == nullptr) {
       return Status::Unschedulable(
                  absl::StrCat("plugin \"", hook.name.view(), "\" does not sign pods"))
@@ -172,6 +172,29 @@ Status Framework::SignPod(const PodInfo& pod, PodSignature& signature) const {
     signature.Add(plugin_signature_.bytes());
   }
   return Status::Success();
+}
+
+PluginMask Framework::SignForNodes(const PodInfo& pod, PodSignature& signature) const {
+  PluginMask signed_by = 0;
+  for (const Signer& hook : signers_) {
+    if (!hook.node_by_node()) continue;
+    plugin_signature_.clear();
+    const Status status =
+        Guarded(kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
+    if (!status.ok()) continue;
+    signature.Add(plugin_signature_.bytes());
+    signed_by |= SkipBit(hook);
+  }
+  signature.Add(static_cast<int64_t>(signed_by));
+  return signed_by;
+}
+
+Aspects Framework::DependenciesOf(PluginMask plugins) const {
+  Aspects aspects = Aspect::kNothing;
+  for (const Signer& hook : signers_) {
+    if (plugins & SkipBit(hook)) aspects |= hook.depends_on;
+  }
+  return aspects;
 }
 
 }  // namespace berth

@@ -41,9 +41,10 @@ Status OutOfRange(Symbol plugin, absl::Span<const int64_t> scores, int64_t max) 
 }  // namespace
 
 Status Framework::RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                              absl::Span<const NodeRow> feasible) const {
-  state.skips().score = 0;
+                              absl::Span<const NodeRow> feasible, PluginMask only) const {
+  state.skips().score = ~only;
   for (const Hook<PreScorePlugin>& hook : pre_score_) {
+    if (state.skips().score & SkipBit(hook)) continue;
     Status status = Guarded(kPreScore, hook.name,
                             [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
     if (status.IsSkip()) {
@@ -67,11 +68,12 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
   if (rows.empty()) return Status::Success();
   for (const Hook<ScorePlugin>& hook : score_) {
     if (state.skips().score & SkipBit(hook)) continue;
-    Status status = ScoreAll(hook, state, pod, nodes, rows);
+    scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
+    Status status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
     if (!status.ok()) return status;
-    const int64_t max = kMaxNodeScore * hook.resolution;
-    if (!InRange(scores_, max)) return OutOfRange(hook.name, scores_, max);
-    const int64_t factor = hook.weight * (score_resolution_ / hook.resolution);
+    status = RunNormalizeScores(hook, state, pod, rows, absl::MakeSpan(scores_));
+    if (!status.ok()) return status;
+    const int64_t factor = ScoreFactor(hook);
     for (size_t i = 0; i < rows.size(); ++i) {
       scores_[i] *= factor;
       totals[i] += scores_[i];
@@ -79,6 +81,24 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
     if (by_plugin != nullptr) by_plugin->push_back({hook.name, scores_});
   }
   return Status::Success();
+}
+
+Status Framework::RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState& state,
+                                 const PodInfo& pod, const NodeTable& nodes,
+                                 absl::Span<const NodeRow> rows, absl::Span<int64_t> raw) const {
+  return Guarded(kScore, hook.name,
+                 [&] { return FromAbsl(hook.plugin->ScoreNodes(state, pod, nodes, rows, raw)); });
+}
+
+Status Framework::RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
+                                     const PodInfo& pod, absl::Span<const NodeRow> rows,
+                                     absl::Span<int64_t> scores) const {
+  Status status = Guarded(kNormalizeScores, hook.name, [&] {
+    return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores));
+  });
+  const int64_t max = kMaxNodeScore * hook.resolution;
+  if (status.ok() && !InRange(scores, max)) return OutOfRange(hook.name, scores, max);
+  return status;
 }
 
 std::vector<PluginNotes> Framework::RunExplainNode(const CycleState& state, const PodInfo& pod,
@@ -90,20 +110,6 @@ std::vector<PluginNotes> Framework::RunExplainNode(const CycleState& state, cons
     if (!notes.notes.empty()) all.push_back(std::move(notes));
   }
   return all;
-}
-
-// Fills scores_ with the plugin's normalised scores.
-Status Framework::ScoreAll(const Hook<ScorePlugin>& hook, const CycleState& state,
-                           const PodInfo& pod, const NodeTable& nodes,
-                           absl::Span<const NodeRow> rows) const {
-  scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another one's score
-  const absl::Span<int64_t> scores = absl::MakeSpan(scores_);
-  Status status = Guarded(kScore, hook.name, [&] {
-    return FromAbsl(hook.plugin->ScoreNodes(state, pod, nodes, rows, scores));
-  });
-  if (!status.ok()) return status;
-  return Guarded(kNormalizeScores, hook.name,
-                 [&] { return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores)); });
 }
 
 }  // namespace berth

@@ -63,6 +63,7 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   nodes_ = std::move(nodes);
   ++version_;
   ++order_version_;
+  changes_.clear();
   row_of_.clear();
   row_of_.reserve(nodes_.size());
   resources_.clear();
@@ -98,14 +99,30 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
 
 void NodeTable::RefreshRow(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
-  row_versions_[row] = ++version_;
+  Aspects aspects = Aspect::kOfPods;
   if (specs_[row] != node.shared_spec() || arrivals_[row] != node.arrival()) {
     const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
     const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
-    ReplaceImages(row, *before, arrival_before);
+    aspects |= Aspect::kOfNodeObject;
+    if (ReplaceImages(row, *before, arrival_before)) aspects |= Aspect::kImageSpread;
     FillFromSpec(row);
   }
   FillFromPods(row);
+  row_versions_[row] = ++version_;
+  NoteChange({row, aspects});
+}
+
+// Keeps as many changes as there are rows, at least: whoever is further behind looks at every row.
+void NodeTable::NoteChange(RowChange change) {
+  const size_t kept = std::max<size_t>(nodes_.size(), 1024);
+  if (changes_.size() >= 2 * kept) changes_.erase(changes_.begin(), changes_.end() - kept);
+  changes_.push_back(change);
+}
+
+std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t version) const {
+  const uint64_t behind = version_ - version;
+  if (version > version_ || behind > changes_.size()) return std::nullopt;
+  return absl::MakeConstSpan(changes_).last(behind);
 }
 
 void NodeTable::FillFromSpec(NodeRow row) {
@@ -151,16 +168,18 @@ void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
 }
 
 // Nodes report their images again and again, and few of them change.
-void NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before) {
+bool NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before) {
   const NodeSpec& after = *specs_[row];
   const uint64_t arrival = arrivals_[row];
   const auto is_in = [&](const NodeSpec& spec, const NodeImage& image) {
     return arrival == arrival_before &&
            std::find(spec.images.begin(), spec.images.end(), image) != spec.images.end();
   };
+  bool changed = false;
   absl::InlinedVector<Symbol, 8> lost_size;
   for (const NodeImage& image : before.images) {
     if (is_in(after, image)) continue;
+    changed = true;
     ImageState& state = images_[image.name];
     --state.node_count;
     if (state.node_count == 0) {
@@ -170,9 +189,12 @@ void NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arri
     }
   }
   for (const NodeImage& image : after.images) {
-    if (!is_in(before, image)) AddImage(image, arrival);
+    if (is_in(before, image)) continue;
+    changed = true;
+    AddImage(image, arrival);
   }
   for (const Symbol image : lost_size) FindImageSize(image);
+  return changed;
 }
 
 void NodeTable::FindImageSize(Symbol name) {

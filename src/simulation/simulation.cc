@@ -16,7 +16,8 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
                          .cluster = &simulation->cluster_,
                          .clock = &simulation->clock_,
                          .executor = &simulation->executor_,
-                         .seed = options.seed});
+                         .seed = options.seed,
+                         .remember_verdicts = options.remember_verdicts});
   if (!scheduler.ok()) return scheduler.status();
   simulation->scheduler_ = *std::move(scheduler);
   return simulation;

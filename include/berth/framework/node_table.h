@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -12,6 +13,7 @@
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/api/taints.h"
+#include "berth/framework/aspects.h"
 #include "berth/framework/node_info.h"
 #include "berth/mutex.h"
 
@@ -53,6 +55,12 @@ struct LabelValue {
   friend H AbslHashValue(H h, const LabelValue& v) {
     return H::combine(std::move(h), v.present, v.value);
   }
+};
+
+// A row whose node changed, and what about it may have.
+struct RowChange {
+  NodeRow row;
+  Aspects aspects;
 };
 
 // Rows are in snapshot order: zone by zone in turn, as kube-scheduler's node tree lists them.
@@ -99,6 +107,9 @@ class NodeTable {
   uint64_t version() const { return version_; }
   uint64_t row_version(NodeRow row) const { return row_versions_[row]; }
   uint64_t order_version() const { return order_version_; }
+  // What changed after `version`, oldest first, a row once for each change. Absent if the order
+  // changed since, or so much that the changes are no longer kept.
+  std::optional<absl::Span<const RowChange>> ChangesSince(uint64_t version) const;
 
   // --- For the cache (and for tests that build a table) ---
 
@@ -118,11 +129,13 @@ class NodeTable {
     uint64_t arrival = 0;  // of the node that size_bytes is from
   };
 
+  void NoteChange(RowChange change);
   void EnsureResources(int count);
   void FillFromSpec(NodeRow row);
   void FillFromPods(NodeRow row);
   void AddImage(const NodeImage& image, uint64_t arrival);
-  void ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before);
+  // Returns whether the row's images changed.
+  bool ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before);
   void FindImageSize(Symbol name);
 
   std::vector<const NodeInfo*> nodes_;
@@ -142,6 +155,8 @@ class NodeTable {
   std::vector<uint64_t> arrivals_;
   uint64_t version_ = 0, order_version_ = 0;
   std::vector<uint64_t> row_versions_;
+  // The latest changes; the last one made version_.
+  std::vector<RowChange> changes_;
 };
 
 }  // namespace berth

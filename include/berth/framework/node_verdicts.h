@@ -42,6 +42,8 @@ class NodeVerdicts {
   Code code(NodeRow row) const { return codes_[row]; }
   // Index of the Filter plugin that rejected `row` first, kNobody or kNotJudged.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
+  // Marks `row` as feasible after all.
+  void Accept(NodeRow row) { Reject(row, Code::kSuccess, kNobody); }
   // Marks `row` as rejected by `rejector` outside the batch form.
   void Reject(NodeRow row, Code code, uint8_t rejector) {
     codes_[row] = code;

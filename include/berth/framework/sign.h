@@ -7,32 +7,11 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "berth/framework/aspects.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
 namespace berth {
-
-// The parts of the world a verdict may depend on; a bit set.
-using Aspects = uint32_t;
-struct Aspect {
-  static constexpr Aspects kNothing = 0;
-  static constexpr Aspects kNodeName = 1u << 0;
-  static constexpr Aspects kNodeLabels = 1u << 1;
-  static constexpr Aspects kNodeTaints = 1u << 2;
-  static constexpr Aspects kNodeUnschedulable = 1u << 3;
-  static constexpr Aspects kNodeAllocatable = 1u << 4;
-  static constexpr Aspects kNodeRequested = 1u << 5;  // requests and number of its pods
-  static constexpr Aspects kNodePorts = 1u << 6;
-  static constexpr Aspects kNodeImages = 1u << 7;
-  static constexpr Aspects kNodePods = 1u << 8;     // anything else about the pods on the node
-  static constexpr Aspects kNodeOther = 1u << 9;    // annotations, conditions ...
-  static constexpr Aspects kOtherNodes = 1u << 10;  // pods or labels of other nodes
-  static constexpr Aspects kObjects = 1u << 11;     // Services, claims, quotas ...
-  // How many nodes there are, how many of them have an image, and its size:
-  // NodeTable::image_node_count() and image_size_bytes().
-  static constexpr Aspects kImageSpread = 1u << 12;
-  static constexpr Aspects kEverything = ~0u;
-};
 
 // Collects what identifies a pod to the plugins. Equal bytes mean equal pods.
 class PodSignature {
@@ -56,7 +35,9 @@ class SignPlugin {
   // like it must not share verdicts.
   virtual Status SignPod(const PodInfo& pod, PodSignature& signature) const = 0;
 
-  // What else its verdicts and scores read.
+  // What else its verdicts and scores read; always the same. Without kOtherNodes and kObjects the
+  // engine remembers them node by node between cycles: then PreFilter and PreScore must not look at
+  // nodes, and NormalizeScores must map each score by its value and the lowest and highest one only.
   virtual Aspects DependsOn() const = 0;
 };
 

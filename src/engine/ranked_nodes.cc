@@ -1,0 +1,293 @@
+// Implementation of ranked_nodes.h.
+#include "engine/ranked_nodes.h"
+
+#include <algorithm>
+
+#include "berth/check.h"
+
+namespace berth {
+namespace {
+
+// When so many rows changed, the batch forms are faster than row by row.
+bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
+
+}  // namespace
+
+// --- BestRow ---
+
+void BestRow::Reset(int size) {
+  leaves_ = 1;
+  while (leaves_ < size) leaves_ *= 2;
+  winners_.assign(2 * leaves_, -1);
+}
+
+namespace {
+
+NodeRow Better(NodeRow left, NodeRow right, absl::Span<const int64_t> totals) {
+  if (left < 0) return right;
+  if (right < 0) return left;
+  return totals[left] >= totals[right] ? left : right;
+}
+
+}  // namespace
+
+void BestRow::Build(absl::Span<const int64_t> totals) {
+  for (int i = leaves_ - 1; i >= 1; --i) {
+    winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
+  }
+}
+
+void BestRow::Update(NodeRow row, absl::Span<const int64_t> totals) {
+  for (int i = (leaves_ + row) / 2; i >= 1; i /= 2) {
+    winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
+  }
+}
+
+// --- Extremes ---
+
+void RankedNodes::Column::Add(int64_t score) {
+  const bool first = count++ == 0;
+  if (first || score < low) {
+    low = score;
+    at_low = 0;
+  }
+  if (first || score > high) {
+    high = score;
+    at_high = 0;
+  }
+  at_low += score == low;
+  at_high += score == high;
+}
+
+// If no row is left at an extreme, it has to be looked for.
+void RankedNodes::Column::Remove(int64_t score) {
+  --count;
+  at_low -= score == low;
+  at_high -= score == high;
+}
+
+void RankedNodes::FindExtremes(Column& column) const {
+  column.count = column.at_low = column.at_high = 0;
+  for (const NodeRow row : feasible_) column.Add(column.raw[row]);
+}
+
+// --- RankedNodes ---
+
+RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod,
+                         PluginMask plugins)
+    : framework_(framework),
+      pod_(std::move(pod)),
+      plugins_(plugins),
+      depends_on_(framework.DependenciesOf(plugins)) {}
+
+Status RankedNodes::Refresh(const NodeTable& nodes) {
+  nodes_ = &nodes;
+  if (version_ == nodes.version()) return Status::Success();
+  if (!CollectChanged(nodes)) return Rebuild(nodes);
+  version_ = nodes.version();
+  if (changed_.empty()) return Status::Success();
+
+  std::vector<std::pair<int64_t, int64_t>> extremes;
+  for (const Column& column : columns_) extremes.push_back({column.low, column.high});
+  for (const NodeRow row : changed_) {
+    Status status = JudgeAgain(row);
+    if (!status.ok()) return status;
+  }
+  bool moved = false;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    if (column.at_low == 0 || column.at_high == 0) FindExtremes(column);
+    moved |= extremes[i] != std::pair(column.low, column.high);
+  }
+  if (moved) return Renormalize();
+  for (const NodeRow row : changed_) {
+    int64_t total = plain_totals_[row];
+    for (const Column& column : columns_) {
+      if (!is_feasible(row)) break;
+      int64_t score = 0;
+      Status status = Normalized(column, row, score);
+      if (!status.ok()) return status;
+      total += score * framework_.ScoreFactor(*column.hook);
+    }
+    totals_[row] = total;
+    best_.Set(row, is_feasible(row));
+    best_.Update(row, totals_);
+  }
+  return Status::Success();
+}
+
+// Fills changed_ with the rows to be judged again, each once. False if it is all of them.
+bool RankedNodes::CollectChanged(const NodeTable& nodes) {
+  const auto changes = nodes.ChangesSince(version_);
+  if (version_ == 0 || !changes.has_value()) return false;
+  changed_.clear();
+  bool all = false;
+  for (const RowChange& change : *changes) {
+    if ((change.aspects & depends_on_) == 0 || is_changed_[change.row]) continue;
+    all |= (change.aspects & depends_on_ & Aspect::kImageSpread) != 0;
+    is_changed_[change.row] = 1;
+    changed_.push_back(change.row);
+  }
+  for (const NodeRow row : changed_) is_changed_[row] = 0;
+  return !all && !IsMany(changed_.size(), nodes.size());
+}
+
+// The pod's state, once: these plugins' PreFilter and PreScore do not look at nodes.
+Status RankedNodes::Prepare(const NodeTable& nodes) {
+  if (prepared_) return Status::Success();
+  PreFilterOutcome outcome = framework_.RunPreFilter(state_, *pod_, nodes, plugins_);
+  if (!outcome.status.ok()) return std::move(outcome.status);
+  Status status = framework_.RunPreScore(state_, *pod_, nodes, {}, plugins_);
+  if (!status.ok()) return status;
+  for (const Hook<ScorePlugin>& hook : framework_.score()) {
+    if (state_.skips().score >> hook.index & 1) continue;
+    if (hook.plugin->Normalizes()) {
+      columns_.push_back({.hook = &hook, .raw = {}});
+    } else {
+      plain_.push_back(&hook);
+    }
+  }
+  prepared_ = true;
+  return Status::Success();
+}
+
+Status RankedNodes::Rebuild(const NodeTable& nodes) {
+  version_ = nodes.version();
+  Status status = Prepare(nodes);
+  if (!status.ok()) return status;
+  feasible_.resize(nodes.size());
+  for (NodeRow row = 0; row < nodes.size(); ++row) feasible_[row] = row;
+  verdicts_.Reset(nodes.size());
+  status = framework_.RunPlainFilterNodes(state_, *pod_, nodes, feasible_, verdicts_);
+  if (!status.ok()) return status;
+  std::erase_if(feasible_, [&](NodeRow row) { return !is_feasible(row); });
+
+  is_changed_.assign(nodes.size(), 0);
+  plain_totals_.assign(nodes.size(), 0);
+  scores_.resize(feasible_.size());
+  const auto score = [&](const Hook<ScorePlugin>& hook) {
+    std::fill(scores_.begin(), scores_.end(), 0);
+    return framework_.RunScorePlugin(hook, state_, *pod_, nodes, feasible_,
+                                     absl::MakeSpan(scores_));
+  };
+  for (const Hook<ScorePlugin>* hook : plain_) {
+    status = score(*hook);
+    if (status.ok()) {
+      status =
+          framework_.RunNormalizeScores(*hook, state_, *pod_, feasible_, absl::MakeSpan(scores_));
+    }
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < feasible_.size(); ++i) {
+      plain_totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*hook);
+    }
+  }
+  for (Column& column : columns_) {
+    status = score(*column.hook);
+    if (!status.ok()) return status;
+    column.raw.assign(nodes.size(), 0);
+    for (size_t i = 0; i < feasible_.size(); ++i) column.raw[feasible_[i]] = scores_[i];
+    FindExtremes(column);
+  }
+  totals_.resize(nodes.size());
+  return Renormalize();
+}
+
+// Filter and raw scores of one row.
+Status RankedNodes::JudgeAgain(NodeRow row) {
+  const bool was_feasible = is_feasible(row);
+  if (was_feasible) {
+    for (Column& column : columns_) column.Remove(column.raw[row]);
+  }
+  const Status status = framework_.RunFilter(state_, *pod_, nodes_->node(row));
+  if (status.IsError()) return status;
+  if (status.ok()) {
+    verdicts_.Accept(row);
+  } else {
+    verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
+  }
+  if (was_feasible != status.ok()) {
+    const auto at = std::lower_bound(feasible_.begin(), feasible_.end(), row);
+    if (was_feasible) {
+      feasible_.erase(at);
+    } else {
+      feasible_.insert(at, row);
+    }
+  }
+  return status.ok() ? ScoreAgain(row) : Status::Success();
+}
+
+Status RankedNodes::ScoreAgain(NodeRow row) {
+  const absl::Span<const NodeRow> rows(&row, 1);
+  plain_totals_[row] = 0;
+  for (const Hook<ScorePlugin>* hook : plain_) {
+    int64_t score = 0;
+    const absl::Span<int64_t> scores(&score, 1);
+    Status status = framework_.RunScorePlugin(*hook, state_, *pod_, *nodes_, rows, scores);
+    if (status.ok()) {
+      status = framework_.RunNormalizeScores(*hook, state_, *pod_, rows, scores);
+    }
+    if (!status.ok()) return status;
+    plain_totals_[row] += score * framework_.ScoreFactor(*hook);
+  }
+  for (Column& column : columns_) {
+    int64_t score = 0;
+    Status status = framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, rows,
+                                              absl::Span<int64_t>(&score, 1));
+    if (!status.ok()) return status;
+    column.raw[row] = score;
+    column.Add(score);
+  }
+  return Status::Success();
+}
+
+// What one row's raw score comes to among the others: SignPlugin's contract lets the extremes stand
+// for them.
+Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score) const {
+  const NodeRow rows[] = {row, row, row};
+  int64_t scores[] = {column.raw[row], column.low, column.high};
+  Status status =
+      framework_.RunNormalizeScores(*column.hook, state_, *pod_, rows, absl::MakeSpan(scores));
+  score = scores[0];
+  return status;
+}
+
+Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
+  const bool uniform =
+      std::all_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.uniform(); });
+  if (uniform || rows.size() == feasible_.size()) {
+    for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
+    return Status::Success();
+  }
+  for (size_t i = 0; i < rows.size(); ++i) totals[i] = plain_totals_[rows[i]];
+  std::vector<int64_t> scores(rows.size());
+  for (const Column& column : columns_) {
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.raw[rows[i]];
+    Status status =
+        framework_.RunNormalizeScores(*column.hook, state_, *pod_, rows, absl::MakeSpan(scores));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < rows.size(); ++i)
+      totals[i] += scores[i] * framework_.ScoreFactor(*column.hook);
+  }
+  return Status::Success();
+}
+
+// The totals of all feasible rows, and the order of them.
+Status RankedNodes::Renormalize() {
+  for (const NodeRow row : feasible_) totals_[row] = plain_totals_[row];
+  for (const Column& column : columns_) {
+    scores_.resize(feasible_.size());
+    for (size_t i = 0; i < feasible_.size(); ++i) scores_[i] = column.raw[feasible_[i]];
+    Status status = framework_.RunNormalizeScores(*column.hook, state_, *pod_, feasible_,
+                                                  absl::MakeSpan(scores_));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < feasible_.size(); ++i) {
+      totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*column.hook);
+    }
+  }
+  best_.Reset(nodes_->size());
+  for (const NodeRow row : feasible_) best_.Set(row, true);
+  best_.Build(totals_);
+  return Status::Success();
+}
+
+}  // namespace berth

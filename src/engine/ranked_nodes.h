@@ -1,0 +1,98 @@
+// What the plugins that look at one node at a time made of every node, kept between the cycles of
+// alike pods: only nodes that changed are judged and scored again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "berth/framework/node_verdicts.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// The best of a set of rows by total, the first of equals; a change costs the logarithm of their
+// number.
+class BestRow {
+ public:
+  // Forgets all rows; rows will be below `size`.
+  void Reset(int size);
+  // Puts `row` in, or takes it out, at the next Build() or at once with Update().
+  void Set(NodeRow row, bool in) { winners_[leaves_ + row] = in ? row : -1; }
+  void Build(absl::Span<const int64_t> totals);
+  void Update(NodeRow row, absl::Span<const int64_t> totals);
+  // -1 if no row is in.
+  NodeRow best() const { return winners_[1]; }
+
+ private:
+  int leaves_ = 1;
+  std::vector<NodeRow> winners_ = {-1, -1};  // of each subtree; [1] is the root
+};
+
+// One profile's judgement on all nodes for pods of one signature. Scheduling thread.
+class RankedNodes {
+ public:
+  // `plugins` are those that signed (Framework::SignForNodes); `pod` stands for all alike pods.
+  RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins);
+
+  // Brings everything in step with `nodes`. Errors are a plugin's; the object is of no use then.
+  Status Refresh(const NodeTable& nodes);
+
+  PluginMask plugins() const { return plugins_; }
+  const NodeVerdicts& verdicts() const { return verdicts_; }
+  // Rows that none of the plugins rejects, in order.
+  absl::Span<const NodeRow> feasible() const { return feasible_; }
+  // The weighted total of a feasible row's scores, normalised over feasible().
+  int64_t total(NodeRow row) const { return totals_[row]; }
+  // The best of feasible(), or -1.
+  NodeRow best() const { return best_.best(); }
+  // The totals of some of the feasible rows, normalised over these.
+  Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
+
+ private:
+  // The raw scores of a plugin that normalises, and their extremes over the feasible rows.
+  struct Column {
+    const Hook<ScorePlugin>* hook;
+    std::vector<int64_t> raw;  // by row
+    int64_t low = 0, high = 0;
+    int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
+
+    void Add(int64_t score);
+    void Remove(int64_t score);
+    bool uniform() const { return low == high; }
+  };
+
+  Status Prepare(const NodeTable& nodes);
+  Status Rebuild(const NodeTable& nodes);
+  bool CollectChanged(const NodeTable& nodes);
+  Status JudgeAgain(NodeRow row);
+  Status ScoreAgain(NodeRow row);
+  Status Renormalize();
+  void FindExtremes(Column& column) const;
+  Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
+  bool is_feasible(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNobody; }
+
+  const Framework& framework_;
+  const std::shared_ptr<const PodInfo> pod_;
+  const PluginMask plugins_;
+  const Aspects depends_on_;
+
+  bool prepared_ = false;
+  const NodeTable* nodes_ = nullptr;
+  uint64_t version_ = 0;  // of the table, as of the last Refresh()
+  CycleState state_;
+  std::vector<const Hook<ScorePlugin>*> plain_;  // score plugins that do not normalise
+  std::vector<Column> columns_;                  // those that do
+
+  NodeVerdicts verdicts_;
+  std::vector<NodeRow> feasible_;
+  std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
+  std::vector<int64_t> totals_;        // by row
+  BestRow best_;
+  std::vector<NodeRow> changed_;  // scratch
+  std::vector<uint8_t> is_changed_;
+  std::vector<int64_t> scores_;  // scratch
+};
+
+}  // namespace berth

@@ -1,0 +1,140 @@
+// What is remembered between cycles changes no decision: the same random history with memory and
+// without.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "tests/engine/gang_cluster.h"
+#include "tests/plugins/random_cluster.h"
+
+namespace berth {
+namespace {
+
+using testing::NodeBuilder;
+using testing::PodBuilder;
+using testing::Random;
+
+struct Outcome {
+  std::vector<std::pair<std::string, std::string>> bindings;
+  std::vector<std::string> evictions;
+  std::vector<std::string> waiting;  // "pod: message"
+  int64_t cycles = 0;
+  int64_t remembered = 0;
+
+  bool operator==(const Outcome& other) const {
+    return bindings == other.bindings && evictions == other.evictions && waiting == other.waiting;
+  }
+};
+
+class AlikePods {
+ public:
+  AlikePods(uint64_t seed, bool remember) : random_(seed), cluster_(RandomNodes()) {
+    LoadedConfiguration loaded =
+        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
+    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    auto created = Simulation::Create({.configuration = loaded.configuration,
+                                       .registry = &Builtins(),
+                                       .objects = {},
+                                       .seed = seed,
+                                       .remember_verdicts = remember});
+    EXPECT_TRUE(created.ok()) << created.status();
+    simulation_ = *std::move(created);
+    for (int i = 0; i < 4; ++i) templates_.push_back(MakeRandomPod(random_, "template"));
+  }
+
+  Outcome Run(int steps) {
+    for (NodeBuilder& node : cluster_.nodes) simulation_->cluster().Set(node.Object());
+    for (int step = 0; step < steps; ++step) {
+      Change();
+      simulation_->RunUntilIdle();
+      if (random_.Percent(10)) simulation_->RunUntilQuiet(absl::Minutes(1));
+    }
+    simulation_->RunUntilQuiet(absl::Minutes(1));
+    Outcome outcome;
+    outcome.bindings = simulation_->cluster().Bindings();
+    outcome.evictions = simulation_->cluster().Evictions();
+    for (const UnboundPod& pod : simulation_->scheduler().Unbound()) {
+      outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
+    }
+    outcome.cycles = simulation_->scheduler().counters().cycles;
+    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    return outcome;
+  }
+
+ private:
+  testing::RandomCluster RandomNodes() {
+    testing::RandomCluster cluster = MakeRandomCluster(random_, 12);
+    for (auto& pods : cluster.pods) pods.clear();
+    return cluster;
+  }
+
+  void Change() {
+    const int kind = random_.Below(10);
+    if (kind == 0) {  // a node changes
+      const testing::NodeChange change = ChangeNode(random_, cluster_);
+      for (auto& pods : cluster_.pods) pods.clear();
+      simulation_->cluster().Set(cluster_.nodes[change.node].Object());
+      return;
+    }
+    if (kind == 1) {  // a node goes, or comes back
+      NodeBuilder& node = cluster_.nodes[random_.Below(static_cast<int>(cluster_.nodes.size()))];
+      const Object object = node.Object();
+      if (!simulation_->cluster().Delete(Kind::kNode, object.key())) {
+        simulation_->cluster().Set(object);
+      }
+      return;
+    }
+    if (kind == 2) {  // a pod goes
+      const std::vector<Object> pods = simulation_->cluster().List(Kind::kPod);
+      if (pods.empty()) return;
+      const int which = random_.Below(static_cast<int>(pods.size()));
+      simulation_->cluster().Delete(Kind::kPod, pods[which].key());
+      return;
+    }
+    PodBuilder pod = random_.OneOf(templates_);
+    pod.Name(absl::StrCat("p", next_++));
+    pod.Uid("").NodeName("").NominatedNodeName("");
+    if (random_.Percent(30)) pod.Priority(random_.Below(3));
+    const int copies = 1 + random_.Below(3);
+    for (int i = 0; i < copies; ++i) {
+      simulation_->cluster().Set(pod.Object());
+      pod.Name(absl::StrCat("p", next_++));
+    }
+  }
+
+  Random random_;
+  testing::RandomCluster cluster_;
+  std::vector<PodBuilder> templates_;
+  std::unique_ptr<Simulation> simulation_;
+  int next_ = 0;
+};
+
+// BERTH_SEED=N repeats one history.
+TEST(Memory, ChangesNoDecision) {
+  uint64_t first = 1;
+  uint64_t last = 200;
+  if (const char* seed = std::getenv("BERTH_SEED"); seed != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(seed, &first));
+    last = first;
+  }
+  int64_t cycles = 0;
+  int64_t remembered = 0;
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
+    const Outcome with = AlikePods(seed, true).Run(60);
+    const Outcome without = AlikePods(seed, false).Run(60);
+    EXPECT_EQ(with.bindings, without.bindings);
+    EXPECT_EQ(with.evictions, without.evictions);
+    EXPECT_EQ(with.waiting, without.waiting);
+    EXPECT_EQ(without.remembered, 0);
+    cycles += with.cycles;
+    remembered += with.remembered;
+    if (HasFailure()) return;
+  }
+  if (first == last) return;
+  EXPECT_GT(remembered * 4, cycles) << "hardly anything was remembered";
+}
+
+}  // namespace
+}  // namespace berth
