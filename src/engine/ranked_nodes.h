@@ -1,6 +1,7 @@
 // What the plugins that look at one node at a time made of every node, kept between the cycles of
 // alike pods: only nodes that changed are judged and scored again.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_RANKED_NODES_H_
+#define BERTH_SRC_ENGINE_RANKED_NODES_H_
 
 #include <cstdint>
 #include <memory>
@@ -96,3 +97,5 @@ class RankedNodes {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_RANKED_NODES_H_

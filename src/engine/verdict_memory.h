@@ -1,5 +1,6 @@
 // Which pods' nodes are remembered: those of signatures that come again.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_VERDICT_MEMORY_H_
+#define BERTH_SRC_ENGINE_VERDICT_MEMORY_H_
 
 #include <cstdint>
 #include <memory>
@@ -35,3 +36,5 @@ class VerdictMemory {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_VERDICT_MEMORY_H_

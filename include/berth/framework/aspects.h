@@ -1,5 +1,6 @@
 // Aspects: which parts of the world a verdict depends on, and which of them a change concerns.
-#pragma once
+#ifndef BERTH_FRAMEWORK_ASPECTS_H_
+#define BERTH_FRAMEWORK_ASPECTS_H_
 
 #include <cstdint>
 
@@ -34,3 +35,5 @@ struct Aspect {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_ASPECTS_H_
