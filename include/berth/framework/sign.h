@@ -37,7 +37,8 @@ class SignPlugin {
 
   // What else its verdicts and scores read; always the same. Without kOtherNodes and kObjects the
   // engine remembers them node by node between cycles: then PreFilter and PreScore must not look at
-  // nodes, and NormalizeScores must map each score by its value and the lowest and highest one only.
+  // nodes, and NormalizeScores must map each score by its value and the lowest and highest one
+  // only.
   virtual Aspects DependsOn() const = 0;
 };
 
