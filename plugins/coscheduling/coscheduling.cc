@@ -182,8 +182,19 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
                ? QueueingHint::kQueue
                : QueueingHint::kSkip;
   };
+  // What gives room lets a group go on that waits for its minResources.
+  const auto waits_for_room = [this](const PodInfo& pod,
+                                     const ObjectChange&) -> absl::StatusOr<QueueingHint> {
+    const std::optional<std::string> name = GroupOf(pod);
+    const api::PodGroup* pod_group = name.has_value() ? FindPodGroup(*name) : nullptr;
+    return pod_group != nullptr && !pod_group->spec().min_resources().empty() ? QueueingHint::kQueue
+                                                                              : QueueingHint::kSkip;
+  };
   return {
-      {{EventResource::Of(Kind::kPodGroup), action::kAdd | action::kUpdate, ""}, concerns_group}};
+      {{EventResource::Of(Kind::kPodGroup), action::kAdd | action::kUpdate, ""}, concerns_group},
+      {{EventResource::AssignedPod(), action::kDelete | action::kUpdatePodScaleDown, ""},
+       waits_for_room},
+      {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable, ""}, waits_for_room}};
 }
 
 }  // namespace berth
