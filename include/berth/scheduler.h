@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "berth/executor.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/status.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -31,6 +33,8 @@ struct SchedulerOptions {
   // Whether what plugins said of a node is kept for the next pod like it, until the node changes.
   // The decisions are the same; without it every cycle looks at every node.
   bool remember_verdicts = true;
+  // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
+  absl::Duration slow_plugin_call = absl::Milliseconds(100);
 };
 
 // Why a pod is not running yet.
@@ -41,14 +45,17 @@ struct UnboundPod {
   State state = State::kActive;
   std::string plugin;   // what rejected it, or gates it; empty if it was not tried yet
   std::string message;  // as in the pod's FailedScheduling event; empty if it was not tried yet
+  // The same for programs, as of now. Pods of one group that missed its minimum have the same.
+  WaitingFor waiting;
 };
 
 // A pod group as it stands.
 struct PodGroupState {
   std::string group;  // "namespace/name"
   int min_member = 1;
-  int assigned = 0;  // members with a node
-  int pending = 0;   // members without one
+  int assigned = 0;                   // members with a node
+  int pending = 0;                    // members without one
+  std::optional<WaitingFor> waiting;  // of those that are not bound yet; absent if all are
 };
 
 // What one attempt came to; for figures and progress.
@@ -61,16 +68,29 @@ struct AttemptRecord {
   bool error = false;
 };
 
+// What went wrong with a plugin at one extension point.
+struct PluginTrouble {
+  std::string plugin;
+  std::string point;   // "Filter", "Less", "QueueingHint"
+  int64_t faults = 0;  // it threw, answered what the point does not allow, or scored out of range
+  int64_t slow_calls =
+      0;  // see SchedulerOptions::slow_plugin_call; not of hints and per-node calls
+  absl::Duration slowest;
+};
+
 struct SchedulerCounters {
   int64_t attempts = 0;           // of groups, single pods being groups of one
   int64_t cycles = 0;             // scheduling cycles of pods
   int64_t remembered_cycles = 0;  // of these, how many did not have to judge every node
   int64_t bound = 0;
-  int64_t bind_failures = 0;     // bindings that ended in an error
-  int64_t evictions = 0;         // victims asked to go
-  int64_t plugin_faults = 0;     // plugins that threw or answered out of contract
-  int64_t unconfirmed = 0;       // rows a batch form accepted and the per-node form refused
-  int64_t unusable_objects = 0;  // objects that could not be understood
+  int64_t bind_failures = 0;      // bindings that ended in an error
+  int64_t evictions = 0;          // victims asked to go
+  int64_t eviction_failures = 0;  // victims that the cluster did not let go
+  int64_t plugin_faults = 0;      // plugins that threw or answered out of contract
+  int64_t unconfirmed = 0;        // rows a batch form accepted and the per-node form refused
+  int64_t unusable_objects = 0;   // objects that could not be understood
+  // Plugins that had any trouble, by name and point; the faults are those in plugin_faults.
+  std::vector<PluginTrouble> troubles;
 };
 
 // Queue, cache and plugins belong to one thread at a time: the one in Run() or RunUntilIdle().
@@ -100,6 +120,9 @@ class Scheduler {
   virtual std::vector<UnboundPod> Unbound() const = 0;
   // Every group that has members and a definition, by name. Empty without a group plugin.
   virtual std::vector<PodGroupState> PodGroups() const = 0;
+  // Why the pod of that uid has no node yet, unknown profiles included; absent if it has one or is
+  // not known.
+  virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
   virtual SchedulerCounters counters() const = 0;
   // Calls `observe` after each attempt.
   virtual void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) = 0;

@@ -4,10 +4,16 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 
 namespace berth {
+namespace {
+
+constexpr absl::string_view kMoreThanMax = " is more than Max";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginArgs&,
                                                                    Handle& handle) {
@@ -53,7 +59,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   if (view.OverMax(*quota, quota_state.pending_of_quota)) {
     return Status::Unschedulable(absl::StrCat("Pod ", pod.key(),
                                               " is rejected in PreFilter because ElasticQuota ",
-                                              pod.namespace_name().view(), " is more than Max"));
+                                              pod.namespace_name().view(), kMoreThanMax));
   }
   if (view.TotalOverMin(quota_state.pending_of_all)) {
     return Status::Unschedulable(
@@ -87,6 +93,31 @@ Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
           {{EventResource::Of(Kind::kElasticQuota), action::kAll}, nullptr}};
+}
+
+// The first resource by name that is over its bound; a pod that asks for more than the bound itself
+// will never be admitted.
+void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& rejection,
+                                        const NodeTable&, WaitingFor& waiting) const {
+  const bool own_max = absl::EndsWith(rejection.message(), kMoreThanMax);
+  waiting.reason = own_max ? WaitingReason::kQuotaMax : WaitingReason::kWaitingForQuota;
+  const Quota* quota = ledger_.Find(pod.namespace_name());
+  if (quota == nullptr) return;
+  if (own_max) waiting.quota = absl::StrCat("ElasticQuota ", quota->namespace_name.view());
+  const ResourceVector& used =
+      own_max ? ledger_.UsageOf(quota->namespace_name).used : ledger_.total_usage().used;
+  const ResourceBounds& bounds = own_max ? quota->max : ledger_.total_min();
+  QuotaRequest(pod).ForEach([&](ResourceId id, int64_t amount) {
+    const int64_t* bound = quota->Names(id) ? bounds.Find(id) : nullptr;
+    if (bound == nullptr || used.Get(id) + amount <= *bound) return;
+    const std::string name(ResourceName(id));
+    if (!waiting.resource.empty() && waiting.resource < name) return;
+    waiting.resource = name;
+    waiting.needed = amount;
+    waiting.quota_used = used.Get(id);
+    waiting.quota_limit = *bound;
+    if (amount > *bound) waiting.reason = WaitingReason::kQuotaMisconfigured;
+  });
 }
 
 }  // namespace berth

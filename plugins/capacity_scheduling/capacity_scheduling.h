@@ -17,6 +17,7 @@
 #include "berth/framework/preemption.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
+#include "berth/framework/waiting.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 
@@ -29,7 +30,8 @@ class CapacityScheduling final : public Plugin,
                                  public PostFilterPlugin,
                                  public ReservePlugin,
                                  public AssignmentObserver,
-                                 public EnqueueExtensions {
+                                 public EnqueueExtensions,
+                                 public WaitingExplainer {
  public:
   static constexpr absl::string_view kName = "CapacityScheduling";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
@@ -63,6 +65,9 @@ class CapacityScheduling final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
   const QuotaLedger& ledger() const { return ledger_; }
+
+  void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
+                      WaitingFor& waiting) const override;
 
  private:
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state) const;

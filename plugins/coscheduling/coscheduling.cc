@@ -17,6 +17,24 @@ std::pair<absl::string_view, absl::string_view> SplitName(absl::string_view name
   return absl::StrSplit(name, absl::MaxSplits('/', 1));
 }
 
+// Members that run or may be tried, and those that scheduling gates hold back.
+struct Readiness {
+  int ready = 0;
+  int gated = 0;
+};
+
+Readiness CountReady(const GroupMembers& group) {
+  Readiness counts;
+  for (const GroupMember& member : group.members()) {
+    if (!member.pod->scheduling_gates().empty()) {
+      ++counts.gated;
+    } else if (!member.node_name.empty() || !member.pod->deletion_time().has_value()) {
+      ++counts.ready;
+    }
+  }
+  return counts;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> Coscheduling::Create(const PluginArgs& args,
@@ -66,15 +84,7 @@ Status Coscheduling::ReadyToSchedule(const GroupMembers& group) const {
     return Status::Unschedulable(absl::StrCat("PodGroup ", group.name(), " not found"));
   }
   if (group.assigned_count() >= spec->min_member) return Status::Success();
-  int ready = 0;
-  int gated = 0;
-  for (const GroupMember& member : group.members()) {
-    if (!member.pod->scheduling_gates().empty()) {
-      ++gated;
-    } else if (!member.node_name.empty() || !member.pod->deletion_time().has_value()) {
-      ++ready;
-    }
-  }
+  const auto [ready, gated] = CountReady(group);
   if (ready >= spec->min_member) return Status::Success();
   return Status::UnschedulableAndUnresolvable(absl::StrCat(
       "waiting for pods of PodGroup ", group.name(), ": ", ready, " of ", spec->min_member,
@@ -195,6 +205,27 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
       {{EventResource::AssignedPod(), action::kDelete | action::kUpdatePodScaleDown, ""},
        waits_for_room},
       {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable, ""}, waits_for_room}};
+}
+
+void Coscheduling::ExplainWaiting(const PodInfo& pod, const Status&, const NodeTable&,
+                                  WaitingFor& waiting) const {
+  const std::optional<std::string> name = GroupOf(pod);
+  if (!name.has_value()) return;
+  const std::optional<GroupSpec> spec = Spec(*name);
+  if (!spec.has_value()) {
+    waiting.reason = WaitingReason::kGroupNotFound;
+    return;
+  }
+  const GroupMembers* group = handle_.groups().Find(*name);
+  const int ready = group == nullptr ? 0 : CountReady(*group).ready;
+  if (ready < spec->min_member) {
+    waiting.reason = WaitingReason::kWaitingForMembers;
+    waiting.members_needed = spec->min_member;
+    waiting.members_placeable = ready;
+    waiting.next_events.push_back("Pod/Add");
+  } else {  // minResources: the cluster is too small for the group as a whole
+    waiting.reason = WaitingReason::kInsufficientResources;
+  }
 }
 
 }  // namespace berth

@@ -19,6 +19,7 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
+#include "berth/framework/waiting.h"
 #include "plugins/coscheduling/coscheduling_args.h"
 
 namespace berth {
@@ -33,7 +34,8 @@ class Coscheduling final : public Plugin,
                            public PostFilterPlugin,
                            public PermitPlugin,
                            public ReservePlugin,
-                           public EnqueueExtensions {
+                           public EnqueueExtensions,
+                           public WaitingExplainer {
  public:
   static constexpr absl::string_view kName = "Coscheduling";
   static constexpr absl::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
@@ -62,6 +64,8 @@ class Coscheduling final : public Plugin,
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
   void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
+                      WaitingFor& waiting) const override;
 
  private:
   Coscheduling(const CoschedulingArgs& args, Handle& handle) : args_(args), handle_(handle) {}

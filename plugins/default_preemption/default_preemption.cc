@@ -17,6 +17,12 @@ Status DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
   return Status::Make(status.code(), {absl::StrCat("preemption: ", status.message())});
 }
 
+Status DefaultPreemption::PreEnqueue(const PodInfo& pod) {
+  if (!handle_.IsPreempting(pod.uid())) return Status::Success();
+  return Status::UnschedulableAndUnresolvable(
+      "waiting for the preemption for this pod to be finished");
+}
+
 std::vector<ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete},
            [](const PodInfo&, const ObjectChange&) { return QueueingHint::kSkip; }}};

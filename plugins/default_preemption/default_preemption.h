@@ -14,6 +14,7 @@
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
 #include "berth/framework/queue_sort.h"
+#include "berth/framework/waiting.h"
 #include "plugins/default_preemption/default_preemption_args.h"
 
 namespace berth {
@@ -23,28 +24,30 @@ namespace berth {
 class DefaultPreemption final : public Plugin,
                                 public PostFilterPlugin,
                                 public PreEnqueuePlugin,
-                                public EnqueueExtensions {
+                                public EnqueueExtensions,
+                                public ExplainsWaitingAs<WaitingReason::kWaitingForVictims> {
  public:
   static constexpr absl::string_view kName = "DefaultPreemption";
   // Takes DefaultPreemptionArgs.
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 
   DefaultPreemption(const DefaultPreemptionArgs& args, Handle& handle)
-      : rules_(handle, args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute),
+      : handle_(handle),
+        rules_(handle, args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute),
         preemption_(handle) {}
 
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
 
-  // kube-scheduler holds a preemptor back here while its evictions are being sent. The engine sends
-  // them before it lets the pod into the queue again, so there is nothing to hold back.
-  Status PreEnqueue(const PodInfo&) override { return Status::Success(); }
+  // Holds a preemptor back while the evictions it needs are being sent.
+  Status PreEnqueue(const PodInfo& pod) override;
   // The deletion of a pod, which is never reason enough: the plugin that rejected the pod on its
   // nodes decides when to try again.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
  private:
+  Handle& handle_;
   PriorityPreemptionRules rules_;
   Preemption preemption_;
 };

@@ -20,6 +20,7 @@
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 
 namespace berth {
@@ -35,7 +36,8 @@ class DynamicResources final : public Plugin,
                                public ReservePlugin,
                                public PreBindPlugin,
                                public EnqueueExtensions,
-                               public SignPlugin {
+                               public SignPlugin,
+                               public ExplainsWaitingAs<WaitingReason::kDevices> {
  public:
   static constexpr absl::string_view kName = "DynamicResources";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

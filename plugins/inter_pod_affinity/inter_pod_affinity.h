@@ -15,6 +15,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity_args.h"
 
 namespace berth {
@@ -30,7 +31,8 @@ class InterPodAffinity final : public Plugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
-                               public SignPlugin {
+                               public SignPlugin,
+                               public ExplainsWaitingAs<WaitingReason::kAffinity> {
  public:
   static constexpr absl::string_view kName = "InterPodAffinity";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -18,6 +18,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 #include "plugins/node_affinity/node_affinity_args.h"
 
 namespace berth {
@@ -36,7 +37,8 @@ class NodeAffinity final : public Plugin,
                            public PreScorePlugin,
                            public ScorePlugin,
                            public EnqueueExtensions,
-                           public SignPlugin {
+                           public SignPlugin,
+                           public ExplainsWaitingAs<WaitingReason::kAffinity> {
  public:
   static constexpr absl::string_view kName = "NodeAffinity";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -13,6 +13,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -20,7 +21,8 @@ namespace berth {
 class NodeName final : public Plugin,
                        public FilterPlugin,
                        public EnqueueExtensions,
-                       public SignPlugin {
+                       public SignPlugin,
+                       public ExplainsWaitingAs<WaitingReason::kAffinity> {
  public:
   static constexpr absl::string_view kName = "NodeName";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -6,11 +6,15 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/requests.h"
 
 namespace berth {
 namespace {
+
+constexpr absl::string_view kTooManyPods = "Too many pods";
+constexpr absl::string_view kInsufficient = "Insufficient ";
 
 // What the filter compares for this pod.
 struct FitState final : StateData {
@@ -64,12 +68,12 @@ Status NodeResourcesFit::Filter(const CycleState& state, const PodInfo&,
   if (fit == nullptr) return Status::Error("NodeResourcesFit filters only where its PreFilter ran");
   std::vector<std::string> reasons;
   Shortage worst = PodShortage(static_cast<int64_t>(node.pods().size()), node.allowed_pods());
-  if (worst != Shortage::kNone) reasons.push_back("Too many pods");
+  if (worst != Shortage::kNone) reasons.emplace_back(kTooManyPods);
   for (const auto& [resource, amount] : fit->requests) {
     const Shortage shortage =
         ShortageOf(amount, node.allocatable().Get(resource), node.requested().Get(resource));
     if (shortage == Shortage::kNone) continue;
-    reasons.push_back(absl::StrCat("Insufficient ", ResourceName(resource)));
+    reasons.push_back(absl::StrCat(kInsufficient, ResourceName(resource)));
     worst = std::max(worst, shortage);
   }
   return worst == Shortage::kNone ? Status::Success()
@@ -119,6 +123,19 @@ std::vector<ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
            &FitHintAfterPodChange},
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            &FitHintAfterNodeChange}};
+}
+
+void NodeResourcesFit::ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable&,
+                                      WaitingFor& waiting) const {
+  waiting.reason = WaitingReason::kInsufficientResources;
+  absl::string_view text = rejection.reasons().front();
+  if (text == kTooManyPods) {
+    waiting.resource = std::string(kPodsResource);
+    waiting.needed = 1;
+  } else if (absl::ConsumePrefix(&text, kInsufficient)) {
+    waiting.resource = std::string(text);
+    waiting.needed = pod.requests().Get(ResourceIdOf(text));
+  }
 }
 
 Status NodeResourcesFit::SignPod(const PodInfo& pod, PodSignature& signature) const {

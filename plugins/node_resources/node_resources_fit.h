@@ -17,6 +17,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 #include "plugins/node_resources/node_resources_fit_args.h"
 #include "plugins/node_resources/resource_scorer.h"
 
@@ -30,7 +31,8 @@ class NodeResourcesFit final : public Plugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
-                               public SignPlugin {
+                               public SignPlugin,
+                               public WaitingExplainer {
  public:
   static constexpr absl::string_view kName = "NodeResourcesFit";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
@@ -61,6 +63,9 @@ class NodeResourcesFit final : public Plugin,
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   Aspects DependsOn() const override { return Aspect::kNodeAllocatable | Aspect::kNodeRequested; }
+
+  void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
+                      WaitingFor& waiting) const override;
 
  private:
   absl::flat_hash_set<std::string> ignored_resources_;

@@ -13,6 +13,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -21,7 +22,8 @@ namespace berth {
 class NodeUnschedulable final : public Plugin,
                                 public FilterPlugin,
                                 public EnqueueExtensions,
-                                public SignPlugin {
+                                public SignPlugin,
+                                public ExplainsWaitingAs<WaitingReason::kTaints> {
  public:
   static constexpr absl::string_view kName = "NodeUnschedulable";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -16,6 +16,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 #include "plugins/pod_topology_spread/default_selector.h"
 #include "plugins/pod_topology_spread/pod_topology_spread_args.h"
 #include "plugins/pod_topology_spread/spread_rules.h"
@@ -38,7 +39,8 @@ class PodTopologySpread final : public Plugin,
                                 public PreScorePlugin,
                                 public ScorePlugin,
                                 public EnqueueExtensions,
-                                public SignPlugin {
+                                public SignPlugin,
+                                public ExplainsWaitingAs<WaitingReason::kTopology> {
  public:
   static constexpr absl::string_view kName = "PodTopologySpread";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -12,11 +12,15 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/queue_sort.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
 // As kube-scheduler v1.35 schedulinggates.
-class SchedulingGates final : public Plugin, public PreEnqueuePlugin, public EnqueueExtensions {
+class SchedulingGates final : public Plugin,
+                              public PreEnqueuePlugin,
+                              public EnqueueExtensions,
+                              public ExplainsWaitingAs<WaitingReason::kGated> {
  public:
   static constexpr absl::string_view kName = "SchedulingGates";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

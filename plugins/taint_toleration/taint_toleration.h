@@ -14,6 +14,7 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -24,7 +25,8 @@ class TaintToleration final : public Plugin,
                               public PreScorePlugin,
                               public ScorePlugin,
                               public EnqueueExtensions,
-                              public SignPlugin {
+                              public SignPlugin,
+                              public ExplainsWaitingAs<WaitingReason::kTaints> {
  public:
   static constexpr absl::string_view kName = "TaintToleration";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

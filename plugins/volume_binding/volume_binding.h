@@ -17,6 +17,7 @@
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 #include "plugins/volume_binding/assumed_volumes.h"
 #include "plugins/volume_binding/volume_binding_args.h"
 
@@ -33,7 +34,8 @@ class VolumeBinding final : public Plugin,
                             public ReservePlugin,
                             public PreBindPlugin,
                             public EnqueueExtensions,
-                            public SignPlugin {
+                            public SignPlugin,
+                            public ExplainsWaitingAs<WaitingReason::kVolumes> {
  public:
   static constexpr absl::string_view kName = "VolumeBinding";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

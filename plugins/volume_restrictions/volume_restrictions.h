@@ -14,6 +14,7 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -25,7 +26,8 @@ class VolumeRestrictions final : public Plugin,
                                  public PreFilterExtensions,
                                  public FilterPlugin,
                                  public EnqueueExtensions,
-                                 public SignPlugin {
+                                 public SignPlugin,
+                                 public ExplainsWaitingAs<WaitingReason::kVolumes> {
  public:
   static constexpr absl::string_view kName = "VolumeRestrictions";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -4,13 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "app/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
@@ -39,55 +34,75 @@ std::string Amount(const std::string& resource, int64_t amount) {
   return Thousands(amount);
 }
 
-}  // namespace
-
-std::string DominantReason(const std::string& message) {
-  const size_t list = message.find("nodes are available: ");
-  if (list == std::string::npos) return message;
-  absl::string_view reasons = absl::string_view(message).substr(list + 21);
-  // PostFilter's words follow the list's full stop.
-  if (const size_t end = reasons.find(". "); end != absl::string_view::npos) {
-    reasons = reasons.substr(0, end);
-  }
-  reasons = absl::StripSuffix(reasons, ".");
-  int64_t most = -1;
-  absl::string_view dominant = reasons;
-  for (absl::string_view part : absl::StrSplit(reasons, ", ")) {
-    const size_t space = part.find(' ');
-    int64_t count = 0;
-    if (space == absl::string_view::npos || !absl::SimpleAtoi(part.substr(0, space), &count)) {
-      continue;
-    }
-    if (count > most) {
-      most = count;
-      dominant = part.substr(space + 1);
-    }
-  }
-  return std::string(dominant);
+// Cuts a sentence to what a table can show.
+std::string Shortened(std::string text) {
+  constexpr size_t kWidth = 160;
+  if (text.size() <= kWidth) return text;
+  return absl::StrCat(text.substr(0, kWidth - 4), " ...");
 }
+
+void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
+  if (!waiting.has_value()) return;
+  const WaitingFor& w = *waiting;
+  json.Key("waiting").BeginObject().Key("reason").String(WaitingReasonName(w.reason));
+  json.Key("text").String(w.ToString());
+  const auto text = [&](absl::string_view key, const std::string& value) {
+    if (!value.empty()) json.Key(key).String(value);
+  };
+  text("plugin", w.plugin);
+  text("detail", w.detail);
+  if (w.nodes > 0) {
+    json.Key("nodes").Int(w.nodes).Key("rejectingNodes").Int(w.rejecting_nodes);
+    json.Key("nodesByPlugin").BeginObject();
+    for (const WaitingFor::PluginNodes& by : w.nodes_by_plugin) json.Key(by.plugin).Int(by.nodes);
+    json.EndObject();
+  }
+  if (!w.resource.empty()) {
+    json.Key("resource").String(w.resource).Key("needed").Int(w.needed);
+    if (w.quota_limit > 0 || w.quota_used > 0) {
+      text("quota", w.quota);
+      json.Key("quotaUsed").Int(w.quota_used).Key("quotaLimit").Int(w.quota_limit);
+    } else {
+      json.Key("mostFree").Int(w.most_free).Key("allFree").Int(w.all_free);
+    }
+  }
+  if (w.members_needed > 0) {
+    json.Key("membersNeeded").Int(w.members_needed);
+    json.Key("membersPlaceable").Int(w.members_placeable);
+    text("blockingPod", w.blocking_pod);
+  }
+  text("node", w.node);
+  if (w.victims > 0) json.Key("victims").Int(w.victims);
+  json.Key("nextEvents").StringArray(w.next_events).EndObject();
+}
+
+}  // namespace
 
 SimulationReport::SimulationReport(Simulation& simulation) : simulation_(simulation) {
   for (const Object& object : simulation.cluster().List(Kind::kPod)) {
     const auto& pod = object.As<api::Pod>();
     if (pod.spec().node_name().empty() && IsLive(pod)) {
-      pods_.push_back({std::string(object.key()), "", ""});
+      PodLine& line = pods_.emplace_back();
+      line.pod = std::string(object.key());
+      line.uid = std::string(object.uid());
     }
   }
 }
 
 void SimulationReport::Finish(const RunFigures& figures) {
   figures_ = figures;
-  std::map<std::string, std::string> reasons;
-  for (const UnboundPod& pod : simulation_.scheduler().Unbound()) {
-    reasons[pod.pod] = pod.message.empty() ? "not tried yet" : pod.message;
-  }
   evicted_ = simulation_.cluster().Evictions();
-  ReadPods(reasons);
+  ReadPods();
   ReadNodes();
   groups_ = simulation_.scheduler().PodGroups();
 }
 
-void SimulationReport::ReadPods(const std::map<std::string, std::string>& reasons) {
+void SimulationReport::ReadPods() {
+  std::map<std::string, UnboundPod> unbound;
+  for (UnboundPod& pod : simulation_.scheduler().Unbound()) {
+    std::string key = pod.pod;
+    unbound.emplace(std::move(key), std::move(pod));
+  }
   const std::set<std::string> evicted(evicted_.begin(), evicted_.end());
   for (PodLine& line : pods_) {
     const auto pod =
@@ -97,14 +112,18 @@ void SimulationReport::ReadPods(const std::map<std::string, std::string>& reason
       ++bound_;
       continue;
     }
-    const auto reason = reasons.find(line.pod);
+    const auto known = unbound.find(line.pod);
     if (evicted.contains(line.pod)) {
       line.reason = "evicted";
-    } else if (reason != reasons.end()) {
-      line.reason = reason->second;
+    } else if (known != unbound.end()) {
+      const std::string& message = known->second.message;
+      line.reason = message.empty() ? "not tried yet" : message;
+      line.group = known->second.group;
+      line.waiting = std::move(known->second.waiting);
     } else if (pod != nullptr && pod->metadata().has_deletion_timestamp()) {
       line.reason = "the pod is being deleted";
     } else if (pod != nullptr) {
+      line.waiting = simulation_.scheduler().ExplainWaiting(line.uid);
       line.reason = absl::StrCat("no profile is named ", pod->spec().scheduler_name().empty()
                                                              ? "default-scheduler"
                                                              : pod->spec().scheduler_name());
@@ -147,12 +166,16 @@ std::string SimulationReport::ToJson() const {
     } else {
       json.String(line.node);
     }
-    json.Key("reason").String(line.reason).EndObject();
+    json.Key("reason").String(line.reason);
+    WriteWaiting(line.waiting, json);
+    json.EndObject();
   }
   json.EndArray().Key("groups").BeginArray();
   for (const PodGroupState& group : groups_) {
     json.BeginObject().Key("group").String(group.group).Key("minMember").Int(group.min_member);
-    json.Key("bound").Int(group.assigned).Key("pending").Int(group.pending).EndObject();
+    json.Key("bound").Int(group.assigned).Key("pending").Int(group.pending);
+    WriteWaiting(group.waiting, json);
+    json.EndObject();
   }
   json.EndArray().Key("evicted").StringArray(evicted_);
   const int64_t pods = pending_at_start();
@@ -199,7 +222,7 @@ std::string SimulationReport::ToTable() const {
     absl::StrAppend(&text, Thousands(whole), " of ", Thousands(groups_.size()), " groups run, ",
                     Thousands(part), " in part\n");
   }
-  absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), PendingTable());
+  absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), GroupTable(), PendingTable());
   const double seconds = figures_.schedule_seconds;
   absl::StrAppend(&text, "Loaded in ", ShortDuration(absl::Seconds(figures_.load_seconds)),
                   ", scheduled in ", ShortDuration(absl::Seconds(seconds)));
@@ -243,25 +266,56 @@ std::string SimulationReport::FragmentTables() const {
   return text;
 }
 
-std::string SimulationReport::PendingTable() const {
-  std::map<std::string, std::pair<int64_t, std::string>> pods_by_reason;
-  for (const PodLine& line : pods_) {
-    if (!line.node.empty()) continue;
-    auto& [count, example] = pods_by_reason[DominantReason(line.reason)];
-    if (count++ == 0) example = line.pod;
+// Groups that run in part or not at all, each with what it waits for.
+std::string SimulationReport::GroupTable() const {
+  TextTable table({"GROUP", "BOUND", "PENDING", "REASON", "WAITING FOR"});
+  size_t waiting = 0;
+  for (const PodGroupState& group : groups_) {
+    if (!group.waiting.has_value() || waiting++ >= kReasonsShown) continue;
+    table.AddRow({group.group, Thousands(group.assigned), Thousands(group.pending),
+                  std::string(WaitingReasonName(group.waiting->reason)),
+                  Shortened(group.waiting->ToString())});
   }
-  if (pods_by_reason.empty()) return "";
-  std::vector<std::pair<std::string, std::pair<int64_t, std::string>>> rows(pods_by_reason.begin(),
-                                                                            pods_by_reason.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-  TextTable table({"PENDING", "FOR EXAMPLE", "MAIN REASON"});
-  for (size_t i = 0; i < std::min(rows.size(), kReasonsShown); ++i) {
-    table.AddRow({Thousands(rows[i].second.first), rows[i].second.second, rows[i].first});
+  if (waiting == 0) return "";
+  std::string text = table.ToString();
+  if (waiting > kReasonsShown) {
+    absl::StrAppend(&text, "and ", waiting - kReasonsShown, " more groups\n");
+  }
+  return absl::StrCat(text, "\n");
+}
+
+// Pods outside groups by what they wait for, with the numbers of one of them.
+std::string SimulationReport::PendingTable() const {
+  struct Line {
+    int64_t count = 0;
+    std::string example, reason, sentence;
+  };
+  std::set<std::string> groups;
+  for (const PodGroupState& group : groups_) groups.insert(group.group);
+  std::map<std::pair<std::string, std::string>, Line> by_reason;
+  for (const PodLine& pod : pods_) {
+    if (!pod.node.empty() || groups.contains(pod.group)) continue;
+    const std::string reason(pod.waiting.has_value() ? WaitingReasonName(pod.waiting->reason)
+                                                     : absl::string_view());
+    Line& line = by_reason[{reason, pod.waiting.has_value() ? pod.waiting->detail : pod.reason}];
+    if (line.count++ > 0) continue;
+    line.example = pod.pod;
+    line.reason = reason;
+    line.sentence = pod.waiting.has_value() ? pod.waiting->ToString() : pod.reason;
+  }
+  if (by_reason.empty()) return "";
+  std::vector<Line> lines;
+  for (auto& [key, line] : by_reason) lines.push_back(std::move(line));
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.count > b.count; });
+  TextTable table({"PENDING", "FOR EXAMPLE", "REASON", "WAITING FOR"});
+  for (size_t i = 0; i < std::min(lines.size(), kReasonsShown); ++i) {
+    table.AddRow({Thousands(lines[i].count), lines[i].example, lines[i].reason,
+                  Shortened(lines[i].sentence)});
   }
   std::string text = table.ToString();
-  if (rows.size() > kReasonsShown) {
-    absl::StrAppend(&text, "and ", rows.size() - kReasonsShown, " more reasons\n");
+  if (lines.size() > kReasonsShown) {
+    absl::StrAppend(&text, "and ", lines.size() - kReasonsShown, " more reasons\n");
   }
   return absl::StrCat(text, "\n");
 }

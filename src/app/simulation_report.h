@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,17 +37,20 @@ class SimulationReport {
 
  private:
   struct PodLine {
-    std::string pod;
+    std::string pod, uid;
     std::string node;    // empty: not bound
+    std::string group;   // of pods that are not bound
     std::string reason;  // of pods that are not bound
+    std::optional<WaitingFor> waiting;
   };
   struct ResourceLine {
     int64_t allocatable = 0;
     int64_t used = 0;
   };
 
-  void ReadPods(const std::map<std::string, std::string>& reasons);
+  void ReadPods();
   void ReadNodes();
+  std::string GroupTable() const;
   std::string PendingTable() const;
   std::string ResourceTable() const;
   std::string FragmentTables() const;
@@ -62,10 +66,6 @@ class SimulationReport {
   int nodes_ = 0;
   RunFigures figures_;
 };
-
-// Of "0/9 nodes are available: 7 Insufficient cpu, 2 node(s) had untolerated taint(s)." the most
-// frequent reason, "Insufficient cpu"; any other message as it is.
-std::string DominantReason(const std::string& message);
 
 }  // namespace berth
 

@@ -125,6 +125,15 @@ bool Cache::ForgetPod(absl::string_view uid) {
   return true;
 }
 
+void Cache::ReplacePod(std::shared_ptr<const PodInfo> pod) {
+  const CachedPod* known = FindPod(pod->uid());
+  if (known == nullptr) return;
+  CachedPod replaced = *known;
+  Take(pod->uid());
+  replaced.pod = std::move(pod);
+  Put(std::move(replaced));
+}
+
 void Cache::FinishBinding(absl::string_view uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end() || !it->second.assumed()) return;

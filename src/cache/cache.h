@@ -72,6 +72,9 @@ class Cache {
   absl::Status AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name);
   // Takes an assumed pod back. Returns false, and does nothing, if it is not assumed.
   bool ForgetPod(absl::string_view uid);
+  // The same pod is seen differently: it stays where it is, assumed or not. Nothing if it is on no
+  // node.
+  void ReplacePod(std::shared_ptr<const PodInfo> pod);
   // The cluster accepted the binding; the watch will show it.
   void FinishBinding(absl::string_view uid);
 

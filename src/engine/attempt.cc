@@ -48,9 +48,16 @@ AttemptResult Attempts::TooFew(const AttemptRequest& request) {
   const std::string message =
       absl::StrCat("only ", request.pods.size(), " of the ", request.minimum,
                    " pods it still needs can be tried in this profile");
+  auto waiting = std::make_shared<WaitingFor>();
+  waiting->reason = WaitingReason::kWaitingForMembers;
+  waiting->plugin = std::string(plugin.view());
+  waiting->detail = message;
+  waiting->members_needed = request.minimum;
+  waiting->members_placeable = static_cast<int>(request.pods.size());
   for (const auto& pod : request.pods) {
-    result.failed.push_back(
-        {pod, Status::Unschedulable(message).WithPlugin(plugin), {plugin}, message});
+    PodFailure failure{pod, Status::Unschedulable(message).WithPlugin(plugin), {plugin}, message};
+    failure.waiting = waiting;
+    result.failed.push_back(std::move(failure));
   }
   return result;
 }
@@ -140,19 +147,34 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
     return false;
   }
   placement.node_name = std::string(cluster_.nodes().node(cycle.row).name().view());
+  placement.assumed_at = cluster_.outside_changes();
   cluster_.Assume(pod, placement.node_name);
   cluster_.Refresh();
   Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
   if (!reserved.ok()) {
     Undo(placement);
-    PodFailure failure{pod, reserved, {}, reserved.message()};
-    if (reserved.IsRejected()) failure.rejecting_plugins.push_back(reserved.plugin_symbol());
-    result.failed.push_back(std::move(failure));
+    result.failed.push_back(Refused(request, pod, reserved));
     return false;
   }
   result.placed.push_back({std::move(placement), {}});
   result.most_placed = std::max(result.most_placed, static_cast<int>(result.placed.size()));
   return true;
+}
+
+// A pod that had a node, and that Reserve or Permit refused. kube-scheduler v1.35 schedule_one.go
+// schedulingCycle: a rejection reads like one of the only node, an error as it is; either clears
+// the nomination.
+PodFailure Attempts::Refused(const AttemptRequest& request,
+                             const std::shared_ptr<const PodInfo>& pod,
+                             const Status& status) const {
+  PodFailure failure{pod, status, {}, status.message()};
+  if (status.IsRejected()) {
+    failure.rejecting_plugins.push_back(status.plugin_symbol());
+    failure.message = RefusalMessage(status);
+  }
+  failure.nominated_node = "";
+  failure.waiting = WhyRejected(*request.framework, *pod, cluster_.nodes(), status);
+  return failure;
 }
 
 // Puts the failure of a cycle into words, and asks PostFilter if this one pod is all that is
@@ -164,6 +186,10 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   const bool judged =
       cycle.status.code() == Code::kUnschedulable && !cycle.pre_filter_rejected && nodes.size() > 0;
   if (!judged && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
+    failure.nominated_node = "";
+    failure.waiting = cycle.status.IsError()
+                          ? WhyRejected(*request.framework, *pod, nodes, cycle.status)
+                          : WhyNoNodes();
     result.failed.push_back(std::move(failure));
     return;
   }
@@ -177,7 +203,9 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
 
   std::string post_filter_message;
   const bool alone = request.pods.size() == 1 || request.minimum == 0;
-  if (alone && !result.plan.has_value() && !request.framework->post_filter().empty()) {
+  if (request.framework->post_filter().empty()) {
+    failure.nominated_node = "";
+  } else if (alone && !result.plan.has_value()) {
     PostFilterResult found;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
     post_filter_message = status.message();
@@ -190,6 +218,10 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
+  const Symbol blamed = failure.status.plugin_symbol();
+  failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
+                                           {cycle_.verdicts(), reasons, blamed, result.placed})
+                           : WhyRejected(*request.framework, *pod, nodes, failure.status);
   result.failed.push_back(std::move(failure));
 }
 
@@ -205,16 +237,13 @@ void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
                                                              placement.node_name);
       if (flight.ok() || flight.IsSkip()) {
         member.waits = std::move(outcome.waits);
+        member.takes_time = flight.ok();
         permitted.push_back(std::move(member));
         continue;
       }
       outcome.status = std::move(flight);
     }
-    PodFailure failure{placement.pod, outcome.status, {}, outcome.status.message()};
-    if (outcome.status.IsRejected()) {
-      failure.rejecting_plugins.push_back(outcome.status.plugin_symbol());
-    }
-    result.failed.push_back(std::move(failure));
+    result.failed.push_back(Refused(request, placement.pod, outcome.status));
     Undo(placement);
   }
   result.placed = std::move(permitted);

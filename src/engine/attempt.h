@@ -11,6 +11,7 @@
 #include "engine/binding.h"
 #include "engine/cluster_state.h"
 #include "engine/scheduling_cycle.h"
+#include "engine/waiting.h"
 
 namespace berth {
 
@@ -31,8 +32,10 @@ struct PodFailure {
   Status status;                          // with the plugin to blame first
   std::vector<Symbol> rejecting_plugins;  // empty: the attempt failed with an error
   std::string message;                    // of its FailedScheduling event
-  // What PostFilter said of its nomination: "" clears it, absent leaves it.
+  // What becomes of its nomination: "" clears it, absent leaves it.
   std::optional<std::string> nominated_node = std::nullopt;
+  // The same for programs; shared by the pods that failed alike.
+  WaitingPtr waiting = nullptr;
 };
 
 struct AttemptResult {
@@ -74,6 +77,8 @@ class Attempts {
                 AttemptResult& result);
   void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                 CycleState& state, const CycleResult& cycle, AttemptResult& result);
+  PodFailure Refused(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                     const Status& status) const;
   void Permit(const AttemptRequest& request, AttemptResult& result);
   static AttemptResult TooFew(const AttemptRequest& request);
   void Undo(Placement& placement);

@@ -31,7 +31,13 @@ class Binder::Waiting final : public WaitingPod {
   void Reject(absl::string_view plugin, absl::string_view message) override {
     if (!waits()) return;  // allowed or rejected before: too late
     status_ = Status::Unschedulable(std::string(message)).WithPlugin(Symbol::Intern(plugin));
+    refused_ = true;
   }
+  void Refuse(Status status) {
+    status_ = std::move(status);
+    refused_ = true;
+  }
+  bool refused() const { return refused_; }
 
   bool waits() const { return status_.ok() && !pending_.empty(); }
   bool alive() const { return status_.ok(); }
@@ -42,14 +48,16 @@ class Binder::Waiting final : public WaitingPod {
     for (const Pending& pending : pending_) first = std::min(first, pending.deadline);
     return waits() ? first : absl::InfiniteFuture();
   }
+  // The shortest wait ends it.
   void Expire(absl::Time now) {
-    for (const Pending& pending : pending_) {
-      if (now < pending.deadline) continue;
-      Reject(pending.plugin.view(), absl::StrCat("rejected due to timeout after waiting ",
-                                                 DurationToString(pending.deadline - since_),
-                                                 " at plugin ", pending.plugin.view()));
-      return;
-    }
+    const auto first = std::min_element(
+        pending_.begin(), pending_.end(),
+        [](const Pending& a, const Pending& b) { return a.deadline < b.deadline; });
+    if (first == pending_.end() || now < first->deadline) return;
+    const std::string message = absl::StrCat("rejected due to timeout after waiting ",
+                                             DurationToString(first->deadline - since_),
+                                             " at plugin ", first->plugin.view());
+    Reject(first->plugin.view(), message);
   }
 
   Placement& placement() { return placement_; }
@@ -66,6 +74,7 @@ class Binder::Waiting final : public WaitingPod {
   absl::Time since_;
   absl::Time not_before_;
   std::vector<Pending> pending_;
+  bool refused_ = false;
   Status status_;
 };
 
@@ -93,8 +102,9 @@ struct Binder::Batch {
   }
 };
 
-Binder::Binder(Executor& executor, std::function<void(std::function<void()>)> post)
-    : executor_(executor), post_(std::move(post)) {}
+Binder::Binder(Executor& executor, std::function<void(std::function<void()>)> post,
+               std::function<Status(const Placement&)> still_fits)
+    : executor_(executor), post_(std::move(post)), still_fits_(std::move(still_fits)) {}
 
 Binder::~Binder() = default;
 
@@ -161,6 +171,12 @@ std::vector<BindingOutcome> Binder::Settle(absl::Time now) {
     if (batch->running) continue;
     batch->FailIfTooFew();
     if (batch->waits(now)) continue;
+    for (auto& member : batch->members) {
+      if (!member->alive()) continue;
+      Status fits = still_fits_(member->placement());
+      if (!fits.ok()) member->Refuse(std::move(fits));
+    }
+    batch->FailIfTooFew();
     batch->running = true;
     if (batch->alive() == 0) {
       Finish(*batch);
@@ -203,7 +219,7 @@ void Binder::Run(Batch& batch) {
 // Back on the scheduling thread: the batch's outcomes are known. It is dropped in Settle().
 void Binder::Finish(Batch& batch) {
   for (auto& member : batch.members) {
-    outcomes_.push_back({std::move(member->placement()), member->status()});
+    outcomes_.push_back({std::move(member->placement()), member->status(), member->refused()});
   }
   batch.members.clear();
 }
@@ -212,8 +228,11 @@ std::vector<Binder::Unbound> Binder::unbound() const {
   std::vector<Unbound> pods;
   for (const auto& batch : batches_) {
     for (const auto& member : batch->members) {
-      Unbound unbound{&member->pod(), {}};
-      if (!batch->running && member->waits()) unbound.waiting_for = member->pending_plugins();
+      Unbound unbound{&member->pod(), member->node_name(), {}};
+      if (!batch->running && member->waits()) {
+        unbound.waiting_for = member->pending_plugins();
+        unbound.until = member->deadline();
+      }
       pods.push_back(std::move(unbound));
     }
   }

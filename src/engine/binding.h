@@ -2,6 +2,7 @@
 #ifndef BERTH_SRC_ENGINE_BINDING_H_
 #define BERTH_SRC_ENGINE_BINDING_H_
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -26,6 +27,9 @@ struct Placement {
   std::string entry_key;
   // Its PreBind plugins have run; they do not run again when only the binding is repeated.
   bool pre_bound = false;
+  // The cluster was told the node in advance, as the pod's nominated node.
+  bool announced = false;
+  uint64_t assumed_at = 0;  // ClusterState::outside_changes() then
   int bind_failures = 0;
 };
 
@@ -33,6 +37,8 @@ struct Placement {
 struct BindingOutcome {
   Placement placement;
   Status status;  // Success: bound. A rejection or an Error: to be undone by the engine
+  // A plugin refused it, or its time was over, before anything was bound.
+  bool refused = false;
 };
 
 // Binds placements in batches, a group's together: all members are permitted, then all PreBinds
@@ -43,14 +49,17 @@ struct BindingOutcome {
 class Binder {
  public:
   // `post` brings work back to the scheduling thread: it may be called from any thread and must
-  // run what it is given there, later.
-  Binder(Executor& executor, std::function<void(std::function<void()>)> post);
+  // run what it is given there, later. `still_fits` is asked about each placement before it is
+  // bound: the world may have changed since. Its rejection refuses the placement.
+  Binder(Executor& executor, std::function<void(std::function<void()>)> post,
+         std::function<Status(const Placement&)> still_fits);
   ~Binder();
 
   struct Member {
     Placement placement;
     std::vector<PermitOutcome::Wait> waits = {};
     absl::Time not_before = absl::InfinitePast();  // when to bind at the earliest
+    bool takes_time = false;                       // PreBind has something to do
   };
   // Takes over placements that Permit let through or made wait. `minimum`: how many of them must
   // get through for any to be bound.
@@ -76,7 +85,9 @@ class Binder {
   // Pods between placed and bound, those that wait for Permit first.
   struct Unbound {
     const PodInfo* pod;
-    std::vector<absl::string_view> waiting_for;
+    absl::string_view node_name;
+    std::vector<absl::string_view> waiting_for;  // Permit plugins
+    absl::Time until = absl::InfiniteFuture();   // when the first of these waits is over
   };
   std::vector<Unbound> unbound() const;
 
@@ -89,6 +100,7 @@ class Binder {
 
   Executor& executor_;
   const std::function<void(std::function<void()>)> post_;
+  const std::function<Status(const Placement&)> still_fits_;
   std::deque<std::unique_ptr<Batch>> batches_;  // in order of start
   std::vector<BindingOutcome> outcomes_;
 };

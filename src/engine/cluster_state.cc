@@ -1,10 +1,12 @@
 // Implementation of cluster_state.h.
 #include "engine/cluster_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
 #include "queue/change_events.h"
@@ -19,9 +21,39 @@ std::shared_ptr<const NodeInfo> Bare(std::shared_ptr<const NodeSpec> spec) {
   return std::make_shared<NodeInfo>(std::move(spec));
 }
 
+std::shared_ptr<const PodInfo> Reparsed(std::shared_ptr<const api::Pod> changed) {
+  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(std::move(changed));
+  BERTH_CHECK(parsed.ok()) << parsed.status().message();  // it could be parsed before
+  return *std::move(parsed);
+}
+
+// The pod as it will look when the API server has accepted its eviction.
+std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& message,
+                                         absl::Time since) {
+  auto changed = std::make_shared<api::Pod>(pod.object());
+  SetTime(since, changed->mutable_metadata()->mutable_deletion_timestamp());
+  auto* conditions = changed->mutable_status()->mutable_conditions();
+  for (int i = conditions->size(); i-- > 0;) {
+    if (conditions->Get(i).type() == "DisruptionTarget") conditions->DeleteSubrange(i, 1);
+  }
+  api::PodCondition& target = *conditions->Add();
+  target.set_type("DisruptionTarget");
+  target.set_status("True");
+  target.set_reason("PreemptionByScheduler");
+  target.set_message(message);
+  return Reparsed(std::move(changed));
+}
+
 }  // namespace
 
-ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
+std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string& node_name) {
+  auto changed = std::make_shared<api::Pod>(pod.object());
+  changed->mutable_spec()->set_node_name(node_name);
+  return Reparsed(std::move(changed));
+}
+
+ClusterState::ClusterState()
+    : groups_([this](const PodInfo& pod) { return GroupOf(pod); }), priority_classes_(objects_) {}
 ClusterState::~ClusterState() = default;
 
 void ClusterState::SetProfiles(const Profiles* profiles) {
@@ -52,6 +84,60 @@ void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, const std::
 void ClusterState::Forget(const std::shared_ptr<const PodInfo>& pod) {
   if (!cache_.ForgetPod(pod->uid())) return;
   groups_.Forget(pod->uid());
+}
+
+void ClusterState::ExpectToLeave(absl::string_view uid, const std::string& message,
+                                 absl::Time now) {
+  const std::shared_ptr<const PodInfo> pod = FindPod(uid);
+  if (pod == nullptr || pod->deletion_time().has_value()) return;
+  leaving_[std::string(uid)] = {pod, message, now};
+  Replace(AsLeaving(*pod, message, now));
+}
+
+void ClusterState::ExpectToStay(absl::string_view uid) {
+  const auto it = leaving_.find(uid);
+  if (it == leaving_.end()) return;
+  const std::shared_ptr<const PodInfo> pod = std::move(it->second.seen);
+  leaving_.erase(it);
+  Replace(pod);
+}
+
+void ClusterState::Know(const std::shared_ptr<const PodInfo>& pod) {
+  pods_[pod->uid()] = pod;
+  pods_by_name_.erase(pod);  // an earlier state of it
+  pods_by_name_.insert(pod);
+}
+
+std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) const {
+  const auto it = pods_by_name_.find(ByName::Name{pod.namespace_name(), pod.name()});
+  return it == pods_by_name_.end() || (*it)->uid() == pod.uid() ? nullptr : *it;
+}
+
+std::vector<Object> ClusterState::PodsWithoutPriority() const {
+  std::vector<Object> pods;
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod->object().spec().has_priority()) pods.push_back(Object::Of(pod->shared_object()));
+  }
+  std::sort(pods.begin(), pods.end(),
+            [](const Object& a, const Object& b) { return a.key() < b.key(); });
+  return pods;
+}
+
+void ClusterState::NoteOutsideChange(Symbol node_name) {
+  last_outside_change_[node_name] = ++outside_changes_;
+}
+
+bool ClusterState::ChangedOutside(Symbol node_name, uint64_t since) const {
+  if (since == outside_changes_) return false;
+  const auto it = last_outside_change_.find(node_name);
+  return it != last_outside_change_.end() && it->second > since;
+}
+
+// The same pod on the same node, seen differently.
+void ClusterState::Replace(const std::shared_ptr<const PodInfo>& pod) {
+  Know(pod);
+  groups_.SetPod(pod);
+  cache_.ReplacePod(pod);
 }
 
 ClusterChange ClusterState::Apply(WatchEvent event) {
@@ -90,26 +176,41 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
 }
 
 void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
-  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(object.Share<api::Pod>());
+  const std::shared_ptr<const PodInfo> before = FindPod(object.uid());
+  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(priority_classes_.Resolve(
+      object.Share<api::Pod>(), before == nullptr ? nullptr : &before->object()));
   if (!parsed.ok()) {
     result.problem = parsed.status();
     return;
   }
-  const std::shared_ptr<const PodInfo> pod = *std::move(parsed);
+  std::shared_ptr<const PodInfo> pod = *std::move(parsed);
   const std::shared_ptr<const PodInfo> old = FindPod(pod->uid());
   if (pod->terminal()) {
     PodGone(pod->uid(), result);
     return;
   }
-  pods_[pod->uid()] = pod;
+  if (const auto leaving = leaving_.find(pod->uid()); leaving != leaving_.end()) {
+    if (pod->deletion_time().has_value()) {
+      leaving_.erase(leaving);
+    } else {
+      leaving->second.seen = pod;
+      pod = AsLeaving(*pod, leaving->second.message, leaving->second.since);
+    }
+  }
+  Know(pod);
   result.change.old_pod = old;
   result.change.new_pod = pod;
   result.groups = groups_.SetPod(pod);
+  const CachedPod* cached = cache_.FindPod(pod->uid());
+  const Symbol was_on = cached == nullptr ? Symbol() : cached->node_name;
   const Cache::PodChange placed = cache_.SetPod(pod);
 
   if (!IsAssigned(*pod)) {
-    const CachedPod* cached = cache_.FindPod(pod->uid());
-    if (cached != nullptr && cached->assumed()) return;  // being bound: the cache knows better
+    cached = cache_.FindPod(pod->uid());
+    if (cached != nullptr && cached->assumed()) {  // being bound: the cache knows better
+      if (pod->deletion_time().has_value()) result.type = ClusterChange::Type::kPodLeaving;
+      return;
+    }
     if (old == nullptr) {
       nominations_.Add(pod);
     } else {
@@ -119,6 +220,10 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     return;
   }
   nominations_.Remove(pod->uid());
+  const Symbol node_name = Symbol::Intern(pod->node_name());
+  const bool grew = old != nullptr && !(old->requests() == pod->requests());
+  result.confirmed = was_on == node_name;
+  if (!result.confirmed || grew) NoteOutsideChange(node_name);
   if (placed == Cache::PodChange::kUpdated && old != nullptr) {
     result.type = ClusterChange::Type::kPodChanged;
     result.events = PodChangeEvents(*old, *pod);
@@ -134,8 +239,16 @@ void ClusterState::PodGone(const std::string& uid, ClusterChange& result) {
   if (it == pods_.end()) return;
   const std::shared_ptr<const PodInfo> old = it->second;
   pods_.erase(it);
+  if (const auto named = pods_by_name_.find(old);
+      named != pods_by_name_.end() && (*named)->uid() == uid) {
+    pods_by_name_.erase(named);
+  }
+  leaving_.erase(uid);
   result.type = ClusterChange::Type::kPodGone;
-  result.change.old_pod = old;
+  const CachedPod* cached = cache_.FindPod(uid);
+  const bool placed_by_us = cached != nullptr && cached->assumed();
+  result.change.old_pod =
+      placed_by_us ? AsAssigned(*old, std::string(cached->node_name.view())) : old;
   const bool nominated = !nominations_.NominatedNode(*old).empty();
   nominations_.Remove(uid);
   result.was_assigned = cache_.RemovePod(uid);
@@ -167,6 +280,7 @@ void ClusterState::ApplyNode(const Object& object, ClusterChange& result) {
     result.events.push_back({EventResource::Node(), action::kAdd, "NodeAdd"});
   } else {
     result.events = NodeUpdateEvents(result.change.old_node->spec(), known->spec());
+    if (!result.events.empty()) NoteOutsideChange(known->name());
   }
 }
 
@@ -177,6 +291,7 @@ void ClusterState::NodeGone(const Object& object, ClusterChange& result) {
   result.change.old_node = it->second;
   nodes_.erase(it);
   cache_.RemoveNode(result.change.old_node->name());
+  NoteOutsideChange(result.change.old_node->name());
   result.events.push_back({EventResource::Node(), action::kDelete, "NodeDelete"});
 }
 

@@ -2,18 +2,23 @@
 #ifndef BERTH_SRC_ENGINE_CLUSTER_STATE_H_
 #define BERTH_SRC_ENGINE_CLUSTER_STATE_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "berth/cluster.h"
 #include "berth/framework/enqueue.h"
 #include "cache/cache.h"
 #include "cache/nominations.h"
 #include "cache/objects.h"
+#include "engine/priority_classes.h"
 #include "group/group_index.h"
 
 namespace berth {
@@ -27,6 +32,7 @@ struct ClusterChange {
     kPodPending,   // a pod without a node is new or changed
     kPodAssigned,  // a pending or unknown pod has a node now
     kPodChanged,   // a pod with a node changed
+    kPodLeaving,   // a pod that is assumed, not bound yet, is being deleted
     kPodGone,      // deleted or finished; change.old_pod is its last state
     kNode,
     kObject,
@@ -38,6 +44,8 @@ struct ClusterChange {
   std::vector<ClusterEvent> events;
   // The pod was assigned or assumed before it went.
   bool was_assigned = false;
+  // The pod was assumed where it is assigned now.
+  bool confirmed = false;
   // Why the object could not be used; then nothing has changed.
   absl::Status problem;
   std::string subject;
@@ -69,8 +77,28 @@ class ClusterState {
   // Takes it back. Nothing if the pod is not assumed (it may have gone in the meantime).
   void Forget(const std::shared_ptr<const PodInfo>& pod);
 
+  // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
+  // for one that is being deleted: nobody picks it as a victim again, or makes more room than
+  // needed. `message` is that of its DisruptionTarget condition.
+  void ExpectToLeave(absl::string_view uid, const std::string& message, absl::Time now);
+  // The cluster refused.
+  void ExpectToStay(absl::string_view uid);
+
+  // Counts what others did to nodes: pods that they bound, nodes that changed or went.
+  uint64_t outside_changes() const { return outside_changes_; }
+  // Whether anything of that sort happened to the node after `since`.
+  bool ChangedOutside(Symbol node_name, uint64_t since) const;
+
+  // A live pod of another uid with the namespace and name of `pod`: it must have gone. Or null.
+  std::shared_ptr<const PodInfo> FindPredecessor(const Object& pod) const;
+  // Pods without a priority, which a PriorityClass that is new may give one.
+  std::vector<Object> PodsWithoutPriority() const;
+
   // The latest state of a live pod, or null.
   std::shared_ptr<const PodInfo> FindPod(absl::string_view uid) const;
+
+  // The node as of now, or null; also one that has only pods left.
+  const NodeInfo* FindNode(Symbol name) const { return cache_.FindNode(name); }
 
   const NodeTable& nodes() const { return cache_.table(); }
   const Objects& objects() const { return objects_; }
@@ -81,6 +109,9 @@ class ClusterState {
 
  private:
   void ApplyPod(const Object& object, ClusterChange& result);
+  void Replace(const std::shared_ptr<const PodInfo>& pod);
+  void Know(const std::shared_ptr<const PodInfo>& pod);
+  void NoteOutsideChange(Symbol node_name);
   void PodGone(const std::string& uid, ClusterChange& result);
   void ApplyNode(const Object& object, ClusterChange& result);
   void NodeGone(const Object& object, ClusterChange& result);
@@ -92,9 +123,40 @@ class ClusterState {
   Objects objects_;
   Nominations nominations_;
   GroupIndex groups_;
+  PriorityClasses priority_classes_;
   absl::flat_hash_map<std::string, std::shared_ptr<const PodInfo>> pods_;  // live ones, by uid
-  absl::flat_hash_map<Symbol, std::shared_ptr<const NodeInfo>> nodes_;     // without their pods
+  // The same by namespace and name.
+  struct ByName {
+    using is_transparent = void;
+    using Name = std::pair<absl::string_view, absl::string_view>;
+    static Name Of(const Name& name) { return name; }
+    static Name Of(const std::shared_ptr<const PodInfo>& pod) {
+      return {pod->namespace_name().view(), pod->name()};
+    }
+    template <class T>
+    size_t operator()(const T& pod) const {
+      return absl::HashOf(Of(pod));
+    }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return Of(a) == Of(b);
+    }
+  };
+  absl::flat_hash_set<std::shared_ptr<const PodInfo>, ByName, ByName> pods_by_name_;
+  uint64_t outside_changes_ = 0;
+  absl::flat_hash_map<Symbol, uint64_t> last_outside_change_;
+  // Pods that are expected to leave: as the watch shows them, and why they go.
+  struct Leaving {
+    std::shared_ptr<const PodInfo> seen;
+    std::string message;
+    absl::Time since;
+  };
+  absl::flat_hash_map<std::string, Leaving> leaving_;                   // by uid
+  absl::flat_hash_map<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
 };
+
+// The pod as it would look on that node: hints look at where a pod was that goes.
+std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string& node_name);
 
 // Which properties of a node differ, as events; empty if none that scheduling looks at does.
 // kube-scheduler v1.35 framework/events.go.

@@ -26,9 +26,20 @@ std::string Truncated(const std::string& message) {
 
 }  // namespace
 
+void Engine::NoteNomination(PodFailure& failure) {
+  if (!failure.nominated_node.has_value()) return;
+  const PodInfo& pod = *failure.pod;
+  if (failure.nominated_node->empty() && pod.nominated_node_name().empty() &&
+      cluster_.nominations().NominatedNode(pod).empty()) {
+    failure.nominated_node.reset();
+    return;
+  }
+  cluster_.nominations().Nominate(failure.pod, *failure.nominated_node);
+}
+
 // Tells the pod's condition and event, unless that would repeat what was said last.
-void Engine::ReportFailure(const PodFailure& failure,
-                           const std::optional<std::string>& nominated_node) {
+void Engine::ReportFailure(const PodFailure& failure) {
+  const std::optional<std::string>& nominated_node = failure.nominated_node;
   const absl::string_view reason = failure.status.IsRejected() ? "Unschedulable" : "SchedulerError";
   std::string said = absl::StrCat(reason, ": ", failure.message);
   if (nominated_node.has_value()) absl::StrAppend(&said, " -> ", *nominated_node);
@@ -67,27 +78,63 @@ void Engine::ReportBound(const Placement& placement) {
 }
 
 // Evicts what stands in the way. A victim that is not bound yet only loses its placement.
-void Engine::Preempt(const PodInfo& preemptor, const PostFilterResult& plan) {
+void Engine::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
+                     const PostFilterResult& plan) {
   const std::string node = plan.nominated_node.value_or("");
-  if (!node.empty()) ClearLowerNominations(preemptor, node);
+  if (!node.empty()) ClearLowerNominations(*preemptor, node);
+  const std::string message = absl::StrCat(preemptor->scheduler_name().view(),
+                                           ": preempting to accommodate a higher priority pod");
+  std::vector<Evictions::Victim> victims;
   for (const auto& victim : plan.victims) {
+    ClusterNote note{
+        .pod = Reference(*victim),
+        .warning = false,
+        .reason = "Preempted",
+        .action = "Preempting",
+        .note = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node)};
     if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
-      waiting->Reject("", "preempted");
+      waiting->Reject(plan.plugin.view(), "preempted");
+      options_.executor->Run(
+          [cluster = options_.cluster, note = std::move(note)] { cluster->Record(note); });
       continue;
     }
     if (victim->deletion_time().has_value()) continue;  // on its way out already
     ++counters_.evictions;
-    ClusterNote note{.pod = Reference(*victim),
-                     .warning = false,
-                     .reason = "Preempted",
-                     .action = "Preempting",
-                     .note = absl::StrCat("Preempted by pod ", preemptor.uid(), " on node ", node)};
-    const std::string message = absl::StrCat(
-        preemptor.scheduler_name().view(), ": preempting to accommodate a higher ", "priority pod");
-    options_.executor->Run([cluster = options_.cluster, note = std::move(note), message] {
-      // NotFound: it went by itself, which serves as well.
-      if (cluster->Evict(note.pod, message).ok()) cluster->Record(note);
-    });
+    cluster_.ExpectToLeave(victim->uid(), message, options_.clock->Now());
+    victims.push_back({message, std::move(note)});
+  }
+  if (!victims.empty()) evictions_.Start(*options_.cluster, preemptor, std::move(victims));
+}
+
+// The node is gone, and with it the room that was made there.
+void Engine::EndNominations(Symbol node_name) {
+  for (const auto& nominated : cluster_.nominations().NominatedPods(node_name)) {
+    cluster_.nominations().Nominate(nominated, "");
+    PatchNomination(*nominated, "");
+    queue_->Retry(nominated->uid(), SchedulingQueue::Rest::kIfBusy);
+  }
+}
+
+void Engine::PatchNomination(const PodInfo& pod, const std::string& node_name) {
+  PodStatusPatch patch;
+  patch.pod = Reference(pod);
+  patch.nominated_node_name = node_name;
+  options_.executor->Run([cluster = options_.cluster, patch = std::move(patch)] {
+    (void)cluster->PatchPodStatus(patch);  // the decision stands in memory either way
+  });
+}
+
+void Engine::OnEvictionRefused(absl::string_view victim_uid) {
+  --counters_.evictions;
+  ++counters_.eviction_failures;
+  cluster_.ExpectToStay(victim_uid);
+}
+
+void Engine::OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor, bool all_go) {
+  if (all_go) {
+    queue_->GatesMayOpen(preemptor->uid());
+  } else {
+    queue_->Retry(preemptor->uid(), SchedulingQueue::Rest::kAlways);
   }
 }
 
@@ -96,13 +143,22 @@ void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_n
   for (const auto& nominated : cluster_.nominations().NominatedPods(Symbol::Intern(node_name))) {
     if (nominated->priority() >= pod.priority() || nominated->uid() == pod.uid()) continue;
     cluster_.nominations().Nominate(nominated, "");
-    PodStatusPatch patch;
-    patch.pod = Reference(*nominated);
-    patch.nominated_node_name = "";
-    options_.executor->Run([cluster = options_.cluster, patch = std::move(patch)] {
-      (void)cluster->PatchPodStatus(patch);  // the decision stands in memory either way
-    });
+    PatchNomination(*nominated, "");
   }
+}
+
+// Another scheduler may have taken the room, or the node may have changed or gone, since the pod
+// was assumed there.
+Status Engine::StillFits(const Placement& placement) const {
+  const Symbol node_name = Symbol::Intern(placement.node_name);
+  if (!cluster_.ChangedOutside(node_name, placement.assumed_at)) return Status::Success();
+  const NodeInfo* node = cluster_.FindNode(node_name);
+  if (node == nullptr || !node->has_node()) {
+    return Status::Unschedulable(absl::StrCat("node ", placement.node_name, " is gone"));
+  }
+  NodeInfo without_pod = *node;
+  without_pod.RemovePod(placement.pod->uid());
+  return placement.framework->RunFilter(placement.state, *placement.pod, without_pod);
 }
 
 bool Engine::BindAgain(BindingOutcome& outcome) {
@@ -113,9 +169,9 @@ bool Engine::BindAgain(BindingOutcome& outcome) {
   const std::optional<GroupSpec> spec = placement.framework->group_plugin()->Spec(*name);
   const GroupMembers* group = cluster_.groups().Find(*name);
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod.uid());
+  const NodeInfo* node = cluster_.FindNode(Symbol::Intern(placement.node_name));
   const bool possible = latest != nullptr && latest->node_name().empty() &&
-                        !latest->deletion_time().has_value() &&
-                        cluster_.cache().FindNode(Symbol::Intern(placement.node_name)) != nullptr;
+                        !latest->deletion_time().has_value() && node != nullptr && node->has_node();
   if (!spec.has_value() || group == nullptr || !possible) return false;
   int running = 0;
   for (const GroupMember& member : group->members()) {
@@ -134,6 +190,13 @@ bool Engine::BindAgain(BindingOutcome& outcome) {
   return true;
 }
 
+WaitingPtr Engine::WhyNotBound(const Placement& placement, const BindingOutcome& outcome) const {
+  WaitingFor waiting =
+      *WhyRejected(*placement.framework, *placement.pod, cluster_.nodes(), outcome.status);
+  if (!outcome.refused) waiting.reason = WaitingReason::kBindingFailed;
+  return std::make_shared<WaitingFor>(std::move(waiting));
+}
+
 // Gives everything back and queues the pod again. Whoever waits for room hears of it.
 void Engine::UndoPlacement(BindingOutcome outcome) {
   Placement& placement = outcome.placement;
@@ -147,18 +210,24 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
     history_of_.erase(it);
   }
   ObjectChange change;
-  change.old_pod = pod;
+  change.old_pod = AsAssigned(*pod, placement.node_name);
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod->uid());
-  if (latest != nullptr && latest->node_name().empty()) {
+  if (latest != nullptr && latest->node_name().empty() && !latest->deletion_time().has_value()) {
     PodFailure failure{latest, outcome.status, {}, outcome.status.message()};
+    failure.nominated_node = "";
     Rejection rejection;
-    if (outcome.status.IsRejected()) {
-      failure.rejecting_plugins.push_back(outcome.status.plugin_symbol());
-      rejection.unschedulable_plugins = failure.rejecting_plugins;
+    if (outcome.refused) {
+      failure.message = RefusalMessage(outcome.status);
+      rejection.unschedulable_plugins.push_back(outcome.status.plugin_symbol());
     }
-    rejection.pods.push_back({latest->uid(), outcome.status, true});
+    failure.waiting = WhyNotBound(placement, outcome);
+    rejection.pods.push_back({latest->uid(),
+                              Status::Make(outcome.status.code(), {failure.message})
+                                  .WithPlugin(outcome.status.plugin_symbol()),
+                              outcome.refused, failure.waiting});
     queue_->Return(latest, cluster_.GroupOf(*latest), history, rejection);
-    ReportFailure(failure, std::nullopt);
+    if (!placement.announced) NoteNomination(failure);
+    ReportFailure(failure);
   }
   queue_->MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
                          change, [&](const PodInfo& other) { return other.uid() != pod->uid(); });

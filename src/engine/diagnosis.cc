@@ -33,7 +33,11 @@ ReasonCounts CountReasons(const NodeStatuses& statuses, int rows) {
   ReasonCounts counts;
   for (NodeRow row = 0; row < rows; ++row) {
     const Status status = statuses.status(row);
-    for (const std::string& reason : status.reasons()) ++counts[reason];
+    for (const std::string& reason : status.reasons()) {
+      ReasonCount& count = counts[reason];
+      if (++count.nodes == 1) count.plugin = status.plugin_symbol();
+      count.resolvable |= status.code() == Code::kUnschedulable;
+    }
   }
   return counts;
 }
@@ -57,10 +61,17 @@ std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter
   return text;
 }
 
+std::string RefusalMessage(const Status& status) {
+  ReasonCounts reasons;
+  for (const std::string& reason : status.reasons()) ++reasons[reason].nodes;
+  return FilterFailureMessage(1, reasons, "");
+}
+
 std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
                                  absl::string_view post_filter_message) {
   std::vector<std::string> parts;
-  for (const auto& [reason, count] : reasons) parts.push_back(absl::StrCat(count, " ", reason));
+  for (const auto& [reason, count] : reasons)
+    parts.push_back(absl::StrCat(count.nodes, " ", reason));
   std::sort(parts.begin(), parts.end());
   std::string text = Available(node_count);
   if (!parts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(parts, ", "), ".");

@@ -54,7 +54,12 @@ class UniformStatuses final : public NodeStatuses {
 };
 
 // How many nodes gave each reason.
-using ReasonCounts = std::map<std::string, int>;
+struct ReasonCount {
+  int nodes = 0;
+  Symbol plugin;            // that gave it first
+  bool resolvable = false;  // on some node evicting pods might help
+};
+using ReasonCounts = std::map<std::string, ReasonCount>;
 ReasonCounts CountReasons(const NodeStatuses& statuses, int rows);
 
 // The text of the pod's FailedScheduling event. kube-scheduler v1.35 framework/types.go FitError:
@@ -64,6 +69,9 @@ std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter
                                     absl::string_view post_filter_message);
 std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
                                  absl::string_view post_filter_message);
+
+// Of a pod that was refused on the node it had: a FitError over that one node.
+std::string RefusalMessage(const Status& status);
 
 }  // namespace berth
 

@@ -2,11 +2,13 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/check.h"
+#include "berth/framework/pods_to_activate.h"
 
 namespace berth {
 
@@ -17,17 +19,21 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions op
 Engine::Engine(SchedulerOptions options)
     : options_(std::move(options)),
       random_(options_.seed),
-      binder_(*options_.executor,
-              [this](std::function<void()> work) { inbox_.Post(std::move(work)); }),
+      binder_(
+          *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
+          [this](const Placement& placement) { return StillFits(placement); }),
+      evictions_(
+          *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
+          *this),
       attempts_(cluster_, options_.remember_verdicts) {}
 
 Engine::~Engine() {
-  // Bindings that are under way use this engine's plugins: see them through.
-  while (!binder_.idle()) {
+  // Bindings and evictions that are under way use this engine: see them through.
+  while (!binder_.idle() || !evictions_.idle()) {
     TakeInbox();
     binder_.Abandon();
     SettleBindings();
-    if (!binder_.idle()) {
+    if (!binder_.idle() || !evictions_.idle()) {
       inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
     }
   }
@@ -44,6 +50,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
                        *engine->options_.clock, engine->random_, engine.get(), problems);
   if (engine->profiles_ == nullptr) return problems.ToStatus();
   engine->cluster_.SetProfiles(engine->profiles_.get());
+  for (const Framework* framework : engine->profiles_->all()) {
+    framework->fault_log().set_slow_call(engine->options_.slow_plugin_call);
+  }
   engine->MakeQueue();
   absl::Status watching = engine->options_.cluster->Watch(engine->inbox_);
   if (!watching.ok()) return watching;
@@ -156,25 +165,30 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     return;
   }
   if (!result.reached) TellGroup(request, result);
+  // Before the entry goes back: the evictions are what its gate asks for.
+  if (result.plan.has_value()) Preempt(result.plan->pod, result.plan->result);
   queue_->AddUnschedulable(key, Describe(request, result));
-  for (const PodFailure& failure : result.failed) {
-    if (failure.nominated_node.has_value()) {
-      cluster_.nominations().Nominate(failure.pod, *failure.nominated_node);
-    }
-    ReportFailure(failure, failure.nominated_node);
+  for (PodFailure& failure : result.failed) {
+    NoteNomination(failure);
+    ReportFailure(failure);
   }
-  if (result.plan.has_value()) Preempt(*result.plan->pod, result.plan->result);
 }
 
 void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& history,
                           AttemptResult& result) {
   if (result.placed.empty()) return;
-  for (const Binder::Member& member : result.placed) {
+  for (Binder::Member& member : result.placed) {
     const PodInfo& pod = *member.placement.pod;
     queue_->Placed(pod.uid());
+    // kube-scheduler v1.35 schedule_one.go bindingCycle: what may take long is announced.
+    if (member.takes_time || !member.waits.empty()) {
+      member.placement.announced = true;
+      PatchNomination(pod, member.placement.node_name);
+    }
     cluster_.nominations().Remove(pod.uid());
     history_of_[pod.uid()] = history;
   }
+  for (Binder::Member& member : result.placed) ActivateWanted(member.placement.state);
   binder_.Start(std::move(result.placed), request.minimum, options_.clock->Now());
   result.placed.clear();
 }
@@ -189,6 +203,7 @@ void Engine::TellGroup(const AttemptRequest& request, AttemptResult& result) {
   Status why = plugin.GroupUnschedulable(*group, group->assigned_count() + result.most_placed,
                                          Status::Make(cause.status.code(), {cause.message}));
   why.SetPlugin(cause.status.plugin_symbol());
+  const WaitingPtr waiting = WhyGroup(request, result);
   for (const auto& pod : request.pods) {
     const auto failed = std::find_if(result.failed.begin(), result.failed.end(),
                                      [&](const PodFailure& f) { return f.pod == pod; });
@@ -196,7 +211,24 @@ void Engine::TellGroup(const AttemptRequest& request, AttemptResult& result) {
         failed != result.failed.end() ? *failed : result.failed.emplace_back(PodFailure{pod});
     told.status = why;
     told.message = why.message();
+    told.waiting = waiting;
   }
+}
+
+WaitingPtr Engine::WhyGroup(const AttemptRequest& request, const AttemptResult& result) const {
+  const PodFailure& cause = result.failed.front();
+  if (cause.waiting->reason == WaitingReason::kWaitingForMembers) return cause.waiting;
+  std::vector<int64_t> requests;
+  for (const auto& pod : request.pods) {
+    const absl::string_view resource = cause.waiting->resource;
+    requests.push_back(resource.empty() || resource == kPodsResource
+                           ? 1
+                           : pod->requests().Get(ResourceIdOf(resource)));
+  }
+  std::sort(requests.begin(), requests.end());
+  requests.resize(std::min<size_t>(requests.size(), request.minimum));
+  return WhyGroupWaits(*cause.waiting, request.minimum, result.most_placed, cause.pod->key(),
+                       std::accumulate(requests.begin(), requests.end(), int64_t{0}));
 }
 
 // What the queue waits for: any change that may help any of the pods that were rejected, and for a
@@ -215,7 +247,7 @@ Rejection Engine::Describe(const AttemptRequest& request, const AttemptResult& r
     rejection.pods.push_back({failure.pod->uid(),
                               Status::Make(failure.status.code(), {failure.message})
                                   .WithPlugin(failure.status.plugin_symbol()),
-                              !failure.rejecting_plugins.empty()});
+                              !failure.rejecting_plugins.empty(), failure.waiting});
   }
   if (!request.group.empty() && !rejection.IsError()) {
     add(rejection.unschedulable_plugins, request.framework->group_plugin_name());
@@ -223,10 +255,18 @@ Rejection Engine::Describe(const AttemptRequest& request, const AttemptResult& r
   return rejection;
 }
 
+// What plugins put into the pod's state to be tried next.
+void Engine::ActivateWanted(CycleState& state) {
+  PodsToActivate* wanted = state.FindMutable(kPodsToActivate);
+  if (wanted == nullptr || wanted->pods.empty()) return;
+  const auto pods = std::exchange(wanted->pods, {});
+  queue_->Activate(pods);
+}
+
 bool Engine::SettleBindings() {
   std::vector<BindingOutcome> outcomes = binder_.Settle(options_.clock->Now());
   // What succeeded first: whether a group runs in part decides what is done about a failure.
-  for (const BindingOutcome& outcome : outcomes) {
+  for (BindingOutcome& outcome : outcomes) {
     if (!outcome.status.ok()) continue;
     const std::string& uid = outcome.placement.pod->uid();
     cluster_.cache().FinishBinding(uid);
@@ -234,6 +274,7 @@ bool Engine::SettleBindings() {
     reported_.erase(uid);
     ++counters_.bound;
     ReportBound(outcome.placement);
+    ActivateWanted(outcome.placement.state);
   }
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.ok()) continue;
@@ -241,73 +282,6 @@ bool Engine::SettleBindings() {
     if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
   }
   return !outcomes.empty();
-}
-
-// --- Reports ------------------------------------------------------------------------------------
-
-std::vector<UnboundPod> Engine::Unbound() const {
-  std::vector<UnboundPod> list;
-  for (const PendingReport& report : queue_->Pending()) {
-    UnboundPod pod;
-    pod.pod = report.pod->key();
-    pod.group = report.group;
-    switch (report.state) {
-      case QueueState::kActive:
-      case QueueState::kInFlight:
-        pod.state = UnboundPod::State::kActive;
-        break;
-      case QueueState::kBackoff:
-      case QueueState::kErrorBackoff:
-        pod.state = UnboundPod::State::kBackoff;
-        break;
-      case QueueState::kUnschedulable:
-        pod.state = UnboundPod::State::kUnschedulable;
-        break;
-      case QueueState::kGated:
-        pod.state = UnboundPod::State::kGated;
-        break;
-    }
-    pod.plugin = std::string(report.status.plugin());
-    pod.message = report.status.message();
-    list.push_back(std::move(pod));
-  }
-  for (const Binder::Unbound& unbound : binder_.unbound()) {
-    UnboundPod pod;
-    pod.pod = unbound.pod->key();
-    pod.group = cluster_.GroupOf(*unbound.pod).value_or("");
-    pod.state =
-        unbound.waiting_for.empty() ? UnboundPod::State::kBinding : UnboundPod::State::kWaiting;
-    if (!unbound.waiting_for.empty()) {
-      pod.plugin = std::string(unbound.waiting_for.front());
-      pod.message = absl::StrCat("waiting to be permitted by ", pod.plugin);
-    }
-    list.push_back(std::move(pod));
-  }
-  return list;
-}
-
-std::vector<PodGroupState> Engine::PodGroups() const {
-  std::vector<PodGroupState> list;
-  for (const GroupMembers* group : cluster_.groups().All()) {
-    // All members' profiles must agree on what the group is; the first one's is as good as any.
-    const Framework* framework = profiles_->Find(group->members().front().pod->scheduler_name());
-    const std::optional<GroupSpec> spec = framework->group_plugin()->Spec(group->name());
-    if (!spec.has_value()) continue;
-    const int assigned = group->assigned_count();
-    list.push_back({std::string(group->name()), spec->min_member, assigned,
-                    static_cast<int>(group->members().size()) - assigned});
-  }
-  return list;
-}
-
-SchedulerCounters Engine::counters() const {
-  SchedulerCounters counters = counters_;
-  for (const Framework* framework : profiles_->all()) {
-    counters.plugin_faults += framework->plugin_faults();
-  }
-  counters.unconfirmed = attempts_.cycle().unconfirmed();
-  counters.remembered_cycles = attempts_.cycle().remembered();
-  return counters;
 }
 
 }  // namespace berth

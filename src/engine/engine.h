@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/attempt.h"
 #include "engine/binding.h"
 #include "engine/cluster_state.h"
+#include "engine/evictions.h"
 #include "engine/profile_handle.h"
 #include "engine/profiles.h"
 #include "queue/scheduling_queue.h"
@@ -46,7 +48,7 @@ class Inbox final : public WatchSink {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-class Engine final : public Scheduler, private SchedulerServices {
+class Engine final : public Scheduler, private SchedulerServices, private Evictions::Listener {
  public:
   static absl::StatusOr<std::unique_ptr<Engine>> Create(SchedulerOptions options);
   ~Engine() override;
@@ -59,6 +61,7 @@ class Engine final : public Scheduler, private SchedulerServices {
   absl::Time NextRetry() const override;
   std::vector<UnboundPod> Unbound() const override;
   std::vector<PodGroupState> PodGroups() const override;
+  std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   SchedulerCounters counters() const override;
   void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) override {
     observe_ = std::move(observe);
@@ -72,6 +75,7 @@ class Engine final : public Scheduler, private SchedulerServices {
   bool TakeInbox();
   void OnEvent(WatchEvent event);
   void UpdateQueue(const ClusterChange& change);
+  void RejectWaiting(absl::string_view uid);
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
   bool Step();
@@ -80,23 +84,40 @@ class Engine final : public Scheduler, private SchedulerServices {
   void StartBinding(const AttemptRequest& request, const AttemptHistory& history,
                     AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
+  WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
   Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
   bool SettleBindings();
+  void ActivateWanted(CycleState& state);
 
   // --- consequences.cc: what the cluster is told ---
-  void ReportFailure(const PodFailure& failure, const std::optional<std::string>& nominated_node);
+  // Takes over what the attempt decided of the pod's nomination, or drops it from `failure` if that
+  // changes nothing.
+  void NoteNomination(PodFailure& failure);
+  void ReportFailure(const PodFailure& failure);
   void ReportBound(const Placement& placement);
-  void Preempt(const PodInfo& preemptor, const PostFilterResult& plan);
+  void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);
+  void OnEvictionRefused(absl::string_view victim_uid) override;
+  void OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor, bool all_go) override;
+  void EndNominations(Symbol node_name);
+  void PatchNomination(const PodInfo& pod, const std::string& node_name);
+  Status StillFits(const Placement& placement) const;
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
   // Keeps a placement whose binding failed and binds it again later, if its group already runs in
   // part and would stay so without it. Returns false if it is to be undone.
   bool BindAgain(BindingOutcome& outcome);
   void UndoPlacement(BindingOutcome outcome);
+  WaitingPtr WhyNotBound(const Placement& placement, const BindingOutcome& outcome) const;
+
+  // --- reports.cc: what it says about itself ---
+  WaitingFor Explain(const PendingReport& report) const;
+  WaitingFor Explain(const Binder::Unbound& unbound) const;
+  bool WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const;
 
   // --- SchedulerServices ---
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
+  bool IsPreempting(absl::string_view uid) const override { return evictions_.IsPreempting(uid); }
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const std::map<std::string, std::string>& annotations) override;
 
@@ -107,6 +128,7 @@ class Engine final : public Scheduler, private SchedulerServices {
   std::unique_ptr<Profiles> profiles_;
   std::unique_ptr<SchedulingQueue> queue_;
   Binder binder_;
+  Evictions evictions_;
   Attempts attempts_;
   // Of pods that are placed but not bound: what their entry had been through before.
   absl::flat_hash_map<std::string, AttemptHistory> history_of_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "berth/api/core_v1.pb.h"
 #include "engine/engine.h"
 
 namespace berth {
@@ -61,6 +62,15 @@ bool Engine::TakeInbox() {
 }
 
 void Engine::OnEvent(WatchEvent event) {
+  const bool is_set = event.type == WatchEvent::Type::kSet;
+  const Kind kind = event.object.has_value() ? event.object->kind() : Kind::kPod;
+  if (is_set && kind == Kind::kPod) {
+    // A pod was created anew under its name, and nobody told of the end of the old one.
+    const auto predecessor = cluster_.FindPredecessor(*event.object);
+    if (predecessor != nullptr) {
+      OnEvent({WatchEvent::Type::kDeleted, Object::Of(predecessor->shared_object())});
+    }
+  }
   const ClusterChange change = cluster_.Apply(std::move(event));
   if (!change.problem.ok()) {
     ++counters_.unusable_objects;
@@ -69,6 +79,16 @@ void Engine::OnEvent(WatchEvent event) {
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
     return;
+  }
+  if (is_set && kind == Kind::kPriorityClass) {
+    for (Object& pod : cluster_.PodsWithoutPriority()) {
+      const std::string uid(pod.uid());
+      OnEvent({WatchEvent::Type::kSet, std::move(pod)});
+      queue_->Retry(uid, SchedulingQueue::Rest::kIfBusy);  // it may preempt now
+    }
+  }
+  if (change.type == ClusterChange::Type::kNode && change.change.new_node == nullptr) {
+    EndNominations(change.change.old_node->name());
   }
   UpdateQueue(change);
   for (const std::string& group : change.groups) queue_->GroupChanged(group);
@@ -94,14 +114,17 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kPodAssigned:
       queue_->Delete(change.change.new_pod->uid());
       reported_.erase(change.change.new_pod->uid());
+      // Somebody else was faster.
+      if (!change.confirmed) RejectWaiting(change.change.new_pod->uid());
+      return;
+    case ClusterChange::Type::kPodLeaving:
+      RejectWaiting(change.change.new_pod->uid());
       return;
     case ClusterChange::Type::kPodGone: {
       const std::string& uid = change.change.old_pod->uid();
       queue_->Delete(uid);
       reported_.erase(uid);
-      if (WaitingPod* waiting = binder_.FindWaitingPod(uid); waiting != nullptr) {
-        waiting->Reject("", "removed");
-      }
+      RejectWaiting(uid);
       return;
     }
     case ClusterChange::Type::kNothing:
@@ -111,6 +134,11 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kSynced:
       return;
   }
+}
+
+void Engine::RejectWaiting(absl::string_view uid) {
+  WaitingPod* waiting = binder_.FindWaitingPod(uid);
+  if (waiting != nullptr) waiting->Reject("", "removed");
 }
 
 // --- What plugins ask of the engine -------------------------------------------------------------

@@ -48,6 +48,15 @@ bool ProfileHandle::RejectWaitingPod(absl::string_view uid) {
   return true;
 }
 
+bool ProfileHandle::IsPreempting(absl::string_view uid) const {
+  return services_ != nullptr && services_->IsPreempting(uid);
+}
+
+std::optional<WaitingFor> ProfileHandle::ExplainWaiting(absl::string_view uid) const {
+  if (services_ == nullptr) return std::nullopt;
+  return services_->ExplainWaiting(uid);
+}
+
 absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name,
                                  const std::map<std::string, std::string>& annotations) {
   if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");

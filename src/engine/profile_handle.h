@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "berth/cluster.h"
@@ -22,6 +23,8 @@ class SchedulerServices {
   virtual void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) = 0;
   virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;
   virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
+  virtual bool IsPreempting(absl::string_view uid) const = 0;
+  virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
   // Any thread.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const std::map<std::string, std::string>& annotations) = 0;
@@ -66,6 +69,8 @@ class ProfileHandle final : public Handle {
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
   bool RejectWaitingPod(absl::string_view uid) override;
+  bool IsPreempting(absl::string_view uid) const override;
+  std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const std::map<std::string, std::string>& annotations) override;
 

@@ -39,7 +39,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   if (!pre_filter.status.ok()) {
     result.pre_filter_rejected = pre_filter.status.IsRejected();
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
-    if (!pre_filter.status.plugin().empty()) {
+    if (result.pre_filter_rejected && !pre_filter.status.plugin().empty()) {
       result.rejecting_plugins.push_back(pre_filter.status.plugin_symbol());
     }
     result.status = std::move(pre_filter.status);

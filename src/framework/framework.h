@@ -3,7 +3,6 @@
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 #define BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +30,8 @@
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
+#include "berth/framework/waiting.h"
+#include "framework/fault_log.h"
 
 namespace berth {
 
@@ -82,8 +83,8 @@ struct PluginNotes {
 struct PluginPoint;  // framework_call.h
 
 // Belongs to the scheduling thread, except RunPreBind, RunBind and RunPostBind, which the binding
-// executor runs, and plugin_faults(). A plugin that throws or returns a code that the point does
-// not know becomes an Error status with the plugin's name, and is counted (plugin_faults()).
+// executor runs, and fault_log(). A plugin that throws or returns a code that the point does
+// not know becomes an Error status with the plugin's name, and is counted (fault_log()).
 class Framework {
  public:
   // Instantiates the profile's plugins and expands multiPoint. All problems, each with plugin and
@@ -194,8 +195,14 @@ class Framework {
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
 
-  // Throws and unknown codes so far. Threads: any.
-  int64_t plugin_faults() const { return faults_.load(std::memory_order_relaxed); }
+  // What the plugin of that name has to say about a rejection of its own: fills in plugin, detail,
+  // reason, what the plugin adds, and the events it waits for. Scheduling thread.
+  void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
+                      WaitingFor& waiting) const;
+
+  // What went wrong so far. Threads: any.
+  FaultLog& fault_log() const { return fault_log_; }
+  int64_t plugin_faults() const { return fault_log_.faults(); }
 
  private:
   friend class FrameworkBuilder;
@@ -205,7 +212,7 @@ class Framework {
   template <class Call>
   Status Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const;
   template <class Call>
-  void GuardedVoid(const Call& call) const;
+  void GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const;
   Status NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const;
   Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
   Status Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const;
@@ -242,6 +249,7 @@ class Framework {
   Symbol group_plugin_name_;
   std::vector<AssignmentObserver*> observers_;
   std::vector<PluginEvents> events_;
+  std::vector<Hook<const WaitingExplainer>> explainers_;
   // Filter and Score plugins; `plugin` is null if it does not sign.
   struct Signer : Hook<const SignPlugin> {
     Aspects depends_on = Aspect::kEverything;
@@ -255,7 +263,7 @@ class Framework {
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;
   std::unique_ptr<GroupPlugin> group_guard_;
   std::vector<std::unique_ptr<AssignmentObserver>> observer_guards_;
-  mutable std::atomic<int64_t> faults_{0};
+  mutable FaultLog fault_log_;
 
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
   mutable std::vector<uint8_t> is_marked_row_;  // by row; all 0 between calls

@@ -306,7 +306,7 @@ class FrameworkBuilder {
     hook.plugin = framework_->queue_sort_guard_.get();
   }
 
-  FaultCounter CounterOf(int index) { return {names_[index], &framework_->faults_}; }
+  FaultCounter CounterOf(int index) { return {names_[index], &framework_->fault_log_}; }
 
   const PluginEntry& Entry(int index) const {
     return *first_entries_.find(names_[index].view())->second;
@@ -441,6 +441,9 @@ class FrameworkBuilder {
     for (int index = 0; index < plugin_count(); ++index) {
       if (const auto* plugin = As<const ExplainPlugin>(index)) {
         framework_->explain_.push_back({plugin, names_[index], index});
+      }
+      if (const auto* explainer = As<const WaitingExplainer>(index)) {
+        framework_->explainers_.push_back({explainer, names_[index], index});
       }
     }
   }

@@ -38,7 +38,7 @@ Status Framework::NotSuccess(const PluginPoint& point, Symbol plugin, Status sta
 }
 
 Status Framework::Unsupported(const PluginPoint& point, Symbol plugin, Code code) const {
-  faults_.fetch_add(1, std::memory_order_relaxed);
+  fault_log_.AddFault(plugin, point.name);
   const std::string text = absl::StrCat("returned \"", CodeName(code),
                                         "\", which is unsupported. It is supposed to return ",
                                         Supported(point.codes), " status");
@@ -47,7 +47,7 @@ Status Framework::Unsupported(const PluginPoint& point, Symbol plugin, Code code
 }
 
 Status Framework::Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const {
-  faults_.fetch_add(1, std::memory_order_relaxed);
+  fault_log_.AddFault(plugin, point.name);
   return Status::Error(
              absl::StrCat("plugin \"", plugin.view(), "\" threw in ", point.name, ": ", what))
       .WithPlugin(plugin);

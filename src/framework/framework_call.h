@@ -52,11 +52,11 @@ Status Framework::Guarded(const PluginPoint& point, Symbol plugin, const Call& c
 
 // The same for the points that cannot fail: a plugin that throws is counted, nothing else.
 template <class Call>
-void Framework::GuardedVoid(const Call& call) const {
+void Framework::GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const {
   try {
     call();
   } catch (...) {
-    faults_.fetch_add(1, std::memory_order_relaxed);
+    fault_log_.AddFault(plugin, point);
   }
 }
 

@@ -59,11 +59,13 @@ PreFilterOutcome Framework::RunPreFilter(CycleState& state, const PodInfo& pod,
                                          const NodeTable& nodes, PluginMask only) const {
   PreFilterOutcome outcome;
   state.skips().filter = ~only;
+  CallTimer timer(fault_log_);
   for (const Hook<PreFilterPlugin>& hook : pre_filter_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     PreFilterResult result;
     Status status = Guarded(kPreFilter, hook.name,
                             [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
+    timer.Lap(hook.name, kPreFilter.name);
     if (status.IsSkip()) {
       state.skips().filter |= SkipBit(hook);
       continue;
@@ -232,11 +234,13 @@ Status Framework::RunPlainFilterNodes(const CycleState& state, const PodInfo& po
                                       const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                       NodeVerdicts& verdicts, PluginMask only) const {
   verdicts.BeginBlock(rows);
+  CallTimer timer(fault_log_);
   for (size_t i = 0; i < filter_.size() && !verdicts.candidates().empty(); ++i) {
     const Hook<FilterPlugin>& hook = filter_[i];
     if ((state.skips().filter | ~only) & SkipBit(hook)) continue;
     Status status = Guarded(kFilter, hook.name,
                             [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });
+    timer.Lap(hook.name, kFilter.name);
     if (status.IsRejected()) return Unsupported(kFilterNodes, hook.name, status.code());
     if (!status.ok()) return status;
     verdicts.EndPlugin(static_cast<uint8_t>(i));

@@ -12,7 +12,7 @@ namespace {
 
 std::string NoteThrow(const FaultCounter& counter, absl::string_view where,
                       absl::string_view what) {
-  counter.faults->fetch_add(1, std::memory_order_relaxed);
+  counter.log->AddFault(counter.plugin, where);
   return absl::StrCat("plugin \"", counter.plugin.view(), "\" threw in ", where, ": ", what);
 }
 
@@ -58,25 +58,27 @@ class GuardedGroup final : public GroupPlugin {
         counter_, "Spec", [&] { return plugin_.Spec(name); }, [](auto) { return std::nullopt; });
   }
   Status ReadyToSchedule(const GroupMembers& group) const override {
-    return Verdict(Caught(
-        counter_, "ReadyToSchedule", [&] { return plugin_.ReadyToSchedule(group); },
-        [](std::string text) { return Status::Error(std::move(text)); }));
+    return Verdict("ReadyToSchedule",
+                   Caught(
+                       counter_, "ReadyToSchedule", [&] { return plugin_.ReadyToSchedule(group); },
+                       [](std::string text) { return Status::Error(std::move(text)); }));
   }
   Status GroupUnschedulable(const GroupMembers& group, int placed,
                             const Status& cause) const override {
-    return Verdict(Caught(
-        counter_, "GroupUnschedulable",
-        [&] { return plugin_.GroupUnschedulable(group, placed, cause); },
-        [](std::string text) { return Status::Error(std::move(text)); }));
+    return Verdict("GroupUnschedulable",
+                   Caught(
+                       counter_, "GroupUnschedulable",
+                       [&] { return plugin_.GroupUnschedulable(group, placed, cause); },
+                       [](std::string text) { return Status::Error(std::move(text)); }));
   }
 
  private:
   // Success, a rejection or an Error; the last two with the plugin's name.
-  Status Verdict(Status status) const {
+  Status Verdict(absl::string_view point, Status status) const {
     if (status.ok()) return status;
     if (status.IsRejected() || status.IsError())
       return std::move(status).WithPlugin(counter_.plugin);
-    counter_.faults->fetch_add(1, std::memory_order_relaxed);
+    counter_.log->AddFault(counter_.plugin, point);
     return Status::Error(absl::StrCat("group plugin \"", counter_.plugin.view(), "\" returned \"",
                                       CodeName(status.code()), "\", which is unsupported"))
         .WithPlugin(counter_.plugin);
@@ -123,7 +125,7 @@ QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter) {
   if (hint == nullptr) return nullptr;
   return [hint = std::move(hint), counter](const PodInfo& pod, const ObjectChange& change) {
     return Caught(
-        counter, "a queueing hint", [&] { return hint(pod, change); },
+        counter, "QueueingHint", [&] { return hint(pod, change); },
         [](const std::string& text) -> absl::StatusOr<QueueingHint> {
           return absl::InternalError(text);
         });

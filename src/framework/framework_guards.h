@@ -3,8 +3,6 @@
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
 #define BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 
 #include "berth/api/symbol.h"
@@ -12,13 +10,14 @@
 #include "berth/framework/group.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/queue_sort.h"
+#include "framework/fault_log.h"
 
 namespace berth {
 
-// Whose faults to count, and where. `faults` must outlive the guard.
+// Whose faults to count, and where. `log` must outlive the guard.
 struct FaultCounter {
   Symbol plugin;
-  std::atomic<int64_t>* faults;
+  FaultLog* log;
 };
 
 // A throw in Less orders by arrival; in GroupOf or Spec it means "no group"; in the others it is an

@@ -27,8 +27,11 @@ constexpr PluginPoint kSignPod{"SignPod",
 }  // namespace
 
 Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
+  CallTimer timer(fault_log_);
   const auto run = [&](const Hook<PreEnqueuePlugin>& hook) {
-    return Guarded(kPreEnqueue, hook.name, [&] { return hook.plugin->PreEnqueue(pod); });
+    Status status = Guarded(kPreEnqueue, hook.name, [&] { return hook.plugin->PreEnqueue(pod); });
+    timer.Lap(hook.name, kPreEnqueue.name);
+    return status;
   };
   for (const Hook<PreEnqueuePlugin>& hook : pre_enqueue_) {
     if (hook.name != first) continue;
@@ -49,6 +52,7 @@ Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
 Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                                 PostFilterResult& result) const {
   result = {};
+  CallTimer timer(fault_log_);
   std::vector<std::string> reasons;
   Symbol rejector;
   for (const Hook<PostFilterPlugin>& hook : post_filter_) {
@@ -56,6 +60,8 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
     Status status = Guarded(kPostFilter, hook.name, [&] {
       return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
     });
+    timer.Lap(hook.name, kPostFilter.name);
+    of_plugin.plugin = hook.name;
     if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable) {
       result = std::move(of_plugin);
       return status;
@@ -73,9 +79,11 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
 
 Status Framework::RunReserve(CycleState& state, const PodInfo& pod,
                              absl::string_view node_name) const {
+  CallTimer timer(fault_log_);
   for (const Hook<ReservePlugin>& hook : reserve_) {
     Status status =
         Guarded(kReserve, hook.name, [&] { return hook.plugin->Reserve(state, pod, node_name); });
+    timer.Lap(hook.name, kReserve.name);
     if (!status.ok()) return status;
   }
   return Status::Success();
@@ -83,18 +91,22 @@ Status Framework::RunReserve(CycleState& state, const PodInfo& pod,
 
 void Framework::RunUnreserve(CycleState& state, const PodInfo& pod,
                              absl::string_view node_name) const {
+  CallTimer timer(fault_log_);
   for (auto hook = reserve_.rbegin(); hook != reserve_.rend(); ++hook) {
-    GuardedVoid([&] { hook->plugin->Unreserve(state, pod, node_name); });
+    GuardedVoid("Unreserve", hook->name, [&] { hook->plugin->Unreserve(state, pod, node_name); });
+    timer.Lap(hook->name, "Unreserve");
   }
 }
 
 PermitOutcome Framework::RunPermit(CycleState& state, const PodInfo& pod,
                                    absl::string_view node_name) const {
   PermitOutcome outcome;
+  CallTimer timer(fault_log_);
   for (const Hook<PermitPlugin>& hook : permit_) {
     absl::Duration timeout;
     Status status = Guarded(kPermit, hook.name,
                             [&] { return hook.plugin->Permit(state, pod, node_name, timeout); });
+    timer.Lap(hook.name, kPermit.name);
     if (status.IsWait()) {
       outcome.waits.push_back({hook.name, std::min(timeout, kMaxPermitTimeout)});
     } else if (!status.ok()) {
@@ -114,9 +126,11 @@ Status Framework::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
                                       absl::string_view node_name) const {
   uint64_t skipped = 0;
   Status result = Status::Skip();
+  CallTimer timer(fault_log_);
   for (const Hook<PreBindPlugin>& hook : pre_bind_) {
     Status status = Guarded(kPreBindPreFlight, hook.name,
                             [&] { return hook.plugin->PreBindPreFlight(state, pod, node_name); });
+    timer.Lap(hook.name, kPreBindPreFlight.name);
     if (status.IsSkip()) {
       skipped |= SkipBit(hook);
     } else if (status.ok()) {
@@ -131,10 +145,12 @@ Status Framework::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
 
 Status Framework::RunPreBind(CycleState& state, const PodInfo& pod,
                              absl::string_view node_name) const {
+  CallTimer timer(fault_log_);
   for (const Hook<PreBindPlugin>& hook : pre_bind_) {
     if (state.skips().pre_bind & SkipBit(hook)) continue;
     Status status =
         Guarded(kPreBind, hook.name, [&] { return hook.plugin->PreBind(state, pod, node_name); });
+    timer.Lap(hook.name, kPreBind.name);
     if (!status.ok()) return status;
   }
   return Status::Success();
@@ -142,9 +158,11 @@ Status Framework::RunPreBind(CycleState& state, const PodInfo& pod,
 
 Status Framework::RunBind(CycleState& state, const PodInfo& pod,
                           absl::string_view node_name) const {
+  CallTimer timer(fault_log_);
   for (const Hook<BindPlugin>& hook : bind_) {
     Status status =
         Guarded(kBind, hook.name, [&] { return hook.plugin->Bind(state, pod, node_name); });
+    timer.Lap(hook.name, kBind.name);
     if (!status.IsSkip()) return status;
   }
   return Status::Error(absl::StrCat("all Bind plugins skip pod \"", pod.key(), "\""));
@@ -152,8 +170,30 @@ Status Framework::RunBind(CycleState& state, const PodInfo& pod,
 
 void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
                             absl::string_view node_name) const {
+  CallTimer timer(fault_log_);
   for (const Hook<PostBindPlugin>& hook : post_bind_) {
-    GuardedVoid([&] { hook.plugin->PostBind(state, pod, node_name); });
+    GuardedVoid("PostBind", hook.name, [&] { hook.plugin->PostBind(state, pod, node_name); });
+    timer.Lap(hook.name, "PostBind");
+  }
+}
+
+void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
+                               WaitingFor& waiting) const {
+  const Symbol plugin = rejection.plugin_symbol();
+  waiting.plugin = std::string(plugin.view());
+  waiting.detail = rejection.message();
+  waiting.reason = rejection.IsError() ? WaitingReason::kPluginError : WaitingReason::kRejected;
+  for (const PluginEvents& registered : events_) {
+    if (registered.plugin != plugin) continue;
+    for (const ClusterEventWithHint& with_hint : registered.events) {
+      with_hint.event.AppendNames(waiting.next_events);
+    }
+  }
+  if (rejection.IsError()) return;
+  for (const Hook<const WaitingExplainer>& hook : explainers_) {
+    if (hook.name != plugin) continue;
+    GuardedVoid("ExplainWaiting", plugin,
+                [&] { hook.plugin->ExplainWaiting(pod, rejection, nodes, waiting); });
   }
 }
 

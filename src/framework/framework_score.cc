@@ -43,10 +43,12 @@ Status OutOfRange(Symbol plugin, absl::Span<const int64_t> scores, int64_t max) 
 Status Framework::RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                               absl::Span<const NodeRow> feasible, PluginMask only) const {
   state.skips().score = ~only;
+  CallTimer timer(fault_log_);
   for (const Hook<PreScorePlugin>& hook : pre_score_) {
     if (state.skips().score & SkipBit(hook)) continue;
     Status status = Guarded(kPreScore, hook.name,
                             [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
+    timer.Lap(hook.name, kPreScore.name);
     if (status.IsSkip()) {
       state.skips().score |= SkipBit(hook);
     } else if (!status.ok()) {
@@ -66,12 +68,15 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
   std::fill(totals.begin(), totals.end(), 0);
   if (by_plugin != nullptr) by_plugin->clear();
   if (rows.empty()) return Status::Success();
+  CallTimer timer(fault_log_);
   for (const Hook<ScorePlugin>& hook : score_) {
     if (state.skips().score & SkipBit(hook)) continue;
     scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
     Status status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
+    timer.Lap(hook.name, kScore.name);
     if (!status.ok()) return status;
     status = RunNormalizeScores(hook, state, pod, rows, absl::MakeSpan(scores_));
+    timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
     const int64_t factor = ScoreFactor(hook);
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -97,8 +102,9 @@ Status Framework::RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleS
     return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores));
   });
   const int64_t max = kMaxNodeScore * hook.resolution;
-  if (status.ok() && !InRange(scores, max)) return OutOfRange(hook.name, scores, max);
-  return status;
+  if (!status.ok() || InRange(scores, max)) return status;
+  fault_log_.AddFault(hook.name, kScore.name);
+  return OutOfRange(hook.name, scores, max);
 }
 
 std::vector<PluginNotes> Framework::RunExplainNode(const CycleState& state, const PodInfo& pod,
@@ -106,7 +112,8 @@ std::vector<PluginNotes> Framework::RunExplainNode(const CycleState& state, cons
   std::vector<PluginNotes> all;
   for (const Hook<const ExplainPlugin>& hook : explain_) {
     PluginNotes notes{hook.name, {}};
-    GuardedVoid([&] { notes.notes = hook.plugin->ExplainNode(state, pod, node); });
+    GuardedVoid("ExplainNode", hook.name,
+                [&] { notes.notes = hook.plugin->ExplainNode(state, pod, node); });
     if (!notes.notes.empty()) all.push_back(std::move(notes));
   }
   return all;

@@ -101,7 +101,9 @@ void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<s
   for (PendingPod& member : entry->members) {
     if (member.pod != pod) continue;
     for (const Rejection::Pod& verdict : rejection.pods) {
-      if (verdict.uid == pod->uid()) member.status = verdict.status;
+      if (verdict.uid != pod->uid()) continue;
+      member.status = verdict.status;
+      member.waiting = verdict.waiting;
     }
   }
   if (entry->members.size() > had) MembersGrew(*entry);
@@ -133,6 +135,7 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
     const auto it = verdicts.find(member.pod->uid());
     if (it == verdicts.end()) continue;
     member.status = it->second->status;
+    member.waiting = it->second->waiting;
     member.rejected = it->second->rejected;
   }
 }

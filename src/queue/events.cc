@@ -109,6 +109,19 @@ SchedulingQueue::Strategy SchedulingQueue::WorthAfterFlight(const Entry& entry) 
   return best;
 }
 
+// A pod that was tried and then gated waits for the plugins that rejected it too. kube-scheduler
+// v1.35 counts the gating plugin among them; its registration alone decides which events are looked
+// at.
+bool SchedulingQueue::AnyRejectorWants(const Entry& entry, const ClusterEvent& event,
+                                       const ObjectChange& change, const PodInfo& pod) const {
+  const auto wants = [&](Symbol plugin) {
+    return table_.Hint(table_.FindSlot(entry.profile, plugin), event, change, pod);
+  };
+  return std::any_of(entry.unschedulable_plugins.begin(), entry.unschedulable_plugins.end(),
+                     wants) ||
+         std::any_of(entry.pending_plugins.begin(), entry.pending_plugins.end(), wants);
+}
+
 // An event that some plugin registered that the entry waits for.
 void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change) {
   const bool about_member =
@@ -119,7 +132,9 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
       if (member.pod->uid() != change.new_pod->uid()) return false;
       if (slot < 0) return true;  // nothing else would ever ask again
     }
-    return table_.Hint(slot, event, change, *member.pod);
+    if (!table_.IsInterested(slot, event)) return false;
+    return table_.Hint(slot, event, change, *member.pod) ||
+           AnyRejectorWants(entry, event, change, *member.pod);
   });
   switch (entry.state) {
     case QueueState::kUnschedulable: {

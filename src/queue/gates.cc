@@ -72,6 +72,25 @@ void SchedulingQueue::RecheckGroup(Entry& entry) {
   }
 }
 
+void SchedulingQueue::GatesMayOpen(absl::string_view uid) {
+  Entry* const entry = FindEntryOf(uid);
+  if (entry == nullptr || entry->state == QueueState::kInFlight) return;
+  const bool opened = OpenGates(*entry, [](const PendingPod&) { return true; });
+  if (!opened) return Reindex(*entry);
+  MembersGrew(*entry);
+}
+
+void SchedulingQueue::Retry(absl::string_view uid, Rest rest) {
+  Entry* const entry = FindEntryOf(uid);
+  if (entry == nullptr) return;
+  if (rest == Rest::kAlways) entry->must_rest = true;
+  if (entry->state == QueueState::kInFlight) {
+    entry->changed_in_flight = true;
+  } else if (entry->state == QueueState::kUnschedulable || entry->state == QueueState::kGated) {
+    Requeue(*entry, Strategy::kAfterBackoff, Gates::kAll);
+  }
+}
+
 void SchedulingQueue::GroupChanged(absl::string_view group) {
   for (const QueueProfile& profile : profiles_) {
     Entry* const entry = FindEntry(absl::StrCat("group/", profile.name.view(), "/", group));

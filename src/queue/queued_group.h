@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/status.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -42,6 +43,8 @@ struct PendingPod {
   // Why it is not scheduled: the gate that holds it, or what its last attempt said. Success before
   // the first attempt.
   Status status;
+  // The same for programs; null before the first attempt.
+  std::shared_ptr<const WaitingFor> waiting;
   // A plugin rejected this very pod in the last attempt (not only its group): queueing hints are
   // asked about it. If no pod of the entry is marked, they are asked about all.
   bool rejected = false;
@@ -94,6 +97,7 @@ struct Rejection {
     std::string uid;
     Status status;          // for reports
     bool rejected = false;  // see PendingPod::rejected
+    std::shared_ptr<const WaitingFor> waiting = nullptr;
   };
   std::vector<Pod> pods;
 

@@ -6,21 +6,29 @@
 
 namespace berth {
 
+PendingReport SchedulingQueue::ReportOf(const Entry& entry, const PendingPod& member,
+                                        bool gated) const {
+  PendingReport report{.pod = member.pod, .group = entry.name, .state = entry.state};
+  report.attempts = entry.history.attempts;
+  if (gated) report.state = QueueState::kGated;
+  // A member that may be tried can still be held back with its whole entry.
+  report.status = report.state == QueueState::kGated && !gated ? entry.gate : member.status;
+  if (report.state != QueueState::kGated) report.waiting = member.waiting;
+  if (report.state == QueueState::kBackoff || report.state == QueueState::kErrorBackoff) {
+    report.backoff_end = Backoff::End(entry.backoff_expiration);
+  }
+  return report;
+}
+
 std::vector<PendingReport> SchedulingQueue::Pending() const {
   std::vector<std::pair<uint64_t, PendingReport>> reports;
   reports.reserve(entry_of_.size());
-  for (const auto& [key, owned] : entries_) {
-    const Entry* const entry = owned.get();  // clang 14 cannot capture a binding
-    const bool held = entry->state == QueueState::kGated;
-    const auto add = [&](const PendingPod& member, QueueState state, const Status& status) {
-      reports.emplace_back(member.arrival, PendingReport{member.pod, entry->name, state, status,
-                                                         entry->history.attempts});
-    };
+  for (const auto& [key, entry] : entries_) {
     for (const PendingPod& member : entry->members) {
-      add(member, entry->state, held ? entry->gate : member.status);
+      reports.emplace_back(member.arrival, ReportOf(*entry, member, false));
     }
     for (const PendingPod& member : entry->gated_members) {
-      add(member, QueueState::kGated, member.status);
+      reports.emplace_back(member.arrival, ReportOf(*entry, member, true));
     }
   }
   std::sort(reports.begin(), reports.end(),
@@ -29,6 +37,18 @@ std::vector<PendingReport> SchedulingQueue::Pending() const {
   result.reserve(reports.size());
   for (auto& [arrival, report] : reports) result.push_back(std::move(report));
   return result;
+}
+
+std::optional<PendingReport> SchedulingQueue::Report(absl::string_view uid) const {
+  const Entry* const entry = FindEntryOf(uid);
+  if (entry == nullptr) return std::nullopt;
+  for (const PendingPod& member : entry->members) {
+    if (member.pod->uid() == uid) return ReportOf(*entry, member, false);
+  }
+  for (const PendingPod& member : entry->gated_members) {
+    if (member.pod->uid() == uid) return ReportOf(*entry, member, true);
+  }
+  return std::nullopt;
 }
 
 absl::Status SchedulingQueue::CheckInvariants() const {

@@ -56,6 +56,9 @@ struct PendingReport {
   QueueState state;   // kGated for a gated pod of a group that is not
   Status status;      // why; its plugin() is the one that rejected or gates
   int attempts = 0;
+  // Of the last attempt; null before it, or if the pod is held back.
+  std::shared_ptr<const WaitingFor> waiting = nullptr;
+  absl::Time backoff_end = absl::InfinitePast();  // of entries in backoff
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
@@ -117,6 +120,13 @@ class SchedulingQueue {
   // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
   // after it comes back.
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods);
+  // What a PreEnqueue plugin waited for has happened without an event: asks the gates of the pod's
+  // entry again.
+  void GatesMayOpen(absl::string_view uid);
+  // Nothing that the pod waits for is going to happen: it is tried again after its backoff, or, if
+  // it need not rest, as soon as nothing else is active.
+  enum class Rest : uint8_t { kIfBusy, kAlways };
+  void Retry(absl::string_view uid, Rest rest);
   // Members of the group changed that are not in the queue (bound, deleted): asks again whether it
   // is ready.
   void GroupChanged(absl::string_view group);
@@ -134,6 +144,8 @@ class SchedulingQueue {
 
   // Every pending pod, in order of arrival.
   std::vector<PendingReport> Pending() const;
+  // One of them; absent if the pod is not in the queue.
+  std::optional<PendingReport> Report(absl::string_view uid) const;
   int size() const { return static_cast<int>(entry_of_.size()); }  // pods
   int active_size() const { return active_.size(); }               // entries
   int backoff_size() const { return backoff_.size() + error_backoff_.size(); }
@@ -221,10 +233,14 @@ class SchedulingQueue {
   // Events.
   Strategy WorthRequeuing(const Entry& entry, const ClusterEvent& event,
                           const ObjectChange& change) const;
+  bool AnyRejectorWants(const Entry& entry, const ClusterEvent& event, const ObjectChange& change,
+                        const PodInfo& pod) const;
   Strategy WorthAfterFlight(const Entry& entry) const;
   void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
   void Record(const ClusterEvent& event, const ObjectChange& change);
   void Reindex(Entry& entry);
+
+  PendingReport ReportOf(const Entry& entry, const PendingPod& member, bool gated) const;
 
   const std::vector<QueueProfile> profiles_;
   const Groups* const groups_;

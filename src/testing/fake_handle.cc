@@ -226,6 +226,24 @@ bool FakeHandle::RejectWaitingPod(absl::string_view uid) {
   return waiting != nullptr;
 }
 
+void FakeHandle::SetPreempting(absl::string_view uid, bool preempting) {
+  if (preempting) {
+    preempting_.emplace(uid);
+  } else if (const auto it = preempting_.find(uid); it != preempting_.end()) {
+    preempting_.erase(it);
+  }
+}
+
+void FakeHandle::SetWaiting(absl::string_view uid, WaitingFor waiting) {
+  waiting_for_[std::string(uid)] = std::move(waiting);
+}
+
+std::optional<WaitingFor> FakeHandle::ExplainWaiting(absl::string_view uid) const {
+  const auto it = waiting_for_.find(uid);
+  if (it == waiting_for_.end()) return std::nullopt;
+  return it->second;
+}
+
 absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,
                               const std::map<std::string, std::string>& annotations) {
   bind_annotations_ = annotations;

@@ -1,22 +1,9 @@
 // The words and tables of reports.
-#include "app/simulation_report.h"
 #include "app/terminal.h"
 #include "gtest/gtest.h"
 
 namespace berth {
 namespace {
-
-TEST(DominantReason, IsTheMostFrequentOfTheNodes) {
-  EXPECT_EQ(DominantReason("0/9 nodes are available: 2 Insufficient cpu, 7 node(s) had untolerated "
-                           "taint(s). preemption: 0/9 nodes are available: 9 Preemption is not "
-                           "helpful for scheduling."),
-            "node(s) had untolerated taint(s)");
-  EXPECT_EQ(DominantReason("PodGroup a/b needs 8 pods at once, 3 can run: 0/2 nodes are available: "
-                           "2 Insufficient nvidia.com/gpu."),
-            "Insufficient nvidia.com/gpu");
-  EXPECT_EQ(DominantReason("PodGroup a/b not found"), "PodGroup a/b not found");
-  EXPECT_EQ(DominantReason(""), "");
-}
 
 TEST(TextTable, AlignsNumbersRightAndTextLeft) {
   TextTable table({"NAME", "NUMBER", "TEXT"});

@@ -349,7 +349,7 @@ TEST_F(FrameworkBuildTest, GuardsCatchAndCount) {
   framework->observers()[0]->OnPodAssigned(*pod, MakeNode().Info());
   EXPECT_EQ(framework->plugin_faults(), 5);
   EXPECT_THAT(framework->events()[0].events[0].hint(*pod, {}).status().message(),
-              "plugin \"Bad\" threw in a queueing hint: hint");
+              "plugin \"Bad\" threw in QueueingHint: hint");
   EXPECT_EQ(framework->plugin_faults(), 6);
 }
 

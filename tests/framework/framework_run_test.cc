@@ -249,10 +249,10 @@ TEST_F(FrameworkScoreTest, Failures) {
   } cases[] = {
       {"lowest", score(0), nullptr, "Success", 0},
       {"highest", score(100), nullptr, "Success", 0},
-      {"too high", score(101), nullptr, out_of_range("101"), 0},
-      {"too low", score(-1), nullptr, out_of_range("-1"), 0},
+      {"too high", score(101), nullptr, out_of_range("101"), 1},
+      {"too low", score(-1), nullptr, out_of_range("-1"), 1},
       {"far too high", score(std::numeric_limits<int64_t>::max()), nullptr,
-       out_of_range("9223372036854775807"), 0},
+       out_of_range("9223372036854775807"), 1},
       {"too high before normalising only", score(5000),
        [](absl::Span<int64_t> scores) {
          DefaultNormalizeScores(ScoreDirection::kHigherIsBetter, scores);

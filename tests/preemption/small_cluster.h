@@ -146,6 +146,10 @@ class SmallCluster final : public Handle {
   void Activate(absl::Span<const PodPtr>) override {}
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>&) override {}
   WaitingPod* FindWaitingPod(absl::string_view) override { return nullptr; }
+  bool IsPreempting(absl::string_view) const override { return false; }
+  std::optional<WaitingFor> ExplainWaiting(absl::string_view) const override {
+    return std::nullopt;
+  }
   bool RejectWaitingPod(absl::string_view) override { return false; }
   absl::Status Bind(const PodInfo&, absl::string_view,
                     const std::map<std::string, std::string>&) override {

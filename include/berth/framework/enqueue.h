@@ -59,6 +59,8 @@ struct ClusterEvent {
 
   // Whether a plugin that registered this event is to be asked about `incoming`.
   bool Matches(const ClusterEvent& incoming) const;
+  // Appends it in kube-scheduler's words, one for each action: "Node/Add", "Pod/Delete".
+  void AppendNames(std::vector<std::string>& names) const;
 };
 
 // The object before and after; an addition has no before, a deletion no after. For pods and nodes

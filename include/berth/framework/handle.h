@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <typeinfo>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "berth/framework/permit.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
+#include "berth/framework/waiting.h"
 
 namespace berth {
 
@@ -81,6 +83,10 @@ class Handle {
   virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
   // Returns whether there was such a waiting pod.
   virtual bool RejectWaitingPod(absl::string_view uid) = 0;
+  // Whether evictions for this pod are still being asked for: the cluster has not answered all.
+  virtual bool IsPreempting(absl::string_view uid) const = 0;
+  // Why the pod of that uid has no node yet; absent if it has one or is not known.
+  virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
 
   // --- The cluster ---
 

@@ -39,6 +39,8 @@ struct PostFilterResult {
   // Where the pod is nominated; absent keeps its nomination (ModeNoop), "" clears it
   // (ModeOverride).
   std::optional<std::string> nominated_node;
+  // The plugin whose result this is; set by the framework.
+  Symbol plugin;
   // To be evicted so that the pod fits there. The engine evicts them, not the plugin: a plan that
   // does not place the whole group is dropped without a trace.
   std::vector<std::shared_ptr<const PodInfo>> victims;

@@ -6,6 +6,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,6 +115,10 @@ class FakeHandle final : public Handle {
   // Valid as long as the handle.
   FakeWaitingPod& AddWaitingPod(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
                                 std::vector<std::string> plugins);
+  // Evictions for this pod are under way from now on, or no longer.
+  void SetPreempting(absl::string_view uid, bool preempting);
+  // What ExplainWaiting() says of the pod.
+  void SetWaiting(absl::string_view uid, WaitingFor waiting);
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
   // The annotations of the last Bind().
   const std::map<std::string, std::string>& bind_annotations() const { return bind_annotations_; }
@@ -141,6 +147,8 @@ class FakeHandle final : public Handle {
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
   bool RejectWaitingPod(absl::string_view uid) override;
+  bool IsPreempting(absl::string_view uid) const override { return preempting_.contains(uid); }
+  std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const std::map<std::string, std::string>& annotations) override;
 
@@ -158,6 +166,8 @@ class FakeHandle final : public Handle {
   std::vector<FilterPlugin*> filters_;
   std::vector<PreFilterExtensions*> extensions_;
   std::vector<std::unique_ptr<FakeWaitingPod>> waiting_;
+  std::set<std::string, std::less<>> preempting_;
+  std::map<std::string, WaitingFor, std::less<>> waiting_for_;
   absl::Status bind_status_;
   std::vector<std::pair<std::string, std::string>> bindings_;
   std::map<std::string, std::string> bind_annotations_;

@@ -1,0 +1,130 @@
+// Implementation of waiting.h.
+#include "engine/waiting.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace berth {
+namespace {
+
+// A resource as the table has it; "pods" too.
+class Column {
+ public:
+  Column(const NodeTable& nodes, absl::string_view resource) {
+    const bool pods = resource == kPodsResource;
+    const ResourceId id = pods ? 0 : ResourceIdOf(resource);
+    has_ = pods ? nodes.allowed_pods() : nodes.allocatable(id);
+    used_ = pods ? nodes.pod_count() : nodes.requested(id);
+  }
+  int64_t free(NodeRow row) const { return std::max<int64_t>(0, has_[row] - used_[row]); }
+
+ private:
+  absl::Span<const int64_t> has_, used_;
+};
+
+int64_t RequestOf(const PodInfo& pod, absl::string_view resource) {
+  return resource == kPodsResource ? 1 : pod.requests().Get(ResourceIdOf(resource));
+}
+
+const ReasonCounts::value_type* Dominant(const ReasonCounts& reasons) {
+  const ReasonCounts::value_type* best = nullptr;
+  const auto rank = [](const ReasonCounts::value_type& entry) {
+    return std::make_tuple(entry.second.nodes, entry.second.resolvable);
+  };
+  for (const auto& entry : reasons) {
+    if (best == nullptr || rank(entry) > rank(*best)) best = &entry;
+  }
+  return best;
+}
+
+void CountByPlugin(const Framework& framework, const NodeFailure& failure, WaitingFor& waiting) {
+  std::vector<int> counts(framework.filter().size());
+  int left_out = 0;
+  for (NodeRow row = 0; row < failure.verdicts.rows(); ++row) {
+    const uint8_t rejector = failure.verdicts.rejector(row);
+    if (rejector < counts.size()) ++counts[rejector];
+    if (rejector == NodeVerdicts::kNotJudged) ++left_out;
+  }
+  if (left_out > 0) {
+    waiting.nodes_by_plugin.push_back({std::string(failure.narrowed_by.view()), left_out});
+  }
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    waiting.nodes_by_plugin.push_back({std::string(framework.filter()[i].name.view()), counts[i]});
+  }
+}
+
+// What is free of the resource that is short, where nothing else is in the way.
+void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rejector,
+                 WaitingFor& waiting) {
+  const Column column(nodes, waiting.resource);
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const uint8_t by = failure.verdicts.rejector(row);
+    if (by != rejector && by != NodeVerdicts::kNobody) continue;
+    const int64_t free = column.free(row);
+    waiting.all_free += free;
+    if (by == rejector && free < waiting.needed) {
+      waiting.most_free = std::max(waiting.most_free, free);
+    }
+  }
+  for (const Binder::Member& member : failure.placed) {
+    waiting.all_free += RequestOf(*member.placement.pod, waiting.resource);
+  }
+}
+
+}  // namespace
+
+WaitingPtr WhyRejected(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
+                       const Status& status) {
+  auto waiting = std::make_shared<WaitingFor>();
+  framework.ExplainWaiting(pod, status, nodes, *waiting);
+  return waiting;
+}
+
+WaitingPtr WhyNoNodes() {
+  auto waiting = std::make_shared<WaitingFor>();
+  waiting->reason = WaitingReason::kNoNodes;
+  waiting->detail = "no nodes available to schedule pods";
+  waiting->next_events = {"Node/Add"};
+  return waiting;
+}
+
+WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
+                         const NodeFailure& failure) {
+  const ReasonCounts::value_type* dominant = Dominant(failure.reasons);
+  auto waiting = std::make_shared<WaitingFor>();
+  waiting->nodes = nodes.size();
+  CountByPlugin(framework, failure, *waiting);
+  if (dominant == nullptr) {  // rejected without a word
+    waiting->reason = WaitingReason::kRejected;
+    if (!waiting->nodes_by_plugin.empty()) {
+      waiting->plugin = waiting->nodes_by_plugin.front().plugin;
+    }
+    return waiting;
+  }
+  const auto& [reason, count] = *dominant;
+  const Symbol plugin = count.plugin.empty() ? failure.narrowed_by : count.plugin;
+  waiting->rejecting_nodes = count.nodes;
+  const Code code = count.resolvable ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable;
+  framework.ExplainWaiting(pod, Status::Make(code, {reason}).WithPlugin(plugin), nodes, *waiting);
+  if (waiting->reason == WaitingReason::kInsufficientResources && !waiting->resource.empty()) {
+    MeasureFree(nodes, failure, framework.FilterIndex(plugin), *waiting);
+  }
+  return waiting;
+}
+
+WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
+                         const std::string& blocking, int64_t requests) {
+  auto waiting = std::make_shared<WaitingFor>(of_member);
+  waiting->members_needed = needed;
+  waiting->members_placeable = placeable;
+  waiting->blocking_pod = blocking;
+  if (waiting->reason == WaitingReason::kInsufficientResources && !waiting->resource.empty() &&
+      needed > 1 && waiting->all_free >= requests) {
+    waiting->reason = WaitingReason::kGangFragmented;
+  }
+  return waiting;
+}
+
+}  // namespace berth

@@ -1,0 +1,42 @@
+// Makes the explanations of framework/waiting.h: after a failed attempt, or when somebody asks.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/types/span.h"
+#include "berth/framework/node_verdicts.h"
+#include "berth/framework/waiting.h"
+#include "engine/binding.h"
+#include "engine/diagnosis.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+using WaitingPtr = std::shared_ptr<const WaitingFor>;
+
+// A plugin rejected the pod as a whole, holds it back, or failed.
+WaitingPtr WhyRejected(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
+                       const Status& status);
+
+// There is no node at all.
+WaitingPtr WhyNoNodes();
+
+// No node fits: the reason that most nodes gave counts; among equals one that evictions could
+// mend, then the first by its text.
+struct NodeFailure {
+  const NodeVerdicts& verdicts;
+  const ReasonCounts& reasons;
+  Symbol narrowed_by;                       // to blame for nodes that were left out
+  absl::Span<const Binder::Member> placed;  // pods of the same group that hold their places
+};
+WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
+                         const NodeFailure& failure);
+
+// A group got only `placeable` of the `needed` places: because of `blocking`, for the reason
+// `of_member`. `requests`: what its members ask for of the resource that is short, added up for as
+// many as it needs.
+WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
+                         const std::string& blocking, int64_t requests);
+
+}  // namespace berth

@@ -1,0 +1,127 @@
+// Names and sentences of waiting.h.
+#include "berth/framework/waiting.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "berth/api/resources.h"
+
+namespace berth {
+namespace {
+
+// "1500m", "8Gi", "8".
+std::string Amount(absl::string_view resource, int64_t amount) {
+  if (resource == kPodsResource) return absl::StrCat(amount);
+  return QuantityOf(ResourceIdOf(resource), amount).ToString();
+}
+
+std::string Needs(const WaitingFor& w) {
+  return absl::StrCat("needs ", Amount(w.resource, w.needed), ", most free on a node is ",
+                      Amount(w.resource, w.most_free));
+}
+
+std::string OnNodes(const WaitingFor& w) {
+  if (w.nodes == 0) return w.detail;
+  return absl::StrCat(w.detail, " on ", w.rejecting_nodes, " of ", w.nodes,
+                      w.nodes == 1 ? " node" : " nodes");
+}
+
+// What keeps one pod from its place.
+std::string PodSentence(const WaitingFor& w) {
+  switch (w.reason) {
+    case WaitingReason::kNotTried:
+      return "not tried yet";
+    case WaitingReason::kBackoff:
+      return absl::StrCat("in backoff", w.detail.empty() ? "" : " after: ", w.detail);
+    case WaitingReason::kInsufficientResources:
+      return absl::StrCat(OnNodes(w), w.resource.empty() ? "" : absl::StrCat("; ", Needs(w)));
+    case WaitingReason::kGangFragmented:
+      return absl::StrCat(Needs(w), " though ", Amount(w.resource, w.all_free), " ", w.resource,
+                          " are free");
+    case WaitingReason::kQuotaMax:
+    case WaitingReason::kWaitingForQuota:
+    case WaitingReason::kQuotaMisconfigured:
+      if (w.resource.empty()) return w.detail;
+      return absl::StrCat(w.detail, "; needs ", Amount(w.resource, w.needed), " ", w.resource, ", ",
+                          Amount(w.resource, w.quota_used), " of ",
+                          Amount(w.resource, w.quota_limit), " are used");
+    case WaitingReason::kWaitingForVictims:
+      return absl::StrCat("waiting for ", w.victims, w.victims == 1 ? " pod" : " pods",
+                          " to leave node ", w.node);
+    case WaitingReason::kWaitingForPermit:
+      return absl::StrCat("placed on ", w.node, ", waiting to be permitted by ", w.plugin);
+    case WaitingReason::kBinding:
+      return absl::StrCat("being bound to ", w.node);
+    default:
+      return OnNodes(w);
+  }
+}
+
+}  // namespace
+
+absl::string_view WaitingReasonName(WaitingReason reason) {
+  switch (reason) {
+    case WaitingReason::kNotTried:
+      return "NOT_TRIED";
+    case WaitingReason::kBackoff:
+      return "BACKOFF";
+    case WaitingReason::kGated:
+      return "GATED";
+    case WaitingReason::kWaitingForMembers:
+      return "WAITING_FOR_MEMBERS";
+    case WaitingReason::kGroupNotFound:
+      return "GROUP_NOT_FOUND";
+    case WaitingReason::kGangFragmented:
+      return "GANG_FRAGMENTED";
+    case WaitingReason::kInsufficientResources:
+      return "INSUFFICIENT_RESOURCES";
+    case WaitingReason::kNoNodes:
+      return "NO_NODES";
+    case WaitingReason::kAffinity:
+      return "AFFINITY";
+    case WaitingReason::kTaints:
+      return "TAINTS";
+    case WaitingReason::kTopology:
+      return "TOPOLOGY";
+    case WaitingReason::kPorts:
+      return "PORTS";
+    case WaitingReason::kVolumes:
+      return "VOLUMES";
+    case WaitingReason::kDevices:
+      return "DEVICES";
+    case WaitingReason::kQuotaMax:
+      return "QUOTA_MAX";
+    case WaitingReason::kWaitingForQuota:
+      return "WAITING_FOR_QUOTA";
+    case WaitingReason::kQuotaMisconfigured:
+      return "QUOTA_MISCONFIGURED";
+    case WaitingReason::kWaitingForVictims:
+      return "WAITING_FOR_VICTIMS";
+    case WaitingReason::kMinRuntime:
+      return "MIN_RUNTIME";
+    case WaitingReason::kWaitingForPermit:
+      return "WAITING_FOR_PERMIT";
+    case WaitingReason::kBinding:
+      return "BINDING";
+    case WaitingReason::kBindingFailed:
+      return "BINDING_FAILED";
+    case WaitingReason::kPluginError:
+      return "PLUGIN_ERROR";
+    case WaitingReason::kUnknownProfile:
+      return "UNKNOWN_PROFILE";
+    case WaitingReason::kRejected:
+      return "REJECTED";
+  }
+  return "";
+}
+
+std::string WaitingFor::ToString() const {
+  if (reason == WaitingReason::kWaitingForMembers && members_needed > 0) {
+    return absl::StrCat(members_placeable, " of ", members_needed, " pods are there");
+  }
+  if (members_needed == 0 || blocking_pod.empty()) return PodSentence(*this);
+  return absl::StrCat("needs ", members_needed, members_needed == 1 ? " pod, " : " pods at once, ",
+                      members_placeable, members_placeable == 1 ? " fits; " : " fit; ",
+                      blocking_pod, ": ", PodSentence(*this));
+}
+
+}  // namespace berth

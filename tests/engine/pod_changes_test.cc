@@ -1,0 +1,193 @@
+// Pods and what they depend on change while they are queued, placed or waiting.
+#include <string>
+
+#include "berth/api/scheduling_v1.pb.h"
+#include "gmock/gmock.h"
+#include "tests/engine/gang_cluster.h"
+#include "tests/engine/world.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+KubeSchedulerConfiguration Defaults() { return DefaultConfiguration(Builtins()); }
+
+Object PriorityClass(const std::string& name, int32_t value, bool global_default = false,
+                     const std::string& policy = "") {
+  auto object = std::make_shared<api::PriorityClass>();
+  object->mutable_metadata()->set_name(name);
+  object->set_value(value);
+  object->set_global_default(global_default);
+  if (!policy.empty()) object->set_preemption_policy(policy);
+  return Object::Of(std::move(object));
+}
+
+// A manifest that no API server has seen: it names its class and no priority.
+Object PodOfClass(const std::string& name, const std::string& cpu, const std::string& class_name) {
+  const Object object = CpuPod(name, cpu).Object();
+  auto pod = std::make_shared<api::Pod>(object.As<api::Pod>());
+  pod->mutable_spec()->clear_priority();
+  pod->mutable_spec()->clear_preemption_policy();
+  if (!class_name.empty()) pod->mutable_spec()->set_priority_class_name(class_name);
+  return Object::Of(std::move(pod));
+}
+
+TEST(PriorityClasses, GiveTheirPriorityAndPolicy) {
+  World world(Defaults(), Builtins());
+  world.Set(PriorityClass("high", 100));
+  world.Set(PriorityClass("polite", 100, false, "Never"));
+  world.Set(PriorityClass("usual", 10, true));
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(PodOfClass("low", "4", ""));  // the global default: 10
+  world.Run();
+  EXPECT_EQ(world.NodeOf("low"), "n0");
+  world.Set(PodOfClass("same", "4", ""));
+  world.Set(PodOfClass("polite", "4", "polite"));
+  world.Run();
+  EXPECT_THAT(world.memory().Evictions(), IsEmpty());
+  world.Set(PodOfClass("high", "4", "high"));
+  world.Run();
+  EXPECT_THAT(world.memory().Evictions(), ElementsAre("default/low"));
+  world.Advance(absl::Seconds(31));
+  EXPECT_EQ(world.NodeOf("high"), "n0");
+  world.Set(PodOfClass("system", "4", "system-node-critical"));
+  world.Run();
+  world.Advance(absl::Seconds(31));
+  EXPECT_EQ(world.NodeOf("system"), "n0");
+}
+
+TEST(PriorityClasses, MayComeAfterTheirPodsAndGoBeforeThem) {
+  World world(Defaults(), Builtins());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("low", "4").NodeName("n0").Priority(1).Object());
+  world.Set(PodOfClass("high", "4", "high"));
+  world.Run();
+  EXPECT_THAT(world.memory().Evictions(), IsEmpty());
+  world.Set(PriorityClass("high", 100));
+  world.memory().Delete(Kind::kPriorityClass, "high");
+  // A class that is gone leaves its pods what they had.
+  Object changed = PodOfClass("high", "4", "high");
+  auto pod = std::make_shared<api::Pod>(changed.As<api::Pod>());
+  (*pod->mutable_metadata()->mutable_labels())["touched"] = "yes";
+  world.Set(Object::Of(std::move(pod)));
+  world.Run();
+  EXPECT_THAT(world.memory().Evictions(), ElementsAre("default/low"));
+  world.Advance(absl::Seconds(40));
+  EXPECT_EQ(world.NodeOf("high"), "n0");
+}
+
+TEST(PodChanges, ALowerRequestWakesAQueuedPod) {
+  World world(Defaults(), Builtins());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("p", "8").Object());
+  world.Run();
+  EXPECT_EQ(world.NodeOf("p"), "");
+  world.Set(CpuPod("p", "2").Object());
+  world.Advance(absl::Seconds(2));
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+}
+
+TEST(PodChanges, ARunningPodThatIsResizedGivesRoom) {
+  World world(Defaults(), Builtins());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("running", "4").NodeName("n0").Object());
+  world.Set(CpuPod("p", "2").Object());
+  world.Run();
+  EXPECT_EQ(world.NodeOf("p"), "");
+  world.Set(CpuPod("running", "2").NodeName("n0").Object());
+  world.Advance(absl::Seconds(2));
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+}
+
+TEST(PodChanges, TheLastGateLetsThePodIn) {
+  World world(Defaults(), Builtins());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("p", "1").SchedulingGate("a").SchedulingGate("b").Object());
+  world.Run();
+  EXPECT_EQ(world.Pending("p").message, "waiting for scheduling gates: [a b]");
+  world.Set(CpuPod("p", "1").SchedulingGate("b").Object());
+  world.Run();
+  EXPECT_EQ(world.Pending("p").state, UnboundPod::State::kGated);
+  world.Set(CpuPod("p", "1").Object());
+  world.Run();
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+}
+
+TEST(PodChanges, AFinishedPodGivesItsRoomBack) {
+  World world(Defaults(), Builtins());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("running", "4").NodeName("n0").Object());
+  world.Set(CpuPod("p", "4").Object());
+  world.Run();
+  EXPECT_EQ(world.NodeOf("p"), "");
+  world.memory().Finish("default/running");
+  world.Advance(absl::Seconds(2));
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+}
+
+// Hands the events of a stream to the scheduler as they are, losses included.
+class ScriptedStream final : public Cluster {
+ public:
+  absl::Status Watch(WatchSink& sink) override {
+    sink_ = &sink;
+    sink.Deliver({{WatchEvent::Type::kSynced, std::nullopt}});
+    return absl::OkStatus();
+  }
+  void StopWatching() override { sink_ = nullptr; }
+  absl::Status Bind(const PodReference& pod, const std::string& node) override {
+    bound.push_back(absl::StrCat(pod.uid, " to ", node));
+    return absl::OkStatus();
+  }
+  absl::Status Evict(const PodReference&, const std::string&) override { return absl::OkStatus(); }
+  absl::Status PatchPodStatus(const PodStatusPatch&) override { return absl::OkStatus(); }
+  void Record(const ClusterNote&) override {}
+
+  void Set(Object object) { sink_->Deliver({{WatchEvent::Type::kSet, std::move(object)}}); }
+
+  std::vector<std::string> bound;
+
+ private:
+  WatchSink* sink_ = nullptr;
+};
+
+TEST(PodChanges, APodCreatedAnewUnderItsNameReplacesTheOldOne) {
+  struct Case {
+    const char* name;
+    testing::PodBuilder old;
+    bool bound_first;
+  };
+  const Case cases[] = {
+      {"queued", CpuPod("p", "8").Uid("old"), false},
+      {"gated", CpuPod("p", "4").Uid("old").SchedulingGate("g"), false},
+      {"bound by us, not confirmed", CpuPod("p", "4").Uid("old"), true},
+      {"running", CpuPod("p", "4").Uid("old").NodeName("n0"), false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    SimulatedClock clock(absl::UnixEpoch());
+    InlineExecutor executor;
+    ScriptedStream cluster;
+    auto scheduler = Scheduler::Create({.configuration = Defaults(),
+                                        .registry = &Builtins(),
+                                        .cluster = &cluster,
+                                        .clock = &clock,
+                                        .executor = &executor});
+    ASSERT_TRUE(scheduler.ok());
+    cluster.Set(CpuNode("n0", "4").Object());
+    cluster.Set(testing::PodBuilder(c.old).Object());
+    (*scheduler)->RunUntilIdle();
+    EXPECT_EQ(!cluster.bound.empty(), c.bound_first);
+    cluster.bound.clear();
+    // Nobody tells of the end of the old one.
+    cluster.Set(CpuPod("p", "4").Uid("new").Object());
+    clock.Advance(absl::Seconds(5));
+    (*scheduler)->RunUntilIdle();
+    EXPECT_THAT(cluster.bound, ElementsAre("new to n0"));
+    EXPECT_THAT((*scheduler)->Unbound(), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,165 @@
+// A scheduler over a cluster whose calls a test can hold up or refuse, with plugins it can script.
+#ifndef BERTH_TESTS_ENGINE_WORLD_H_
+#define BERTH_TESTS_ENGINE_WORLD_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/builtin_plugins.h"
+#include "berth/configuration.h"
+#include "berth/executor.h"
+#include "berth/in_memory_cluster.h"
+#include "berth/scheduler.h"
+#include "berth/testing/objects.h"
+#include "gtest/gtest.h"
+
+namespace berth {
+
+// Keeps work until the test runs it.
+class SteppedExecutor final : public Executor {
+ public:
+  void Run(std::function<void()> work) override { work_.push_back(std::move(work)); }
+
+  int size() const { return static_cast<int>(work_.size()); }
+  void RunOne() {
+    std::function<void()> work = std::move(work_.front());
+    work_.pop_front();
+    work();
+  }
+  void RunAll() {
+    while (!work_.empty()) RunOne();
+  }
+  ~SteppedExecutor() override { RunAll(); }
+
+ private:
+  std::deque<std::function<void()>> work_;
+};
+
+// An InMemoryCluster that can refuse evictions.
+class RefusingCluster final : public Cluster {
+ public:
+  explicit RefusingCluster(const Clock& clock) : memory(clock) {}
+
+  absl::Status Watch(WatchSink& sink) override { return memory.Watch(sink); }
+  void StopWatching() override { memory.StopWatching(); }
+  absl::Status Bind(const PodReference& pod, const std::string& node_name) override {
+    return memory.Bind(pod, node_name);
+  }
+  absl::Status Evict(const PodReference& pod, const std::string& message) override {
+    evictions_asked.push_back(pod.name);
+    if (const auto it = refuse_evictions.find(pod.name);
+        it != refuse_evictions.end() && it->second-- > 0) {
+      return absl::UnavailableError("not now");
+    }
+    return memory.Evict(pod, message);
+  }
+  absl::Status PatchPodStatus(const PodStatusPatch& patch) override {
+    patches.push_back(patch);
+    return memory.PatchPodStatus(patch);
+  }
+  void Record(const ClusterNote& note) override { memory.Record(note); }
+
+  InMemoryCluster memory;
+  std::map<std::string, int> refuse_evictions;  // by the pod's name: how often
+  std::vector<std::string> evictions_asked;
+  std::vector<PodStatusPatch> patches;
+};
+
+// The scheduler, one step at a time. With `stepped`, calls to the cluster wait for
+// executor.RunAll().
+class World {
+ public:
+  enum class Calls { kAtOnce, kStepped };
+
+  World(KubeSchedulerConfiguration configuration, const Registry& registry,
+        Calls calls = Calls::kAtOnce, absl::Duration slow_call = absl::Milliseconds(100)) {
+    auto created = Scheduler::Create(
+        {.configuration = std::move(configuration),
+         .registry = &registry,
+         .cluster = &cluster,
+         .clock = &clock,
+         .executor = calls == Calls::kStepped ? static_cast<Executor*>(&executor) : &at_once,
+         .seed = 1,
+         .slow_plugin_call = slow_call});
+    EXPECT_TRUE(created.ok()) << created.status();
+    scheduler = *std::move(created);
+  }
+  ~World() { executor.RunAll(); }
+
+  InMemoryCluster& memory() { return cluster.memory; }
+  void Set(Object object) { cluster.memory.Set(std::move(object)); }
+  void Run() { scheduler->RunUntilIdle(); }
+  // Runs the scheduler and the calls it makes until neither has anything to do.
+  void Settle() {
+    do {
+      executor.RunAll();
+      Run();
+    } while (executor.size() > 0);
+  }
+  void Advance(absl::Duration by) {
+    clock.Advance(by);
+    cluster.memory.AdvanceTo(clock.Now());
+    Settle();
+  }
+
+  std::string NodeOf(const std::string& pod) {
+    const auto found = std::static_pointer_cast<const api::Pod>(
+        cluster.memory.Find(Kind::kPod, absl::StrCat("default/", pod)));
+    return found == nullptr ? "(gone)" : found->spec().node_name();
+  }
+  std::string Nominated(const std::string& pod) {
+    const auto found = std::static_pointer_cast<const api::Pod>(
+        cluster.memory.Find(Kind::kPod, absl::StrCat("default/", pod)));
+    return found == nullptr ? "(gone)" : found->status().nominated_node_name();
+  }
+  UnboundPod Pending(const std::string& pod) {
+    for (UnboundPod& unbound : scheduler->Unbound()) {
+      if (unbound.pod == absl::StrCat("default/", pod)) return unbound;
+    }
+    ADD_FAILURE() << pod << " is not pending";
+    return {};
+  }
+  // Notes of one reason about a pod: "note text".
+  std::vector<std::string> Notes(const std::string& pod, const std::string& reason) {
+    std::vector<std::string> notes;
+    for (const ClusterNote& note : cluster.memory.Notes()) {
+      if (note.pod.name == pod && note.reason == reason) notes.push_back(note.note);
+    }
+    return notes;
+  }
+  api::PodCondition Condition(const std::string& pod, const std::string& type) {
+    const auto found = std::static_pointer_cast<const api::Pod>(
+        cluster.memory.Find(Kind::kPod, absl::StrCat("default/", pod)));
+    if (found != nullptr) {
+      for (const api::PodCondition& condition : found->status().conditions()) {
+        if (condition.type() == type) return condition;
+      }
+    }
+    return {};
+  }
+
+  SimulatedClock clock{absl::UnixEpoch() + absl::Hours(24)};
+  InlineExecutor at_once;
+  SteppedExecutor executor;
+  RefusingCluster cluster{clock};
+  std::unique_ptr<Scheduler> scheduler;
+};
+
+// In the namespace "default".
+inline testing::PodBuilder CpuPod(const std::string& name, const std::string& cpu) {
+  return testing::MakePod().Name(name).Namespace("default").Request("cpu", cpu);
+}
+inline testing::NodeBuilder CpuNode(const std::string& name, const std::string& cpu) {
+  return testing::MakeNode().Name(name).Allocatable("cpu", cpu).Allocatable("memory", "64Gi");
+}
+
+}  // namespace berth
+
+#endif  // BERTH_TESTS_ENGINE_WORLD_H_

@@ -1,0 +1,73 @@
+// Which events each built-in plugin registers: kube-scheduler v1.35's, with queueing hints on. A
+// plugin that is not in the table must not be able to wake a pod.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "berth/builtin_plugins.h"
+#include "berth/framework/enqueue.h"
+#include "berth/testing/fake_handle.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace berth::testing {
+namespace {
+
+std::string EventsOf(const PluginRegistration& registration) {
+  FakeHandle handle;
+  const PluginArgs args = registration.args == nullptr
+                              ? PluginArgs()
+                              : PluginArgs::Parse("{}", *registration.args).value();
+  const auto plugin = registration.factory(args, handle).value();
+  const auto* extensions = dynamic_cast<const EnqueueExtensions*>(plugin.get());
+  if (extensions == nullptr) return "everything";
+  std::vector<std::string> names;
+  for (const ClusterEventWithHint& event : extensions->EventsToRegister()) {
+    event.event.AppendNames(names);
+    // An event without a hint always queues.
+    if (event.hint == nullptr) names.back() += "!";
+  }
+  return absl::StrJoin(names, " ");
+}
+
+TEST(Events, AreThoseOfKubeScheduler) {
+  const std::map<std::string, std::string> want = {
+      {"CapacityScheduling", "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/*!"},
+      {"Coscheduling", "PodGroup/Add PodGroup/Update"},
+      {"DefaultPreemption", "Pod/Delete"},
+      {"DynamicResources", ""},
+      {"InterPodAffinity", "Pod/Add Pod/Delete Pod/UpdatePodLabel Node/Add Node/UpdateNodeLabel"},
+      {"NodeAffinity", "Node/Add Node/UpdateNodeLabel"},
+      {"NodeName", "Node/Add!"},
+      {"NodePorts", "Pod/Delete Node/Add!"},
+      {"NodeResourcesFit", "Pod/Delete Pod/UpdatePodScaleDown Node/Add Node/UpdateNodeAllocatable"},
+      {"NodeUnschedulable", "Node/Add Node/UpdateNodeTaint Pod/UpdatePodToleration"},
+      {"NodeVolumeLimits",
+       "CSINode/Add! CSINode/Update Pod/Delete PersistentVolumeClaim/Add VolumeAttachment/Delete"},
+      {"PodTopologySpread",
+       "Pod/Add Pod/Delete Pod/UpdatePodLabel Pod/UpdatePodToleration Node/Add Node/Delete "
+       "Node/UpdateNodeLabel Node/UpdateNodeTaint"},
+      {"SchedulingGates", "Pod/UpdatePodSchedulingGatesEliminated"},
+      {"TaintToleration", "Node/Add Node/UpdateNodeTaint Pod/UpdatePodToleration"},
+      {"VolumeBinding",
+       "StorageClass/Add StorageClass/Update PersistentVolumeClaim/Add "
+       "PersistentVolumeClaim/Update PersistentVolume/Add PersistentVolume/Update! Node/Add "
+       "Node/UpdateNodeLabel! CSINode/Add CSINode/Update CSIDriver/Update CSIStorageCapacity/Add "
+       "CSIStorageCapacity/Update"},
+      {"VolumeRestrictions", "Pod/Delete Node/Add! PersistentVolumeClaim/Add"},
+      {"VolumeZone",
+       "StorageClass/Add Node/Add Node/UpdateNodeLabel! PersistentVolumeClaim/Add "
+       "PersistentVolumeClaim/Update PersistentVolume/Add PersistentVolume/Update"},
+  };
+  static const Registry& registry = *new Registry(BuiltinRegistry().value());
+  std::map<std::string, std::string> got;
+  for (const auto& [name, registration] : registry.plugins()) {
+    const std::string events = EventsOf(registration);
+    if (events != "everything") got[name] = events;
+  }
+  EXPECT_EQ(got, want);
+}
+
+}  // namespace
+}  // namespace berth::testing
