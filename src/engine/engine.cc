@@ -67,8 +67,8 @@ void Engine::MakeQueue() {
     profile.name = Symbol::Intern(framework->profile().scheduler_name);
     profile.plugins.assign(framework->events().begin(), framework->events().end());
     if (!framework->pre_enqueue().empty()) {
-      profile.pre_enqueue = [framework](const PodInfo& pod) {
-        return framework->RunPreEnqueue(pod);
+      profile.pre_enqueue = [framework](const PodInfo& pod, Symbol first) {
+        return framework->RunPreEnqueue(pod, first);
       };
     }
     profile.group_plugin = framework->group_plugin();

@@ -7,10 +7,12 @@
 
 namespace berth {
 
-Status SchedulingQueue::PodGate(const Entry& entry, const PodInfo& pod) const {
+// The plugin that held the pod back the last time is the likeliest to do so again: it is asked
+// first.
+Status SchedulingQueue::PodGate(const Entry& entry, const PendingPod& member) const {
   const QueueProfile* profile = ProfileOf(entry.profile);
   if (profile == nullptr || !profile->pre_enqueue) return Status::Success();
-  return profile->pre_enqueue(pod);
+  return profile->pre_enqueue(*member.pod, member.gated_by);
 }
 
 Status SchedulingQueue::GroupGate(const Entry& entry) const {

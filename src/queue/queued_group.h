@@ -45,6 +45,7 @@ struct PendingPod {
   Status status;
   // The same for programs; null before the first attempt.
   std::shared_ptr<const WaitingFor> waiting;
+  Symbol gated_by;  // the PreEnqueue plugin that held it back when the gates were asked last
   // A plugin rejected this very pod in the last attempt (not only its group): queueing hints are
   // asked about it. If no pod of the entry is marked, they are asked about all.
   bool rejected = false;

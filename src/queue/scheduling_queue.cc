@@ -135,7 +135,8 @@ void SchedulingQueue::Enter(PendingPod member, std::optional<std::string> group)
 // Puts the pod among the members or the gated ones, whichever it belongs to.
 void SchedulingQueue::Insert(Entry& entry, PendingPod member) {
   entry_of_[member.pod->uid()] = &entry;
-  Status gate = PodGate(entry, *member.pod);
+  Status gate = PodGate(entry, member);
+  member.gated_by = gate.plugin_symbol();
   std::vector<PendingPod>& members = gate.ok() ? entry.members : entry.gated_members;
   if (!gate.ok()) member.status = std::move(gate);
   const auto place = std::upper_bound(

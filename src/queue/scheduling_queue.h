@@ -36,8 +36,9 @@ struct QueueProfile {
   // Every plugin that can reject, with its events; a plugin that is not listed is woken by nothing
   // but the timeout.
   std::vector<PluginEvents> plugins;
-  // All PreEnqueue plugins; a rejection names its plugin. Absent: no gates.
-  std::function<Status(const PodInfo&)> pre_enqueue;
+  // All PreEnqueue plugins, `first` (if not empty) before the others; a rejection names its plugin.
+  // Absent: no gates.
+  std::function<Status(const PodInfo&, Symbol first)> pre_enqueue;
   // Asked for ReadyToSchedule() and for the creation time of groups; null: groups are always ready.
   const GroupPlugin* group_plugin = nullptr;
   Symbol group_plugin_name;
@@ -214,7 +215,7 @@ class SchedulingQueue {
   void SetLead(Entry& entry);
 
   // Gates.
-  Status PodGate(const Entry& entry, const PodInfo& pod) const;
+  Status PodGate(const Entry& entry, const PendingPod& member) const;
   Status GroupGate(const Entry& entry) const;
   bool OpenGates(Entry& entry, const std::function<bool(const PendingPod&)>& asked);
   bool PassesGates(Entry& entry, Gates gates);

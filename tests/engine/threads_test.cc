@@ -64,6 +64,42 @@ TEST(Threads, EveryPodThatFitsIsBoundWhileBindingsFailAndTheWorldChanges) {
   scheduling.join();
 }
 
+TEST(Threads, PreemptorsEvictNoMoreThanTheyNeed) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  const std::unique_ptr<Executor> executor = MakeThreadPool(4);
+  constexpr int kNodes = 8;
+  for (int i = 0; i < kNodes; ++i) {
+    cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
+    for (int j = 0; j < 2; ++j) {
+      const Object pod = MakeGpuPod(absl::StrCat("low-", i, "-", j), 4);
+      auto placed = std::make_shared<api::Pod>(pod.As<api::Pod>());
+      placed->mutable_spec()->set_node_name(absl::StrCat("n", i));
+      placed->mutable_spec()->set_termination_grace_period_seconds(0);
+      cluster.Set(Object::Of(std::move(placed)));
+    }
+  }
+  auto scheduler = Scheduler::Create({.configuration = DefaultConfiguration(Builtins()),
+                                      .registry = &Builtins(),
+                                      .cluster = &cluster,
+                                      .clock = &clock,
+                                      .executor = executor.get()});
+  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
+  std::thread scheduling([&] { EXPECT_TRUE((*scheduler)->Run().ok()); });
+  // Each needs one of the victims; together they need exactly half of them.
+  for (int i = 0; i < kNodes; ++i) {
+    const Object pod = MakeGpuPod(absl::StrCat("high-", i), 4);
+    auto high = std::make_shared<api::Pod>(pod.As<api::Pod>());
+    high->mutable_spec()->set_priority(10);
+    cluster.Set(Object::Of(std::move(high)));
+  }
+  const auto bound = [&] { return cluster.Bindings().size() == kNodes; };
+  EXPECT_TRUE(Eventually(bound)) << cluster.Bindings().size() << " are bound";
+  EXPECT_EQ(cluster.Evictions().size(), size_t{kNodes});
+  (*scheduler)->Stop();
+  scheduling.join();
+}
+
 TEST(Threads, StopEndsRunWhilePodsWait) {
   const RealClock clock;
   InMemoryCluster cluster(clock);

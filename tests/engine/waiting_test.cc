@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/engine/gang_cluster.h"
+#include "tests/engine/scripted_plugin.h"
+#include "tests/engine/world.h"
 
 namespace berth {
 namespace {
@@ -189,6 +191,67 @@ TEST(ExplainedWaiting, VictimsThatHaveNotGoneYet) {
   EXPECT_EQ(waiting.ToString(), "waiting for 1 pod to leave node n0");
   simulation->RunUntilQuiet();
   EXPECT_THAT(simulation->scheduler().Unbound(), IsEmpty());
+}
+
+TEST(ExplainedWaiting, QuotasHaveTheirNumbers) {
+  LoadedConfiguration loaded = LoadConfigurationFile("config/quota.yaml", Builtins());
+  ASSERT_TRUE(loaded.problems.ok());
+  auto quota = [](const std::string& name, const std::string& min, const std::string& max) {
+    auto object = std::make_shared<api::ElasticQuota>();
+    object->mutable_metadata()->set_name("quota");
+    object->mutable_metadata()->set_namespace_(name);
+    (*object->mutable_spec()->mutable_min())["nvidia.com/gpu"].set_string(min);
+    (*object->mutable_spec()->mutable_max())["nvidia.com/gpu"].set_string(max);
+    return Object::Of(std::move(object));
+  };
+  const auto pod = [](const std::string& team, const std::string& name, const std::string& gpus) {
+    return testing::MakePod().Name(name).Namespace(team).Request("nvidia.com/gpu", gpus).Object();
+  };
+  const auto simulation = Settled(
+      {MakeGpuNode("n0", 16), quota("a", "2", "4"), quota("b", "4", "16"), pod("a", "first", "3"),
+       pod("a", "second", "2"), pod("a", "huge", "5"), pod("b", "all", "3"), pod("b", "more", "1")},
+      loaded.configuration);
+  const WaitingFor max = Waiting(*simulation, "a/second");
+  EXPECT_EQ(max.reason, WaitingReason::kQuotaMax);
+  EXPECT_EQ(max.quota, "ElasticQuota a");
+  EXPECT_EQ(max.resource, "nvidia.com/gpu");
+  EXPECT_EQ(max.needed, 2);
+  EXPECT_EQ(max.quota_used, 3);
+  EXPECT_EQ(max.quota_limit, 4);
+  EXPECT_THAT(max.ToString(), HasSubstr("; needs 2 nvidia.com/gpu, 3 of 4 are used"));
+  EXPECT_EQ(Waiting(*simulation, "a/huge").reason, WaitingReason::kQuotaMisconfigured);
+  const WaitingFor sum = Waiting(*simulation, "b/more");
+  EXPECT_EQ(sum.reason, WaitingReason::kWaitingForQuota);
+  EXPECT_EQ(sum.quota_used, 6);
+  EXPECT_EQ(sum.quota_limit, 6);
+}
+
+TEST(ExplainedWaiting, PluginsSeeItThroughTheirHandle) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("huge", "8").Uid("u").Object());
+  world.Run();
+  const std::optional<WaitingFor> waiting = plugins["A"].handle->ExplainWaiting("u");
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(waiting->reason, WaitingReason::kInsufficientResources);
+  EXPECT_FALSE(plugins["A"].handle->ExplainWaiting("nobody").has_value());
+}
+
+TEST(ExplainedWaiting, APluginThatSaysNoMoreIsNamed) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "4").Object());
+  plugins["A"].filter = [](const PodInfo&, const NodeInfo&) {
+    return Status::Unschedulable("node(s) had bad karma");
+  };
+  world.Set(CpuPod("p", "1").Object());
+  world.Run();
+  const WaitingFor waiting = world.Pending("p").waiting;
+  EXPECT_EQ(waiting.reason, WaitingReason::kRejected);
+  EXPECT_EQ(waiting.plugin, "A");
+  EXPECT_EQ(waiting.ToString(), "node(s) had bad karma on 1 of 1 node");
+  EXPECT_THAT(waiting.next_events, ElementsAre("*/*"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class LabelGroups final : public GroupPlugin {
 };
 
 // Gates every pod that has scheduling gates.
-inline Status GateByList(const PodInfo& pod) {
+inline Status GateByList(const PodInfo& pod, Symbol) {
   if (pod.scheduling_gates().empty()) return Status::Success();
   return Status::UnschedulableAndUnresolvable("has gates").WithPlugin(Symbol::Intern("Gates"));
 }

@@ -473,7 +473,7 @@ TEST_F(QueueTest, AGatedPodIsNotActivated) {
 TEST_F(QueueTest, AGateIsAskedOnlyOnEventsItsPluginRegistered) {
   bool closed = true;
   int asked = 0;
-  profile_.pre_enqueue = [&](const PodInfo&) {
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
     ++asked;
     return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
                   : Status::Success();
@@ -494,7 +494,7 @@ TEST_F(QueueTest, AGateIsAskedOnlyOnEventsItsPluginRegistered) {
 // As with PopFromBackoffQ: gates are asked when the backoff begins, not again when it ends.
 TEST_F(QueueTest, GatesAreAskedOnTheWayIntoBackoff) {
   bool closed = false;
-  profile_.pre_enqueue = [&](const PodInfo&) {
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
     return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
                   : Status::Success();
   };
@@ -516,7 +516,7 @@ TEST_F(QueueTest, GatesAreAskedOnTheWayIntoBackoff) {
 
 TEST_F(QueueTest, APodThatIsUngatedStillObservesItsBackoff) {
   bool closed = false;
-  profile_.pre_enqueue = [&](const PodInfo&) {
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
     return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
                   : Status::Success();
   };
@@ -530,6 +530,83 @@ TEST_F(QueueTest, APodThatIsUngatedStillObservesItsBackoff) {
   closed = false;
   queue().MoveAllOnEvent(kNodeAdd, {});
   EXPECT_EQ(StateOf("a"), kBackoff);
+}
+
+TEST_F(QueueTest, ThePluginThatGatedThePodIsAskedFirst) {
+  std::vector<std::string> first;
+  bool closed = true;
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol asked_first) {
+    first.emplace_back(asked_first.view());
+    return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
+                  : Status::Success();
+  };
+  Register("Door", EventResource::Node(), action::kAdd);
+  Add(Pod("a"));
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  closed = false;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_THAT(first, ElementsAre("", "Door", "Door"));
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+// As DefaultPreemption: it registers an event and says that it is never reason enough.
+TEST_F(QueueTest, AGatedPodIsWokenByTheHintsOfThePluginsThatRejectedIt) {
+  bool closed = false;
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
+    return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
+                  : Status::Success();
+  };
+  Register("Door", EventResource::AssignedPod(), action::kDelete, Says(QueueingHint::kSkip));
+  Register("Fit", EventResource::AssignedPod(), action::kDelete, Says(QueueingHint::kQueue));
+  Register("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  Add(Pod("a"));
+  Pop();
+  Reject({"Fit"});
+  closed = true;
+  queue().MoveAllOnEvent(kPodDelete, {});
+  EXPECT_EQ(StateOf("a"), kGated);
+  closed = false;
+  queue().MoveAllOnEvent(kNodeAdd, {});  // not one that the gate registered
+  EXPECT_EQ(StateOf("a"), kGated);
+  queue().MoveAllOnEvent(kPodDelete, {});
+  EXPECT_EQ(StateOf("a"), kBackoff);
+}
+
+TEST_F(QueueTest, GatesThatMayOpenAreAskedAtOnce) {
+  bool closed = true;
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
+    return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
+                  : Status::Success();
+  };
+  Add(Pod("a"));
+  queue().GatesMayOpen(Uid("a"));
+  EXPECT_EQ(StateOf("a"), kGated);
+  closed = false;
+  queue().GatesMayOpen(Uid("a"));
+  EXPECT_EQ(StateOf("a"), kActive);
+  queue().GatesMayOpen(Uid("a"));
+  queue().GatesMayOpen("nobody");
+  EXPECT_EQ(StateOf("a"), kActive);
+}
+
+TEST_F(QueueTest, ARetryEndsTheWaitForAnEvent) {
+  using Rest = SchedulingQueue::Rest;
+  Add(Pod("a"));
+  Add(Pod("b"));
+  for (int i = 0; i < 2; ++i) {
+    Pop();
+    Reject({"Stranger"});
+  }
+  queue().Retry(Uid("a"), Rest::kIfBusy);
+  queue().Retry(Uid("b"), Rest::kAlways);
+  queue().Retry("nobody", Rest::kAlways);
+  EXPECT_EQ(StateOf("a"), kBackoff);
+  EXPECT_EQ(StateOf("b"), kErrorBackoff);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(Pop(), "");
+  clock_.Advance(absl::Seconds(3));
+  queue().Tick(clock_.Now());
+  EXPECT_EQ(Pop(), "b");
 }
 
 // --- Activate ---
