@@ -136,8 +136,8 @@ class ScriptedStream final : public Cluster {
     return absl::OkStatus();
   }
   void StopWatching() override { sink_ = nullptr; }
-  absl::Status Bind(const PodReference& pod, const std::string& node) override {
-    bound.push_back(absl::StrCat(pod.uid, " to ", node));
+  absl::Status Bind(const PodBinding& binding) override {
+    bound.push_back(absl::StrCat(binding.pod.uid, " to ", binding.node_name));
     return absl::OkStatus();
   }
   absl::Status Evict(const PodReference&, const std::string&) override { return absl::OkStatus(); }

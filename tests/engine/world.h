@@ -49,9 +49,7 @@ class RefusingCluster final : public Cluster {
 
   absl::Status Watch(WatchSink& sink) override { return memory.Watch(sink); }
   void StopWatching() override { memory.StopWatching(); }
-  absl::Status Bind(const PodReference& pod, const std::string& node_name) override {
-    return memory.Bind(pod, node_name);
-  }
+  absl::Status Bind(const PodBinding& binding) override { return memory.Bind(binding); }
   absl::Status Evict(const PodReference& pod, const std::string& message) override {
     evictions_asked.push_back(pod.name);
     if (const auto it = refuse_evictions.find(pod.name);
