@@ -34,7 +34,9 @@ std::string EventsOf(const PluginRegistration& registration) {
 TEST(Events, AreThoseOfKubeScheduler) {
   const std::map<std::string, std::string> want = {
       {"CapacityScheduling", "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/*!"},
-      {"Coscheduling", "PodGroup/Add PodGroup/Update"},
+      {"Coscheduling",
+       "PodGroup/Add PodGroup/Update AssignedPod/Delete AssignedPod/UpdatePodScaleDown Node/Add "
+       "Node/UpdateNodeAllocatable"},
       {"DefaultPreemption", "Pod/Delete"},
       {"DynamicResources", ""},
       {"InterPodAffinity", "Pod/Add Pod/Delete Pod/UpdatePodLabel Node/Add Node/UpdateNodeLabel"},
