@@ -1,5 +1,6 @@
 // Evictions on their way: pods that are asked to go, until the cluster has answered.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_EVICTIONS_H_
+#define BERTH_SRC_ENGINE_EVICTIONS_H_
 
 #include <functional>
 #include <memory>
@@ -68,3 +69,5 @@ class Evictions {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_EVICTIONS_H_

@@ -1,5 +1,6 @@
 // Priorities of pods that no API server has seen.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_PRIORITY_CLASSES_H_
+#define BERTH_SRC_ENGINE_PRIORITY_CLASSES_H_
 
 #include <memory>
 
@@ -33,3 +34,5 @@ class PriorityClasses {
 };
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_PRIORITY_CLASSES_H_

@@ -1,5 +1,6 @@
 // Makes the explanations of framework/waiting.h: after a failed attempt, or when somebody asks.
-#pragma once
+#ifndef BERTH_SRC_ENGINE_WAITING_H_
+#define BERTH_SRC_ENGINE_WAITING_H_
 
 #include <memory>
 #include <string>
@@ -40,3 +41,5 @@ WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
                          const std::string& blocking, int64_t requests);
 
 }  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_WAITING_H_
