@@ -52,6 +52,14 @@ std::vector<std::string> ArgsOf(const std::string& plugin) {
       {"NodeResourcesFitPlus",
        {"{resources: {nvidia.com/gpu: {type: MostAllocated, weight: 2}, cpu: {type: "
         "LeastAllocated, weight: 1}, memory: {type: MostAllocated, weight: 0}}}"}},
+      {"PodTopologySpread",
+       {"{defaultingType: List}",
+        "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, "
+        "whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: disk, whenUnsatisfiable: "
+        "ScheduleAnyway}]}"}},
+      {"InterPodAffinity",
+       {"{hardPodAffinityWeight: 0, ignorePreferredTermsOfExistingPods: true}",
+        "{hardPodAffinityWeight: 37}"}},
       {"ScarceResourceAvoidance", {"{resources: [nvidia.com/gpu, memory]}"}},
   };
   std::vector<std::string> all = {"{}"};
@@ -64,7 +72,7 @@ std::vector<std::string> ArgsOf(const std::string& plugin) {
 struct Stage {
   Stage(const PluginRegistration& registration, const std::string& yaml,
         const RandomCluster& cluster)
-      : handle(cluster.Infos()) {
+      : handle(cluster.Infos(), cluster.objects) {
     const PluginArgs args = registration.args == nullptr
                                 ? PluginArgs()
                                 : PluginArgs::Parse(yaml, *registration.args).value();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "berth/api/apps_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
 
 namespace berth::testing {
@@ -173,6 +174,45 @@ void AddInterPodTerm(Random& random, PodBuilder& pod) {
   }
 }
 
+const Pool& ReplicaSets() {
+  static const Pool& pool = *new Pool{"set-1", "set-2"};
+  return pool;
+}
+
+void AddController(Random& random, PodBuilder& pod) {
+  auto* metadata = pod.Message().mutable_metadata();
+  if (metadata->owner_references_size() > 0) return;
+  api::OwnerReference* owner = metadata->add_owner_references();
+  owner->set_api_version("apps/v1");
+  owner->set_kind("ReplicaSet");
+  owner->set_name(random.OneOf(ReplicaSets()));
+  owner->set_controller(true);
+}
+
+// What PodTopologySpread finds default constraints by.
+std::vector<Object> MakeWorkloads(Random& random) {
+  std::vector<Object> objects;
+  for (int i = random.Between(0, 3); i > 0; --i) {
+    auto service = std::make_shared<api::Service>();
+    service->mutable_metadata()->set_name(absl::StrCat("service-", i));
+    service->mutable_metadata()->set_namespace_(random.Percent(70) ? "default" : "other");
+    const std::string& key = random.OneOf(LabelKeys());
+    (*service->mutable_spec()->mutable_selector())[key] = random.OneOf(LabelValues());
+    objects.push_back(Object::Of(std::move(service)));
+  }
+  for (const std::string& name : ReplicaSets()) {
+    if (random.Percent(40)) continue;
+    auto set = std::make_shared<api::ReplicaSet>();
+    set->mutable_metadata()->set_name(name);
+    set->mutable_metadata()->set_namespace_("default");
+    const std::string& key = random.OneOf(LabelKeys());
+    auto* labels = set->mutable_spec()->mutable_selector()->mutable_match_labels();
+    (*labels)[key] = random.OneOf(LabelValues());
+    objects.push_back(Object::Of(std::move(set)));
+  }
+  return objects;
+}
+
 }  // namespace
 
 std::vector<NodeInfo> RandomCluster::Infos() const {
@@ -194,6 +234,7 @@ RandomCluster MakeRandomCluster(Random& random, int max_nodes) {
     for (int t = random.Percent(40) ? random.Between(1, 2) : 0; t > 0; --t) {
       AddTaint(random, node);
     }
+    if (random.Percent(90)) node.Label("kubernetes.io/hostname", absl::StrCat("n", i));
     if (random.Percent(15)) node.Unschedulable();
     for (const std::string& image : Images()) {
       if (random.Percent(40)) AddImage(random, image, node);
@@ -207,6 +248,7 @@ RandomCluster MakeRandomCluster(Random& random, int max_nodes) {
       cluster.pods.back().push_back(pod.Obj());
     }
   }
+  cluster.objects = MakeWorkloads(random);
   return cluster;
 }
 
@@ -270,6 +312,9 @@ void ChangePod(Random& random, PodBuilder& pod, int change) {
       break;
     case 13:
       pod.Namespace(random.Percent(50) ? "default" : "other");
+      break;
+    case 15:
+      AddController(random, pod);
       break;
     default:
       pod.Created(absl::FromUnixSeconds(random.Below(1000)));

@@ -33,17 +33,19 @@ class Random {
 struct RandomCluster {
   std::vector<NodeBuilder> nodes;
   std::vector<std::vector<std::shared_ptr<const PodInfo>>> pods;  // by node
+  std::vector<Object> objects;                                    // Services and ReplicaSets
 
   std::vector<NodeInfo> Infos() const;
 };
 
-// One to `max_nodes` nodes with labels, taints, resources, images and pods of every kind.
+// One to `max_nodes` nodes with labels, taints, resources, images and pods of every kind, some of
+// which belong to Services and ReplicaSets.
 RandomCluster MakeRandomCluster(Random& random, int max_nodes);
 // A pod that uses a few of the things that plugins look at.
 PodBuilder MakeRandomPod(Random& random, absl::string_view name);
 
 // Changes one thing about a pod: any, or the one of this number.
-inline constexpr int kPodChanges = 16;
+inline constexpr int kPodChanges = 17;
 void ChangePod(Random& random, PodBuilder& pod);
 void ChangePod(Random& random, PodBuilder& pod, int change);
 // What a plugin must have declared to notice a change of a node: when it judges that node, and when
