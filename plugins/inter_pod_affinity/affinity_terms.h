@@ -1,47 +1,46 @@
-// The terms of the pod being scheduled, made ready for matching, and rows judged by their labels.
+// Which pods the terms of the pod being scheduled are about.
 #ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_AFFINITY_TERMS_H_
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_AFFINITY_TERMS_H_
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/pod_table.h"
 
 namespace berth {
 
-// Adds the namespaces that the term's namespaceSelector selects to those it names.
-//
-// The selector stays, and terms of the pod being scheduled are matched without namespace labels:
-// kube-scheduler v1.35 means to drop it (mergeAffinityTermNamespacesIfNotEmpty) but drops it from a
-// copy. So a namespaceSelector that selects namespaces without labels selects all of them.
-void AddSelectedNamespaces(const ObjectStore& objects, AffinityTerm& term);
+// The namespaces that selectors select, found again only when a Namespace changed. Scheduling
+// thread only.
+class SelectedNamespaces {
+ public:
+  // The pods that a term of the pod being scheduled is about: in the namespaces that it names and
+  // those that its namespaceSelector selects.
+  //
+  // As in kube-scheduler v1.35, a namespaceSelector that selects namespaces without labels selects
+  // all of them: upstream means to drop the selector once its namespaces are found
+  // (mergeAffinityTermNamespacesIfNotEmpty) but drops it from a copy, and then matches it against
+  // no labels.
+  PodSelector PodsOf(const AffinityTerm& term, const ObjectStore& objects);
 
-// Whether all of the terms match `pod`; no terms match nothing.
-bool MatchesAll(absl::Span<const AffinityTerm> terms, const PodInfo& pod);
+ private:
+  const std::vector<Symbol>& Find(const LabelSelector& selector, const ObjectStore& objects);
 
-// Whether a term of the pod being scheduled matches `pod`.
+  std::optional<uint64_t> version_;  // of the Namespaces
+  absl::flat_hash_map<LabelSelector, std::vector<Symbol>> found_;
+};
+
+// Whether a term of the pod being scheduled matches `pod`, but for its namespaceSelector.
 inline bool Matches(const AffinityTerm& term, const PodInfo& pod) {
   return term.Matches(pod.namespace_name(), pod.labels(), nullptr);
 }
 
-// For each of `rows` what `judge` makes of its label, which is asked once for each distinct value
-// if that is less work.
-template <class T, class Judge>
-std::vector<T> JudgeRows(const DictionaryColumn<LabelValue>& column, absl::Span<const NodeRow> rows,
-                         Judge judge) {
-  std::vector<T> result(rows.size());
-  if (column.values().size() > rows.size()) {  // nearly every node has its own value
-    for (size_t i = 0; i < rows.size(); ++i) result[i] = judge(column.at(rows[i]));
-    return result;
-  }
-  std::vector<T> of_value;
-  of_value.reserve(column.values().size());
-  for (const LabelValue& value : column.values()) of_value.push_back(judge(value));
-  for (size_t i = 0; i < rows.size(); ++i) result[i] = of_value[column.index(rows[i])];
-  return result;
-}
+// Whether all of the terms match `pod`; no terms match nothing.
+bool MatchesAll(absl::Span<const AffinityTerm> terms, const PodInfo& pod);
 
 }  // namespace berth
 

@@ -1,58 +1,37 @@
 // Required terms: kube-scheduler v1.35 interpodaffinity/filtering.go.
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "berth/framework/domain_counts.h"
+#include "berth/framework/pod_table.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 
 namespace berth {
 namespace {
 
-// How often a term matched in a topology domain, by key and value of the node label. Entries that
-// come to 0 go: whether there is any entry is part of the rules.
-class DomainMatches {
- public:
-  // A term with this topology key matched a pod on `node` `count` times.
-  void Add(const NodeInfo& node, Symbol topology_key, int64_t count) {
-    const Symbol* const value = node.labels().Find(topology_key);
-    if (value == nullptr) return;
-    const auto it = matches_.try_emplace({topology_key, *value}, 0).first;
-    it->second += count;
-    if (it->second == 0) matches_.erase(it);
-  }
-  bool empty() const { return matches_.empty(); }
-  bool IsPositive(Symbol key, Symbol value) const {
-    const auto it = matches_.find({key, value});
-    return it != matches_.end() && it->second > 0;
-  }
-  std::vector<Symbol> Keys() const {
-    std::vector<Symbol> keys;
-    for (const auto& [domain, count] : matches_) {
-      if (!absl::c_linear_search(keys, domain.first)) keys.push_back(domain.first);
-    }
-    return keys;
-  }
-
- private:
-  absl::flat_hash_map<std::pair<Symbol, Symbol>, int64_t> matches_;
-};
-
-// What does not change while pods come and go in dry runs.
-struct IncomingPod {
-  std::vector<AffinityTerm> affinity, anti_affinity;
-  bool matches_own_affinity = false;
-  LabelSet namespace_labels;
+// A term of the pod being scheduled, and the pods that it matches.
+struct OwnTerm {
+  PodSelector selector;
+  DomainCounts pods;
 };
 
 struct AffinityFilterState final : StateData {
-  std::shared_ptr<const IncomingPod> incoming;
-  DomainMatches existing_anti_affinity;  // terms of other pods that match the pod
-  DomainMatches affinity;                // pods that match all of the pod's terms
-  DomainMatches anti_affinity;           // pods that match a term of the pod
+  const NodeTable* nodes = nullptr;
+  LabelSet namespace_labels;
+  bool matches_own_affinity = false;
+  // Pods count for affinity only if they match all of its terms: one selector, and the domains of
+  // each term.
+  PodSelector affinity_selector;
+  std::vector<DomainCounts> affinity;
+  int64_t affinity_matches = 0;  // all that is in `affinity`
+  std::vector<OwnTerm> anti_affinity;
+  // Terms of running pods that match the pod, by topology key.
+  std::vector<DomainCounts> existing_anti_affinity;
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<AffinityFilterState>(*this);
@@ -61,27 +40,96 @@ struct AffinityFilterState final : StateData {
 
 constexpr StateKey<AffinityFilterState> kFilterState{"InterPodAffinity filter"};
 
-// `other` runs on `node` and has anti-affinity, perhaps against `pod`.
-void CountItsTerms(const PodInfo& pod, const LabelSet* namespace_labels, const PodInfo& other,
-                   const NodeInfo& node, int64_t count, DomainMatches& matches) {
-  for (const AffinityTerm& term : other.required_anti_affinity_terms()) {
-    if (term.Matches(pod.namespace_name(), pod.labels(), namespace_labels)) {
-      matches.Add(node, term.topology_key, count);
+// --- Counting ------------------------------------------------------------------------------------
+
+// The anti-affinity of running pods against the pod, by topology key; those without matches are
+// left out.
+std::vector<DomainCounts> CountExisting(const PodInfo& pod, const LabelSet* namespace_labels,
+                                        const NodeTable& nodes) {
+  struct OfKey {
+    Symbol key;
+    const LabelColumn* column;
+    std::vector<int64_t> counts;
+    int64_t matches = 0;
+  };
+  std::vector<OfKey> keys;
+  for (const PodTerm* its :
+       nodes.pods().TermsAbout(pod, namespace_labels, TermKind::kRequiredAntiAffinity)) {
+    const Symbol key = its->term.topology_key;
+    auto it = absl::c_find_if(keys, [key](const OfKey& of_key) { return of_key.key == key; });
+    if (it == keys.end()) {
+      const LabelColumn& column = nodes.label_column(key);
+      it = keys.insert(it, {key, &column, std::vector<int64_t>(column.values().size())});
     }
+    it->matches += its->counts.AddToDomains(*it->column, 1, absl::MakeSpan(it->counts));
+  }
+  std::vector<DomainCounts> existing;
+  for (OfKey& of_key : keys) {
+    if (of_key.matches == 0) continue;
+    existing.emplace_back(of_key.key, *of_key.column, std::move(of_key.counts));
+  }
+  return existing;
+}
+
+void CountOwn(const PodInfo& pod, const NodeTable& nodes, const ObjectStore& objects,
+              SelectedNamespaces& namespaces, AffinityFilterState& s) {
+  for (const AffinityTerm& term : pod.required_anti_affinity_terms()) {
+    PodSelector selector = namespaces.PodsOf(term, objects);
+    std::shared_ptr<const PodCounts> pods = nodes.pods().Count(selector);
+    const LabelColumn& column = nodes.label_column(term.topology_key);
+    s.anti_affinity.push_back(
+        {std::move(selector), DomainCounts(term.topology_key, column, std::move(pods))});
+  }
+  const absl::Span<const AffinityTerm> affinity = pod.required_affinity_terms();
+  if (affinity.empty()) return;
+  s.affinity_selector = namespaces.PodsOf(affinity[0], objects);
+  for (const AffinityTerm& term : affinity.subspan(1)) {
+    s.affinity_selector.Narrow(namespaces.PodsOf(term, objects));
+  }
+  s.matches_own_affinity = s.affinity_selector.Matches(pod);
+  const std::shared_ptr<const PodCounts> pods = nodes.pods().Count(s.affinity_selector);
+  for (const AffinityTerm& term : affinity) {
+    const LabelColumn& column = nodes.label_column(term.topology_key);
+    s.affinity.emplace_back(term.topology_key, column, pods);
+    s.affinity_matches += pods->total_labelled(column);
   }
 }
 
-// `other` runs on `node` and perhaps matches terms of the pod.
-void CountOwnTerms(const PodInfo& other, const NodeInfo& node, int64_t count,
-                   AffinityFilterState& s) {
-  const IncomingPod& incoming = *s.incoming;
-  if (MatchesAll(incoming.affinity, other)) {
-    for (const AffinityTerm& term : incoming.affinity) {
-      s.affinity.Add(node, term.topology_key, count);
+// --- Dry runs ------------------------------------------------------------------------------------
+
+// Returns whether the node has the topology key.
+bool AddTo(DomainCounts& counts, const NodeInfo& node, int64_t difference) {
+  const std::optional<uint32_t> domain = counts.FindDomain(node.labels());
+  if (domain.has_value()) counts.Add(*domain, difference);
+  return domain.has_value();
+}
+
+// `changed` comes to `node` or goes, and perhaps has anti-affinity against `pod`.
+void FollowItsTerms(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
+                    int64_t difference, AffinityFilterState& s) {
+  std::vector<DomainCounts>& existing = s.existing_anti_affinity;
+  for (const AffinityTerm& term : changed.required_anti_affinity_terms()) {
+    if (!term.Matches(pod.namespace_name(), pod.labels(), &s.namespace_labels)) continue;
+    const Symbol key = term.topology_key;
+    auto it = absl::c_find_if(existing, [key](const auto& counts) { return counts.key() == key; });
+    if (it == existing.end()) {
+      it = existing.insert(it,
+                           DomainCounts(key, s.nodes->label_column(key), std::vector<int64_t>()));
+    }
+    AddTo(*it, node, difference);
+  }
+}
+
+// `changed` comes to `node` or goes, and perhaps matches terms of the pod.
+void FollowOwnTerms(const PodInfo& changed, const NodeInfo& node, int64_t difference,
+                    AffinityFilterState& s) {
+  if (!s.affinity.empty() && s.affinity_selector.Matches(changed)) {
+    for (DomainCounts& counts : s.affinity) {
+      if (AddTo(counts, node, difference)) s.affinity_matches += difference;
     }
   }
-  for (const AffinityTerm& term : incoming.anti_affinity) {
-    if (Matches(term, other)) s.anti_affinity.Add(node, term.topology_key, count);
+  for (OwnTerm& term : s.anti_affinity) {
+    if (term.selector.Matches(changed)) AddTo(term.pods, node, difference);
   }
 }
 
@@ -89,38 +137,11 @@ void Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const
             int64_t difference) {
   AffinityFilterState* const s = state.FindMutable(kFilterState);
   if (s == nullptr) return;
-  CountItsTerms(pod, &s->incoming->namespace_labels, changed, node, difference,
-                s->existing_anti_affinity);
-  CountOwnTerms(changed, node, difference, *s);
+  FollowItsTerms(pod, changed, node, difference, *s);
+  FollowOwnTerms(changed, node, difference, *s);
 }
 
-DomainMatches CountExisting(const PodInfo& pod, const LabelSet* namespace_labels,
-                            const NodeTable& nodes) {
-  DomainMatches matches;
-  const absl::Span<const uint8_t> has_terms = nodes.has_pods_with_required_anti_affinity();
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (has_terms[row] == 0) continue;
-    const NodeInfo& node = nodes.node(row);
-    for (const auto& other : node.pods_with_required_anti_affinity()) {
-      CountItsTerms(pod, namespace_labels, *other, node, 1, matches);
-    }
-  }
-  return matches;
-}
-
-std::shared_ptr<const IncomingPod> Prepare(const PodInfo& pod, const LabelSet* namespace_labels,
-                                           const ObjectStore& objects) {
-  auto incoming = std::make_shared<IncomingPod>();
-  incoming->affinity.assign(pod.required_affinity_terms().begin(),
-                            pod.required_affinity_terms().end());
-  incoming->anti_affinity.assign(pod.required_anti_affinity_terms().begin(),
-                                 pod.required_anti_affinity_terms().end());
-  for (AffinityTerm& term : incoming->affinity) AddSelectedNamespaces(objects, term);
-  for (AffinityTerm& term : incoming->anti_affinity) AddSelectedNamespaces(objects, term);
-  incoming->matches_own_affinity = MatchesAll(incoming->affinity, pod);
-  if (namespace_labels != nullptr) incoming->namespace_labels = *namespace_labels;
-  return incoming;
-}
+// --- Judging -------------------------------------------------------------------------------------
 
 // What keeps a pod off a node, in the order in which it is looked at.
 enum class Verdict : uint8_t { kFits, kAffinity, kAntiAffinity, kExistingAntiAffinity };
@@ -140,29 +161,24 @@ Code CodeOf(Verdict verdict) {
 
 // The first of a series of pods that like each other's company may run anywhere.
 bool MayBeFirst(const AffinityFilterState& s) {
-  return s.affinity.empty() && s.incoming->matches_own_affinity;
+  return s.affinity_matches == 0 && s.matches_own_affinity;
+}
+
+bool HasPods(const DomainCounts& counts, const NodeInfo& node) {
+  const std::optional<uint32_t> domain = counts.FindDomain(node.labels());
+  return domain.has_value() && counts.at(*domain) > 0;
 }
 
 Verdict Judge(const AffinityFilterState& s, const NodeInfo& node) {
-  bool near_all = true;
-  for (const AffinityTerm& term : s.incoming->affinity) {
-    const Symbol* const value = node.labels().Find(term.topology_key);
-    if (value == nullptr) return Verdict::kAffinity;
-    near_all = near_all && s.affinity.IsPositive(term.topology_key, *value);
+  for (const DomainCounts& counts : s.affinity) {
+    if (!node.labels().Has(counts.key())) return Verdict::kAffinity;
+    if (!HasPods(counts, node) && !MayBeFirst(s)) return Verdict::kAffinity;
   }
-  if (!near_all && !MayBeFirst(s)) return Verdict::kAffinity;
-  if (!s.anti_affinity.empty()) {
-    for (const AffinityTerm& term : s.incoming->anti_affinity) {
-      const Symbol* const value = node.labels().Find(term.topology_key);
-      if (value != nullptr && s.anti_affinity.IsPositive(term.topology_key, *value)) {
-        return Verdict::kAntiAffinity;
-      }
-    }
+  for (const OwnTerm& term : s.anti_affinity) {
+    if (HasPods(term.pods, node)) return Verdict::kAntiAffinity;
   }
-  if (!s.existing_anti_affinity.empty()) {
-    for (const auto& [key, value] : node.labels().entries()) {
-      if (s.existing_anti_affinity.IsPositive(key, value)) return Verdict::kExistingAntiAffinity;
-    }
+  for (const DomainCounts& counts : s.existing_anti_affinity) {
+    if (HasPods(counts, node)) return Verdict::kExistingAntiAffinity;
   }
   return Verdict::kFits;
 }
@@ -183,16 +199,14 @@ Status InterPodAffinity::PreFilter(CycleState& state, const PodInfo& pod, const 
   const bool has_terms =
       !pod.required_affinity_terms().empty() || !pod.required_anti_affinity_terms().empty();
   const LabelSet* const namespace_labels = handle_.objects().NamespaceLabels(pod.namespace_name());
-  DomainMatches existing = CountExisting(pod, namespace_labels, nodes);
+  std::vector<DomainCounts> existing = CountExisting(pod, namespace_labels, nodes);
   if (existing.empty() && !has_terms) return Status::Skip();
 
   auto data = std::make_unique<AffinityFilterState>();
-  data->incoming = Prepare(pod, namespace_labels, handle_.objects());
+  data->nodes = &nodes;
+  if (namespace_labels != nullptr) data->namespace_labels = *namespace_labels;
   data->existing_anti_affinity = std::move(existing);
-  for (NodeRow row = 0; row < nodes.size() && has_terms; ++row) {
-    const NodeInfo& node = nodes.node(row);
-    for (const auto& other : node.pods()) CountOwnTerms(*other, node, 1, *data);
-  }
+  CountOwn(pod, nodes, handle_.objects(), namespaces_, *data);
   state.Write(kFilterState, std::move(data));
   return Status::Success();
 }
@@ -226,41 +240,33 @@ Status InterPodAffinity::Filter(const CycleState& state, const PodInfo&,
   return Status::Success();
 }
 
-Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&,
-                                     const NodeTable& nodes, NodeVerdicts& verdicts) const {
+// The first rule that keeps the pod off a node gives it its code, so the last one is written first.
+Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable&,
+                                     NodeVerdicts& verdicts) const {
   const AffinityFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
   const absl::Span<const NodeRow> rows = verdicts.candidates();
+  // Rejects the nodes of the domains of which `rejects` says true.
+  const auto apply = [&](const DomainCounts& counts, Verdict verdict, auto rejects) {
+    counts.column().JudgeRows(rows, rejects, [&](size_t i, bool rejected) {
+      if (rejected) verdicts.Set(rows[i], CodeOf(verdict));
+    });
+  };
+  const auto keep_off = [&](const DomainCounts& counts, Verdict verdict) {
+    apply(counts, verdict, [&](uint32_t domain) {
+      return counts.column().values()[domain].present && counts.at(domain) > 0;
+    });
+  };
+  for (const DomainCounts& counts : s->existing_anti_affinity) {
+    keep_off(counts, Verdict::kExistingAntiAffinity);
+  }
+  for (const OwnTerm& term : s->anti_affinity) keep_off(term.pods, Verdict::kAntiAffinity);
   const bool may_be_first = MayBeFirst(*s);
-  std::vector<Verdict> verdict_of(rows.size(), Verdict::kFits);
-  // Later rules are weaker: they keep what an earlier one said.
-  const auto apply = [&](Symbol key, auto judge) {
-    const std::vector<Verdict> of_key = JudgeRows<Verdict>(nodes.label_column(key), rows, judge);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (verdict_of[i] == Verdict::kFits) verdict_of[i] = of_key[i];
-    }
-  };
-  for (const AffinityTerm& term : s->incoming->affinity) {
-    apply(term.topology_key, [&](const LabelValue& label) {
-      const bool near = may_be_first || s->affinity.IsPositive(term.topology_key, label.value);
-      return label.present && near ? Verdict::kFits : Verdict::kAffinity;
+  for (const DomainCounts& counts : s->affinity) {
+    apply(counts, Verdict::kAffinity, [&](uint32_t domain) {
+      const bool near = may_be_first || counts.at(domain) > 0;
+      return !counts.column().values()[domain].present || !near;
     });
-  }
-  const auto keep_off = [&](Symbol key, const DomainMatches& matches, Verdict verdict) {
-    apply(key, [&](const LabelValue& label) {
-      return label.present && matches.IsPositive(key, label.value) ? verdict : Verdict::kFits;
-    });
-  };
-  if (!s->anti_affinity.empty()) {
-    for (const AffinityTerm& term : s->incoming->anti_affinity) {
-      keep_off(term.topology_key, s->anti_affinity, Verdict::kAntiAffinity);
-    }
-  }
-  for (const Symbol key : s->existing_anti_affinity.Keys()) {
-    keep_off(key, s->existing_anti_affinity, Verdict::kExistingAntiAffinity);
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (verdict_of[i] != Verdict::kFits) verdicts.Set(rows[i], CodeOf(verdict_of[i]));
   }
   return Status::Success();
 }

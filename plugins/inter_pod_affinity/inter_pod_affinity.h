@@ -16,6 +16,7 @@
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity_args.h"
 
 namespace berth {
@@ -76,6 +77,7 @@ class InterPodAffinity final : public Plugin,
  private:
   const InterPodAffinityArgs args_;
   Handle& handle_;
+  SelectedNamespaces namespaces_;
 };
 
 }  // namespace berth

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "berth/api/core_v1.pb.h"
-#include "plugins/node_affinity/match_rows.h"
+#include "berth/framework/match_rows.h"
 
 namespace berth {
 namespace {

@@ -3,11 +3,13 @@
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 
 #include <limits>
+#include <optional>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/check.h"
+#include "berth/framework/domain_counts.h"
 
 namespace berth {
 namespace {
@@ -20,36 +22,37 @@ constexpr char kLabelReason[] =
 // and go, which is all that dry runs do.
 class LowestDomains {
  public:
-  void Update(Symbol value, int64_t count) {
-    if (value == lowest_.value || value == second_.value) {
-      (value == lowest_.value ? lowest_ : second_).count = count;
+  void Update(uint32_t domain, int64_t count) {
+    if (domain == lowest_.domain || domain == second_.domain) {
+      (domain == lowest_.domain ? lowest_ : second_).count = count;
       if (lowest_.count > second_.count) std::swap(lowest_, second_);
     } else if (count < lowest_.count) {
-      second_ = std::exchange(lowest_, {value, count});
+      second_ = std::exchange(lowest_, {domain, count});
     } else if (count < second_.count) {
-      second_ = {value, count};
+      second_ = {domain, count};
     }
   }
   int64_t minimum() const { return lowest_.count; }
 
  private:
   struct Domain {
-    Symbol value;
+    uint32_t domain = std::numeric_limits<uint32_t>::max();
     int64_t count = std::numeric_limits<int32_t>::max();
   };
   Domain lowest_, second_;
 };
 
-// The pods that one constraint counts.
-struct DomainCounts {
+// The domains of one constraint: those with a node that it counts.
+struct SpreadDomains {
+  DomainCounts pods;
   bool counts_itself = false;  // the selector selects the pod
-  absl::flat_hash_map<Symbol, int64_t> count;
+  int64_t size = 0;
   LowestDomains lowest;
 };
 
 struct SpreadFilterState final : StateData {
   std::shared_ptr<const SpreadConstraints> constraints;
-  std::vector<DomainCounts> domains;  // by constraint
+  std::vector<SpreadDomains> domains;  // by constraint
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<SpreadFilterState>(*this);
@@ -91,43 +94,59 @@ TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& 
   return constraint;
 }
 
-// Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew.
-Code Judge(const TopologySpreadConstraint& constraint, const DomainCounts& domains,
-           const Symbol* value) {
-  if (value == nullptr) return Code::kUnschedulableAndUnresolvable;
-  const bool too_few = static_cast<int64_t>(domains.count.size()) < constraint.min_domains;
-  const int64_t minimum = too_few ? 0 : domains.lowest.minimum();
-  const auto it = domains.count.find(*value);
-  const int64_t matching = it == domains.count.end() ? 0 : it->second;
-  const int64_t skew = matching + (domains.counts_itself ? 1 : 0) - minimum;
+// Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew. Nodes without
+// the label have no domain.
+Code Judge(const TopologySpreadConstraint& constraint, const SpreadDomains& domains,
+           std::optional<uint32_t> domain) {
+  if (!domain.has_value()) return Code::kUnschedulableAndUnresolvable;
+  const int64_t minimum = domains.size < constraint.min_domains ? 0 : domains.lowest.minimum();
+  const int64_t skew = domains.pods.at(*domain) + (domains.counts_itself ? 1 : 0) - minimum;
   return skew > constraint.max_skew ? Code::kUnschedulable : Code::kSuccess;
 }
 
-std::vector<DomainCounts> CountDomains(const SpreadConstraints& constraints, const PodInfo& pod,
-                                       const NodeTable& nodes) {
-  constexpr int64_t kNoDomain = -1;
-  const LabelColumns columns = TopologyColumns(nodes, constraints);
-  std::vector<std::vector<int64_t>> counts;  // by constraint and value
-  for (const auto* column : columns) counts.emplace_back(column->values().size(), kNoDomain);
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (!HasTopologyKeys(columns, row)) continue;
-    const NodeInfo& node = nodes.node(row);
-    for (size_t i = 0; i < constraints.size(); ++i) {
-      if (!Counts(constraints[i], pod, node)) continue;
-      int64_t& count = counts[i][columns[i]->index(row)];
-      if (count == kNoDomain) count = 0;
-      count += CountMatchingPods(node, constraints[i].selector, pod.namespace_name());
-    }
+// The pods of a constraint in the rows that are counted, by index in `column`; absent where there
+// is no such row. For constraints that do not count every node with the label.
+std::vector<std::optional<int64_t>> SumRows(const PodCounts& pods, const LabelColumn& column,
+                                            const LabelColumns& all_columns,
+                                            const CountedRows& counted) {
+  std::vector<std::optional<int64_t>> sums(column.values().size());
+  const absl::Span<const int64_t> of_rows = pods.of_rows();
+  for (NodeRow row = 0; row < static_cast<NodeRow>(of_rows.size()); ++row) {
+    if (!counted.empty() && counted[row] == 0) continue;
+    if (!HasTopologyKeys(all_columns, row)) continue;
+    std::optional<int64_t>& sum = sums[column.index(row)];
+    sum = sum.value_or(0) + of_rows[row];
   }
-  std::vector<DomainCounts> domains(constraints.size());
-  for (size_t i = 0; i < constraints.size(); ++i) {
-    domains[i].counts_itself = constraints[i].selector.Matches(pod.labels());
-    for (size_t index = 0; index < counts[i].size(); ++index) {
-      if (counts[i][index] == kNoDomain) continue;
-      const Symbol value = columns[i]->values()[index].value;
-      domains[i].count.emplace(value, counts[i][index]);
-      domains[i].lowest.Update(value, counts[i][index]);
+  return sums;
+}
+
+SpreadDomains FindDomains(const TopologySpreadConstraint& constraint, const LabelColumn& column,
+                          const LabelColumns& all_columns, const PodInfo& pod,
+                          const NodeTable& nodes) {
+  const bool counts_itself = constraint.selector.Matches(pod.labels());
+  std::shared_ptr<const PodCounts> pods =
+      MatchingPods(nodes, constraint.selector, pod.namespace_name());
+  const CountedRows counted = CountedRowsOf(constraint, pod, nodes);
+  const auto size = static_cast<uint32_t>(column.values().size());
+  if (counted.empty() && (all_columns.size() == 1 || AllNodesHaveTopologyKeys(all_columns))) {
+    SpreadDomains domains{DomainCounts(constraint.topology_key, column, std::move(pods)),
+                          counts_itself};
+    for (uint32_t domain = 0; domain < size; ++domain) {
+      if (!column.values()[domain].present || column.row_count(domain) == 0) continue;
+      ++domains.size;
+      domains.lowest.Update(domain, domains.pods.at(domain));
     }
+    return domains;
+  }
+  const auto sums = SumRows(*pods, column, all_columns, counted);
+  std::vector<int64_t> counts;
+  for (const std::optional<int64_t>& sum : sums) counts.push_back(sum.value_or(0));
+  SpreadDomains domains{DomainCounts(constraint.topology_key, column, std::move(counts)),
+                        counts_itself};
+  for (uint32_t domain = 0; domain < size; ++domain) {
+    if (!sums[domain].has_value()) continue;
+    ++domains.size;
+    domains.lowest.Update(domain, *sums[domain]);
   }
   return domains;
 }
@@ -142,10 +161,10 @@ void Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const
   for (size_t i = 0; i < constraints.size(); ++i) {
     if (!constraints[i].selector.Matches(changed.labels())) continue;
     if (!Counts(constraints[i], pod, node)) continue;
-    const Symbol value = *node.labels().Find(constraints[i].topology_key);
-    int64_t& count = s->domains[i].count[value];
-    count += difference;
-    s->domains[i].lowest.Update(value, count);
+    SpreadDomains& domains = s->domains[i];
+    const uint32_t domain = *domains.pods.FindDomain(node.labels());
+    domains.pods.Add(domain, difference);
+    domains.lowest.Update(domain, domains.pods.at(domain));
   }
 }
 
@@ -201,7 +220,10 @@ Status PodTopologySpread::PreFilter(CycleState& state, const PodInfo& pod, const
   }
   if (constraints->empty()) return Status::Skip();
   auto data = std::make_unique<SpreadFilterState>();
-  data->domains = CountDomains(*constraints, pod, nodes);
+  const LabelColumns columns = TopologyColumns(nodes, *constraints);
+  for (size_t i = 0; i < constraints->size(); ++i) {
+    data->domains.push_back(FindDomains((*constraints)[i], *columns[i], columns, pod, nodes));
+  }
   data->constraints = std::make_shared<const SpreadConstraints>(*std::move(constraints));
   state.Write(kFilterState, std::move(data));
   return Status::Success();
@@ -224,8 +246,8 @@ Status PodTopologySpread::Filter(const CycleState& state, const PodInfo&,
   const SpreadFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
   for (size_t i = 0; i < s->constraints->size(); ++i) {
-    const TopologySpreadConstraint& constraint = (*s->constraints)[i];
-    switch (Judge(constraint, s->domains[i], node.labels().Find(constraint.topology_key))) {
+    const SpreadDomains& domains = s->domains[i];
+    switch (Judge((*s->constraints)[i], domains, domains.pods.FindDomain(node.labels()))) {
       case Code::kUnschedulable:
         return Status::Unschedulable(kSkewReason);
       case Code::kUnschedulableAndUnresolvable:
@@ -237,25 +259,25 @@ Status PodTopologySpread::Filter(const CycleState& state, const PodInfo&,
   return Status::Success();
 }
 
-// The first constraint that rejects a node gives it its code.
-Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&,
-                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
+// The first constraint that rejects a node gives it its code, so the last one is written first.
+Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable&,
+                                      NodeVerdicts& verdicts) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
   const absl::Span<const NodeRow> rows = verdicts.candidates();
-  std::vector<Code> codes(rows.size(), Code::kSuccess);
-  for (size_t i = 0; i < s->constraints->size(); ++i) {
-    const TopologySpreadConstraint& constraint = (*s->constraints)[i];
-    const std::vector<Code> of_constraint = JudgeLabels<Code>(
-        nodes.label_column(constraint.topology_key), rows, [&](const LabelValue& label) {
-          return Judge(constraint, s->domains[i], label.present ? &label.value : nullptr);
+  for (size_t i = s->constraints->size(); i-- > 0;) {
+    const SpreadDomains& domains = s->domains[i];
+    const LabelColumn& column = domains.pods.column();
+    column.JudgeRows(
+        rows,
+        [&](uint32_t domain) {
+          const bool has_label = column.values()[domain].present;
+          return Judge((*s->constraints)[i], domains,
+                       has_label ? std::optional(domain) : std::nullopt);
+        },
+        [&](size_t k, Code code) {
+          if (code != Code::kSuccess) verdicts.Set(rows[k], code);
         });
-    for (size_t k = 0; k < rows.size(); ++k) {
-      if (codes[k] == Code::kSuccess) codes[k] = of_constraint[k];
-    }
-  }
-  for (size_t k = 0; k < rows.size(); ++k) {
-    if (codes[k] != Code::kSuccess) verdicts.Set(rows[k], codes[k]);
   }
   return Status::Success();
 }

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
@@ -11,27 +12,30 @@
 namespace berth {
 namespace {
 
+// What one constraint adds to the scores of nodes. Those without the label get nothing.
+struct SpreadShares {
+  double weight = 0;  // of each matching pod
+  double base = 0;    // of no pod
+  const LabelColumn* column;
+  // Hosts are domains of their own, whose pods count as they are; of others, the share of each
+  // domain.
+  std::shared_ptr<const PodCounts> pods_of_hosts;
+  absl::Span<const int64_t> of_hosts;  // by row
+  std::vector<double> of_domains;
+
+  double Of(int64_t pods) const { return static_cast<double>(pods) * weight + base; }
+};
+
 struct SpreadScoreState final : StateData {
   SpreadConstraints constraints;
-  bool requires_all_keys = true;  // nodes without one of the topology keys are not scored
-  std::vector<uint8_t> ignored;   // by row: 1 for those nodes
-  // By constraint. Hosts are counted as they are scored.
-  std::vector<absl::flat_hash_map<Symbol, int64_t>> counts;
-  std::vector<double> weights;
+  bool requires_all_keys = true;     // nodes without one of the topology keys are not scored
+  std::vector<uint8_t> ignored;      // by row: 1 for those nodes; empty if there are none
+  std::vector<SpreadShares> shares;  // by constraint
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<SpreadScoreState>(*this);
   }
-
-  // What a domain with `count` matching pods adds to the score of its nodes.
-  double Share(size_t i, int64_t count) const {
-    return static_cast<double>(count) * weights[i] +
-           static_cast<double>(constraints[i].max_skew - 1);
-  }
-  double ShareOfDomain(size_t i, Symbol value) const {
-    const auto it = counts[i].find(value);
-    return Share(i, it == counts[i].end() ? 0 : it->second);
-  }
+  bool Ignores(NodeRow row) const { return !ignored.empty() && ignored[row] != 0; }
 };
 
 constexpr StateKey<SpreadScoreState> kScoreState{"PodTopologySpread score"};
@@ -41,88 +45,108 @@ bool IsHostname(Symbol key) {
   return key == hostname;
 }
 
-// Collects the domains of one constraint, by the values of a label column.
-class Domains {
+// As Go's math.Round(), for numbers that are not negative.
+int64_t Round(double x) {
+  const auto whole = static_cast<int64_t>(x);
+  return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
+// The domains of one constraint that have a node to be scored, and their pods.
+class CandidateDomains {
  public:
-  explicit Domains(const DictionaryColumn<LabelValue>& column)
-      : column_(column),
-        same_as_(column.values().size()),
-        counts_(column.values().size(), kNoCandidate) {
-    // No label and an empty one are one domain, as in Go's maps.
-    uint32_t empty = kNone;
-    for (uint32_t i = 0; i < same_as_.size(); ++i) {
-      same_as_[i] = i;
-      if (!column.values()[i].value.empty()) continue;
-      if (empty == kNone) empty = i;
-      same_as_[i] = empty;
-    }
+  // Nodes without the label are in the domain of those where it is empty, as in Go's maps.
+  explicit CandidateDomains(const LabelColumn& column)
+      : column_(column), counts_(column.values().size(), kNoCandidate) {
+    const std::optional<uint32_t> none = column.Find(LabelValue{});
+    const std::optional<uint32_t> empty = column.Find({true, Symbol()});
+    if (none.has_value() && empty.has_value()) alias_ = {*none, *empty};
   }
 
   void AddCandidate(NodeRow row) {
-    int64_t& count = counts_[same_as_[column_.index(row)]];
+    int64_t& count = counts_[DomainOf(column_.index(row))];
     if (count != kNoCandidate) return;
     count = 0;
     ++size_;
   }
-  bool IsCandidate(NodeRow row) const {
-    return counts_[same_as_[column_.index(row)]] != kNoCandidate;
+  void CountDomain(uint32_t index, int64_t pods) {
+    int64_t& count = counts_[DomainOf(index)];
+    if (count != kNoCandidate) count += pods;
   }
-  void Count(NodeRow row, int64_t pods) { counts_[same_as_[column_.index(row)]] += pods; }
-
   int size() const { return size_; }
-  absl::flat_hash_map<Symbol, int64_t> ByValue() const {
-    absl::flat_hash_map<Symbol, int64_t> counts;
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      if (counts_[i] != kNoCandidate) counts.emplace(column_.values()[i].value, counts_[i]);
-    }
-    return counts;
-  }
+  int64_t pods(uint32_t index) const { return std::max<int64_t>(counts_[DomainOf(index)], 0); }
 
  private:
   static constexpr int64_t kNoCandidate = -1;
-  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-  const DictionaryColumn<LabelValue>& column_;
-  std::vector<uint32_t> same_as_;
-  std::vector<int64_t> counts_;
+  uint32_t DomainOf(uint32_t index) const { return index == alias_.first ? alias_.second : index; }
+
+  const LabelColumn& column_;
+  std::pair<uint32_t, uint32_t> alias_ = {std::numeric_limits<uint32_t>::max(), 0};
+  std::vector<int64_t> counts_;  // by index in the column
   int size_ = 0;
 };
 
-// Counts the pods of the domains that have a candidate, and weighs the topologies.
-void CountCandidateDomains(const PodInfo& pod, const NodeTable& nodes,
-                           absl::Span<const NodeRow> feasible, SpreadScoreState& s) {
-  const SpreadConstraints& constraints = s.constraints;
-  const LabelColumns columns = TopologyColumns(nodes, constraints);
-  std::vector<Domains> domains;
-  std::vector<size_t> wide;  // the constraints that are not about hosts
-  for (size_t i = 0; i < constraints.size(); ++i) {
-    domains.emplace_back(*columns[i]);
-    if (!IsHostname(constraints[i].topology_key)) wide.push_back(i);
-  }
-
+// Marks the nodes that are not scored for lack of a label. Returns how many are scored.
+size_t FindIgnored(const LabelColumns& columns, const NodeTable& nodes,
+                   absl::Span<const NodeRow> feasible, SpreadScoreState& s) {
+  if (!s.requires_all_keys || AllNodesHaveTopologyKeys(columns)) return feasible.size();
   s.ignored.assign(nodes.size(), 0);
-  size_t scored = 0;
+  size_t scored = feasible.size();
   for (const NodeRow row : feasible) {
-    if (s.requires_all_keys && !HasTopologyKeys(columns, row)) {
-      s.ignored[row] = 1;
-      continue;
-    }
-    ++scored;
-    for (const size_t i : wide) domains[i].AddCandidate(row);
+    if (HasTopologyKeys(columns, row)) continue;
+    s.ignored[row] = 1;
+    --scored;
   }
-  for (NodeRow row = 0; row < nodes.size() && !wide.empty(); ++row) {
-    if (s.requires_all_keys && !HasTopologyKeys(columns, row)) continue;
-    const NodeInfo& node = nodes.node(row);
-    for (const size_t i : wide) {
-      if (!domains[i].IsCandidate(row) || !Counts(constraints[i], pod, node)) continue;
-      domains[i].Count(row, CountMatchingPods(node, constraints[i].selector, pod.namespace_name()));
-    }
-  }
+  return scored;
+}
 
-  for (size_t i = 0; i < constraints.size(); ++i) {
-    s.counts.push_back(domains[i].ByValue());
-    const size_t size = IsHostname(constraints[i].topology_key) ? scored : domains[i].size();
-    s.weights.push_back(std::log(static_cast<double>(size + 2)));
+// Counts the pods of the domains that have a candidate, wherever they are in it.
+void CountPods(const TopologySpreadConstraint& constraint, const PodInfo& pod,
+               const NodeTable& nodes, const LabelColumns& columns, const LabelColumn& column,
+               const SpreadScoreState& s, CandidateDomains& domains) {
+  const std::shared_ptr<const PodCounts> pods =
+      MatchingPods(nodes, constraint.selector, pod.namespace_name());
+  const CountedRows counted = CountedRowsOf(constraint, pod, nodes);
+  const bool all_keys = !s.requires_all_keys || AllNodesHaveTopologyKeys(columns);
+  if (counted.empty() && all_keys) {
+    const absl::Span<const int64_t> of_domains = pods->of_domains(column);
+    for (uint32_t i = 0; i < of_domains.size(); ++i) domains.CountDomain(i, of_domains[i]);
+    return;
+  }
+  const absl::Span<const int64_t> of_rows = pods->of_rows();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (!counted.empty() && counted[row] == 0) continue;
+    if (!all_keys && !HasTopologyKeys(columns, row)) continue;
+    domains.CountDomain(column.index(row), of_rows[row]);
+  }
+}
+
+// Weighs the topologies: those with few domains less.
+void FindShares(const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> feasible,
+                SpreadScoreState& s) {
+  const LabelColumns columns = TopologyColumns(nodes, s.constraints);
+  const size_t scored = FindIgnored(columns, nodes, feasible, s);
+  for (size_t i = 0; i < s.constraints.size(); ++i) {
+    const TopologySpreadConstraint& constraint = s.constraints[i];
+    SpreadShares shares{.base = static_cast<double>(constraint.max_skew - 1), .column = columns[i]};
+    const auto weight = [](size_t domains) { return std::log(static_cast<double>(domains + 2)); };
+    if (IsHostname(constraint.topology_key)) {
+      shares.weight = weight(scored);
+      shares.pods_of_hosts = MatchingPods(nodes, constraint.selector, pod.namespace_name());
+      shares.of_hosts = shares.pods_of_hosts->of_rows();
+    } else {
+      CandidateDomains domains(*columns[i]);
+      for (const NodeRow row : feasible) {
+        if (!s.Ignores(row)) domains.AddCandidate(row);
+      }
+      CountPods(constraint, pod, nodes, columns, *columns[i], s, domains);
+      shares.weight = weight(domains.size());
+      for (uint32_t index = 0; index < columns[i]->values().size(); ++index) {
+        const bool has_label = columns[i]->values()[index].present;
+        shares.of_domains.push_back(has_label ? shares.Of(domains.pods(index)) : 0);
+      }
+    }
+    s.shares.push_back(std::move(shares));
   }
 }
 
@@ -141,7 +165,7 @@ Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const 
   auto data = std::make_unique<SpreadScoreState>();
   data->constraints = *std::move(constraints);
   data->requires_all_keys = !pod.topology_spread_constraints().empty() || !defaults_.from_system;
-  CountCandidateDomains(pod, nodes, feasible, *data);
+  FindShares(pod, nodes, feasible, *data);
   state.Write(kScoreState, std::move(data));
   return Status::Success();
 }
@@ -154,40 +178,36 @@ absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const 
   double score = 0;
   for (size_t i = 0; i < s->constraints.size(); ++i) {
     const TopologySpreadConstraint& constraint = s->constraints[i];
+    const SpreadShares& shares = s->shares[i];
     const Symbol* const value = node.labels().Find(constraint.topology_key);
     if (value == nullptr) continue;
-    score += IsHostname(constraint.topology_key)
-                 ? s->Share(i, CountMatchingPods(node, constraint.selector, pod.namespace_name()))
-                 : s->ShareOfDomain(i, *value);
+    if (shares.pods_of_hosts != nullptr) {
+      score += shares.Of(CountMatchingPods(node, constraint.selector, pod.namespace_name()));
+    } else {
+      const std::optional<uint32_t> domain = shares.column->Find({true, *value});
+      score += domain.has_value() ? shares.of_domains[*domain] : shares.base;
+    }
   }
-  return static_cast<int64_t>(std::round(score));
+  return Round(score);
 }
 
-absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInfo& pod,
-                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
+absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInfo&,
+                                           const NodeTable&, absl::Span<const NodeRow> rows,
                                            absl::Span<int64_t> scores) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
   BERTH_CHECK(s != nullptr);
-  std::vector<double> sums(rows.size(), 0);
-  for (size_t i = 0; i < s->constraints.size(); ++i) {
-    const TopologySpreadConstraint& constraint = s->constraints[i];
-    const auto& column = nodes.label_column(constraint.topology_key);
-    if (IsHostname(constraint.topology_key)) {
-      for (size_t k = 0; k < rows.size(); ++k) {
-        if (!column.at(rows[k]).present) continue;
-        sums[k] += s->Share(
-            i, CountMatchingPods(nodes.node(rows[k]), constraint.selector, pod.namespace_name()));
-      }
-      continue;
-    }
-    const std::vector<double> shares =
-        JudgeLabels<double>(column, rows, [&](const LabelValue& label) {
-          return label.present ? s->ShareOfDomain(i, label.value) : 0.0;
-        });
-    for (size_t k = 0; k < rows.size(); ++k) sums[k] += shares[k];
-  }
   for (size_t k = 0; k < rows.size(); ++k) {
-    scores[k] = s->ignored[rows[k]] != 0 ? 0 : static_cast<int64_t>(std::round(sums[k]));
+    const NodeRow row = rows[k];
+    double score = 0;
+    for (const SpreadShares& shares : s->shares) {
+      const uint32_t domain = shares.column->index(row);
+      if (shares.pods_of_hosts == nullptr) {
+        score += shares.of_domains[domain];
+      } else if (shares.column->values()[domain].present) {
+        score += shares.Of(shares.of_hosts[row]);
+      }
+    }
+    scores[k] = s->Ignores(row) ? 0 : Round(score);
   }
   return absl::OkStatus();
 }
@@ -201,12 +221,12 @@ absl::Status PodTopologySpread::NormalizeScores(const CycleState& state, const P
   int64_t min = std::numeric_limits<int64_t>::max();
   int64_t max = 0;
   for (size_t k = 0; k < rows.size(); ++k) {
-    if (s->ignored[rows[k]] != 0) continue;
+    if (s->Ignores(rows[k])) continue;
     min = std::min(min, scores[k]);
     max = std::max(max, scores[k]);
   }
   for (size_t k = 0; k < rows.size(); ++k) {
-    if (s->ignored[rows[k]] != 0) {
+    if (s->Ignores(rows[k])) {
       scores[k] = 0;
     } else {
       scores[k] = max == 0 ? kMaxNodeScore : kMaxNodeScore * (max + min - scores[k]) / max;

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "berth/check.h"
+#include "berth/framework/pod_table.h"
 
 namespace berth {
 namespace {
@@ -39,15 +40,20 @@ absl::Span<const int64_t> NodeTable::nonzero_requested(ResourceId resource) cons
                                                            : zeros_;
 }
 
-const DictionaryColumn<LabelValue>& NodeTable::label_column(Symbol key) const {
+const LabelColumn& NodeTable::label_column(Symbol key) const {
   MutexLock lock(labels_mutex_);
   std::unique_ptr<LabelColumn>& column = labels_[key];
   if (column == nullptr) {
     column = std::make_unique<LabelColumn>();
-    column->Resize(size());
+    column->Reset(size());
     for (NodeRow row = 0; row < size(); ++row) column->Set(row, ValueOf(specs_[row]->labels, key));
   }
   return *column;
+}
+
+const PodTable& NodeTable::pods() const {
+  if (pods_ == nullptr) pods_ = std::make_unique<PodTable>(*this);
+  return *pods_;
 }
 
 int64_t NodeTable::image_node_count(Symbol image) const {
@@ -76,15 +82,11 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   row_versions_.assign(nodes_.size(), version_);
   specs_.resize(nodes_.size());
   arrivals_.resize(nodes_.size());
-  taints_ = DictionaryColumn<TaintList>();
-  taints_.Resize(size());
+  taints_.Reset(size());
   images_.clear();
   {
     MutexLock lock(labels_mutex_);
-    for (auto& [key, column] : labels_) {
-      *column = LabelColumn();
-      column->Resize(size());
-    }
+    for (auto& [key, column] : labels_) column->Reset(size());
   }
   for (NodeRow row = 0; row < size(); ++row) {
     row_of_.emplace(nodes_[row]->name(), row);
@@ -95,6 +97,7 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
     FillFromPods(row);
   }
   BERTH_DCHECK(row_of_.size() == nodes_.size()) << "two nodes of one name";
+  if (pods_ != nullptr) pods_->SetOrder();
 }
 
 void NodeTable::RefreshRow(NodeRow row) {
@@ -108,6 +111,7 @@ void NodeTable::RefreshRow(NodeRow row) {
     FillFromSpec(row);
   }
   FillFromPods(row);
+  if (pods_ != nullptr) pods_->RefreshRow(row);
   row_versions_[row] = ++version_;
   NoteChange({row, aspects});
 }

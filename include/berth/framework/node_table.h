@@ -3,12 +3,15 @@
 #define BERTH_FRAMEWORK_NODE_TABLE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
@@ -19,11 +22,14 @@
 
 namespace berth {
 
+class PodTable;
+
 // A node's position in snapshot order: 0 .. size()-1.
 using NodeRow = int32_t;
 
 // A column whose values repeat: each distinct value once, and an index a row. Judge each value,
-// then map the rows. Values that no row has any more may linger.
+// then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
+// long; it may be remembered.
 template <class T>
 class DictionaryColumn {
  public:
@@ -31,19 +37,60 @@ class DictionaryColumn {
   uint32_t index(NodeRow row) const { return indexes_[row]; }
   absl::Span<const uint32_t> indexes() const { return indexes_; }
   const T& at(NodeRow row) const { return values_[indexes_[row]]; }
+  // The index of `value`, if it is in values().
+  std::optional<uint32_t> Find(const T& value) const {
+    const auto it = index_of_.find(value);
+    return it == index_of_.end() ? std::nullopt : std::optional<uint32_t>(it->second);
+  }
+  // How many rows have the value of that index.
+  int row_count(uint32_t index) const { return row_counts_[index]; }
+  // Changes whenever a row gets another value or another number.
+  uint64_t version() const { return version_; }
 
-  // For the table.
-  void Resize(int rows) { indexes_.resize(rows); }
+  // Calls use(i, judge(index)) for each rows[i] and the index of its value. `judge` is asked once
+  // for each distinct value if that is less work.
+  template <class Judge, class Use>
+  void JudgeRows(absl::Span<const NodeRow> rows, Judge judge, Use use) const {
+    if (values_.size() > rows.size() / 2) {  // nearly every node has its own value
+      for (size_t i = 0; i < rows.size(); ++i) use(i, judge(indexes_[rows[i]]));
+      return;
+    }
+    absl::InlinedVector<decltype(judge(uint32_t{})), 64> of_value;
+    for (uint32_t index = 0; index < values_.size(); ++index) of_value.push_back(judge(index));
+    for (size_t i = 0; i < rows.size(); ++i) use(i, of_value[indexes_[rows[i]]]);
+  }
+
+  // --- For the table ---
+
+  // Forgets everything; `rows` rows without a value, which Set() is to give them.
+  void Reset(int rows) {
+    values_.clear();
+    index_of_.clear();
+    row_counts_.clear();
+    indexes_.assign(rows, kUnset);
+    ++version_;
+  }
   void Set(NodeRow row, const T& value) {
-    auto [it, is_new] = index_of_.try_emplace(value, static_cast<uint32_t>(values_.size()));
-    if (is_new) values_.push_back(value);
+    const auto [it, is_new] = index_of_.try_emplace(value, static_cast<uint32_t>(values_.size()));
+    if (is_new) {
+      values_.push_back(value);
+      row_counts_.push_back(0);
+    }
+    if (indexes_[row] == it->second) return;
+    if (indexes_[row] != kUnset) --row_counts_[indexes_[row]];
+    ++row_counts_[it->second];
     indexes_[row] = it->second;
+    ++version_;
   }
 
  private:
+  static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
+
   std::vector<T> values_;
+  std::vector<int> row_counts_;  // by index
   std::vector<uint32_t> indexes_;
   absl::flat_hash_map<T, uint32_t> index_of_;
+  uint64_t version_ = 0;
 };
 
 // The value of one label on a node; `present` tells "" from no such label.
@@ -62,6 +109,8 @@ struct RowChange {
   NodeRow row;
   Aspects aspects;
 };
+
+using LabelColumn = DictionaryColumn<LabelValue>;
 
 // Rows are in snapshot order: zone by zone in turn, as kube-scheduler's node tree lists them.
 // Holds no NodeInfo; they outlive it. Threads: the scheduling thread changes it; within an
@@ -95,7 +144,12 @@ class NodeTable {
 
   const DictionaryColumn<TaintList>& taints() const { return taints_; }
   // The values of label `key`. Made when first asked for, kept in step from then on.
-  const DictionaryColumn<LabelValue>& label_column(Symbol key) const;
+  const LabelColumn& label_column(Symbol key) const;
+
+  // The pods on the nodes, counted by labels and affinity terms; include
+  // "berth/framework/pod_table.h". Made when first asked for, kept in step from then on. Scheduling
+  // thread only.
+  const PodTable& pods() const;
 
   // On how many nodes the image of that name is, and its size, which for all nodes is the one that
   // the node reports that was there first; 0 if it is nowhere.
@@ -119,7 +173,6 @@ class NodeTable {
   void RefreshRow(NodeRow row);
 
  private:
-  using LabelColumn = DictionaryColumn<LabelValue>;
   struct ResourceColumns {
     std::vector<int64_t> allocatable, requested, nonzero_requested;
   };
@@ -153,6 +206,7 @@ class NodeTable {
   // As of the last refresh, by row.
   std::vector<std::shared_ptr<const NodeSpec>> specs_;
   std::vector<uint64_t> arrivals_;
+  mutable std::unique_ptr<PodTable> pods_;
   uint64_t version_ = 0, order_version_ = 0;
   std::vector<uint64_t> row_versions_;
   // The latest changes; the last one made version_.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,6 +34,12 @@ struct AffinityTerm {
   // namespace; null counts as none.
   bool Matches(Symbol pod_namespace, const LabelSet& pod_labels,
                const LabelSet* namespace_labels) const;
+
+  friend bool operator==(const AffinityTerm&, const AffinityTerm&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const AffinityTerm& t) {
+    return H::combine(std::move(h), t.namespaces, t.namespace_selector, t.selector, t.topology_key);
+  }
 };
 
 struct WeightedAffinityTerm {

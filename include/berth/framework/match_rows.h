@@ -1,6 +1,6 @@
 // Node selectors over the rows of a NodeTable.
-#ifndef BERTH_PLUGINS_NODE_AFFINITY_MATCH_ROWS_H_
-#define BERTH_PLUGINS_NODE_AFFINITY_MATCH_ROWS_H_
+#ifndef BERTH_FRAMEWORK_MATCH_ROWS_H_
+#define BERTH_FRAMEWORK_MATCH_ROWS_H_
 
 #include <cstdint>
 #include <vector>
@@ -23,4 +23,4 @@ RowMatches MatchRows(const RequiredNodeAffinity& affinity, const NodeTable& node
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_NODE_AFFINITY_MATCH_ROWS_H_
+#endif  // BERTH_FRAMEWORK_MATCH_ROWS_H_

@@ -1,30 +1,20 @@
 // Node selectors, requirement by requirement over columns of labels.
-#include "plugins/node_affinity/match_rows.h"
-
-#include "absl/container/inlined_vector.h"
+#include "berth/framework/match_rows.h"
 
 namespace berth {
 namespace {
 
-bool MatchesValue(const LabelRequirement& requirement, const LabelValue& label) {
-  return requirement.MatchesValue(label.present ? &label.value : nullptr);
-}
-
 // Clears the matches of the rows that do not meet `requirement`.
 void KeepMatching(const LabelRequirement& requirement, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, RowMatches& matches) {
-  const DictionaryColumn<LabelValue>& column = nodes.label_column(requirement.key());
-  if (column.values().size() > rows.size()) {  // nearly every node has its own value
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (matches[i] != 0) matches[i] = MatchesValue(requirement, column.at(rows[i]));
-    }
-    return;
-  }
-  absl::InlinedVector<uint8_t, 64> value_matches;
-  for (const LabelValue& label : column.values()) {
-    value_matches.push_back(MatchesValue(requirement, label));
-  }
-  for (size_t i = 0; i < rows.size(); ++i) matches[i] &= value_matches[column.index(rows[i])];
+  const LabelColumn& column = nodes.label_column(requirement.key());
+  column.JudgeRows(
+      rows,
+      [&](uint32_t index) -> uint8_t {
+        const LabelValue& label = column.values()[index];
+        return requirement.MatchesValue(label.present ? &label.value : nullptr);
+      },
+      [&](size_t i, uint8_t match) { matches[i] &= match; });
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+// DomainCounts: the pods in each topology domain as a cycle sees them, and as its dry runs do.
+#ifndef BERTH_FRAMEWORK_DOMAIN_COUNTS_H_
+#define BERTH_FRAMEWORK_DOMAIN_COUNTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "berth/api/labels.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/pod_counts.h"
+
+namespace berth {
+
+// A domain is the index of a label value in column(). Meant for CycleState: copies are cheap, and
+// what is added to one stays in it. Valid for the cycle in which it was made.
+class DomainCounts {
+ public:
+  // The pods that `pods` counts, by the label `key`, whose column is `column`.
+  DomainCounts(Symbol key, const LabelColumn& column, std::shared_ptr<const PodCounts> pods)
+      : key_(key), column_(&column), counts_(pods->of_domains(column)), owner_(std::move(pods)) {}
+  // Counts of the caller's own; domains beyond their end have no pods.
+  DomainCounts(Symbol key, const LabelColumn& column, std::vector<int64_t> counts)
+      : key_(key), column_(&column) {
+    auto owned = std::make_shared<const std::vector<int64_t>>(std::move(counts));
+    counts_ = *owned;
+    owner_ = std::move(owned);
+  }
+
+  Symbol key() const { return key_; }
+  const LabelColumn& column() const { return *column_; }
+
+  // The domain of a node with these labels; absent if it lacks the label. A value that no node of
+  // the table has is a domain without pods.
+  std::optional<uint32_t> FindDomain(const LabelSet& labels) const {
+    const Symbol* const value = labels.Find(key_);
+    if (value == nullptr) return std::nullopt;
+    return column_->Find({true, *value}).value_or(static_cast<uint32_t>(column_->values().size()));
+  }
+  int64_t at(uint32_t domain) const {
+    int64_t count = domain < counts_.size() ? counts_[domain] : 0;
+    for (const auto& [changed, difference] : changes_) {
+      if (changed == domain) count += difference;
+    }
+    return count;
+  }
+  // For what-if questions.
+  void Add(uint32_t domain, int64_t difference) { changes_.emplace_back(domain, difference); }
+
+ private:
+  Symbol key_;
+  const LabelColumn* column_;
+  absl::Span<const int64_t> counts_;
+  std::shared_ptr<const void> owner_;  // of counts_
+  absl::InlinedVector<std::pair<uint32_t, int64_t>, 2> changes_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_DOMAIN_COUNTS_H_

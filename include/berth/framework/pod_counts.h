@@ -1,0 +1,87 @@
+// PodCounts: how many pods of some kind run on each node and in each topology domain.
+#ifndef BERTH_FRAMEWORK_POD_COUNTS_H_
+#define BERTH_FRAMEWORK_POD_COUNTS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "berth/framework/node_table.h"
+
+namespace berth {
+
+// A node keeps its slot as long as it is in the table, whatever becomes of its row.
+struct NodeSlots {
+  std::vector<NodeRow> row_of_slot;
+  int rows = 0;
+  uint64_t order_version = 0;  // of the table
+};
+
+// A count a slot. Few nodes run pods of most kinds; all nodes run pods of some.
+class SlotCounts {
+ public:
+  void Add(int slot, int64_t difference);
+  int nonzero() const { return nonzero_; }
+  // Calls visit(slot, count) for the slots whose count is not 0, in no particular order.
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& [slot, count] : few_) visit(slot, count);
+    for (size_t slot = 0; slot < many_.size(); ++slot) {
+      if (many_[slot] != 0) visit(static_cast<int>(slot), many_[slot]);
+    }
+  }
+
+ private:
+  absl::flat_hash_map<int, int64_t> few_;  // until there are many
+  std::vector<int64_t> many_;              // from then on
+  int nonzero_ = 0;
+};
+
+// Kept in step with the table by PodTable, from which it comes. Spans are valid until the table
+// changes. Threads: asked from the scheduling thread only, in PreFilter, PreScore and the like;
+// what it returned may be read by any thread within the cycle.
+class PodCounts {
+ public:
+  // By row. Counted along once asked for.
+  absl::Span<const int64_t> of_rows() const;
+  // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
+  // under the value that says so. Counted along once asked for.
+  absl::Span<const int64_t> of_domains(const LabelColumn& column) const;
+  // All of them, and those on nodes that have the label.
+  int64_t total() const { return total_; }
+  int64_t total_labelled(const LabelColumn& column) const;
+
+  // Adds `weight` times the count of each domain to `sums`, which is as long as column.values();
+  // nodes without the label are left out. Returns how many pods that were.
+  int64_t AddToDomains(const LabelColumn& column, int64_t weight, absl::Span<int64_t> sums) const;
+
+  // --- For PodTable ---
+
+  explicit PodCounts(const NodeSlots& slots) : slots_(&slots) {}
+  void Add(int slot, int64_t difference);
+  const SlotCounts& of_slots() const { return of_slots_; }
+
+ private:
+  struct Domains {
+    const LabelColumn* column;
+    uint64_t version = 0;  // of the column
+    std::vector<int64_t> counts;
+    int64_t labelled = 0;
+  };
+  const Domains& FindDomains(const LabelColumn& column) const;
+  void Recount(Domains& domains) const;
+  bool IsDense(const LabelColumn& column) const;
+
+  const NodeSlots* slots_;
+  SlotCounts of_slots_;
+  int64_t total_ = 0;
+  mutable std::vector<int64_t> of_rows_;
+  mutable uint64_t rows_version_ = 0;     // of the order; 0 if never asked for
+  mutable std::vector<Domains> domains_;  // of the columns that were asked for
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_POD_COUNTS_H_

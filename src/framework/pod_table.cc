@@ -1,0 +1,117 @@
+// PodTable: finds out which pods came and went, and tells the counts.
+#include "berth/framework/pod_table.h"
+
+#include "absl/algorithm/container.h"
+#include "framework/pod_terms.h"
+#include "framework/pods_by_labels.h"
+
+namespace berth {
+
+// --- PodSelector ---------------------------------------------------------------------------------
+
+bool PodSelector::Matches(Symbol namespace_name, const LabelSet& pod_labels,
+                          bool terminating) const {
+  return (counts_terminating || !terminating) &&
+         (any_namespace || absl::c_linear_search(namespaces, namespace_name)) &&
+         labels.Matches(pod_labels);
+}
+
+void PodSelector::Narrow(const PodSelector& other) {
+  counts_terminating = counts_terminating && other.counts_terminating;
+  if (any_namespace) {
+    any_namespace = other.any_namespace;
+    namespaces = other.namespaces;
+  } else if (!other.any_namespace) {
+    std::erase_if(namespaces,
+                  [&](Symbol name) { return !absl::c_linear_search(other.namespaces, name); });
+  }
+  if (other.labels.SelectsNothing()) labels = LabelSelector::Nothing();
+  for (const LabelRequirement& requirement : other.labels.requirements()) labels.Add(requirement);
+}
+
+// --- PodTable ------------------------------------------------------------------------------------
+
+PodTable::PodTable(const NodeTable& nodes)
+    : nodes_(nodes),
+      by_labels_(std::make_unique<PodsByLabels>(slots_)),
+      terms_(std::make_unique<PodTerms>(slots_)) {
+  SetOrder();
+}
+PodTable::~PodTable() = default;
+
+std::shared_ptr<const PodCounts> PodTable::Count(const PodSelector& selector) const {
+  return by_labels_->Count(selector);
+}
+
+absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
+                                                            const LabelSet* namespace_labels,
+                                                            TermKinds kinds) const {
+  return terms_->About(pod, namespace_labels, kinds);
+}
+
+void PodTable::SetOrder() {
+  slots_.rows = nodes_.size();
+  slots_.order_version = nodes_.order_version();
+  absl::c_fill(slots_.row_of_slot, -1);
+  slot_of_row_.clear();
+  for (NodeRow row = 0; row < nodes_.size(); ++row) {
+    const auto [it, is_new] = slot_of_node_.try_emplace(nodes_.node(row).name(), -1);
+    if (is_new) it->second = TakeSlot();
+    slots_.row_of_slot[it->second] = row;
+    slot_of_row_.push_back(it->second);
+  }
+  absl::erase_if(slot_of_node_, [&](const auto& entry) {
+    const int slot = entry.second;
+    if (slots_.row_of_slot[slot] >= 0) return false;
+    Replace(slot, {});
+    pods_[slot] = NodePods();
+    free_slots_.push_back(slot);
+    return true;
+  });
+  for (NodeRow row = 0; row < nodes_.size(); ++row) RefreshRow(row);
+}
+
+int PodTable::TakeSlot() {
+  if (!free_slots_.empty()) {
+    const int slot = free_slots_.back();
+    free_slots_.pop_back();
+    return slot;
+  }
+  pods_.emplace_back();
+  slots_.row_of_slot.push_back(-1);
+  return static_cast<int>(pods_.size()) - 1;
+}
+
+void PodTable::RefreshRow(NodeRow row) {
+  const NodeInfo& node = nodes_.node(row);
+  const int slot = slot_of_row_[row];
+  if (pods_[slot].generation == node.generation()) return;
+  pods_[slot].generation = node.generation();
+  Replace(slot, node.pods());
+}
+
+// Pods are listed in the order of their arrival, so that those in both lists are in the same order.
+// Were they not, some would go and come again, which adds up as well.
+void PodTable::Replace(int slot, absl::Span<const PodPtr> pods) {
+  std::vector<PodPtr>& known = pods_[slot].pods;
+  size_t kept = 0;
+  std::erase_if(known, [&](const PodPtr& pod) {
+    if (kept < pods.size() && pod == pods[kept]) {
+      ++kept;
+      return false;
+    }
+    Add(slot, *pod, -1);
+    return true;
+  });
+  for (const PodPtr& pod : pods.subspan(kept)) {
+    Add(slot, *pod, 1);
+    known.push_back(pod);
+  }
+}
+
+void PodTable::Add(int slot, const PodInfo& pod, int64_t difference) {
+  by_labels_->Add(slot, pod, difference);
+  terms_->Add(slot, pod, difference);
+}
+
+}  // namespace berth
