@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "berth/check.h"
+#include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/prefilter.h"
@@ -142,6 +143,30 @@ inline ObjectChange NodeUpdated(const NodeBuilder& before, const NodeBuilder& af
           .new_node = std::make_shared<const NodeInfo>(after.Info())};
 }
 
+// A change of an object of another kind, from and to what the YAML says.
+class ChangedObject {
+ public:
+  static ChangedObject Added(absl::string_view after) { return ChangedObject("", after); }
+  static ChangedObject Deleted(absl::string_view before) { return ChangedObject(before, ""); }
+  ChangedObject(absl::string_view before, absl::string_view after)
+      : before_(before.empty() ? std::vector<Object>() : ObjectsFromYaml(before)),
+        after_(after.empty() ? std::vector<Object>() : ObjectsFromYaml(after)) {}
+
+  EventResource resource() const { return EventResource::Of(any().kind()); }
+  ActionType action() const {
+    return before_.empty() ? action::kAdd : after_.empty() ? action::kDelete : action::kUpdateOther;
+  }
+  ObjectChange change() const {
+    return {.old_object = before_.empty() ? nullptr : &before_.front(),
+            .new_object = after_.empty() ? nullptr : &after_.front()};
+  }
+
+ private:
+  const Object& any() const { return before_.empty() ? after_.front() : before_.front(); }
+
+  std::vector<Object> before_, after_;
+};
+
 // Whether `change`, which is of kind `action` of `resource`, would queue `pod` again.
 inline bool Queues(const EnqueueExtensions& plugin, EventResource resource, ActionType action,
                    const PodPtr& pod, const ObjectChange& change) {
@@ -152,6 +177,11 @@ inline bool Queues(const EnqueueExtensions& plugin, EventResource resource, Acti
     if (!hint.ok() || *hint == QueueingHint::kQueue) return true;
   }
   return false;
+}
+
+inline bool Queues(const EnqueueExtensions& plugin, const PodPtr& pod,
+                   const ChangedObject& changed) {
+  return Queues(plugin, changed.resource(), changed.action(), pod, changed.change());
 }
 
 }  // namespace berth::testing

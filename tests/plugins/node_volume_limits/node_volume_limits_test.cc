@@ -102,5 +102,71 @@ TEST(NodeVolumeLimitsTest, NamesOfMigratedVolumes) {
   }
 }
 
+// kube-scheduler v1.35 nodevolumelimits/csi.go EventsToRegister.
+TEST(NodeVolumeLimitsTest, Hints) {
+  FakeHandle handle;
+  const auto plugin = MakePlugin<NodeVolumeLimits>(handle);
+  const PodPtr pod = MakePod().Claim("c").Obj();
+  const auto csi_node = [](absl::string_view allocatable) {
+    return absl::StrCat(
+        "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: "
+        "{drivers: [{name: d, nodeID: n1",
+        allocatable, "}]}}");
+  };
+  const auto claim = [](absl::string_view name, absl::string_view ns = "default") {
+    return absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
+                        ", namespace: ", ns, "}}");
+  };
+  struct Case {
+    const char* name;
+    ChangedObject changed;
+    bool queues;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"a node's drivers", ChangedObject::Added(csi_node("")), true},
+           {"more volumes",
+            {csi_node(", allocatable: {count: 1}"), csi_node(", allocatable: {count: 2}")},
+            true},
+           {"fewer volumes",
+            {csi_node(", allocatable: {count: 2}"), csi_node(", allocatable: {count: 1}")},
+            false},
+           {"a limit where there was none, which reads as 0",
+            {csi_node(""), csi_node(", allocatable: {count: 1}")},
+            true},
+           {"no limit any more", {csi_node(", allocatable: {count: 1}"), csi_node("")}, false},
+           {"the pod's claim", ChangedObject::Added(claim("c")), true},
+           {"another claim", ChangedObject::Added(claim("d")), false},
+           {"a claim elsewhere", ChangedObject::Added(claim("c", "other")), false},
+           {"an update of the claim", {claim("c"), claim("c")}, false},
+           {"an attachment", ChangedObject::Deleted(kAttachment), true},
+           {"a new attachment", ChangedObject::Added(kAttachment), false},
+       }) {
+    EXPECT_EQ(Queues(*plugin, pod, c.changed), c.queues) << c.name;
+  }
+
+  // A pod with a disk of its own waits for attachments of the disk's driver alone.
+  PodBuilder with_disk = MakePod();
+  api::Volume* const volume = with_disk.Message().mutable_spec()->add_volumes();
+  volume->set_name("disk");
+  volume->mutable_volume_source()->mutable_gce_persistent_disk()->set_pd_name("d");
+  const auto attachment = [](absl::string_view attacher) {
+    return ChangedObject::Deleted(
+        absl::StrCat("{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: a}, "
+                     "spec: {attacher: ",
+                     attacher, ", nodeName: n1, source: {persistentVolumeName: v}}}"));
+  };
+  EXPECT_TRUE(Queues(*plugin, with_disk.Obj(), attachment("pd.csi.storage.gke.io")));
+  EXPECT_FALSE(Queues(*plugin, with_disk.Obj(), attachment("ebs.csi.aws.com")));
+  EXPECT_FALSE(Queues(*plugin, MakePod().Obj(), attachment("pd.csi.storage.gke.io")));
+
+  const auto deleted = [&](const PodBuilder& gone) {
+    return Queues(*plugin, EventResource::Pod(), action::kDelete, pod, PodDeleted(gone.Obj()));
+  };
+  EXPECT_TRUE(deleted(MakePod().Claim("x").NodeName("n")));
+  EXPECT_TRUE(deleted(PodBuilder(with_disk).NodeName("n")));
+  EXPECT_FALSE(deleted(MakePod().Claim("x"))) << "it was on no node";
+  EXPECT_FALSE(deleted(MakePod().NodeName("n"))) << "it had no volume";
+}
+
 }  // namespace
 }  // namespace berth::testing

@@ -1,6 +1,7 @@
 // Tests of VolumeBinding.
 #include "plugins/volume_binding/volume_binding.h"
 
+#include "berth/api/core_v1.pb.h"
 #include "tests/plugins/run_plugin.h"
 
 namespace berth::testing {
@@ -167,6 +168,84 @@ TEST(VolumeBindingTest, Arguments) {
   EXPECT_EQ(ArgsError<VolumeBindingArgs>("{bindTimeoutSeconds: 0}"), "");
   EXPECT_THAT(ArgsError<VolumeBindingArgs>("{bindTimeoutSeconds: -1}"),
               HasSubstr("should not be a negative value"));
+}
+
+// kube-scheduler v1.35 volumebinding/volume_binding.go EventsToRegister.
+TEST(VolumeBindingTest, Hints) {
+  FakeHandle handle;
+  const auto plugin = Make(handle);
+  PodBuilder builder = MakePod().Claim("c");
+  api::Volume* const volume = builder.Message().mutable_spec()->add_volumes();
+  volume->set_name("inline");
+  volume->mutable_volume_source()->mutable_csi()->set_driver("m");
+  const PodPtr pod = builder.Obj();
+  const auto storage_class = [](absl::string_view zone, absl::string_view more = "") {
+    return absl::StrCat(
+        "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: s}, provisioner: m, ",
+        more, "allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [", zone, "]}]}]}");
+  };
+  const auto claim = [](absl::string_view name, absl::string_view ns = "default") {
+    return absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
+                        ", namespace: ", ns, "}}");
+  };
+  const auto csi_node = [](absl::string_view migrated) {
+    return absl::StrCat("{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1, ",
+                        "annotations: {storage.alpha.kubernetes.io/migrated-plugins: '", migrated,
+                        "'}}}");
+  };
+  const auto driver = [](absl::string_view name, absl::string_view capacity) {
+    return absl::StrCat("{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: ", name,
+                        "}, spec: {storageCapacity: ", capacity, "}}");
+  };
+  const auto capacity = [](absl::string_view amounts) {
+    return absl::StrCat(
+        "{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: k, namespace: "
+        "default}, storageClassName: s",
+        amounts, "}");
+  };
+  const std::string volume_object = "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}}";
+  struct Case {
+    const char* name;
+    ChangedObject changed;
+    bool queues;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"a class", ChangedObject::Added(storage_class("a")), true},
+           {"other topologies", {storage_class("a"), storage_class("b")}, true},
+           {"other properties of a class",
+            {storage_class("a"), storage_class("a", "allowVolumeExpansion: true, ")},
+            false},
+           {"the pod's claim", ChangedObject::Added(claim("c")), true},
+           {"an update of it", {claim("c"), claim("c")}, true},
+           {"another claim", ChangedObject::Added(claim("d")), false},
+           {"a claim elsewhere", ChangedObject::Added(claim("c", "other")), false},
+           {"a volume", ChangedObject::Added(volume_object), true},
+           {"an update of a volume", {volume_object, volume_object}, true},
+           {"a volume goes", ChangedObject::Deleted(volume_object), false},
+           {"a node's drivers", ChangedObject::Added(csi_node("")), true},
+           {"a plugin migrates", {csi_node(""), csi_node("kubernetes.io/gce-pd")}, true},
+           {"no plugin migrates", {csi_node("x"), csi_node("x")}, false},
+           {"a driver", ChangedObject::Added(driver("m", "false")), false},
+           {"the pod's driver counts no more", {driver("m", "true"), driver("m", "false")}, true},
+           {"it begins to count", {driver("m", "false"), driver("m", "true")}, false},
+           {"another driver counts no more", {driver("o", "true"), driver("o", "false")}, false},
+           {"capacity", ChangedObject::Added(capacity("")), true},
+           {"more capacity", {capacity(", capacity: 1Gi"), capacity(", capacity: 2Gi")}, true},
+           {"capacity that was not known", {capacity(""), capacity(", capacity: 2Gi")}, true},
+           {"less capacity", {capacity(", capacity: 2Gi"), capacity(", capacity: 1Gi")}, false},
+           {"more of it, but no larger volume",
+            {capacity(", capacity: 2Gi, maximumVolumeSize: 1Gi"),
+             capacity(", capacity: 3Gi, maximumVolumeSize: 1Gi")},
+            false},
+       }) {
+    EXPECT_EQ(Queues(*plugin, pod, c.changed), c.queues) << c.name;
+  }
+  const NodeBuilder node = MakeNode().Name("n");
+  const ObjectChange change = NodeUpdated(node, node);
+  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kAdd, pod, NodeAdded(node)));
+  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kUpdateNodeLabel, pod, change));
+  EXPECT_FALSE(Queues(*plugin, EventResource::Node(), action::kUpdateNodeTaint, pod, change));
+  EXPECT_FALSE(Queues(*plugin, EventResource::Pod(), action::kDelete, pod, PodDeleted(pod)));
 }
 
 }  // namespace

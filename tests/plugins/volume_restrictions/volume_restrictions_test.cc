@@ -86,5 +86,30 @@ TEST(VolumeRestrictionsTest, PreFilterWithoutRestrictions) {
             Unresolvable("persistentvolumeclaim \"c\" not found"));
 }
 
+// kube-scheduler v1.35 volumerestrictions/volume_restrictions.go EventsToRegister.
+TEST(VolumeRestrictionsTest, Hints) {
+  FakeHandle handle;
+  const auto plugin = MakePlugin<VolumeRestrictions>(handle);
+  const PodPtr pod = MakePod().Claim("c").Obj();
+  const auto claim = [](absl::string_view name, absl::string_view ns) {
+    return absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
+                        ", namespace: ", ns, "}}");
+  };
+  EXPECT_TRUE(Queues(*plugin, pod, ChangedObject::Added(claim("c", "default"))));
+  EXPECT_FALSE(Queues(*plugin, pod, ChangedObject::Added(claim("d", "default"))));
+  EXPECT_FALSE(Queues(*plugin, pod, ChangedObject::Added(claim("c", "other"))));
+  EXPECT_FALSE(Queues(*plugin, pod, {claim("c", "default"), claim("c", "default")}));
+  const auto deleted = [&](const PodBuilder& gone) {
+    return Queues(*plugin, EventResource::Pod(), action::kDelete, pod, PodDeleted(gone.Obj()));
+  };
+  EXPECT_TRUE(deleted(MakePod().Claim("c").NodeName("n")));
+  EXPECT_FALSE(deleted(MakePod().Claim("d").NodeName("n")));
+  EXPECT_FALSE(deleted(MakePod().Namespace("other").Claim("c").NodeName("n")));
+  const NodeBuilder node = MakeNode().Name("n");
+  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kAdd, pod, NodeAdded(node)));
+  EXPECT_FALSE(Queues(*plugin, EventResource::Node(), action::kUpdateNodeLabel, pod,
+                      NodeUpdated(node, node)));
+}
+
 }  // namespace
 }  // namespace berth::testing

@@ -73,5 +73,62 @@ TEST(VolumeZoneTest, ClaimsWithoutAVolume) {
   EXPECT_EQ(pre_filter("what"), Unresolvable("persistentvolumeclaim \"what\" not found"));
 }
 
+// kube-scheduler v1.35 volumezone/volume_zone.go EventsToRegister.
+TEST(VolumeZoneTest, Hints) {
+  FakeHandle handle;
+  const auto plugin = MakePlugin<VolumeZone>(handle);
+  const PodPtr pod = MakePod().Claim("c").Obj();
+  const auto storage_class = [](absl::string_view mode) {
+    return absl::StrCat("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: s}, ",
+                        mode, "provisioner: p}");
+  };
+  const auto claim = [](absl::string_view name, absl::string_view ns = "default") {
+    return absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
+                        ", namespace: ", ns, "}}");
+  };
+  const auto volume = [](absl::string_view labels) {
+    return absl::StrCat("{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, labels: {",
+                        labels, "}}}");
+  };
+  struct Case {
+    const char* name;
+    ChangedObject changed;
+    bool queues;
+  };
+  const std::string zone_a = volume("topology.kubernetes.io/zone: a");
+  for (const Case& c : std::vector<Case>{
+           {"a class that waits for pods",
+            ChangedObject::Added(storage_class("volumeBindingMode: WaitForFirstConsumer, ")), true},
+           {"a class that does not",
+            ChangedObject::Added(storage_class("volumeBindingMode: Immediate, ")), false},
+           {"a class that does not say", ChangedObject::Added(storage_class("")), false},
+           {"a class that changes",
+            {storage_class(""), storage_class("volumeBindingMode: WaitForFirstConsumer, ")},
+            false},
+           {"the pod's claim", ChangedObject::Added(claim("c")), true},
+           {"the pod's claim again", {claim("c"), claim("c")}, true},
+           {"the claim goes", ChangedObject::Deleted(claim("c")), false},
+           {"another claim", ChangedObject::Added(claim("d")), false},
+           {"a claim elsewhere", ChangedObject::Added(claim("c", "other")), false},
+           {"a volume", ChangedObject::Added(volume("")), true},
+           {"a volume that moves", {zone_a, volume("topology.kubernetes.io/zone: b")}, true},
+           {"a volume that does not",
+            {zone_a, volume("topology.kubernetes.io/zone: a, x: other")},
+            false},
+           {"zones in another order",
+            {volume("topology.kubernetes.io/zone: a__b"),
+             volume("topology.kubernetes.io/zone: b__a")},
+            false},
+       }) {
+    EXPECT_EQ(Queues(*plugin, pod, c.changed), c.queues) << c.name;
+  }
+  const NodeBuilder node = MakeNode().Name("n");
+  const ObjectChange change = NodeUpdated(node, node);
+  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kAdd, pod, NodeAdded(node)));
+  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kUpdateNodeLabel, pod, change));
+  EXPECT_FALSE(Queues(*plugin, EventResource::Node(), action::kUpdateNodeTaint, pod, change));
+  EXPECT_FALSE(Queues(*plugin, EventResource::Pod(), action::kDelete, pod, PodDeleted(pod)));
+}
+
 }  // namespace
 }  // namespace berth::testing
