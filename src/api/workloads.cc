@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/apps_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
@@ -53,13 +54,17 @@ class Maker {
     api::Pod pod_template;
     if (!Decode(value_.Find("spec").Find("template"), "spec.template", pod_template)) return false;
     pod_template.clear_status();
-    api::ObjectMeta& meta = *pod_template.mutable_metadata();
+    // Of the template's metadata controllers take these.
+    api::ObjectMeta meta;
+    *meta.mutable_labels() = pod_template.metadata().labels();
+    *meta.mutable_annotations() = pod_template.metadata().annotations();
     meta.set_namespace_(workload_.namespace_name);
     SetOwner(meta);
     if (workload_.kind == "Job") {
       (*meta.mutable_labels())["job-name"] = workload_.name;
       (*meta.mutable_labels())["batch.kubernetes.io/job-name"] = workload_.name;
     }
+    *pod_template.mutable_metadata() = meta;
     if (workload_.kind == "Deployment" && !MakeReplicaSet()) return false;
     for (int64_t i = 0; i < count; ++i) {
       auto pod = std::make_shared<api::Pod>(pod_template);
@@ -104,6 +109,12 @@ class Maker {
       auto claim = std::make_shared<api::PersistentVolumeClaim>();
       if (!Decode(claim_template, "spec.volumeClaimTemplates", *claim)) return false;
       const std::string volume = claim->metadata().name();
+      if (volume.empty() || absl::StrContains(volume, '/')) {
+        problems_.AddError(
+            claim_template.where(), absl::StrCat(workload_.kind, " ", workload_.name),
+            "spec.volumeClaimTemplates: metadata.name is missing or contains a slash");
+        return false;
+      }
       claim->mutable_metadata()->set_name(absl::StrCat(volume, "-", pod.metadata().name()));
       claim->mutable_metadata()->set_namespace_(workload_.namespace_name);
       api::Volume& added = *pod.mutable_spec()->add_volumes();
@@ -143,6 +154,11 @@ std::optional<Workload> ReadWorkload(Value value, absl::string_view api_version,
   workload.owner_kind = kind == "Deployment" ? "ReplicaSet" : workload.kind;
   const bool stored = !metadata.Find("uid").text().empty();
   if (stored || workload.name.empty()) return std::nullopt;
+  if (absl::StrContains(workload.name, '/') || absl::StrContains(workload.namespace_name, '/')) {
+    problems.AddError(metadata.where(), absl::StrCat(kind, " ", workload.name),
+                      "metadata: a name or namespace contains a slash");
+    return std::nullopt;
+  }
   if (kind == "DaemonSet") {
     workload.why_none = "a pod for each node is for its controller to make";
     return workload;

@@ -370,6 +370,11 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: bad}
 spec: {template: {spec: {containers: 3}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a/b}
+spec: {template: {spec: {containers: [{name: c}]}}}
 )",
                                             "f");
   EXPECT_THAT(manifests.objects, IsEmpty());
@@ -377,7 +382,8 @@ spec: {template: {spec: {containers: 3}}}
   EXPECT_THAT(manifests.workloads[0].why_none, HasSubstr("a pod for each node"));
   EXPECT_THAT(Lines(manifests),
               ElementsAre(HasSubstr("Deployment huge: spec: 1000000000 pods are wanted"),
-                          HasSubstr("Deployment default/bad: spec.template.spec.containers")));
+                          HasSubstr("Deployment default/bad: spec.template.spec.containers"),
+                          HasSubstr("Deployment a/b: metadata: a name or namespace contains")));
 }
 
 }  // namespace

@@ -223,7 +223,8 @@ void ExpectRoundTrip(absl::string_view text) {
   std::string lines;
   for (const Object& object : manifests.objects) lines += ToJson(object.message()) + "\n";
   const Manifests again = ParseManifest(lines, "again");
-  ASSERT_THAT(Lines(again), IsEmpty()) << text << "\n" << lines;
+  // A warning, of a class that is not there, may come again.
+  ASSERT_TRUE(again.problems.ok()) << again.problems.ToString() << text << "\n" << lines;
   ASSERT_EQ(Names(again), Names(manifests)) << text;
   for (size_t i = 0; i < again.objects.size(); ++i) {
     ASSERT_EQ(ToJson(again.objects[i].message()), ToJson(manifests.objects[i].message()));
