@@ -73,8 +73,7 @@ struct PluginTrouble {
   std::string plugin;
   std::string point;   // "Filter", "Less", "QueueingHint"
   int64_t faults = 0;  // it threw, answered what the point does not allow, or scored out of range
-  int64_t slow_calls =
-      0;  // see SchedulerOptions::slow_plugin_call; not of hints and per-node calls
+  int64_t slow_calls = 0;  // SchedulerOptions::slow_plugin_call; hints and per-node calls left out
   absl::Duration slowest;
 };
 

@@ -35,7 +35,7 @@ class Binder::Waiting final : public WaitingPod {
   }
   void Refuse(Status status) {
     status_ = std::move(status);
-    refused_ = true;
+    refused_ = status_.IsRejected();
   }
   bool refused() const { return refused_; }
 

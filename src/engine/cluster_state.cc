@@ -116,7 +116,10 @@ std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) 
 std::vector<Object> ClusterState::PodsWithoutPriority() const {
   std::vector<Object> pods;
   for (const auto& [uid, pod] : pods_) {
-    if (!pod->object().spec().has_priority()) pods.push_back(Object::Of(pod->shared_object()));
+    if (pod->object().spec().has_priority()) continue;
+    const auto leaving = leaving_.find(uid);
+    const PodInfo& seen = leaving == leaving_.end() ? *pod : *leaving->second.seen;
+    pods.push_back(Object::Of(seen.shared_object()));
   }
   std::sort(pods.begin(), pods.end(),
             [](const Object& a, const Object& b) { return a.key() < b.key(); });

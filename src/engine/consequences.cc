@@ -128,6 +128,11 @@ void Engine::OnEvictionRefused(absl::string_view victim_uid) {
   --counters_.evictions;
   ++counters_.eviction_failures;
   cluster_.ExpectToStay(victim_uid);
+  // Its own binding may have failed meanwhile, and it was not queued again since it was to go.
+  const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(victim_uid);
+  if (pod == nullptr || cluster_.cache().FindPod(victim_uid) != nullptr) return;
+  if (pod->deletion_time().has_value() || profiles_->Find(pod->scheduler_name()) == nullptr) return;
+  if (!queue_->Contains(victim_uid)) queue_->Add(pod, cluster_.GroupOf(*pod));
 }
 
 void Engine::OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor, bool all_go) {

@@ -155,15 +155,11 @@ TEST_F(Permit, PodsToActivateAreTriedWhenTheCycleOrTheBindingSucceeds) {
     return asleep && pod.name() == "sleeper" ? Status::Unschedulable("asleep") : Status::Success();
   };
   std::shared_ptr<const PodInfo> sleeper;
-  plugins_["B"].pre_enqueue = [&](const PodInfo&) { return Status::Success(); };
   world_.Set(CpuPod("sleeper", "1").Object());
   world_.Run();
   EXPECT_EQ(world_.Pending("sleeper").state, UnboundPod::State::kUnschedulable);
 
-  const Object object = *std::find_if(world_.memory().List(Kind::kPod).begin(),
-                                      world_.memory().List(Kind::kPod).end(),
-                                      [](const Object& pod) { return pod.name() == "sleeper"; });
-  sleeper = PodInfo::Create(object.Share<api::Pod>()).value();
+  sleeper = PodInfo::Create(world_.memory().List(Kind::kPod).front().Share<api::Pod>()).value();
 
   // A cycle that fails activates nobody.
   plugins_["A"].permit = [&](CycleState& state, const PodInfo&, absl::Duration&) {

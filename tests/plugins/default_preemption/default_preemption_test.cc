@@ -256,9 +256,20 @@ TEST(DefaultPreemptionArgsTest, Checks) {
   }
 }
 
-TEST_F(DefaultPreemptionTest, NeitherGatesNorWakesPods) {
+TEST_F(DefaultPreemptionTest, HoldsAPreemptorBackWhileItsEvictionsAreSent) {
+  testing::FakeHandle handle;
+  DefaultPreemption plugin({}, handle);
+  const PodPtr pod = MakePod().Name("p").Uid("u").Obj();
+  EXPECT_TRUE(plugin.PreEnqueue(*pod).ok());
+  handle.SetPreempting("u", true);
+  EXPECT_EQ(plugin.PreEnqueue(*pod), Status::UnschedulableAndUnresolvable(
+                                         "waiting for the preemption for this pod to be finished"));
+  handle.SetPreempting("u", false);
+  EXPECT_TRUE(plugin.PreEnqueue(*pod).ok());
+}
+
+TEST_F(DefaultPreemptionTest, WakesNobody) {
   DefaultPreemption plugin({}, cluster_);
-  EXPECT_TRUE(plugin.PreEnqueue(*MakePod().Obj()).ok());
   const std::vector<ClusterEventWithHint> events = plugin.EventsToRegister();
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(*events[0].hint(*MakePod().Obj(), {}), QueueingHint::kSkip);
