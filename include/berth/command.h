@@ -10,7 +10,7 @@ namespace berth {
 
 // Runs `berth validate|explain|simulate|version ...` with the built-in plugins and `plugins` on
 // top. Prints results on standard output, problems on standard error. Returns the exit status: 0
-// done, 1 the input is at fault, 2 usage.
+// done, 1 the input is at fault or a scenario does not hold, 2 usage, 130 interrupted.
 //
 //   int main(int argc, char** argv) {
 //     return berth::RunSchedulerCommand(argc, argv,

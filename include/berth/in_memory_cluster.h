@@ -65,6 +65,29 @@ class InMemoryCluster final : public Cluster {
   std::vector<ClusterNote> Notes() const;
   static constexpr size_t kMaxNotes = 10000;
 
+  // What happened just now. Pointers are valid during the call, and null where they do not apply.
+  struct Incident {
+    enum class What {
+      kCreated,
+      kChanged,  // as of everything below, too: a bound pod has changed
+      kDeleted,
+      kBound,
+      kBindRefused,
+      kEvicted,
+      kFinished,  // by itself
+      kNominated,
+      kNoted,
+    };
+    What what;
+    const PodReference* pod = nullptr;  // not of kCreated, kChanged, kDeleted
+    const Object* object = nullptr;     // kCreated, kChanged, kDeleted: as it is, or was last
+    absl::string_view node = "";        // kBound, kBindRefused, kNominated ("": cleared)
+    const absl::Status* refusal = nullptr;
+    const ClusterNote* note = nullptr;
+  };
+  // Calls `observe` for everything that happens, in order. It must not call the cluster.
+  void Observe(std::function<void(const Incident&)> observe);
+
   // --- Time ---
 
   // When something is due next; InfiniteFuture if nothing is.
@@ -132,8 +155,11 @@ class InMemoryCluster final : public Cluster {
   BindFate DrawFate(const PodBinding& binding);
   absl::Status Assign(const PodBinding& binding);
 
+  void Tell(const Incident& incident) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const Clock& clock_;
   mutable Mutex mutex_;
+  std::function<void(const Incident&)> observe_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
   std::map<Kind, Store> objects_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -13,10 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "berth/clock.h"
 #include "berth/cluster.h"
 #include "berth/configuration.h"
 #include "berth/executor.h"
+#include "berth/framework/pod_info.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/status.h"
 #include "berth/framework/waiting.h"
@@ -58,7 +60,16 @@ struct PodGroupState {
   std::optional<WaitingFor> waiting;  // of those that are not bound yet; absent if all are
 };
 
-// What one attempt came to; for figures and progress.
+// What one attempt came to for one of its pods. Everything in it lives as long as the call.
+struct PodOutcome {
+  const PodInfo* pod;
+  absl::string_view node;     // where it was placed; empty: it was not
+  absl::string_view plugin;   // that rejected it first
+  absl::string_view message;  // of its FailedScheduling event
+  absl::string_view nominated_node;
+};
+
+// What one attempt came to; for figures, progress and timelines.
 struct AttemptRecord {
   absl::string_view profile;
   int pods = 0;    // pods tried
@@ -66,6 +77,13 @@ struct AttemptRecord {
   int placed = 0;  // of the pods, how many were placed
   absl::Duration duration;  // wall time of the scheduling cycles
   bool error = false;
+  absl::string_view group;  // "namespace/name"; empty for a single pod
+  // What ended the wait before it, in kube-scheduler's words ("NodeAdd"); empty: its backoff did,
+  // or it is new.
+  absl::string_view woken_by;
+  // Pods that were placed, then pods that were rejected. Of a group that was given up, those that
+  // nobody got to are in neither.
+  absl::Span<const PodOutcome> outcomes;
 };
 
 // What went wrong with a plugin at one extension point.

@@ -50,6 +50,10 @@ class Simulation {
   // Runs until nothing more is due: no backoff, no wait, no deletion under way. Gives up when
   // pods have only been retried in vain for `patience` of simulated time.
   void RunUntilQuiet(absl::Duration patience = absl::Minutes(15));
+  // Ends what runs at the moment, after the attempt it is at, and everything that is asked for
+  // later. Call it from the thread that runs: from an observer, say.
+  void Stop();
+  bool stopped() const { return stopped_; }
 
  private:
   explicit Simulation(absl::Time start)
@@ -66,6 +70,7 @@ class Simulation {
   SimulatedClock clock_;
   InMemoryCluster cluster_;
   bool bindings_may_sleep_ = false;
+  bool stopped_ = false;
   SimulatedExecutor executor_;
   std::unique_ptr<Scheduler> scheduler_;
 };

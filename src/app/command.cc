@@ -24,11 +24,14 @@ constexpr absl::string_view kUsage =
            [--pod NS/NAME] [-o table|json]   elsewhere; changes nothing
   simulate --config F --cluster F...       schedule all pending pods on a simulated cluster
            [--seed N] [-o table|json]
+  simulate --scenario F... [-o table|json] run scenarios: files or folders of steps and what must
+                                             come of them
   version                                  print the version
 
 --config takes a KubeSchedulerConfiguration, --cluster manifests: files or folders of YAML, JSON or
-JSON lines, "-" for standard input; it may be repeated. Exit status: 0 done, 1 the input is at
-fault, 2 usage.
+JSON lines, "-" for standard input; it and --scenario may be repeated. An interrupt (Ctrl-C) ends a
+simulation with what was decided so far, a second one at once. Exit status: 0 done, 1 the input is
+at fault or a scenario's expectations do not hold, 2 usage, 130 interrupted.
 )";
 
 struct Command {
@@ -40,7 +43,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"validate", {}, &RunValidate},
     {"explain", {.cluster = true, .pod = true, .output = true}, &RunExplain},
-    {"simulate", {.cluster = true, .output = true, .seed = true}, &RunSimulate},
+    {"simulate", {.cluster = true, .scenario = true, .output = true, .seed = true}, &RunSimulate},
 };
 
 int Usage(absl::string_view problem) {

@@ -10,6 +10,8 @@ namespace berth {
 int RunValidate(const CommandOptions& options, const Registry& registry);
 int RunExplain(const CommandOptions& options, const Registry& registry);
 int RunSimulate(const CommandOptions& options, const Registry& registry);
+// `simulate` with --scenario.
+int RunScenarios(const CommandOptions& options, const Registry& registry);
 
 }  // namespace berth
 

@@ -69,8 +69,8 @@ absl::Status SetFlag(const std::string& flag, Words& words, const FlagSet& known
                      CommandOptions& options) {
   const bool is_output = flag == "-o" || flag == "--output";
   if (!(flag == "--config" || (flag == "--cluster" && known.cluster) ||
-        (flag == "--pod" && known.pod) || (is_output && known.output) ||
-        (flag == "--seed" && known.seed))) {
+        (flag == "--scenario" && known.scenario) || (flag == "--pod" && known.pod) ||
+        (is_output && known.output) || (flag == "--seed" && known.seed))) {
     return Unknown(flag);
   }
   absl::StatusOr<std::string> value = words.TakeValue(flag);
@@ -88,8 +88,9 @@ absl::Status SetFlag(const std::string& flag, Words& words, const FlagSet& known
           absl::StrCat("--seed takes a whole number, not \"", *value, "\""));
     }
   } else {
-    options.clusters.push_back(*value);
-    while (words.AnotherValue()) options.clusters.push_back(*words.TakeValue(flag));
+    std::vector<std::string>& paths = flag == "--scenario" ? options.scenarios : options.clusters;
+    paths.push_back(*value);
+    while (words.AnotherValue()) paths.push_back(*words.TakeValue(flag));
   }
   return absl::OkStatus();
 }
@@ -104,6 +105,11 @@ absl::StatusOr<CommandOptions> ParseOptions(absl::Span<char* const> arguments,
     const std::string flag = words.TakeFlag();
     absl::Status status = SetFlag(flag, words, known, options);
     if (!status.ok()) return status;
+  }
+  if (!options.scenarios.empty()) {
+    if (options.config.empty() && options.clusters.empty()) return options;
+    return absl::InvalidArgumentError(
+        "--scenario goes without --config and --cluster: a scenario has its own");
   }
   if (options.config.empty()) return absl::InvalidArgumentError("--config is missing");
   if (known.cluster && options.clusters.empty()) {

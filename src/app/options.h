@@ -16,7 +16,8 @@ enum class OutputFormat { kTable, kJson };
 struct CommandOptions {
   std::string config;
   std::vector<std::string> clusters;
-  std::string pod;  // "namespace/name"; empty: all
+  std::vector<std::string> scenarios;  // instead of config and clusters
+  std::string pod;                     // "namespace/name"; empty: all
   OutputFormat output = OutputFormat::kTable;
   uint64_t seed = 0;
 };
@@ -24,14 +25,15 @@ struct CommandOptions {
 // Which flags a command knows, by name without dashes.
 struct FlagSet {
   bool cluster = false;
+  bool scenario = false;
   bool pod = false;
   bool output = false;
   bool seed = false;
 };
 
-// Reads the words after the command's name: `--flag value` and `--flag=value`; `--cluster` takes
-// all words up to the next flag, and may repeat. Error: InvalidArgument, to be shown with the
-// usage.
+// Reads the words after the command's name: `--flag value` and `--flag=value`; `--cluster`
+// and `--scenario` take all words up to the next flag, and may repeat. Error: InvalidArgument, to
+// be shown with the usage.
 absl::StatusOr<CommandOptions> ParseOptions(absl::Span<char* const> words, const FlagSet& known);
 
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "app/commands.h"
 #include "app/input.h"
+#include "app/interrupt.h"
 #include "app/simulation_report.h"
 #include "app/terminal.h"
 #include "berth/simulation.h"
@@ -46,6 +47,7 @@ int64_t PeakRssBytes() {
 }  // namespace
 
 int RunSimulate(const CommandOptions& options, const Registry& registry) {
+  if (!options.scenarios.empty()) return RunScenarios(options, registry);
   const absl::Time begin = absl::Now();
   std::optional<KubeSchedulerConfiguration> configuration =
       ReadConfiguration(options.config, registry);
@@ -75,13 +77,16 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
     for (int i = 0; i < attempt.cycles; ++i) cycles.Add(attempt.duration / attempt.cycles);
     progress.Show(absl::StrCat("scheduling: ", Thousands(placed), " of ",
                                Thousands(report.pending_at_start()), " pods placed"));
+    if (Interrupted()) simulation.Stop();
   });
+  CatchInterrupts();
   simulation.scheduler().TakeEvents();
   const absl::Time start = absl::Now();
   simulation.RunUntilQuiet();
   progress.Clear();
 
   RunFigures figures;
+  figures.interrupted = simulation.stopped();
   figures.load_seconds = absl::ToDoubleSeconds(start - begin);
   figures.schedule_seconds = std::max(0.0, absl::ToDoubleSeconds(last_decision - start));
   figures.cycle_us = {cycles.Quantile(0.5), cycles.Quantile(0.9), cycles.Quantile(0.99),
@@ -93,7 +98,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   } else {
     absl::PrintF("%s", report.ToTable());
   }
-  return 0;
+  return figures.interrupted ? kInterruptedStatus : 0;
 }
 
 }  // namespace berth

@@ -192,6 +192,7 @@ std::string SimulationReport::ToJson() const {
   json.Key("p50").Double(figures_.cycle_us.p50).Key("p90").Double(figures_.cycle_us.p90);
   json.Key("p99").Double(figures_.cycle_us.p99).Key("max").Double(figures_.cycle_us.max);
   json.EndObject().Key("peak_rss_bytes").Int(figures_.peak_rss_bytes);
+  if (figures_.interrupted) json.Key("interrupted").Bool(true);
   json.EndObject().EndObject();
   return std::string(json.text());
 }
@@ -202,6 +203,9 @@ std::string SimulationReport::ToTable() const {
   const int64_t pods = pending_at_start();
   const int64_t pending = pods - bound_;
   std::string text = absl::StrCat(
+      figures_.interrupted
+          ? absl::StrCat(Styled(Style::kBad, "Interrupted: this is what was decided so far."), "\n")
+          : "",
       Styled(Style::kGood,
              absl::StrCat(Thousands(bound_), bound_ == 1 ? " pod placed" : " pods placed")),
       ", ",

@@ -21,6 +21,7 @@ struct RunFigures {
     double p50, p90, p99, max;
   } cycle_us = {};
   int64_t peak_rss_bytes = 0;
+  bool interrupted = false;  // ended before everything was decided
 };
 
 // Remembers which pods are pending when it is made; Finish() reads what became of them.

@@ -64,6 +64,15 @@ InMemoryCluster::InMemoryCluster(const Clock& clock)
 
 InMemoryCluster::~InMemoryCluster() = default;
 
+void InMemoryCluster::Observe(std::function<void(const Incident&)> observe) {
+  MutexLock lock(mutex_);
+  observe_ = std::move(observe);
+}
+
+void InMemoryCluster::Tell(const Incident& incident) {
+  if (observe_ != nullptr) observe_(incident);
+}
+
 // --- Storing -------------------------------------------------------------------------------------
 
 void InMemoryCluster::Put(Object object) {
@@ -79,6 +88,7 @@ void InMemoryCluster::Put(Object object) {
     const bool recreated = it->second.object.uid() != object.uid();
     Object last = std::exchange(it->second.object, object);
     if (recreated) {
+      Tell({.what = Incident::What::kDeleted, .object = &last});
       watch_->Push(WatchStream::Change::kDeleted, std::move(last), now);
     } else {
       change = WatchStream::Change::kChanged;
@@ -92,6 +102,9 @@ void InMemoryCluster::Put(Object object) {
       ends_.emplace(now + run_time, End{key, std::string(object.uid()), End::Kind::kFinished});
     }
   }
+  Tell({.what = change == WatchStream::Change::kCreated ? Incident::What::kCreated
+                                                        : Incident::What::kChanged,
+        .object = &object});
   watch_->Push(change, std::move(object), now);
 }
 
@@ -101,6 +114,7 @@ bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
   if (it == store.end()) return false;
   Object last = std::move(it->second.object);
   store.erase(it);
+  Tell({.what = Incident::What::kDeleted, .object = &last});
   watch_->Push(WatchStream::Change::kDeleted, std::move(last), clock_.Now());
   return true;
 }
@@ -163,6 +177,8 @@ bool InMemoryCluster::Finish(absl::string_view pod_key) {
 
 void InMemoryCluster::FinishPod(const Object& pod) {
   Put(With(pod, [](api::Pod& changed) { changed.mutable_status()->set_phase("Succeeded"); }));
+  const PodReference reference{std::string(pod.namespace_name()), std::string(pod.name()), ""};
+  Tell({.what = Incident::What::kFinished, .pod = &reference});
 }
 
 // --- Looking -------------------------------------------------------------------------------------
@@ -313,12 +329,19 @@ void InMemoryCluster::StopWatching() {
 absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
   const BindFate fate = DrawFate(binding);
   clock_.SleepUntil(clock_.Now() + fate.delay_before);
-  if (fate.fault != nullptr) {
-    absl::Status fault = fate.fault(binding.pod, binding.node_name);
-    if (!fault.ok()) return fault;
+  absl::Status assigned =
+      fate.fault == nullptr ? absl::OkStatus() : fate.fault(binding.pod, binding.node_name);
+  if (assigned.ok() && fate.refused) {
+    assigned = absl::UnavailableError("the cluster does not answer");
   }
-  if (fate.refused) return absl::UnavailableError("the cluster does not answer");
-  absl::Status assigned = Assign(binding);
+  if (assigned.ok()) assigned = Assign(binding);
+  if (!assigned.ok()) {
+    MutexLock lock(mutex_);
+    Tell({.what = Incident::What::kBindRefused,
+          .pod = &binding.pod,
+          .node = binding.node_name,
+          .refusal = &assigned});
+  }
   clock_.SleepUntil(clock_.Now() + fate.delay_after);
   if (assigned.ok() && fate.answer_lost) {
     return absl::DeadlineExceededError("the cluster's answer is lost");
@@ -344,6 +367,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
     return absl::NotFoundError(absl::StrCat("node ", node_name, " is gone"));
   }
   bindings_.emplace_back(Key(pod), node_name);
+  Tell({.what = Incident::What::kBound, .pod = &pod, .node = node_name});
   Put(With(stored->object, [&](api::Pod& changed) {
     changed.mutable_spec()->set_node_name(node_name);
     for (const auto& [key, value] : binding.annotations) {
@@ -367,6 +391,7 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
   const api::Pod& current = stored->object.As<api::Pod>();
   if (current.metadata().has_deletion_timestamp()) return absl::OkStatus();
   evictions_.push_back(Key(pod));
+  Tell({.what = Incident::What::kEvicted, .pod = &pod});
   const Object victim = stored->object;
   StartDeletion(victim, [&](api::Pod& changed) {
     PodStatusPatch target;
@@ -383,6 +408,12 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   MutexLock lock(mutex_);
   Stored* stored = FindPod(patch.pod);
   if (stored == nullptr) return Gone(patch.pod);
+  if (patch.nominated_node_name.has_value() &&
+      *patch.nominated_node_name != stored->object.As<api::Pod>().status().nominated_node_name()) {
+    Tell({.what = Incident::What::kNominated,
+          .pod = &patch.pod,
+          .node = *patch.nominated_node_name});
+  }
   Put(With(stored->object, [&](api::Pod& changed) {
     if (!patch.condition_type.empty()) SetCondition(patch, changed.mutable_status());
     if (patch.nominated_node_name.has_value()) {
@@ -395,6 +426,7 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
 void InMemoryCluster::Record(const ClusterNote& note) {
   MutexLock lock(mutex_);
   notes_.push_back(note);
+  Tell({.what = Incident::What::kNoted, .pod = &note.pod, .note = &note});
   if (notes_.size() > kMaxNotes) notes_.pop_front();
 }
 

@@ -143,21 +143,13 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   const AttemptRequest request = MakeRequest(entry);
   const std::string key = entry.key;
   const AttemptHistory history = entry.history;
+  const Symbol woken_by = entry.woken_by;
   const absl::Time start = absl::Now();
   AttemptResult result = attempts_.Run(request);
   const absl::Duration took = absl::Now() - start;
   ++counters_.attempts;
   counters_.cycles += result.cycles;
-  if (observe_ != nullptr) {
-    const bool error = std::any_of(result.failed.begin(), result.failed.end(),
-                                   [](const PodFailure& f) { return f.status.IsError(); });
-    observe_({.profile = request.framework->profile().scheduler_name,
-              .pods = static_cast<int>(request.pods.size()),
-              .cycles = result.cycles,
-              .placed = static_cast<int>(result.placed.size()),
-              .duration = took,
-              .error = error});
-  }
+  if (observe_ != nullptr) Observe(request, result, woken_by, took);
 
   StartBinding(request, history, result);
   if (result.failed.empty()) {
@@ -172,6 +164,34 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     NoteNomination(failure);
     ReportFailure(failure);
   }
+}
+
+void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
+                     absl::Duration took) const {
+  std::vector<PodOutcome> outcomes;
+  outcomes.reserve(result.placed.size() + result.failed.size());
+  for (const Binder::Member& member : result.placed) {
+    outcomes.push_back({.pod = member.placement.pod.get(), .node = member.placement.node_name});
+  }
+  bool error = false;
+  for (const PodFailure& failure : result.failed) {
+    error |= failure.status.IsError();
+    outcomes.push_back({.pod = failure.pod.get(),
+                        .plugin = failure.status.plugin(),
+                        .message = failure.message,
+                        .nominated_node = failure.nominated_node.has_value()
+                                              ? absl::string_view(*failure.nominated_node)
+                                              : absl::string_view()});
+  }
+  observe_({.profile = request.framework->profile().scheduler_name,
+            .pods = static_cast<int>(request.pods.size()),
+            .cycles = result.cycles,
+            .placed = static_cast<int>(result.placed.size()),
+            .duration = took,
+            .error = error,
+            .group = request.group,
+            .woken_by = woken_by.view(),
+            .outcomes = outcomes});
 }
 
 void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& history,

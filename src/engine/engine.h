@@ -81,6 +81,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool Step();
   void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
+  void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
+               absl::Duration took) const;
   void StartBinding(const AttemptRequest& request, const AttemptHistory& history,
                     AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);

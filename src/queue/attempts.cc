@@ -120,6 +120,7 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
     ++entry.history.unschedulable_count;
     entry.history.consecutive_errors = 0;
   }
+  entry.woken_by = Symbol();
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_policy_.Expiration(entry.history, entry.timestamp);
   entry.must_rest = rejection.IsError();
@@ -226,6 +227,8 @@ void SchedulingQueue::Tick(absl::Time now) {
   // A safety net: no plugin should need it.
   while (!unschedulable_.empty() &&
          now - unschedulable_.top().timestamp >= options_.max_in_unschedulable) {
+    // kube-scheduler v1.35 framework/events.go EventUnschedulableTimeout.
+    unschedulable_.top().woken_by = Symbol::Intern("UnschedulableTimeout");
     Requeue(unschedulable_.top(), Strategy::kAfterBackoff, Gates::kAll);
   }
 }

@@ -140,7 +140,9 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
     case QueueState::kUnschedulable: {
       Strategy strategy = WorthRequeuing(entry, event, change);
       if (opened) strategy = std::max(strategy, Strategy::kAfterBackoff);
-      if (strategy != Strategy::kSkip) Requeue(entry, strategy, Gates::kAll);
+      if (strategy == Strategy::kSkip) return;
+      entry.woken_by = Symbol::Intern(event.label);
+      Requeue(entry, strategy, Gates::kAll);
       return;
     }
     case QueueState::kGated: {
@@ -148,6 +150,7 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
       const bool asked = !opened && !entry.members.empty() &&
                          table_.Hint(slot, event, change, *entry.members.front().pod);
       if (opened || asked) {
+        entry.woken_by = Symbol::Intern(event.label);
         Requeue(entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
       } else {
         Reindex(entry);  // another plugin may gate a member now

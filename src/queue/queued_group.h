@@ -72,6 +72,8 @@ struct QueuedGroup {
   // kGated: the plugin that holds the whole entry back, and what it says.
   Symbol gating_plugin;
   Status gate;
+  // The event that ended its last wait; empty if none did: its backoff, or nothing yet.
+  Symbol woken_by;
   QueueState state = QueueState::kGated;
   absl::Time timestamp;           // when it was last put back after an attempt, or first queued
   absl::Time backoff_expiration;  // start of the one-second window; InfinitePast: no backoff

@@ -2,9 +2,16 @@
 #include "berth/simulation.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace berth {
+namespace {
+
+// Where a clock that counts nanoseconds stops: what is due later never comes.
+const absl::Time kEndOfTime = absl::FromUnixNanos(std::numeric_limits<int64_t>::max());
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options) {
   std::unique_ptr<Simulation> simulation(new Simulation(options.start));
@@ -28,8 +35,14 @@ Simulation::~Simulation() { executor_.WakeAll(); }
 
 void Simulation::RunUntilIdle() { scheduler_->RunUntilIdle(); }
 
+void Simulation::Stop() {
+  stopped_ = true;
+  scheduler_->Stop();
+}
+
 absl::Time Simulation::NextOutside() const {
-  return std::min(cluster_.NextDue(), executor_.NextDue());
+  const absl::Time due = std::min(cluster_.NextDue(), executor_.NextDue());
+  return due < kEndOfTime ? due : absl::InfiniteFuture();
 }
 
 void Simulation::DoDue(absl::Time due) {
@@ -41,19 +54,19 @@ void Simulation::DoDue(absl::Time due) {
 
 void Simulation::AdvanceTo(absl::Time time) {
   scheduler_->RunUntilIdle();
-  while (true) {
+  while (!stopped_) {
     const absl::Time due = std::min(scheduler_->NextDue(), NextOutside());
     if (due > time) break;
     DoDue(due);
   }
-  DoDue(time);
+  if (!stopped_) DoDue(time);
 }
 
 void Simulation::RunUntilQuiet(absl::Duration patience) {
   scheduler_->RunUntilIdle();
   int64_t progress = Progress();
   absl::Time last_progress = clock_.Now();
-  while (true) {
+  while (!stopped_) {
     const absl::Time outside = NextOutside();
     const absl::Time due = std::min(scheduler_->NextRetry(), outside);
     if (due == absl::InfiniteFuture()) return;

@@ -4,13 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/time.h"
 #include "berth/builtin_plugins.h"
+#include "berth/framework/bind.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/permit.h"
 #include "berth/testing/scenario.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace berth::testing {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<std::string> ScenarioFiles() {
   std::vector<std::string> files;
@@ -36,28 +46,250 @@ INSTANTIATE_TEST_SUITE_P(Files, Scenario, ::testing::ValuesIn(ScenarioFiles()),
                            return std::filesystem::path(info.param).stem().string();
                          });
 
-// The runner itself: an expectation that does not hold is a failure with its place.
-TEST(ScenarioRunner, ReportsWhatDoesNotHold) {
-  const absl::StatusOr<Registry> registry = BuiltinRegistry();
-  ASSERT_TRUE(registry.ok());
-  const ScenarioResult result = RunScenario(R"(name: wrong
+// --- The runner itself ---------------------------------------------------------------------------
+
+ScenarioResult RunText(absl::string_view text, std::vector<PluginRegistration> plugins = {},
+                       const ScenarioOptions& options = {}) {
+  const absl::StatusOr<Registry> registry = BuiltinRegistry(std::move(plugins));
+  EXPECT_TRUE(registry.ok()) << registry.status();
+  return RunScenario(text, "test.yaml", *registry, options);
+}
+
+constexpr absl::string_view kNodeAndPod = R"(
+- create: |
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n0}
+    status: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p, namespace: default}
+    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '1'}}}]}
+)";
+
+TEST(ScenarioRunner, ReportsWhatDoesNotHoldWithWhatHappenedInstead) {
+  const ScenarioResult result = RunText(absl::StrCat("name: wrong\nsteps:", kNodeAndPod, R"(
+- settle: true
+- expect:
+    bound: 2
+    placed: {p: n1}
+    attempts: {p: '>= 2'}
+    never: [{bound: p}]
+- advance: 5s
+)"));
+  EXPECT_EQ(result.name, "wrong");
+  EXPECT_THAT(result.failures,
+              ElementsAre("test.yaml:16:12: expected 2 pods with a node, there are 1",
+                          "test.yaml:17:17: expected default/p on n1, it is on n0",
+                          "test.yaml:18:19: expected at least 2 attempts of default/p, there are 1",
+                          "test.yaml:19:21: default/p was bound"));
+  EXPECT_EQ(result.timeline,
+            "t=0s Node n0 created\n"
+            "t=0s default/p created\n"
+            "t=0s default/p tried, placed on n0\n"
+            "t=0s default/p bound to n0\n");
+  EXPECT_EQ(result.figures.bound, 1);
+  EXPECT_EQ(result.figures.simulated, absl::Seconds(5)) << "it went on after a failure";
+}
+
+TEST(ScenarioRunner, TheTimelineSaysWhoRejectedAndWhatWokeThePod) {
+  const ScenarioResult result = RunText(absl::StrCat("steps:", kNodeAndPod, R"(
+- cordon: n0
+- settle: true
+- failBinds: {p: 1}
+- uncordon: n0
+- advance: 3s
+- expect: {placed: {p: n0}}
+)"));
+  EXPECT_THAT(result.failures, ElementsAre());
+  EXPECT_THAT(result.timeline, HasSubstr("t=0s Node n0 cordoned\n"));
+  EXPECT_THAT(result.timeline,
+              HasSubstr("t=0s default/p tried, rejected by NodeUnschedulable: 0/1 nodes"));
+  EXPECT_THAT(result.timeline, HasSubstr("default/p tried after Node"));
+  EXPECT_THAT(result.timeline, HasSubstr("default/p binding to n0 refused: the scenario"));
+  EXPECT_THAT(result.timeline, HasSubstr("default/p bound to n0\n"));
+}
+
+TEST(ScenarioRunner, EveryMistakeIsReportedBeforeAnythingRuns) {
+  const ScenarioResult result = RunText(R"(name: bad
+stpes: []
 steps:
 - create: |
     apiVersion: v1
     kind: Pod
     metadata: {name: p}
-    spec: {containers: [{name: c, image: x}]}
-- settle: true
-- expect:
-    bound: 1
-    sleeping: 2
+    spec: {containers: 7}
 - dance: true
-)",
-                                            "wrong.yaml", *registry);
-  ASSERT_EQ(result.failures.size(), 3u) << absl::StrJoin(result.failures, "\n");
-  EXPECT_EQ(result.failures[0], "wrong.yaml:10:12: expected 1 pods with a node, there are 0");
-  EXPECT_EQ(result.failures[1], "wrong.yaml:11:15: unknown expectation sleeping");
-  EXPECT_EQ(result.failures[2], "wrong.yaml:12:10: unknown step dance");
+- advance: soon
+- settle: true
+  at: -3s
+- update: {Node n0: {spec: {unscheduled: true}}}
+- delete: Deployment default/d
+- taint: {n0: key}
+- faults: {bindFailure: 2, gremlins: 1}
+- expect:
+    sleeping: 2
+    bound: many
+    never: [sleeping]
+    waitingFor: {p: GODOT}
+- copies: 2
+- 7
+)");
+  EXPECT_TRUE(result.events.empty());
+  const std::vector<std::pair<absl::string_view, absl::string_view>> wanted = {
+      {"test.yaml:2:1: ", "unknown field stpes"},
+      {"test.yaml:8:24: ", "containers"},
+      {"test.yaml:9:3: ", "unknown step dance"},
+      {"test.yaml:10:12: ", "a duration"},
+      {"test.yaml:12:7: ", "a duration"},
+      {"test.yaml:13:29: ", "unscheduled"},
+      {"test.yaml:14:11: ", "Deployment"},
+      {"test.yaml:15:15: ", "key=value:NoSchedule"},
+      {"test.yaml:16:25: ", "from 0 to 1"},
+      {"test.yaml:16:28: ", "unknown fault gremlins"},
+      {"test.yaml:18:5: ", "unknown expectation sleeping"},
+      {"test.yaml:19:12: ", "a number"},
+      {"test.yaml:20:13: ", "never happens: sleeping"},
+      {"test.yaml:21:21: ", "GODOT"},
+      {"test.yaml:22:3: ", "copies goes with create"},
+      {"test.yaml:23:3: ", "a step is a map"},
+  };
+  std::vector<::testing::Matcher<std::string>> matchers;
+  for (const auto& [place, text] : wanted) {
+    matchers.push_back(
+        ::testing::AllOf(::testing::StartsWith(std::string(place)), HasSubstr(std::string(text))));
+  }
+  EXPECT_THAT(result.failures, ::testing::ElementsAreArray(matchers));
+}
+
+TEST(ScenarioRunner, OvercommitmentIsSeen) {
+  const ScenarioResult result = RunText(absl::StrCat("steps:", kNodeAndPod, R"(
+- settle: true
+- create: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: foreign}
+    spec:
+      nodeName: n0
+      containers: [{name: c, image: x, resources: {requests: {cpu: '4'}}}]
+- expect: {never: [overcommitted]}
+)"));
+  EXPECT_THAT(result.failures,
+              ElementsAre("test.yaml:21:20: n0 has 5000 of 4000 cpu in use with default/foreign at "
+                          "t=0s"));
+}
+
+TEST(ScenarioRunner, LimitsEndAScenario) {
+  const std::string endless = absl::StrCat("steps:", kNodeAndPod, R"(
+- failBinds: {p: 1000000}
+- advance: 1000h
+- expect: {bound: 1}
+)");
+  EXPECT_THAT(RunText(endless, {}, {.max_attempts = 10}).failures,
+              ElementsAre(HasSubstr("gave up after 10 attempts")));
+  EXPECT_THAT(RunText(endless, {}, {.max_duration = absl::Hours(1)}).failures,
+              ElementsAre(HasSubstr("lasts 1h0m0s at most")));
+  EXPECT_THAT(RunText("steps: [{copies: 9, create: '{}'}]", {}, {.max_objects = 8}).failures,
+              ElementsAre(HasSubstr("more than 8 copies")));
+  EXPECT_THAT(RunText("config: x.yaml\nsteps: [{create: y.yaml}]", {}, {.files = false}).failures,
+              ElementsAre(HasSubstr("may not name files"), HasSubstr("may not name files")));
+}
+
+TEST(ScenarioRunner, AnInterruptEndsARun) {
+  int asked = 0;
+  const ScenarioResult result =
+      RunText(absl::StrCat("steps:", kNodeAndPod, "\n- failBinds: {p: 1000}\n- advance: 100h\n"),
+              {}, {.interrupted = [&] { return ++asked > 20; }});
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_FALSE(result.ok());
+  EXPECT_LT(result.figures.simulated, absl::Hours(100));
+  EXPECT_FALSE(result.events.empty());
+}
+
+// --- Plugins of a test ---------------------------------------------------------------------------
+
+// Waits at Permit as long as the pod's annotation "wait" says, and sleeps at PreBind for
+// "pre-bind"; fails there with "fail".
+class Patient final : public Plugin, public PermitPlugin, public PreBindPlugin {
+ public:
+  static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs&, Handle& handle) {
+    return std::make_unique<Patient>(handle);
+  }
+  explicit Patient(Handle& handle) : handle_(handle) {}
+  absl::string_view Name() const override { return "Patient"; }
+
+  Status Permit(CycleState&, const PodInfo& pod, absl::string_view,
+                absl::Duration& timeout) override {
+    const std::string wait = Annotation(pod, "wait");
+    if (wait.empty()) return Status::Success();
+    timeout = *ParseDuration(wait);
+    return Status::Wait();
+  }
+  Status PreBind(CycleState&, const PodInfo& pod, absl::string_view) override {
+    const std::string sleep = Annotation(pod, "pre-bind");
+    if (!sleep.empty()) handle_.clock().SleepUntil(handle_.clock().Now() + *ParseDuration(sleep));
+    if (!Annotation(pod, "fail").empty()) return Status::Error("the volume cannot be attached");
+    return Status::Success();
+  }
+
+ private:
+  static std::string Annotation(const PodInfo& pod, const std::string& key) {
+    const auto& annotations = pod.object().metadata().annotations();
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? "" : found->second;
+  }
+  Handle& handle_;
+};
+
+constexpr absl::string_view kPatientConfig = R"(config: |
+  apiVersion: kubescheduler.config.k8s.io/v1
+  kind: KubeSchedulerConfiguration
+  profiles:
+  - schedulerName: default-scheduler
+    plugins: {multiPoint: {enabled: [{name: Patient}]}}
+)";
+
+TEST(ScenarioPlugins, PermitTimersRunOutInSimulatedTime) {
+  const ScenarioResult result = RunText(absl::StrCat(kPatientConfig, "steps:", kNodeAndPod, R"(
+- update: {Pod default/p: {metadata: {annotations: {wait: 20s}}}}
+- at: 19s
+  expect: {pending: {p: waiting to be permitted by Patient}, waitingFor: {p: WAITING_FOR_PERMIT}}
+- at: 20s
+  expect: {events: {p: ["FailedScheduling: rejected due to timeout after waiting 20s at plugin Patient"]}}
+- expect: {bindings: 0}
+- update: {Pod default/p: {metadata: {annotations: {wait: null}}}}
+- settle: true
+- expect: {placed: {p: n0}, never: [overcommitted, boundTwice]}
+)"),
+                                        {WithPlugin("Patient", &Patient::Create)});
+  EXPECT_THAT(result.failures, ElementsAre()) << result.timeline;
+}
+
+TEST(ScenarioPlugins, APreBindThatFailsAfterAWhileIsTakenBack) {
+  const ScenarioResult result = RunText(absl::StrCat(kPatientConfig, "steps:", kNodeAndPod, R"(
+- update: {Pod default/p: {metadata: {annotations: {pre-bind: 5s, fail: 'yes'}}}}
+- advance: 0s
+- create: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: large}
+    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '4'}}}]}
+- at: 4s
+  expect: {pending: {large: Insufficient cpu}, waitingFor: {p: BINDING}}
+- at: 5s
+  expect:
+    placed: {large: n0}
+    counters: {bindFailures: 1}
+    conditions: {p: {PodScheduled: {reason: SchedulerError, message: the volume cannot be attached}}}
+    refusedBindings: 0
+- finish: large
+- update: {Pod default/p: {metadata: {annotations: {fail: null}}}}
+- settle: true
+- expect: {placed: {p: n0}, never: [overcommitted, boundTwice]}
+)"),
+                                        {WithPlugin("Patient", &Patient::Create)});
+  EXPECT_THAT(result.failures, ElementsAre()) << result.timeline;
 }
 
 }  // namespace
