@@ -17,8 +17,9 @@ class Chance {
   double Share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   // True with that probability. Draws nothing if it is 0.
   bool Happens(double probability) { return probability > 0 && Share() < probability; }
+  // In whole nanoseconds, as clocks count: a time between two ticks would never come.
   absl::Duration Between(absl::Duration low, absl::Duration high) {
-    return low + Share() * (high - low);
+    return absl::Trunc(low + Share() * (high - low), absl::Nanoseconds(1));
   }
 
  private:
