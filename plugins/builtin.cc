@@ -7,6 +7,10 @@
 #include "plugins/default_binder/default_binder.h"
 #include "plugins/default_preemption/default_preemption.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
+#include "plugins/gpu/classic_policies.h"
+#include "plugins/gpu/gpu_devices.h"
+#include "plugins/gpu/gpu_expected_waste.h"
+#include "plugins/gpu/gpu_fgd.h"
 #include "plugins/image_locality/image_locality.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "plugins/node_affinity/node_affinity.h"
@@ -39,6 +43,13 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
   builder.Add(DefaultPreemption::kName, &DefaultPreemption::Create,
               DefaultPreemptionArgs::Fields());
   builder.Add(DynamicResources::kName, &DynamicResources::Create, DynamicResourcesArgs::Fields());
+  builder.Add(GpuBestFit::kName, &GpuBestFit::Create);
+  builder.Add(GpuClustering::kName, &GpuClustering::Create);
+  builder.Add(GpuDevices::kName, &GpuDevices::Create, GpuDevicesArgs::Fields());
+  builder.Add(GpuDotProduct::kName, &GpuDotProduct::Create);
+  builder.Add(GpuExpectedWaste::kName, &GpuExpectedWaste::Create, GpuMixArgs::Fields());
+  builder.Add(GpuFgd::kName, &GpuFgd::Create, GpuMixArgs::Fields());
+  builder.Add(GpuPacking::kName, &GpuPacking::Create);
   builder.Add(ImageLocality::kName, &ImageLocality::Create);
   builder.Add(InterPodAffinity::kName, &InterPodAffinity::Create, InterPodAffinityArgs::Fields());
   builder.Add(NodeAffinity::kName, &NodeAffinity::Create, NodeAffinityArgs::Fields());

@@ -26,6 +26,10 @@ constexpr absl::string_view kUsage =
            [--seed N] [-o table|json]
   simulate --scenario F... [-o table|json] run scenarios: files or folders of steps and what must
                                              come of them
+  simulate --config F --trace openb        schedule a production GPU trace: pods arrive one by one, or
+           [--data DIR] [--list NAME]        with --times as they did; prints allocation and
+           [--seed N] [--times]              fragmentation
+           [--until PERCENT] [--decisions FILE] [-o table|csv|json]
   version                                  print the version
 
 --config takes a KubeSchedulerConfiguration, --cluster manifests: files or folders of YAML, JSON or
@@ -43,7 +47,9 @@ struct Command {
 constexpr Command kCommands[] = {
     {"validate", {}, &RunValidate},
     {"explain", {.cluster = true, .pod = true, .output = true}, &RunExplain},
-    {"simulate", {.cluster = true, .scenario = true, .output = true, .seed = true}, &RunSimulate},
+    {"simulate",
+     {.cluster = true, .scenario = true, .output = true, .seed = true, .trace = true},
+     &RunSimulate},
 };
 
 int Usage(absl::string_view problem) {

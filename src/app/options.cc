@@ -58,15 +58,49 @@ absl::Status SetOutput(const std::string& value, CommandOptions& options) {
     options.output = OutputFormat::kTable;
   } else if (value == "json") {
     options.output = OutputFormat::kJson;
+  } else if (value == "csv") {
+    options.output = OutputFormat::kCsv;
   } else {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "-o takes \"table\" or \"json\", or \"csv\" for a trace, not \"", value, "\""));
+  }
+  return absl::OkStatus();
+}
+
+bool IsTraceFlag(const std::string& flag) {
+  return flag == "--trace" || flag == "--data" || flag == "--list" || flag == "--times" ||
+         flag == "--until" || flag == "--decisions";
+}
+
+absl::Status SetTraceFlag(const std::string& flag, Words& words, CommandOptions& options) {
+  if (flag == "--times") {
+    options.times = true;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> value = words.TakeValue(flag);
+  if (!value.ok()) return value.status();
+  if (flag == "--trace") {
+    options.trace = *value;
+    if (*value != "openb") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--trace takes \"openb\", not \"", *value, "\""));
+    }
+  } else if (flag == "--data") {
+    options.data = *value;
+  } else if (flag == "--list") {
+    options.list = *value;
+  } else if (flag == "--decisions") {
+    options.decisions = *value;
+  } else if (!absl::SimpleAtod(*value, &options.until_percent) || !(options.until_percent >= 0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("-o takes \"table\" or \"json\", not \"", value, "\""));
+        absl::StrCat("--until takes a percentage, not \"", *value, "\""));
   }
   return absl::OkStatus();
 }
 
 absl::Status SetFlag(const std::string& flag, Words& words, const FlagSet& known,
                      CommandOptions& options) {
+  if (known.trace && IsTraceFlag(flag)) return SetTraceFlag(flag, words, options);
   const bool is_output = flag == "-o" || flag == "--output";
   if (!(flag == "--config" || (flag == "--cluster" && known.cluster) ||
         (flag == "--scenario" && known.scenario) || (flag == "--pod" && known.pod) ||
@@ -112,8 +146,14 @@ absl::StatusOr<CommandOptions> ParseOptions(absl::Span<char* const> arguments,
         "--scenario goes without --config and --cluster: a scenario has its own");
   }
   if (options.config.empty()) return absl::InvalidArgumentError("--config is missing");
-  if (known.cluster && options.clusters.empty()) {
+  if (options.trace.empty() && known.cluster && options.clusters.empty()) {
     return absl::InvalidArgumentError("--cluster is missing");
+  }
+  if (options.trace.empty() && options.output == OutputFormat::kCsv) {
+    return absl::InvalidArgumentError("-o takes \"table\" or \"json\", not \"csv\"");
+  }
+  if (!options.trace.empty() && !options.clusters.empty()) {
+    return absl::InvalidArgumentError("--trace brings its own cluster; leave --cluster out");
   }
   return options;
 }

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-enum class OutputFormat { kTable, kJson };
+enum class OutputFormat { kTable, kJson, kCsv };
 
 struct CommandOptions {
   std::string config;
@@ -20,6 +20,14 @@ struct CommandOptions {
   std::string pod;                     // "namespace/name"; empty: all
   OutputFormat output = OutputFormat::kTable;
   uint64_t seed = 0;
+
+  // Of simulate --trace.
+  std::string trace;                         // "openb"; empty: none
+  std::string data = "examples/openb/data";  // folder with the trace's files
+  std::string list = "default";              // which of its pod lists
+  std::string decisions;                     // file to write every decision to; empty: none
+  bool times = false;                        // at the trace's own times
+  double until_percent = 1000;               // of demand that has arrived
 };
 
 // Which flags a command knows, by name without dashes.
@@ -29,6 +37,7 @@ struct FlagSet {
   bool pod = false;
   bool output = false;
   bool seed = false;
+  bool trace = false;
 };
 
 // Reads the words after the command's name: `--flag value` and `--flag=value`; `--cluster`

@@ -48,6 +48,7 @@ int64_t PeakRssBytes() {
 
 int RunSimulate(const CommandOptions& options, const Registry& registry) {
   if (!options.scenarios.empty()) return RunScenarios(options, registry);
+  if (!options.trace.empty()) return RunTrace(options, registry);
   const absl::Time begin = absl::Now();
   std::optional<KubeSchedulerConfiguration> configuration =
       ReadConfiguration(options.config, registry);

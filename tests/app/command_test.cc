@@ -86,8 +86,8 @@ TEST_F(Command, UsageErrorsExitWithTwo) {
 }
 
 TEST_F(Command, EveryReadyProfileIsValid) {
-  for (const char* name :
-       {"default", "kube-scheduler-default", "gpu-binpack", "gang", "quota", "online-and-batch"}) {
+  for (const char* name : {"default", "kube-scheduler-default", "gpu", "gpu-fgd", "gpu-binpack",
+                           "gang", "quota", "online-and-batch"}) {
     const Outcome outcome = Run(absl::StrCat("validate --config config/", name, ".yaml"));
     EXPECT_EQ(outcome.status, 0) << name << ": " << outcome.err;
     EXPECT_EQ(outcome.err, "") << name;

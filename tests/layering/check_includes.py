@@ -32,10 +32,13 @@ MAY_INCLUDE = {
     "src/engine/": ENGINE,
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h"],
-    "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/"],
+    "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
+    "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
-    "plugins/": FRAMEWORK,  # and its own folder; builtin.cc all of them
+    "include/berth/gpu/": API,
+    "src/gpu/": API + ["berth/gpu/"],
+    "plugins/": FRAMEWORK + ["berth/gpu/"],  # and its own folder; builtin.cc all of them
 }
 # Nobody but their own users should have to know these.
 HEAVY = re.compile(r"^(yaml-cpp|rapidjson|google/protobuf|grpc|grpcpp)/|\.pb\.h$")

@@ -1,0 +1,226 @@
+// Implementation of gpu_devices.h.
+#include "plugins/gpu/gpu_devices.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "berth/framework/bind.h"
+
+namespace berth {
+namespace {
+
+// Koordinator's record of the cards.
+std::string DeviceAllocated(const GpuNode& node, const GpuRequest& request, const CardSet& cards) {
+  return absl::StrCat(
+      "{\"gpu\":[",
+      absl::StrJoin(
+          cards, ",",
+          [&](std::string* out, int position) {
+            const GpuCard& card = node.cards[position];
+            const int64_t milli = node.MilliOn(request, card);
+            absl::StrAppend(out, "{\"minor\":", card.index,
+                            ",\"resources\":{\"koordinator.sh/gpu-core\":\"", milli / 10, "\"");
+            const int64_t memory = node.MemoryOn(request, card);
+            if (memory > 0) {
+              absl::StrAppend(out, ",\"koordinator.sh/gpu-memory\":\"", memory, "\"");
+            }
+            absl::StrAppend(out, ",\"koordinator.sh/gpu-memory-ratio\":\"",
+                            card.memory_bytes > 0 ? memory * 100 / card.memory_bytes : milli / 10,
+                            "\"}}");
+          }),
+      "]}");
+}
+
+bool OfOneGroup(const GpuNode& node, const CardSet& cards, GpuGroupKind kind) {
+  std::set<int> groups;
+  for (const int position : cards) groups.insert(node.cards[position].group(kind));
+  return groups.size() == 1 && *groups.begin() >= 0;
+}
+
+}  // namespace
+
+const FieldTable& GpuDevicesArgs::Fields() {
+  static const FieldTable& table = *new FieldTable(
+      DescribeFields<GpuDevicesArgs>("GpuDevicesArgs", "Arguments of GpuDevices.")
+          .Field("resources", &GpuDevicesArgs::resources,
+                 "The extended resources of which one is a whole GPU; the same in every profile.")
+          .Field("cards", &GpuDevicesArgs::cards,
+                 "Which cards of the node a pod gets: those that the first GPU policy of the "
+                 "profile chooses; or for a share the card with the least left that is enough "
+                 "(Binpack), or the one with the most (Spread), and for whole cards the first idle "
+                 "ones. Without a policy, Policy means Binpack.",
+                 OneOf({"Policy", "Binpack", "Spread"}))
+          .Check([](const GpuDevicesArgs& args, FieldProblems& problems) {
+            if (args.resources.empty()) problems.Required("resources", "name at least one");
+          }));
+  return table;
+}
+
+absl::StatusOr<std::unique_ptr<Plugin>> GpuDevices::Create(const PluginArgs& args, Handle& handle) {
+  const GpuDevicesArgs& given = args.As<GpuDevicesArgs>();
+  if (!handle.Shared<GpuInventory>()->SetResources(given.resources)) {
+    return absl::InvalidArgumentError(
+        "resources: another profile has others; all profiles give away the same cards");
+  }
+  return std::make_unique<GpuDevices>(given, handle);
+}
+
+GpuDevices::GpuDevices(const GpuDevicesArgs& args, Handle& handle)
+    : handle_(handle), cards_(args.cards), inventory_(handle.Shared<GpuInventory>()) {}
+
+Status GpuDevices::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                             PreFilterResult&) {
+  const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
+  inventory_->Sync(nodes);
+  inventory_->demand().Note(pod, gpu_pod.request);
+  if (!gpu_pod.request.problem.empty()) {
+    return Status::UnschedulableAndUnresolvable(gpu_pod.request.problem);
+  }
+  return gpu_pod.request.cards == 0 ? Status::Skip() : Status::Success();
+}
+
+Status GpuDevices::Judge(const GpuNode& node, const GpuRequest& request) const {
+  if (node.Fits(request)) return Status::Success();
+  bool resolvable = false;
+  std::string why = node.WhyNot(request, resolvable);
+  return resolvable ? Status::Unschedulable(std::move(why))
+                    : Status::UnschedulableAndUnresolvable(std::move(why));
+}
+
+Status GpuDevices::Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const {
+  const GpuPod* const gpu_pod = FindGpuPod(state);
+  if (gpu_pod == nullptr) {
+    return Status::Error(absl::StrCat("PreFilter did not see pod ", pod.key()));
+  }
+  if (gpu_pod->request.cards == 0) return Status::Success();
+  return Judge(inventory_->At(node).node, gpu_pod->request);
+}
+
+Status GpuDevices::FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable&,
+                               NodeVerdicts& verdicts) const {
+  const GpuPod* const gpu_pod = FindGpuPod(state);
+  if (gpu_pod == nullptr) {
+    return Status::Error(absl::StrCat("PreFilter did not see pod ", pod.key()));
+  }
+  const GpuRequest& request = gpu_pod->request;
+  if (request.cards == 0) return Status::Success();
+  for (const NodeRow row : verdicts.candidates()) {
+    const GpuNode& node = inventory_->entry(row).node;
+    if (node.Fits(request)) continue;
+    bool resolvable = false;
+    node.WhyNot(request, resolvable);
+    verdicts.Set(row, resolvable ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable);
+  }
+  return Status::Success();
+}
+
+Status GpuDevices::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                            absl::Span<const NodeRow>) {
+  inventory_->Sync(nodes);
+  const GpuRequest& request = GpuPodOf(state, pod, *inventory_).request;
+  const bool grouped = request.group != GpuGroupKind::kNone && request.cards > 1;
+  return request.cards > 0 && (request.models.size() > 1 || grouped) ? Status::Success()
+                                                                     : Status::Skip();
+}
+
+absl::StatusOr<int64_t> GpuDevices::Score(const CycleState& state, const PodInfo& pod,
+                                          const NodeInfo& node) const {
+  const GpuPod* const gpu_pod = FindGpuPod(state);
+  if (gpu_pod == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("PreScore did not see pod ", pod.key()));
+  }
+  const GpuRequest& request = gpu_pod->request;
+  const GpuInventory::Entry entry = inventory_->At(node);
+  int64_t sum = 0, terms = 0;
+  if (request.models.size() > 1) {
+    const auto at = std::find(request.models.begin(), request.models.end(), entry.node.model);
+    const int64_t last = static_cast<int64_t>(request.models.size()) - 1;
+    const int64_t place = std::min<int64_t>(at - request.models.begin(), last);
+    sum += kMaxNodeScore * (last - place) / last;
+    ++terms;
+  }
+  if (request.group != GpuGroupKind::kNone) {
+    const CardSet cards = ChooseCards(entry, entry.milli_cpu, *gpu_pod);
+    sum += OfOneGroup(entry.node, cards, request.group) ? kMaxNodeScore : 0;
+    ++terms;
+  }
+  return terms == 0 ? 0 : sum / terms;
+}
+
+CardSet GpuDevices::ChooseCards(const GpuInventory::Entry& entry, int64_t milli_cpu,
+                                const GpuPod& pod) const {
+  if (cards_ == "Policy") {
+    if (const GpuPolicy* const policy = inventory_->PolicyOf(handle_.profile_name())) {
+      return policy->Judge({entry.node, milli_cpu}, pod).cards;
+    }
+  }
+  return entry.node.Choose(pod.request,
+                           cards_ == "Spread" ? CardOrder::kSpread : CardOrder::kBinpack);
+}
+
+Status GpuDevices::Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
+  const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
+  if (gpu_pod.request.cards == 0) return Status::Success();
+  const NodeTable& nodes = handle_.nodes();
+  inventory_->Sync(nodes);
+  const std::optional<Symbol> name = Symbol::Find(node_name);
+  const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
+  if (row < 0) return Status::Error(absl::StrCat("node ", node_name, " is gone"));
+  // The node counts the pod already; what was scored is the node before.
+  const NodeInfo& node = nodes.node(row);
+  const GpuInventory::Entry entry = inventory_->At(node, pod.uid());
+  const bool counted = std::any_of(node.pods().begin(), node.pods().end(),
+                                   [&](const auto& other) { return other->uid() == pod.uid(); });
+  const int64_t milli_cpu = entry.milli_cpu + (counted ? gpu_pod.milli_cpu : 0);
+  const CardSet cards = ChooseCards(entry, milli_cpu, gpu_pod);
+  if (cards.empty()) return Status::Unschedulable("the GPUs were taken in the meantime");
+  std::vector<int> indexes;
+  for (const int position : cards) indexes.push_back(entry.node.cards[position].index);
+  inventory_->Claim(pod, node_name, std::move(indexes));
+  AnnotateWithBind(state, kGpuIndexAnnotation, CardIndexes(entry.node, cards));
+  if (gpu_pod.request.koordinator) {
+    AnnotateWithBind(state, kDeviceAllocatedAnnotation,
+                     DeviceAllocated(entry.node, gpu_pod.request, cards));
+  }
+  return Status::Success();
+}
+
+void GpuDevices::Unreserve(CycleState&, const PodInfo& pod, absl::string_view node_name) {
+  inventory_->Release(pod, node_name);
+}
+
+std::vector<ClusterEventWithHint> GpuDevices::EventsToRegister() const {
+  return {{{EventResource::Pod(), action::kDelete}, nullptr},
+          {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable |
+                                       action::kUpdateNodeLabel | action::kUpdateNodeAnnotation},
+           nullptr}};
+}
+
+Status GpuDevices::SignPod(const PodInfo& pod, PodSignature& signature) const {
+  const GpuRequest request = ReadGpuRequest(pod, inventory_->resources());
+  signature.Add(request.problem);
+  signature.Add(pod.requests().Get(kCpu));
+  signature.Add(int64_t{request.cards});
+  signature.Add(request.milli);
+  signature.Add(request.memory_bytes);
+  signature.Add(static_cast<int64_t>(request.group) * 2 + (request.group_required ? 1 : 0));
+  for (const Symbol model : request.models) signature.Add(model.view());
+  return Status::Success();
+}
+
+std::vector<NodeNote> GpuDevices::ExplainNode(const CycleState& state, const PodInfo&,
+                                              const NodeInfo& node) const {
+  const GpuPod* const gpu_pod = FindGpuPod(state);
+  if (gpu_pod == nullptr || gpu_pod->request.cards == 0) return {};
+  const GpuInventory::Entry entry = inventory_->At(node);
+  if (entry.node.cards.empty()) return {};
+  std::vector<NodeNote> notes = {{"cards", DescribeCards(entry.node)}};
+  const CardSet cards = ChooseCards(entry, entry.milli_cpu, *gpu_pod);
+  if (!cards.empty()) notes.push_back({"chosen", CardIndexes(entry.node, cards)});
+  return notes;
+}
+
+}  // namespace berth

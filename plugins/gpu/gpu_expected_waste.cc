@@ -1,0 +1,119 @@
+// Implementation of gpu_expected_waste.h.
+#include "plugins/gpu/gpu_expected_waste.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+namespace berth {
+namespace {
+
+constexpr int64_t kStep = 200;        // milli-GPU a point
+constexpr int64_t kPricePeriod = 50;  // pods between two looks at the prices
+constexpr int64_t kHalf = 2;          // the prices count half: gains are kept in halves
+constexpr int64_t kPoint = kHalf * WasteModel::kPriceUnit * WasteModel::kSequences * kStep;
+
+int64_t FloorDivide(int64_t a, int64_t b) {  // b > 0
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+// Before anything is known of a cluster's pods, and a little also later: some of every size.
+std::vector<TypicalPod> WithPrior(std::vector<TypicalPod> mix) {
+  for (const int64_t milli : {250, 500, 750}) {
+    mix.push_back({.milli_cpu = milli, .milli_gpu = milli, .gpus = 1, .models = {}, .count = 1});
+  }
+  for (const int64_t gpus : {1, 2, 4, 8}) {
+    mix.push_back({.milli_cpu = 1000 * gpus,
+                   .milli_gpu = kMilliPerGpu,
+                   .gpus = gpus,
+                   .models = {},
+                   .count = 1});
+  }
+  return mix;
+}
+
+int64_t ScoreOf(int64_t points) { return std::clamp<int64_t>(points, -50, 50) + 50; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Plugin>> GpuExpectedWaste::Create(const PluginArgs& args,
+                                                                 Handle& handle) {
+  return std::make_unique<GpuExpectedWaste>(args.As<GpuMixArgs>(), handle);
+}
+
+GpuExpectedWaste::GpuExpectedWaste(const GpuMixArgs& args, Handle& handle)
+    : GpuPolicy(handle),
+      measured_(args.typical_pods.empty()),
+      model_(TypicalMix(measured_ ? WithPrior({}) : args.TypicalPods(), 1)) {}
+
+uint64_t GpuExpectedWaste::Prepare() {
+  const GpuDemand& demand = inventory().demand();
+  if (measured_ && demand.version() != mix_version_) {
+    model_ = WasteModel(TypicalMix(WithPrior(demand.mix()), 1));
+    mix_version_ = demand.version();
+    priced_idle_ = -1;
+    RefreshPrices();
+    return ++epoch_;
+  }
+  const int64_t period = std::max<int64_t>(0, demand.noted() - 1) / kPricePeriod;
+  if (period != price_period_ && RefreshPrices()) ++epoch_;
+  price_period_ = period;
+  return epoch_;
+}
+
+// Returns whether any price changed.
+bool GpuExpectedWaste::RefreshPrices() {
+  std::vector<FreeGpus> cluster;
+  int64_t idle = 0, capacity = 0;
+  for (NodeRow row = 0; row < inventory().size(); ++row) {
+    const GpuInventory::Entry& entry = inventory().entry(row);
+    cluster.push_back(entry.node.Free(entry.milli_cpu));
+    idle += cluster.back().total_milli_gpu();
+    capacity += kMilliPerGpu * entry.node.usable;
+  }
+  if (priced_idle_ >= 0 && std::abs(idle - priced_idle_) * 100 < capacity) return false;
+  priced_idle_ = idle;
+  return model_.SetPrices(cluster, idle);
+}
+
+int64_t GpuExpectedWaste::Gain(const FreeGpus& before, const FreeGpus& after) const {
+  int64_t gain = kHalf * WasteModel::kPriceUnit * (model_.Waste(before) - model_.Waste(after));
+  for (const WasteModel::Kind& kind : model_.kinds()) {
+    if (kind.price == 0) continue;
+    gain += WasteModel::kSequences * kind.price *
+            (model_.Room(kind, after) - model_.Room(kind, before));
+  }
+  return gain;
+}
+
+GpuChoice GpuExpectedWaste::Judge(const GpuPlace& place, const GpuPod& pod) const {
+  const GpuRequest& request = pod.request;
+  const FreeGpus before = place.node.Free(place.milli_cpu);
+  FreeGpus after = before;
+  after.milli_cpu -= pod.milli_cpu;
+  if (request.cards == 1 && !request.whole()) {
+    CardSet best;
+    int64_t best_gain = std::numeric_limits<int64_t>::min();
+    for (const int position : place.node.Fitting(request)) {
+      int64_t& left = after.milli_gpu[position];
+      const int64_t milli = place.node.MilliOn(request, place.node.cards[position]);
+      left -= milli;
+      const int64_t gain = Gain(before, after);
+      left += milli;
+      if (gain > best_gain) {
+        best = {position};
+        best_gain = gain;
+      }
+    }
+    if (best.empty()) return {};
+    return {ScoreOf(FloorDivide(best_gain, kPoint)), best};
+  }
+  const CardSet cards = UsualCards(place, pod);
+  for (const int position : cards) {
+    after.milli_gpu[position] -= place.node.MilliOn(request, place.node.cards[position]);
+  }
+  return {ScoreOf(FloorDivide(Gain(before, after), kPoint)), cards};
+}
+
+}  // namespace berth

@@ -1,0 +1,232 @@
+// Implementation of gpu_inventory.h.
+#include "plugins/gpu/gpu_inventory.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "berth/api/value.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kFirstMix = 16;  // pods to see before there is a mix
+
+// "0-3"; nothing if it is written otherwise.
+std::vector<int> ParseIndexes(absl::string_view text) {
+  std::vector<int> cards;
+  for (const absl::string_view word : absl::StrSplit(text, absl::ByAnyChar("-,"))) {
+    int card;
+    if (!absl::SimpleAtoi(word, &card) || card < 0 || card > 1023) return {};
+    if (!absl::c_linear_search(cards, card)) cards.push_back(card);
+  }
+  return cards;
+}
+
+std::vector<int> ParseDeviceAllocated(absl::string_view text) {
+  std::vector<int> cards;
+  Problems problems;
+  const std::vector<Document> documents = ReadDocuments(text, kDeviceAllocatedAnnotation, problems);
+  if (documents.empty()) return {};
+  for (const Value device : documents[0].root().Find("gpu").elements()) {
+    const std::optional<int64_t> minor = device.Find("minor").AsInt64();
+    if (!minor.has_value() || *minor < 0 || *minor > 1023) return {};
+    cards.push_back(static_cast<int>(*minor));
+  }
+  return cards;
+}
+
+// The positions of the cards; one that is on no list is there all the same, since a pod has it.
+CardSet Positions(GpuNode& node, const std::vector<int>& indexes) {
+  for (const int index : indexes) {
+    const auto at = absl::c_lower_bound(node.cards, index,
+                                        [](const GpuCard& card, int i) { return card.index < i; });
+    if (at != node.cards.end() && at->index == index) continue;
+    // It uses up one of those that may be in use, but takes no more pods.
+    GpuCard gone;
+    gone.index = index;
+    gone.milli_free = 0;
+    node.cards.insert(at, gone);
+  }
+  CardSet positions;
+  for (size_t i = 0; i < node.cards.size(); ++i) {
+    if (absl::c_linear_search(indexes, node.cards[i].index)) {
+      positions.push_back(static_cast<int>(i));
+    }
+  }
+  return positions;
+}
+
+}  // namespace
+
+void GpuDemand::Note(const PodInfo& pod, const GpuRequest& request) {
+  // How much of a card memory alone means depends on the card.
+  if (request.cards > 0 && request.milli == 0) return;
+  if (!uids_.insert(pod.uid()).second) return;
+  ++noted_;
+  TypicalPod typical{.milli_cpu = pod.requests().Get(kCpu),
+                     .milli_gpu = request.cards > 0 ? request.milli : 0,
+                     .gpus = request.cards,
+                     .models = request.models,
+                     .count = 1};
+  absl::c_sort(typical.models);
+  seen_.emplace_back(pod.uid(), std::move(typical));
+  if (seen_.size() > kWindow) {
+    uids_.erase(seen_.front().first);
+    seen_.pop_front();
+  }
+  if (++since_mix_ < std::max(kFirstMix, seen_.size() / 8)) return;
+  since_mix_ = 0;
+  mix_.clear();
+  for (const auto& [uid, kind] : seen_) mix_.push_back(kind);
+  ++version_;
+}
+
+bool GpuInventory::SetResources(const std::vector<std::string>& resources) {
+  if (!resource_names_.empty()) return resource_names_ == resources;
+  resource_names_ = resources;
+  resources_.clear();
+  for (const std::string& name : resources) resources_.push_back(ResourceIdOf(name));
+  table_ = nullptr;
+  return true;
+}
+
+void GpuInventory::Sync(const NodeTable& nodes) {
+  if (table_ == &nodes && table_version_ == nodes.version()) return;
+  if (table_ != &nodes || order_version_ != nodes.order_version() ||
+      rows_.size() != static_cast<size_t>(nodes.size())) {
+    rows_.assign(nodes.size(), Row());
+    row_of_.clear();
+    for (NodeRow row = 0; row < nodes.size(); ++row) row_of_[nodes.node(row).name()] = row;
+    order_version_ = nodes.order_version();
+  }
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const bool fresh = rows_[row].spec == nullptr;
+    if (!fresh && rows_[row].row_version == nodes.row_version(row)) continue;
+    rows_[row].row_version = nodes.row_version(row);
+    Refresh(rows_[row], nodes.node(row));
+  }
+  table_ = &nodes;
+  table_version_ = nodes.version();
+}
+
+void GpuInventory::Refresh(Row& row, const NodeInfo& node) {
+  if (row.spec != node.shared_spec()) {
+    row.spec = node.shared_spec();
+    row.bare = GpuNode::Of(*row.spec, resources_);
+  }
+  row.generation = node.generation();
+  // Pods keep their order: what is known of one is found by going along.
+  std::vector<PodUse> uses;
+  uses.reserve(node.pods().size());
+  size_t known = 0;
+  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+    size_t at = known;
+    while (at < row.uses.size() && row.uses[at].pod != pod) ++at;
+    if (at < row.uses.size()) {
+      uses.push_back(std::move(row.uses[at]));
+      known = at + 1;
+      continue;
+    }
+    uses.push_back(UseOf(pod));
+    demand_.Note(*pod, uses.back().request);
+    // The cluster shows the pod on its node: from now on its record counts.
+    if (!pod->node_name().empty() && !uses.back().recorded.empty()) claims_.erase(pod->uid());
+  }
+  for (const PodUse& gone : row.uses) {
+    if (gone.pod == nullptr || gone.request.cards == 0) continue;  // it went along
+    const auto same = [&](const PodUse& use) { return use.pod->uid() == gone.pod->uid(); };
+    if (absl::c_none_of(uses, same)) claims_.erase(gone.pod->uid());
+  }
+  row.uses = std::move(uses);
+  row.entry = Count(row.bare, node, row.uses, "");
+  row.entry.version = next_version_++;
+}
+
+GpuInventory::PodUse GpuInventory::UseOf(std::shared_ptr<const PodInfo> pod) const {
+  PodUse use{std::move(pod), {}, {}};
+  use.request = ReadGpuRequest(*use.pod, resources_);
+  if (use.request.cards == 0) return use;
+  if (const std::string* const text = FindAnnotation(*use.pod, kGpuIndexAnnotation)) {
+    use.recorded = ParseIndexes(*text);
+  } else if (const std::string* const allocated =
+                 FindAnnotation(*use.pod, kDeviceAllocatedAnnotation)) {
+    use.recorded = ParseDeviceAllocated(*allocated);
+  }
+  return use;
+}
+
+GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& node,
+                                        const std::vector<PodUse>& uses,
+                                        absl::string_view without) const {
+  Entry entry;
+  entry.node = bare;
+  entry.milli_cpu = node.allocatable().Get(kCpu) - node.requested().Get(kCpu);
+  std::vector<const GpuRequest*> unknown;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const GpuRequest& request = uses[i].request;
+    if (request.cards == 0) continue;
+    const PodInfo& pod = *node.pods()[i];
+    if (!without.empty() && pod.uid() == without) continue;
+    const auto claim = claims_.find(pod.uid());
+    // What an unbound pod brought with it is no record.
+    const std::vector<int>* indexes = claim != claims_.end()    ? &claim->second
+                                      : pod.node_name().empty() ? nullptr
+                                                                : &uses[i].recorded;
+    if (indexes == nullptr || indexes->empty()) {
+      unknown.push_back(&request);
+      continue;
+    }
+    const CardSet taken = Positions(entry.node, *indexes);
+    entry.node.Take(request, taken);
+  }
+  for (const GpuRequest* const request : unknown) {
+    const CardSet cards = entry.node.Choose(*request, CardOrder::kBinpack);
+    entry.node.Take(*request, cards);
+    if (cards.empty()) entry.node.homeless += request->cards;
+  }
+  return entry;
+}
+
+GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view without) const {
+  const auto it = row_of_.find(node.name());
+  const Row* const row = it == row_of_.end() ? nullptr : &rows_[it->second];
+  if (row != nullptr && row->generation == node.generation() && without.empty()) return row->entry;
+  std::vector<PodUse> uses;
+  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
+  const bool same_spec = row != nullptr && row->spec == node.shared_spec();
+  return Count(same_spec ? row->bare : GpuNode::Of(node.spec(), resources_), node, uses, without);
+}
+
+void GpuInventory::MarkChanged(absl::string_view node_name) {
+  const std::optional<Symbol> name = Symbol::Find(node_name);
+  const auto it = name.has_value() ? row_of_.find(*name) : row_of_.end();
+  if (it == row_of_.end()) return;
+  rows_[it->second].row_version = 0;
+  table_version_ = 0;
+}
+
+void GpuInventory::Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards) {
+  claims_[pod.uid()] = std::move(cards);
+  MarkChanged(node_name);
+}
+
+void GpuInventory::Release(const PodInfo& pod, absl::string_view node_name) {
+  if (claims_.erase(pod.uid()) > 0) MarkChanged(node_name);
+}
+
+void GpuInventory::AddPolicy(absl::string_view profile, const GpuPolicy* policy) {
+  policies_[std::string(profile)].push_back(policy);
+}
+
+void GpuInventory::RemovePolicy(const GpuPolicy* policy) {
+  for (auto& [profile, policies] : policies_) std::erase(policies, policy);
+}
+
+const GpuPolicy* GpuInventory::PolicyOf(absl::string_view profile) const {
+  const auto it = policies_.find(profile);
+  return it == policies_.end() || it->second.empty() ? nullptr : it->second.front();
+}
+
+}  // namespace berth

@@ -1,0 +1,120 @@
+// The cards of all nodes and who has them: one inventory a scheduler, shared by its profiles.
+#ifndef BERTH_PLUGINS_GPU_GPU_INVENTORY_H_
+#define BERTH_PLUGINS_GPU_GPU_INVENTORY_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/node_table.h"
+#include "plugins/gpu/gpu_node.h"
+
+namespace berth {
+
+class GpuPolicy;
+
+// The pods that the scheduler saw lately, as a mix for policies that weigh what is usual.
+class GpuDemand {
+ public:
+  // Counts a pod once; of more than kWindow pods the oldest are forgotten.
+  void Note(const PodInfo& pod, const GpuRequest& request);
+  // The mix, brought up to date now and then: at most when an eighth more pods were seen.
+  // `version` changes with it.
+  const std::vector<TypicalPod>& mix() const { return mix_; }
+  uint64_t version() const { return version_; }
+  // How many pods were counted since the start.
+  int64_t noted() const { return noted_; }
+
+  static constexpr size_t kWindow = 10000;
+
+ private:
+  std::deque<std::pair<std::string, TypicalPod>> seen_;  // by uid
+  absl::flat_hash_set<std::string> uids_;
+  size_t since_mix_ = 0;
+  int64_t noted_ = 0;
+  std::vector<TypicalPod> mix_;
+  uint64_t version_ = 0;
+};
+
+// Follows the node table: what a pod has is what is recorded on it, or what was claimed for it
+// while the cluster has not shown it yet; a pod that has neither is counted on the cards that would
+// be chosen for it. So it is right after a restart and after any roll-back. Scheduling thread.
+class GpuInventory {
+ public:
+  struct Entry {
+    GpuNode node;
+    int64_t milli_cpu = 0;  // free, of the node
+    uint64_t version = 0;   // changes with the entry, never repeats
+  };
+
+  // Which resources mean whole cards. All profiles must agree; returns false if `resources` are
+  // others than were set before.
+  bool SetResources(const std::vector<std::string>& resources);
+  const std::vector<ResourceId>& resources() const { return resources_; }
+
+  // Brings the entries up to date. Costs what changed.
+  void Sync(const NodeTable& nodes);
+  // As of the last Sync().
+  int size() const { return static_cast<int>(rows_.size()); }
+  const Entry& entry(NodeRow row) const { return rows_[row].entry; }
+  uint64_t order_version() const { return order_version_; }
+  // The node as it is given, which may have other pods than the table's; without the pod of uid
+  // `without`, if not empty.
+  Entry At(const NodeInfo& node, absl::string_view without = "") const;
+
+  // The pod has these cards (indexes) from now on, until the cluster shows it with a record.
+  void Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards);
+  // Nothing if it has no claim.
+  void Release(const PodInfo& pod, absl::string_view node_name);
+
+  GpuDemand& demand() { return demand_; }
+
+  // The packing policies of each profile, in the order in which they were made.
+  void AddPolicy(absl::string_view profile, const GpuPolicy* policy);
+  void RemovePolicy(const GpuPolicy* policy);
+  // The first of the profile, or null.
+  const GpuPolicy* PolicyOf(absl::string_view profile) const;
+
+ private:
+  struct PodUse {
+    std::shared_ptr<const PodInfo> pod;
+    GpuRequest request;
+    std::vector<int> recorded;  // card indexes
+  };
+  struct Row {
+    uint64_t row_version = 0;
+    uint64_t generation = 0;
+    std::shared_ptr<const NodeSpec> spec;
+    GpuNode bare;              // without pods
+    std::vector<PodUse> uses;  // one a pod, in the order of the node's
+    Entry entry;
+  };
+
+  void Refresh(Row& row, const NodeInfo& node);
+  void MarkChanged(absl::string_view node_name);
+  PodUse UseOf(std::shared_ptr<const PodInfo> pod) const;
+  Entry Count(const GpuNode& bare, const NodeInfo& node, const std::vector<PodUse>& uses,
+              absl::string_view without) const;
+
+  std::vector<std::string> resource_names_;
+  std::vector<ResourceId> resources_ = {ResourceIdOf("nvidia.com/gpu")};
+  std::vector<Row> rows_;
+  absl::flat_hash_map<Symbol, NodeRow> row_of_;
+  const NodeTable* table_ = nullptr;
+  uint64_t order_version_ = 0, table_version_ = 0, next_version_ = 1;
+  absl::flat_hash_map<std::string, std::vector<int>> claims_;  // by uid: card indexes
+  GpuDemand demand_;
+  std::map<std::string, std::vector<const GpuPolicy*>, std::less<>> policies_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_GPU_GPU_INVENTORY_H_

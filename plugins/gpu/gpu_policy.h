@@ -1,0 +1,105 @@
+// A packing policy: a score plugin that also says which cards a pod gets.
+#ifndef BERTH_PLUGINS_GPU_GPU_POLICY_H_
+#define BERTH_PLUGINS_GPU_GPU_POLICY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "berth/framework/explain.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/score.h"
+#include "berth/framework/sign.h"
+#include "plugins/gpu/gpu_inventory.h"
+#include "plugins/gpu/gpu_node.h"
+
+namespace berth {
+
+// A pod as a policy sees it.
+struct GpuPod {
+  int64_t milli_cpu = 0;
+  GpuRequest request;
+};
+
+// A node as a policy sees it, before the pod is on it.
+struct GpuPlace {
+  const GpuNode& node;
+  int64_t milli_cpu;  // free
+};
+
+struct GpuChoice {
+  int64_t score = 0;  // in steps of 1/ScoreResolution()
+  CardSet cards;      // positions; empty for a pod that needs none, or that does not fit
+};
+
+// Base of the policies. A policy is a pure function of place and pod; its verdicts are kept by kind
+// of pod, and only nodes that changed are judged again. Scheduling thread.
+class GpuPolicy : public Plugin,
+                  public PreScorePlugin,
+                  public ScorePlugin,
+                  public SignPlugin,
+                  public ExplainPlugin {
+ public:
+  explicit GpuPolicy(Handle& handle);
+  ~GpuPolicy() override;
+
+  virtual GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const = 0;
+
+  Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                  absl::Span<const NodeRow> feasible) override;
+  absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
+                                const NodeInfo& node) const override;
+  absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                          absl::Span<const NodeRow> rows,
+                          absl::Span<int64_t> scores) const override;
+  bool Normalizes() const override { return false; }
+  // The cards that this policy would take.
+  std::vector<NodeNote> ExplainNode(const CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) const override;
+
+  Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  Aspects DependsOn() const override {
+    return Aspect::kNodeAllocatable | Aspect::kNodeRequested | Aspect::kNodePods |
+           Aspect::kNodeLabels | Aspect::kNodeOther;
+  }
+
+ protected:
+  // Whether it tells nodes apart for pods without GPU; if not, it is left out for them.
+  virtual bool ScoresCpuPods() const { return true; }
+  // Called once a cycle, before the nodes are judged. Returns a number that changes when verdicts
+  // that were made before no longer hold.
+  virtual uint64_t Prepare() { return 0; }
+
+  GpuInventory& inventory() const { return *inventory_; }
+  // Cards by the usual rule: a share goes to the card with the least left that is enough, whole
+  // cards are the idle ones with the lowest indexes.
+  static CardSet UsualCards(const GpuPlace& place, const GpuPod& pod) {
+    return place.node.Choose(pod.request, CardOrder::kBinpack);
+  }
+
+ private:
+  struct Memo {                      // of one kind of pod
+    std::vector<uint64_t> versions;  // of the entry that was judged, by row
+    std::vector<int64_t> scores;
+    uint64_t last_use = 0;
+  };
+  Memo& MemoOf(const GpuPod& pod, int rows) const;
+
+  std::shared_ptr<GpuInventory> inventory_;
+  uint64_t epoch_ = 0;
+  mutable uint64_t order_version_ = 0, uses_ = 0;
+  mutable absl::flat_hash_map<std::string, Memo> memos_;
+};
+
+// The request of the cycle's pod, read once a cycle by whichever plugin comes first.
+const GpuPod& GpuPodOf(CycleState& state, const PodInfo& pod, const GpuInventory& inventory);
+// Of a state in which nobody read it yet: null.
+const GpuPod* FindGpuPod(const CycleState& state);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_GPU_GPU_POLICY_H_
