@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -41,7 +42,10 @@ class SimulatedClock final : public Clock {
 
  private:
   void SetTo(absl::Time time) const {
-    const int64_t nanos = absl::ToUnixNanos(time);
+    int64_t nanos = absl::ToUnixNanos(time);
+    // Up to the next nanosecond: whoever waits for a time in between must not find it in the
+    // future.
+    if (absl::FromUnixNanos(nanos) < time && nanos < std::numeric_limits<int64_t>::max()) ++nanos;
     if (nanos > nanos_.load()) nanos_.store(nanos);
   }
 

@@ -1,0 +1,361 @@
+// Very many short histories of small clusters under the default profile, with and without faults of
+// the cluster, and what must hold at every quiet moment of them. BERTH_SEED=N repeats one,
+// BERTH_SEQUENCES=N runs so many.
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "tests/engine/gang_cluster.h"
+#include "tests/plugins/random_cluster.h"
+
+namespace berth {
+namespace {
+
+using testing::NodeBuilder;
+using testing::PodBuilder;
+using testing::Random;
+
+// An optimised build runs what a release promises; the others, which are slower by an order of
+// magnitude or two, a share of it.
+#ifdef NDEBUG
+constexpr uint64_t kSequences = 100'000;
+#else
+constexpr uint64_t kSequences = 2'000;
+#endif
+
+const KubeSchedulerConfiguration& DefaultProfile() {
+  static const KubeSchedulerConfiguration& configuration = *new KubeSchedulerConfiguration([] {
+    LoadedConfiguration loaded =
+        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
+    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    return loaded.configuration;
+  }());
+  return configuration;
+}
+
+std::unique_ptr<Simulation> NewSimulation(uint64_t seed, std::vector<Object> objects = {}) {
+  auto created = Simulation::Create({.configuration = DefaultProfile(),
+                                     .registry = &Builtins(),
+                                     .objects = std::move(objects),
+                                     .seed = seed});
+  EXPECT_TRUE(created.ok()) << created.status();
+  return *std::move(created);
+}
+
+int64_t Cpus(const api::Pod& pod) {
+  int64_t cpus = 0;
+  const auto& requests = pod.spec().containers(0).resources().requests();
+  EXPECT_TRUE(absl::SimpleAtoi(requests.at("cpu").string(), &cpus));
+  return cpus;
+}
+
+bool Uses(const api::Pod& pod) {
+  return !pod.spec().node_name().empty() && pod.status().phase() != "Succeeded";
+}
+
+class Sequence {
+ public:
+  explicit Sequence(uint64_t seed) : random_(seed), simulation_(NewSimulation(seed)) {
+    faulty_ = random_.Percent(50);
+    // As the API server sees it when a binding arrives.
+    cluster().SetBindFault([this](const PodReference& pod, const std::string& node) {
+      Note(absl::StrCat("bind ", pod.name, " to ", node));
+      CheckRoom(absl::StrCat(pod.namespace_name, "/", pod.name), node);
+      return absl::OkStatus();
+    });
+    if (faulty_) SetFaults(seed);
+  }
+
+  using Bindings = std::vector<std::pair<std::string, std::string>>;
+  Bindings Run() {
+    const int nodes = random_.Between(1, 3);
+    for (int i = 0; i < nodes; ++i) AddNode();
+    const int steps = random_.Between(4, 16);
+    for (int step = 0; step < steps; ++step) {
+      Change();
+      if (random_.Percent(30)) simulation_->RunUntilIdle();
+      if (random_.Percent(20)) simulation_->Advance(absl::Seconds(random_.Below(15)));
+    }
+    simulation_->RunUntilQuiet();
+    CheckQuiet();
+    if (!::testing::Test::HasFailure()) return cluster().Bindings();
+    for (const UnboundPod& pod : simulation_->scheduler().Unbound()) {
+      Note(absl::StrCat(pod.pod, " waits, state ", static_cast<int>(pod.state), ", ", pod.plugin,
+                        ": ", pod.message));
+    }
+    for (const ClusterNote& note : cluster().Notes()) {
+      absl::StrAppend(&timeline_, "  event of ", note.pod.name, ": ", note.note, "\n");
+    }
+    ADD_FAILURE() << (faulty_ ? "with faults\n" : "without faults\n") << timeline_;
+    return cluster().Bindings();
+  }
+
+ private:
+  InMemoryCluster& cluster() { return simulation_->cluster(); }
+  // What happened, for whoever has to find out why.
+  void Note(absl::string_view what) {
+    absl::StrAppend(&timeline_, "  ", absl::ToDoubleSeconds(simulation_->now() - absl::UnixEpoch()),
+                    "s ", what, "\n");
+  }
+  void Set(const Object& object) {
+    Note(absl::StrCat("set ", object.ToString(), ": ", object.message().ShortDebugString()));
+    cluster().Set(object);
+  }
+
+  void Delete(Kind kind, const std::string& key) {
+    Note(absl::StrCat("delete ", key));
+    cluster().Delete(kind, key);
+  }
+
+  void SetFaults(uint64_t seed) {
+    ClusterFaults faults;
+    faults.seed = seed;
+    faults.bind_failure = 0.2;
+    faults.slow_bind = 0.2;
+    faults.lost_answer = random_.Percent(30) ? 0.1 : 0;
+    faults.delayed_event = 0.3;
+    faults.duplicated_event = 0.3;
+    faults.relist = random_.Percent(30) ? 0.05 : 0;
+    cluster().SetFaults(faults);
+  }
+
+  // --- What happens ---
+
+  void AddNode() {
+    const std::string name = absl::StrCat("n", next_++);
+    NodeBuilder node;
+    node.Name(name).Label("kubernetes.io/hostname", name);
+    node.Label("zone", random_.Percent(50) ? "a" : "b");
+    node.Allocatable("cpu", absl::StrCat(random_.Between(2, 8))).Allocatable("memory", "64Gi");
+    nodes_.emplace(name, node);
+    Set(node.Object());
+  }
+
+  void AddPod() {
+    PodBuilder pod;
+    pod.Name(absl::StrCat("p", next_++));
+    pod.Request("cpu", absl::StrCat(random_.Between(1, 4)));
+    const std::string app = random_.Percent(50) ? "web" : "db";
+    pod.Label("app", app);
+    if (random_.Percent(30)) pod.Priority(random_.Between(1, 2));
+    if (random_.Percent(10)) pod.PreemptNever();
+    if (random_.Percent(15)) pod.NodeSelector("zone", "a");
+    if (random_.Percent(15)) pod.TolerationExists("dedicated");
+    if (random_.Percent(10)) pod.SchedulingGate("wait");
+    if (random_.Percent(10)) pod.HostPort(8080);
+    if (random_.Percent(15)) pod.PodAntiAffinity("kubernetes.io/hostname", {{"app", app}});
+    if (random_.Percent(10)) pod.PodAffinity("zone", {{"app", "web"}});
+    if (random_.Percent(15)) {
+      pod.SpreadConstraint(1, "zone", UnsatisfiableAction::kDoNotSchedule, {{"app", app}});
+    }
+    Set(pod.Object());
+  }
+
+  // A pod that satisfies `wanted`, or none.
+  template <class Wanted>
+  std::shared_ptr<api::Pod> SomePod(Wanted wanted) {
+    std::vector<std::shared_ptr<api::Pod>> pods;
+    for (const Object& object : cluster().List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      if (wanted(pod)) pods.push_back(std::make_shared<api::Pod>(pod));
+    }
+    if (pods.empty()) return nullptr;
+    return pods[random_.Below(static_cast<int>(pods.size()))];
+  }
+
+  void Change() {
+    const auto any = [](const api::Pod&) { return true; };
+    const auto pending = [](const api::Pod& pod) { return pod.spec().node_name().empty(); };
+    switch (random_.Below(14)) {
+      case 0:
+        AddNode();
+        return;
+      case 1:
+        LoseNode();
+        return;
+      case 2:
+      case 3:
+        ChangeNode();
+        return;
+      case 4:
+        if (const auto pod = SomePod(any)) Delete(Kind::kPod, Key(*pod));
+        return;
+      case 5:
+        if (const auto pod = SomePod(Uses)) {
+          Note(absl::StrCat("delete gracefully ", Key(*pod)));
+          cluster().DeleteGracefully(Key(*pod));
+        }
+        return;
+      case 6:
+        if (const auto pod = SomePod(Uses)) {
+          Note(absl::StrCat("finish ", Key(*pod)));
+          cluster().Finish(Key(*pod));
+        }
+        return;
+      case 7:
+        if (const auto pod = SomePod(pending)) {
+          pod->mutable_spec()->clear_scheduling_gates();
+          Set(Object::Of(pod));
+        }
+        return;
+      case 8:
+        if (const auto pod = SomePod(any)) {
+          (*pod->mutable_metadata()->mutable_labels())["app"] = random_.Percent(50) ? "web" : "db";
+          Set(Object::Of(pod));
+        }
+        return;
+      case 9:
+        if (faulty_) {
+          Note("relist");
+          cluster().Relist();
+        }
+        return;
+      default:
+        AddPod();
+        return;
+    }
+  }
+
+  static std::string Key(const api::Pod& pod) {
+    return absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name());
+  }
+
+  void LoseNode() {
+    if (nodes_.empty()) return;
+    const auto node = std::next(nodes_.begin(), random_.Below(static_cast<int>(nodes_.size())));
+    const std::string name = node->first;
+    if (random_.Percent(70)) {  // what ran there goes with it
+      for (const Object& object : cluster().List(Kind::kPod)) {
+        if (object.As<api::Pod>().spec().node_name() != name) continue;
+        Delete(Kind::kPod, std::string(object.key()));
+      }
+    }
+    Delete(Kind::kNode, name);
+    if (random_.Percent(30)) {  // and comes back
+      Set(node->second.Object());
+    } else {
+      nodes_.erase(node);
+    }
+  }
+
+  void ChangeNode() {
+    if (nodes_.empty()) return;
+    const auto node = std::next(nodes_.begin(), random_.Below(static_cast<int>(nodes_.size())));
+    api::Node& message = node->second.Message();
+    switch (random_.Below(4)) {
+      case 0:
+        message.mutable_spec()->set_unschedulable(!message.spec().unschedulable());
+        break;
+      case 1:
+        if (message.spec().taints().empty()) {
+          node->second.Taint("dedicated", "x", TaintEffect::kNoSchedule);
+        } else {
+          message.mutable_spec()->clear_taints();
+        }
+        break;
+      case 2:
+        (*message.mutable_metadata()->mutable_labels())["zone"] = random_.Percent(50) ? "a" : "b";
+        break;
+      default:
+        node->second.Allocatable("cpu", absl::StrCat(random_.Between(6, 10)));  // never less
+        break;
+    }
+    Set(node->second.Object());
+  }
+
+  // --- What must hold ---
+
+  // At a binding: the pod has no node yet, and the node has room for it. Of nodes that have been
+  // made smaller the new pods must not ask for more than what is left.
+  void CheckRoom(const std::string& key, const std::string& node_name) {
+    int64_t used = 0;
+    for (const Object& object : cluster().List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      if (object.key() == key) {
+        used += Cpus(pod);
+        EXPECT_TRUE(pod.spec().node_name().empty()) << key << " is bound twice";
+      } else if (Uses(pod) && pod.spec().node_name() == node_name) {
+        used += Cpus(pod);
+      }
+    }
+    const auto node = cluster().Find(Kind::kNode, node_name);
+    if (node == nullptr) return;  // it went while the binding was under way
+    int64_t cpus = 0;
+    const auto& allocatable =
+        static_cast<const api::Node&>(*node).status().allocatable().at("cpu").string();
+    EXPECT_TRUE(absl::SimpleAtoi(allocatable, &cpus));
+    EXPECT_LE(used, cpus) << node_name << " is over its allocatable with " << key;
+  }
+
+  void CheckQuiet() {
+    std::set<std::string> pending;
+    for (const Object& object : cluster().List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      if (pod.spec().node_name().empty() && pod.status().phase() != "Succeeded") {
+        pending.insert(std::string(object.key()));
+      }
+    }
+    std::set<std::string> known;
+    for (const UnboundPod& pod : simulation_->scheduler().Unbound()) {
+      EXPECT_TRUE(known.insert(pod.pod).second) << pod.pod << " is pending twice";
+    }
+    EXPECT_EQ(known, pending) << "the scheduler lost track of pods";
+
+    std::set<std::string> bound;
+    for (const auto& [pod, node] : cluster().Bindings()) {
+      EXPECT_TRUE(bound.insert(pod).second) << pod << " was bound twice";
+    }
+    if (!pending.empty()) CompareWithFreshScheduler();
+  }
+
+  // A scheduler that starts now and tries everything must find nothing to do: whatever could have
+  // been bound, or helped by preemption, should have been by now, without the periodic flush.
+  void CompareWithFreshScheduler() {
+    std::vector<Object> objects;
+    for (const Kind kind : {Kind::kNode, Kind::kPod}) {
+      for (const Object& object : cluster().List(kind)) objects.push_back(object);
+    }
+    const std::unique_ptr<Simulation> fresh = NewSimulation(1, std::move(objects));
+    fresh->RunUntilIdle();
+    for (const auto& [pod, node] : fresh->cluster().Bindings()) {
+      ADD_FAILURE() << pod << " waits although it could run on " << node;
+    }
+    for (const std::string& pod : fresh->cluster().Evictions()) {
+      ADD_FAILURE() << pod << " could have been evicted for a pod that waits";
+    }
+  }
+
+  Random random_;
+  std::unique_ptr<Simulation> simulation_;
+  bool faulty_ = false;
+  std::string timeline_;
+  std::map<std::string, NodeBuilder> nodes_;
+  int next_ = 0;
+};
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  uint64_t value = otherwise;
+  if (text != nullptr && !absl::SimpleAtoi(text, &value)) ADD_FAILURE() << name;
+  return value;
+}
+
+TEST(RandomOperations, LoseNoPodAndOverloadNoNode) {
+  const uint64_t first = FromEnvironment("BERTH_SEED", 1);
+  const uint64_t count =
+      std::getenv("BERTH_SEED") ? 1 : FromEnvironment("BERTH_SEQUENCES", kSequences);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
+    const Sequence::Bindings once = Sequence(seed).Run();
+    if (seed % 16 == 0 || count == 1) {
+      EXPECT_EQ(Sequence(seed).Run(), once) << "the same seed made other decisions";
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace berth
