@@ -1,4 +1,5 @@
 // What may end a rejection by InterPodAffinity: kube-scheduler v1.35 interpodaffinity/plugin.go.
+#include "absl/algorithm/container.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -7,45 +8,57 @@ namespace {
 
 QueueingHint QueueIf(bool useful) { return useful ? QueueingHint::kQueue : QueueingHint::kSkip; }
 
-// As upstream, a pod that goes wakes only pods whose own anti-affinity it matched.
+// Whether a term matches `pod`; its namespace's labels are not at hand, so a term that selects
+// namespaces counts as matching.
+bool MayMatch(const AffinityTerm& term, const PodInfo& pod) {
+  return Matches(term, pod) ||
+         (!term.namespace_selector.SelectsNothing() && term.selector.Matches(pod.labels()));
+}
+bool MatchesAll(absl::Span<const AffinityTerm> terms, const PodInfo& pod) {
+  return !terms.empty() &&
+         absl::c_all_of(terms, [&](const AffinityTerm& term) { return MayMatch(term, pod); });
+}
+bool MatchesAny(absl::Span<const AffinityTerm> terms, const PodInfo& pod) {
+  return absl::c_any_of(terms, [&](const AffinityTerm& term) { return MayMatch(term, pod); });
+}
+
+// Upstream asks for a running pod that matches the waiting one's affinity now, or all its
+// anti-affinity no more. But one anti-affinity term of several is enough to keep a pod away, so is
+// a running pod's, and a pod that matches its own affinity may start anywhere only where no other
+// matches: without these it would sleep until the next flush.
 absl::StatusOr<QueueingHint> AfterPodChange(const PodInfo& pod, const ObjectChange& change) {
   const PodInfo* const before = change.old_pod.get();
   const PodInfo* const after = change.new_pod.get();
+  if (!pod.pod_affinity_status().ok()) return pod.pod_affinity_status();
+  // Its own labels changed: it may match its own terms now, or no longer those of others.
+  if (after != nullptr && after->uid() == pod.uid()) return QueueingHint::kQueue;
   for (const PodInfo* changed : {before, after}) {
     if (changed != nullptr && changed->node_name().empty()) return QueueingHint::kSkip;
   }
-  if (!pod.pod_affinity_status().ok()) return pod.pod_affinity_status();
-  const absl::Span<const AffinityTerm> affinity = pod.required_affinity_terms();
-  const absl::Span<const AffinityTerm> anti_affinity = pod.required_anti_affinity_terms();
-  if (before == nullptr) return QueueIf(MatchesAll(affinity, *after));
-  if (after == nullptr) return QueueIf(MatchesAll(anti_affinity, *before));
-  return QueueIf((!MatchesAll(affinity, *before) && MatchesAll(affinity, *after)) ||
-                 (MatchesAll(anti_affinity, *before) && !MatchesAll(anti_affinity, *after)));
+  const auto ends = [before, after](const auto& relation) {
+    return before != nullptr && relation(*before) && (after == nullptr || !relation(*after));
+  };
+  const auto attracts = [&](const PodInfo& running) {
+    return MatchesAll(pod.required_affinity_terms(), running);
+  };
+  const bool attracted = after != nullptr && attracts(*after);
+  return QueueIf((attracted && (before == nullptr || !attracts(*before))) ||
+                 (attracts(pod) && ends(attracts)) || ends([&](const PodInfo& running) {
+                   return MatchesAny(pod.required_anti_affinity_terms(), running);
+                 }) ||
+                 (after == nullptr && MatchesAny(before->required_anti_affinity_terms(), pod)));
 }
 
+// A new node helps unless the pod could not run there for want of a topology key. Labels that
+// change may end or move a domain in which a running pod's anti-affinity keeps the pod away;
+// upstream looks at the waiting pod's own terms only, and a pod that others keep away sleeps until
+// the next flush.
 absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod, const ObjectChange& change) {
   if (!pod.pod_affinity_status().ok()) return pod.pod_affinity_status();
-  const auto value_before = [&](const AffinityTerm& term) {
-    return change.old_node->labels().Find(term.topology_key);
-  };
-  const auto value_after = [&](const AffinityTerm& term) {
-    return change.new_node->labels().Find(term.topology_key);
-  };
-  for (const AffinityTerm& term : pod.required_affinity_terms()) {
-    const Symbol* const after = value_after(term);
-    if (after == nullptr) continue;
-    if (change.old_node == nullptr) return QueueingHint::kQueue;
-    const Symbol* const before = value_before(term);
-    if (before == nullptr || *before != *after) return QueueingHint::kQueue;
-  }
-  for (const AffinityTerm& term : pod.required_anti_affinity_terms()) {
-    // A new node without the label takes any pod, one with it may be a domain of its own.
-    if (change.old_node == nullptr) return QueueingHint::kQueue;
-    const Symbol* const before = value_before(term);
-    const Symbol* const after = value_after(term);
-    if (before != nullptr && (after == nullptr || *before != *after)) return QueueingHint::kQueue;
-  }
-  return QueueingHint::kSkip;
+  if (change.old_node != nullptr) return QueueingHint::kQueue;  // relabelled, or gone with its pods
+  return QueueIf(absl::c_all_of(pod.required_affinity_terms(), [&](const AffinityTerm& term) {
+    return change.new_node->labels().Has(term.topology_key);
+  }));
 }
 
 }  // namespace
@@ -53,7 +66,8 @@ absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod, const ObjectCha
 std::vector<ClusterEventWithHint> InterPodAffinity::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kAdd | action::kUpdatePodLabel | action::kDelete},
            &AfterPodChange},
-          {{EventResource::Node(), action::kAdd | action::kUpdateNodeLabel}, &AfterNodeChange}};
+          {{EventResource::Node(), action::kAdd | action::kUpdateNodeLabel | action::kDelete},
+           &AfterNodeChange}};
 }
 
 }  // namespace berth

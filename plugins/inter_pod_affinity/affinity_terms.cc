@@ -46,9 +46,4 @@ PodSelector SelectedNamespaces::PodsOf(const AffinityTerm& term, const ObjectSto
   return pods;
 }
 
-bool MatchesAll(absl::Span<const AffinityTerm> terms, const PodInfo& pod) {
-  return !terms.empty() &&
-         absl::c_all_of(terms, [&](const AffinityTerm& term) { return Matches(term, pod); });
-}
-
 }  // namespace berth

@@ -39,9 +39,6 @@ inline bool Matches(const AffinityTerm& term, const PodInfo& pod) {
   return term.Matches(pod.namespace_name(), pod.labels(), nullptr);
 }
 
-// Whether all of the terms match `pod`; no terms match nothing.
-bool MatchesAll(absl::Span<const AffinityTerm> terms, const PodInfo& pod);
-
 }  // namespace berth
 
 #endif  // BERTH_PLUGINS_INTER_POD_AFFINITY_AFFINITY_TERMS_H_

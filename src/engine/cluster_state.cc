@@ -233,6 +233,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     return;
   }
   result.type = ClusterChange::Type::kPodAssigned;
+  result.change.old_pod = nullptr;  // to the plugins it is a new pod on a node, as upstream
   result.events.push_back({EventResource::AssignedPod(), action::kAdd, "AssignedPodAdd"});
 }
 

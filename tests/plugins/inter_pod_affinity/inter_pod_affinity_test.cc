@@ -217,13 +217,26 @@ TEST(InterPodAffinityTest, Hints) {
   };
   const NodeBuilder plain = MakeNode().Name("n");
   const NodeBuilder zoned = InZone("a").Name("n");
-  const NodeBuilder racked = MakeNode().Name("n").Label("rack", "1");
-  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kAdd, pod, NodeAdded(plain)));
+  EXPECT_FALSE(Queues(*plugin, EventResource::Node(), action::kAdd, pod, NodeAdded(plain)));
+  EXPECT_TRUE(Queues(*plugin, EventResource::Node(), action::kAdd, pod, NodeAdded(zoned)));
   EXPECT_TRUE(relabelled(plain, zoned));
-  EXPECT_TRUE(relabelled(zoned, InZone("b").Name("n")));
-  EXPECT_FALSE(relabelled(zoned, plain));
-  EXPECT_FALSE(relabelled(plain, racked));
-  EXPECT_TRUE(relabelled(racked, plain));
+  EXPECT_TRUE(relabelled(zoned, plain));
+
+  EXPECT_TRUE(
+      pod_change(action::kUpdatePodLabel, PodUpdated(pod, App("p").Label("app", "web").Obj())));
+
+  // Kept away by the anti-affinity of pods that run.
+  const PodPtr shy = App("shy").PodAntiAffinity("zone", Is("web")).NodeName("n").Obj();
+  const auto gone = [&](const PodPtr& waiting) {
+    return Queues(*plugin, EventResource::Pod(), action::kDelete, waiting, PodDeleted(shy));
+  };
+  EXPECT_TRUE(gone(App("web").Obj()));
+  EXPECT_FALSE(gone(App("db").Obj()));
+  // One of several terms is enough to be kept away.
+  const PodPtr choosy =
+      App("p").PodAntiAffinity("rack", Is("db")).PodAntiAffinity("rack", Is("web")).Obj();
+  EXPECT_TRUE(
+      Queues(*plugin, EventResource::Pod(), action::kDelete, choosy, PodDeleted(on_node("db"))));
 }
 
 TEST(InterPodAffinityTest, SignsPodsWithoutTerms) {
