@@ -34,11 +34,11 @@ class GpuExpectedWaste final : public GpuPolicy {
 
   absl::string_view Name() const override { return kName; }
   GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
-  // The prices follow the whole cluster.
-  Aspects DependsOn() const override { return GpuPolicy::DependsOn() | Aspect::kOtherNodes; }
 
  protected:
   uint64_t Prepare() override;
+  // The prices follow the whole cluster, and the mix its pods.
+  bool Learns() const override { return true; }
 
  private:
   // In 1 / (2 * kPriceUnit * kSequences) milli-GPU.

@@ -25,11 +25,10 @@ class GpuFgd final : public GpuPolicy {
 
   absl::string_view Name() const override { return kName; }
   GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
-  // A measured mix follows the pods of the cluster.
-  Aspects DependsOn() const override { return GpuPolicy::DependsOn() | Aspect::kOtherNodes; }
 
  protected:
   uint64_t Prepare() override;
+  bool Learns() const override { return measured_; }
 
  private:
   int64_t ScoreOf(double before, const FreeGpus& after) const;

@@ -124,8 +124,7 @@ std::vector<NodeNote> GpuPolicy::ExplainNode(const CycleState& state, const PodI
 }
 
 Status GpuPolicy::SignPod(const PodInfo& pod, PodSignature& signature) const {
-  // The mix, or what else a policy learned: pods that are judged by another one are not alike.
-  signature.Add(static_cast<int64_t>(epoch_));
+  if (Learns()) return Status::Unschedulable("follows the pods that were seen");
   Sign({pod.requests().Get(kCpu), ReadGpuRequest(pod, inventory_->resources())}, signature);
   return Status::Success();
 }

@@ -73,6 +73,9 @@ class GpuPolicy : public Plugin,
   // Called once a cycle, before the nodes are judged. Returns a number that changes when verdicts
   // that were made before no longer hold.
   virtual uint64_t Prepare() { return 0; }
+  // Whether verdicts follow what the policy learned from other pods: then nobody but its own
+  // memory, which knows when they change, may keep them.
+  virtual bool Learns() const { return false; }
 
   GpuInventory& inventory() const { return *inventory_; }
   // Cards by the usual rule: a share goes to the card with the least left that is enough, whole

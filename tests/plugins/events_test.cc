@@ -39,6 +39,9 @@ TEST(Events, AreThoseOfKubeScheduler) {
        "Node/UpdateNodeAllocatable"},
       {"DefaultPreemption", "Pod/Delete"},
       {"DynamicResources", ""},
+      {"GpuDevices",
+       "Pod/Delete! Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel "
+       "Node/UpdateNodeAnnotation!"},
       {"InterPodAffinity", "Pod/Add Pod/Delete Pod/UpdatePodLabel Node/Add Node/UpdateNodeLabel"},
       {"NodeAffinity", "Node/Add Node/UpdateNodeLabel"},
       {"NodeName", "Node/Add!"},
