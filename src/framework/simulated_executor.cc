@@ -89,6 +89,10 @@ void SimulatedExecutor::GiveTurn(Worker& worker) {
 
 // On the worker's thread.
 void SimulatedExecutor::Sleep(Worker& worker, absl::Time until) {
+  // The clock counts nanoseconds: between two of them it would never be.
+  if (until != absl::InfiniteFuture()) {
+    until = absl::UnixEpoch() + absl::Ceil(until - absl::UnixEpoch(), absl::Nanoseconds(1));
+  }
   MutexLock lock(mutex_);
   if (awake_ || until <= clock_.Now()) return;
   sleeping_.emplace(std::make_pair(until, sleeps_++), &worker);

@@ -199,6 +199,18 @@ TEST_F(InMemoryClusterTest, ASlowBindingOnASimulatedExecutorLetsEverythingElseGo
   EXPECT_THAT(done, ElementsAre("q2s", "p5s"));
 }
 
+TEST_F(InMemoryClusterTest, ASleepEndsThoughTheClockCountsWholeNanoseconds) {
+  SimulatedExecutor executor(clock_);
+  bool done = false;
+  executor.Run([&] {
+    clock_.SleepUntil(clock_.Now() + absl::Nanoseconds(1.25));
+    done = true;
+  });
+  clock_.AdvanceTo(executor.NextDue());
+  executor.RunDue();
+  EXPECT_TRUE(done);
+}
+
 TEST_F(InMemoryClusterTest, WithoutASimulatedExecutorASlowBindingTakesTheClockWithIt) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p");
