@@ -42,7 +42,9 @@ TEST(Events, AreThoseOfKubeScheduler) {
       {"GpuDevices",
        "Pod/Delete! Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel "
        "Node/UpdateNodeAnnotation!"},
-      {"InterPodAffinity", "Pod/Add Pod/Delete Pod/UpdatePodLabel Node/Add Node/UpdateNodeLabel"},
+      // Node/Delete is ours: with a node its pods leave the count.
+      {"InterPodAffinity",
+       "Pod/Add Pod/Delete Pod/UpdatePodLabel Node/Add Node/Delete Node/UpdateNodeLabel"},
       {"NodeAffinity", "Node/Add Node/UpdateNodeLabel"},
       {"NodeName", "Node/Add!"},
       {"NodePorts", "Pod/Delete Node/Add!"},
