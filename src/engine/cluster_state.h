@@ -106,6 +106,7 @@ class ClusterState {
   const Nominations& nominations() const { return nominations_; }
   Nominations& nominations() { return nominations_; }
   Cache& cache() { return cache_; }
+  const Cache& cache() const { return cache_; }
 
  private:
   void ApplyPod(const Object& object, ClusterChange& result);

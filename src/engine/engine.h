@@ -67,6 +67,9 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
     observe_ = std::move(observe);
   }
 
+  // What is counted and assumed. For tests.
+  const ClusterState& cluster() const { return cluster_; }
+
  private:
   explicit Engine(SchedulerOptions options);
   void MakeQueue();

@@ -49,7 +49,7 @@ TEST(ScenarioCommand, SaysWhatHoldsAndWhatHappenedWhereItDoesNot) {
                             HasSubstr("1 of 1 scenarios hold"), Not(HasSubstr("what happened"))));
   EXPECT_EQ(RunAndRead({BerthCommand(), "simulate", "--scenario", good, wrong}, output), 1);
   EXPECT_THAT(output, AllOf(HasSubstr("FAIL"),
-                            HasSubstr(absl::StrCat(wrong, ":14:22: expected default/p on n7")),
+                            HasSubstr(absl::StrCat(wrong, ":14:24: expected default/p on n7")),
                             HasSubstr("what happened"), HasSubstr("default/p  tried, placed on n0"),
                             HasSubstr("1 of 2 scenarios hold")));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "engine/engine.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -317,7 +318,31 @@ class Sequence {
     for (const auto& [pod, node] : cluster().Bindings()) {
       EXPECT_TRUE(bound.insert(pod).second) << pod << " was bound twice";
     }
+    CompareWithCluster();
     if (!pending.empty()) CompareWithFreshScheduler();
+  }
+
+  // What the scheduler counts on each node is what the cluster has there, and nothing is assumed.
+  void CompareWithCluster() {
+    const Cache& cache = static_cast<Engine&>(simulation_->scheduler()).cluster().cache();
+    EXPECT_EQ(cache.assumed_count(), 0) << "something is assumed though nothing goes on";
+    EXPECT_TRUE(cache.CheckInvariants().ok()) << cache.CheckInvariants();
+    std::map<std::string, std::set<std::string>> have;
+    std::map<std::string, std::set<std::string>> counted;
+    std::map<std::string, int64_t> milli_cpus;
+    for (const Object& object : cluster().List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      if (!Uses(pod)) continue;
+      have[pod.spec().node_name()].insert(Key(pod));
+      milli_cpus[pod.spec().node_name()] += 1000 * Cpus(pod);
+    }
+    cache.ForEachNode([&](const NodeInfo& node) {
+      const std::string name(node.name().view());
+      for (const auto& pod : node.pods()) counted[name].insert(pod->key());
+      EXPECT_EQ(node.requested().Get(kCpu), milli_cpus[name]) << name;
+      EXPECT_EQ(node.has_node(), cluster().Find(Kind::kNode, name) != nullptr) << name;
+    });
+    EXPECT_EQ(counted, have) << "the scheduler counts other pods than the cluster has";
   }
 
   // A scheduler that starts now and tries everything must find nothing that fits: it should have

@@ -1,9 +1,11 @@
 // The scheduler with real threads: one that schedules, some that bind, one that is the world.
 #include <atomic>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <thread>
 
+#include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "tests/engine/gang_cluster.h"
 
@@ -96,6 +98,86 @@ TEST(Threads, PreemptorsEvictNoMoreThanTheyNeed) {
   const auto bound = [&] { return cluster.Bindings().size() == kNodes; };
   EXPECT_TRUE(Eventually(bound)) << cluster.Bindings().size() << " are bound";
   EXPECT_EQ(cluster.Evictions().size(), size_t{kNodes});
+  (*scheduler)->Stop();
+  scheduling.join();
+}
+
+// How long the random load lasts; BERTH_LOAD_SECONDS=N makes it N seconds.
+absl::Duration LoadTime() {
+  const char* text = std::getenv("BERTH_LOAD_SECONDS");
+  int seconds = 2;
+  if (text != nullptr && !absl::SimpleAtoi(text, &seconds)) ADD_FAILURE() << text;
+  return absl::Seconds(seconds);
+}
+
+// Pods, groups and nodes come and go while every fifth binding fails and every fifth is slow. In
+// the end there is room for all, and all are bound.
+TEST(Threads, RandomLoadLeavesNoPodBehind) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  const std::unique_ptr<Executor> executor = MakeThreadPool(4);
+  ClusterFaults faults;
+  faults.bind_failure = 0.2;
+  faults.slow_bind = 0.2;
+  faults.max_bind_delay = absl::Milliseconds(20);
+  faults.duplicated_event = 0.1;
+  faults.delayed_event = 0.1;
+  faults.max_event_delay = absl::Milliseconds(20);
+  cluster.SetFaults(faults);
+  for (int i = 0; i < 6; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
+
+  KubeSchedulerConfiguration configuration = GangConfiguration();
+  configuration.pod_max_backoff_seconds = 1;
+  auto scheduler = Scheduler::Create({.configuration = configuration,
+                                      .registry = &Builtins(),
+                                      .cluster = &cluster,
+                                      .clock = &clock,
+                                      .executor = executor.get()});
+  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
+  std::thread scheduling([&] { EXPECT_TRUE((*scheduler)->Run().ok()); });
+
+  std::mt19937_64 random(1);
+  const auto below = [&random](int n) { return static_cast<int>(random() % n); };
+  int next = 0;
+  for (const absl::Time end = absl::Now() + LoadTime(); absl::Now() < end;) {
+    const int kind = below(8);
+    const std::vector<Object> pods = cluster.List(Kind::kPod);
+    if (kind == 0) {
+      const std::string group = absl::StrCat("g", ++next);
+      const int members = 2 + below(3);
+      cluster.Set(MakeGroup(group, members));
+      for (int i = 0; i < members; ++i) {
+        cluster.Set(MakeGpuPod(absl::StrCat(group, "-", i), 1 + below(2), group));
+      }
+    } else if (kind < 3) {
+      cluster.Set(MakeGpuPod(absl::StrCat("p", ++next), 1 + below(4)));
+    } else if (kind == 3) {
+      cluster.Set(MakeGpuNode(absl::StrCat("n", below(6)), 8));
+    } else if (!pods.empty()) {
+      const std::string key(pods[below(static_cast<int>(pods.size()))].key());
+      if (kind == 4) {
+        cluster.DeleteGracefully(key);
+      } else if (pods.size() > 10) {
+        cluster.Delete(Kind::kPod, key);
+      }
+    }
+    cluster.AdvanceTo(clock.Now());
+    absl::SleepFor(absl::Microseconds(below(2000)));
+  }
+  cluster.SetFaults({});
+  for (const Object& object : cluster.List(Kind::kPod)) {  // what lost a sibling cannot start
+    if (object.name().front() == 'g') cluster.Delete(Kind::kPod, object.key());
+  }
+  for (int i = 0; i < 50; ++i) cluster.Set(MakeGpuNode(absl::StrCat("big", i), 8));
+  const auto unbound = [&] {
+    cluster.AdvanceTo(clock.Now());
+    int count = 0;
+    for (const Object& object : cluster.List(Kind::kPod)) {
+      if (object.As<api::Pod>().spec().node_name().empty()) ++count;
+    }
+    return count;
+  };
+  EXPECT_TRUE(Eventually([&] { return unbound() == 0; })) << unbound() << " pods are unbound";
   (*scheduler)->Stop();
   scheduling.join();
 }
