@@ -44,7 +44,7 @@ void PodCounts::Add(int slot, int64_t difference) {
   if (rows_version_ == slots_->order_version) of_rows_[row] += difference;
   for (Domains& domains : domains_) {
     if (domains.version != domains.column->version()) continue;  // counted again when asked for
-    const uint64_t index = domains.column->index(row);
+    const uint32_t index = domains.column->index(row);
     domains.counts[index] += difference;
     if (domains.column->values()[index].present) domains.labelled += difference;
   }
@@ -74,7 +74,7 @@ void PodCounts::Recount(Domains& domains) const {
   of_slots_.ForEach([&](int slot, int64_t count) {
     domains.counts[column.index(slots_->row_of_slot[slot])] += count;
   });
-  const std::optional<uint64_t> none = column.Find(kNoLabel);
+  const std::optional<uint32_t> none = column.Find(kNoLabel);
   domains.labelled = total_ - (none.has_value() ? domains.counts[*none] : 0);
   domains.version = column.version();
 }
