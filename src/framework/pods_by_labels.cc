@@ -46,8 +46,8 @@ PodsByLabels::PodKind& PodsByLabels::FindOrAddKind(const PodInfo& pod) {
   kinds_.emplace(KindKey{kind.namespace_name, &kind.labels, terminating}, std::move(owned));
   NamespaceKinds& kinds = namespaces_[kind.namespace_name];
   kinds.all.push_back(&kind);
-  for (const auto& [key, value] : kind.labels.entries()) {
-    kinds.with_label[{key, value}].push_back(&kind);
+  for (const LabelSet::Entry& label : kind.labels.entries()) {
+    kinds.with_label[label].push_back(&kind);
   }
   selectors_.ForEachCandidate(kind.namespace_name, kind.labels, [&](Tracked* tracked) {
     if (Selects(tracked->selector, kind)) kind.selected_by.push_back(tracked);

@@ -35,6 +35,7 @@ class PodsByLabels {
     std::shared_ptr<PodCounts> counts;
     uint64_t last_asked = 0;
   };
+
   struct PodKind {
     Symbol namespace_name;
     LabelSet labels;
@@ -56,18 +57,10 @@ class PodsByLabels {
       return H::combine(std::move(h), key.namespace_name, *key.labels, key.terminating);
     }
   };
-  struct Label {
-    Symbol key, value;
-    friend bool operator==(const Label&, const Label&) = default;
-    template <class H>
-    friend H AbslHashValue(H h, const Label& label) {
-      return H::combine(std::move(h), label.key, label.value);
-    }
-  };
   using Kinds = std::vector<PodKind*>;
   struct NamespaceKinds {
     Kinds all;
-    absl::flat_hash_map<Label, Kinds> with_label;
+    absl::flat_hash_map<LabelSet::Entry, Kinds> with_label;
   };
 
   PodKind& FindOrAddKind(const PodInfo& pod);
