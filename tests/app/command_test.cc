@@ -154,11 +154,14 @@ TEST_F(Command, SimulatePrintsPlacementsAndReasons) {
   EXPECT_EQ(json.status, 0) << json.err;
   EXPECT_THAT(json.out, HasSubstr(R"({"pod":"default/fits","node":"n0","reason":""})"));
   EXPECT_THAT(json.out, HasSubstr(R"({"pod":"default/large","node":null,"reason":"0/1 nodes)"));
+  EXPECT_THAT(json.out, HasSubstr(R"("waiting":{"reason":"INSUFFICIENT_RESOURCES","text":"Insuf)"));
+  EXPECT_THAT(json.out, HasSubstr(R"("resource":"cpu","needed":)"));
   EXPECT_THAT(json.out, HasSubstr(R"("summary":{"pods":2,"bound":1,"pending":1,"evicted":0,)"));
   const Outcome table =
       Run(absl::StrCat("simulate --config config/default.yaml --cluster ", cluster_));
   EXPECT_THAT(table.out, HasSubstr("1 pod placed, 1 pending, on 1 node\n"));
-  EXPECT_THAT(table.out, HasSubstr("Insufficient cpu"));
+  EXPECT_THAT(table.out,
+              HasSubstr("INSUFFICIENT_RESOURCES  Insufficient cpu on 1 of 1 node; needs "));
   EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour belongs on terminals";
 }
 
