@@ -140,8 +140,8 @@ TEST(Threads, RandomLoadLeavesNoPodBehind) {
   const auto below = [&random](int n) { return static_cast<int>(random() % n); };
   int next = 0;
   for (const absl::Time end = absl::Now() + LoadTime(); absl::Now() < end;) {
-    const int kind = below(8);
     const std::vector<Object> pods = cluster.List(Kind::kPod);
+    const int kind = pods.size() > 100 ? 5 : below(8);
     if (kind == 0) {
       const std::string group = absl::StrCat("g", ++next);
       const int members = 2 + below(3);
@@ -168,7 +168,9 @@ TEST(Threads, RandomLoadLeavesNoPodBehind) {
   for (const Object& object : cluster.List(Kind::kPod)) {  // what lost a sibling cannot start
     if (object.name().front() == 'g') cluster.Delete(Kind::kPod, object.key());
   }
-  for (int i = 0; i < 50; ++i) cluster.Set(MakeGpuNode(absl::StrCat("big", i), 8));
+  for (size_t i = 0; i < cluster.List(Kind::kPod).size(); ++i) {
+    cluster.Set(MakeGpuNode(absl::StrCat("late", i), 8));
+  }
   const auto unbound = [&] {
     cluster.AdvanceTo(clock.Now());
     int count = 0;
