@@ -112,9 +112,11 @@ void NodeInfo::AddPod(std::shared_ptr<const PodInfo> pod) {
 }
 
 bool NodeInfo::RemovePod(absl::string_view uid) {
-  const auto it = std::find_if(pods_.begin(), pods_.end(),
-                               [uid](const auto& pod) { return pod->uid() == uid; });
-  if (it == pods_.end()) return false;
+  // From the end: what goes again is mostly what came last, an assumed pod that is bound now.
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
+                                  [uid](const auto& pod) { return pod->uid() == uid; });
+  if (found == pods_.rend()) return false;
+  const auto it = std::prev(found.base());
   const std::shared_ptr<const PodInfo> pod = *it;
   pods_.erase(it);
   if (HasAffinityTerms(*pod)) Erase(pods_with_affinity_, pod.get());
