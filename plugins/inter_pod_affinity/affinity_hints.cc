@@ -18,9 +18,6 @@ bool MatchesAll(absl::Span<const AffinityTerm> terms, const PodInfo& pod) {
   return !terms.empty() &&
          absl::c_all_of(terms, [&](const AffinityTerm& term) { return MayMatch(term, pod); });
 }
-bool MatchesAny(absl::Span<const AffinityTerm> terms, const PodInfo& pod) {
-  return absl::c_any_of(terms, [&](const AffinityTerm& term) { return MayMatch(term, pod); });
-}
 
 // Upstream asks for a running pod that matches the waiting one's affinity now, or all its
 // anti-affinity no more. But one anti-affinity term of several is enough to keep a pod away, so is
@@ -35,18 +32,22 @@ absl::StatusOr<QueueingHint> AfterPodChange(const PodInfo& pod, const ObjectChan
   for (const PodInfo* changed : {before, after}) {
     if (changed != nullptr && changed->node_name().empty()) return QueueingHint::kSkip;
   }
-  const auto ends = [before, after](const auto& relation) {
-    return before != nullptr && relation(*before) && (after == nullptr || !relation(*after));
+  const auto attracts = [&](const PodInfo* running) {
+    return running != nullptr && MatchesAll(pod.required_affinity_terms(), *running);
   };
-  const auto attracts = [&](const PodInfo& running) {
-    return MatchesAll(pod.required_affinity_terms(), running);
+  if (attracts(before) != attracts(after) && (attracts(after) || attracts(&pod))) {
+    return QueueingHint::kQueue;
+  }
+  const auto no_longer_matched = [&](const AffinityTerm& term) {
+    return before != nullptr && MayMatch(term, *before) &&
+           (after == nullptr || !MayMatch(term, *after));
   };
-  const bool attracted = after != nullptr && attracts(*after);
-  return QueueIf((attracted && (before == nullptr || !attracts(*before))) ||
-                 (attracts(pod) && ends(attracts)) || ends([&](const PodInfo& running) {
-                   return MatchesAny(pod.required_anti_affinity_terms(), running);
-                 }) ||
-                 (after == nullptr && MatchesAny(before->required_anti_affinity_terms(), pod)));
+  if (absl::c_any_of(pod.required_anti_affinity_terms(), no_longer_matched)) {
+    return QueueingHint::kQueue;
+  }
+  return QueueIf(after == nullptr &&
+                 absl::c_any_of(before->required_anti_affinity_terms(),
+                                [&](const AffinityTerm& term) { return MayMatch(term, pod); }));
 }
 
 // A new node helps unless the pod could not run there for want of a topology key. Labels that

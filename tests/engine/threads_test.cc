@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
+#include "berth/check.h"
 #include "tests/engine/gang_cluster.h"
 
 namespace berth {
@@ -23,6 +24,44 @@ bool Eventually(Done done) {
   return true;
 }
 
+int Unbound(const InMemoryCluster& cluster) {
+  int count = 0;
+  for (const Object& object : cluster.List(Kind::kPod)) {
+    if (object.As<api::Pod>().spec().node_name().empty()) ++count;
+  }
+  return count;
+}
+
+KubeSchedulerConfiguration ImpatientGangs() {
+  KubeSchedulerConfiguration configuration = GangConfiguration();
+  configuration.pod_max_backoff_seconds = 1;
+  return configuration;
+}
+
+// A scheduler that runs on a thread of its own for as long as this object lives.
+class RunningScheduler {
+ public:
+  RunningScheduler(KubeSchedulerConfiguration configuration, InMemoryCluster& cluster,
+                   const Clock& clock, Executor& executor) {
+    auto created = Scheduler::Create({.configuration = std::move(configuration),
+                                      .registry = &Builtins(),
+                                      .cluster = &cluster,
+                                      .clock = &clock,
+                                      .executor = &executor});
+    BERTH_CHECK(created.ok()) << created.status();
+    scheduler_ = *std::move(created);
+    thread_ = std::thread([this] { EXPECT_TRUE(scheduler_->Run().ok()); });
+  }
+  ~RunningScheduler() {
+    scheduler_->Stop();
+    thread_.join();
+  }
+
+ private:
+  std::unique_ptr<Scheduler> scheduler_;
+  std::thread thread_;
+};
+
 TEST(Threads, EveryPodThatFitsIsBoundWhileBindingsFailAndTheWorldChanges) {
   const RealClock clock;
   InMemoryCluster cluster(clock);
@@ -33,15 +72,7 @@ TEST(Threads, EveryPodThatFitsIsBoundWhileBindingsFailAndTheWorldChanges) {
   });
   for (int i = 0; i < 8; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
 
-  KubeSchedulerConfiguration configuration = GangConfiguration();
-  configuration.pod_max_backoff_seconds = 1;
-  auto scheduler = Scheduler::Create({.configuration = configuration,
-                                      .registry = &Builtins(),
-                                      .cluster = &cluster,
-                                      .clock = &clock,
-                                      .executor = executor.get()});
-  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
-  std::thread scheduling([&] { EXPECT_TRUE((*scheduler)->Run().ok()); });
+  const RunningScheduler scheduler(ImpatientGangs(), cluster, clock, *executor);
 
   for (int round = 0; round < 4; ++round) {
     for (int g = 0; g < 2; ++g) {
@@ -54,16 +85,11 @@ TEST(Threads, EveryPodThatFitsIsBoundWhileBindingsFailAndTheWorldChanges) {
     for (int i = 0; i < 6; ++i) cluster.Set(MakeGpuPod(absl::StrCat("p", round, "-", i), 1));
     cluster.Delete(Kind::kPod, absl::StrCat("default/p", round, "-0"));
   }
-  const auto unbound = [&] {
-    int count = 0;
-    for (const Object& object : cluster.List(Kind::kPod)) {
-      if (object.As<api::Pod>().spec().node_name().empty()) ++count;
-    }
-    return count;
-  };
-  EXPECT_TRUE(Eventually([&] { return unbound() == 0; })) << unbound() << " pods are unbound";
-  (*scheduler)->Stop();
-  scheduling.join();
+  EXPECT_TRUE(Eventually([&] {
+    cluster.AdvanceTo(clock.Now());
+    return Unbound(cluster) == 0;
+  })) << Unbound(cluster)
+      << " pods are unbound";
 }
 
 TEST(Threads, PreemptorsEvictNoMoreThanTheyNeed) {
@@ -81,13 +107,7 @@ TEST(Threads, PreemptorsEvictNoMoreThanTheyNeed) {
       cluster.Set(Object::Of(std::move(placed)));
     }
   }
-  auto scheduler = Scheduler::Create({.configuration = DefaultConfiguration(Builtins()),
-                                      .registry = &Builtins(),
-                                      .cluster = &cluster,
-                                      .clock = &clock,
-                                      .executor = executor.get()});
-  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
-  std::thread scheduling([&] { EXPECT_TRUE((*scheduler)->Run().ok()); });
+  const RunningScheduler scheduler(DefaultConfiguration(Builtins()), cluster, clock, *executor);
   // Each needs one of the victims; together they need exactly half of them.
   for (int i = 0; i < kNodes; ++i) {
     const Object pod = MakeGpuPod(absl::StrCat("high-", i), 4);
@@ -98,8 +118,6 @@ TEST(Threads, PreemptorsEvictNoMoreThanTheyNeed) {
   const auto bound = [&] { return cluster.Bindings().size() == kNodes; };
   EXPECT_TRUE(Eventually(bound)) << cluster.Bindings().size() << " are bound";
   EXPECT_EQ(cluster.Evictions().size(), size_t{kNodes});
-  (*scheduler)->Stop();
-  scheduling.join();
 }
 
 // How long the random load lasts; BERTH_LOAD_SECONDS=N makes it N seconds.
@@ -126,15 +144,7 @@ TEST(Threads, RandomLoadLeavesNoPodBehind) {
   cluster.SetFaults(faults);
   for (int i = 0; i < 6; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
 
-  KubeSchedulerConfiguration configuration = GangConfiguration();
-  configuration.pod_max_backoff_seconds = 1;
-  auto scheduler = Scheduler::Create({.configuration = configuration,
-                                      .registry = &Builtins(),
-                                      .cluster = &cluster,
-                                      .clock = &clock,
-                                      .executor = executor.get()});
-  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
-  std::thread scheduling([&] { EXPECT_TRUE((*scheduler)->Run().ok()); });
+  const RunningScheduler scheduler(ImpatientGangs(), cluster, clock, *executor);
 
   std::mt19937_64 random(1);
   const auto below = [&random](int n) { return static_cast<int>(random() % n); };
@@ -171,17 +181,11 @@ TEST(Threads, RandomLoadLeavesNoPodBehind) {
   for (size_t i = 0; i < cluster.List(Kind::kPod).size(); ++i) {
     cluster.Set(MakeGpuNode(absl::StrCat("late", i), 8));
   }
-  const auto unbound = [&] {
+  EXPECT_TRUE(Eventually([&] {
     cluster.AdvanceTo(clock.Now());
-    int count = 0;
-    for (const Object& object : cluster.List(Kind::kPod)) {
-      if (object.As<api::Pod>().spec().node_name().empty()) ++count;
-    }
-    return count;
-  };
-  EXPECT_TRUE(Eventually([&] { return unbound() == 0; })) << unbound() << " pods are unbound";
-  (*scheduler)->Stop();
-  scheduling.join();
+    return Unbound(cluster) == 0;
+  })) << Unbound(cluster)
+      << " pods are unbound";
 }
 
 TEST(Threads, StopEndsRunWhilePodsWait) {
@@ -189,16 +193,8 @@ TEST(Threads, StopEndsRunWhilePodsWait) {
   InMemoryCluster cluster(clock);
   const std::unique_ptr<Executor> executor = MakeThreadPool(2);
   cluster.Set(MakeGpuPod("too-large", 8));
-  auto scheduler = Scheduler::Create({.configuration = GangConfiguration(),
-                                      .registry = &Builtins(),
-                                      .cluster = &cluster,
-                                      .clock = &clock,
-                                      .executor = executor.get()});
-  ASSERT_TRUE(scheduler.ok()) << scheduler.status();
-  std::thread scheduling([&] { EXPECT_TRUE((*scheduler)->Run().ok()); });
+  const RunningScheduler scheduler(GangConfiguration(), cluster, clock, *executor);
   absl::SleepFor(absl::Milliseconds(50));
-  (*scheduler)->Stop();
-  scheduling.join();
 }
 
 }  // namespace

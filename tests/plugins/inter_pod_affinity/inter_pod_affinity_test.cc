@@ -237,6 +237,12 @@ TEST(InterPodAffinityTest, Hints) {
       App("p").PodAntiAffinity("rack", Is("db")).PodAntiAffinity("rack", Is("web")).Obj();
   EXPECT_TRUE(
       Queues(*plugin, EventResource::Pod(), action::kDelete, choosy, PodDeleted(on_node("db"))));
+  // One term fewer may be enough: the other may be about another node.
+  const PodPtr both = MakePod().Label("app", "db").Label("tier", "x").NodeName("n").Obj();
+  const PodPtr two_terms =
+      App("p").PodAntiAffinity("rack", Is("db")).PodAntiAffinity("zone", {{"tier", "x"}}).Obj();
+  EXPECT_TRUE(Queues(*plugin, EventResource::Pod(), action::kUpdatePodLabel, two_terms,
+                     PodUpdated(both, on_node("db"))));
 }
 
 TEST(InterPodAffinityTest, SignsPodsWithoutTerms) {
