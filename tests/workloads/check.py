@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Schedules a generated cluster and checks what must hold of any result.
 
-    check.py BERTH --config F [--gpus-in-use SHARE] [--all-bound] WORKLOAD [generator's flags]
+    check.py BERTH [--gpus-in-use SHARE] [--all-bound] [--expect BOUND/PENDING/EVICTED] WORKLOAD [generator's flags]
 
-Every group has its minimum of pods on nodes, or none; no node's GPUs are given out twice.
+Every group has its minimum of pods on nodes, or none; no node's GPUs are given out twice. The configuration is the
+workload's own.
 """
 import argparse
 import collections
@@ -11,6 +12,9 @@ import json
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, "bench/workloads")
+from workloads import WORKLOADS  # noqa: E402
 
 GPU = "nvidia.com/gpu"
 
@@ -22,17 +26,18 @@ def gpus(requests):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("berth")
-    parser.add_argument("--config", required=True)
     parser.add_argument("--gpus-in-use", type=float, default=0)
     parser.add_argument("--all-bound", action="store_true")
+    parser.add_argument("--expect", help="numbers of pods")
     options, workload = parser.parse_known_args()
+    config = "bench/workloads/configs/%s.yaml" % WORKLOADS[workload[0]].config
 
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as cluster:
-        subprocess.run([sys.executable, "bench/workloads/generate.py", *workload, "-o", cluster.name],
-                       check=True)
-        with open(cluster.name) as f:
-            objects = [json.loads(line) for line in f]
-        out = subprocess.run([options.berth, "simulate", "--config", options.config, "--cluster",
+    generate = [sys.executable, "bench/workloads/generate.py", *workload]
+    with tempfile.NamedTemporaryFile() as cluster:
+        subprocess.run([*generate, "-o", cluster.name], check=True)
+        lines = subprocess.run([*generate, "--format", "jsonl"], check=True, capture_output=True, text=True)
+        objects = [json.loads(line) for line in lines.stdout.splitlines()]
+        out = subprocess.run([options.berth, "simulate", "--config", config, "--cluster",
                               cluster.name, "-o", "json"], check=True, capture_output=True, text=True)
     result = json.loads(out.stdout)
 
@@ -48,7 +53,7 @@ def main():
         name = "%s/%s" % (o["metadata"]["namespace"], o["metadata"]["name"])
         node = node_of.get(name) or o["spec"].get("nodeName")
         if node and name not in evicted:
-            used[node] += sum(gpus(c["resources"].get("requests", {}))
+            used[node] += sum(gpus(c.get("resources", {}).get("requests", {}))
                               for c in o["spec"]["containers"])
     for node, count in used.items():
         if count > capacity[node]:
@@ -56,11 +61,14 @@ def main():
     for group in result["groups"]:
         if 0 < group["bound"] < group["minMember"]:
             failures.append("group %s runs in part: %s" % (group["group"], group))
-    share = sum(used.values()) / sum(capacity.values())
+    share = sum(used.values()) / max(1, sum(capacity.values()))
     if share < options.gpus_in_use:
         failures.append("%.1f %% of the GPUs are in use" % (100 * share))
     if options.all_bound and result["summary"]["pending"]:
         failures.append("%d pods are pending" % result["summary"]["pending"])
+    counts = "/".join(str(result["summary"][each]) for each in ("bound", "pending", "evicted"))
+    if options.expect and counts != options.expect:
+        failures.append("%s pods are bound/pending/evicted, not %s" % (counts, options.expect))
     print("%s, %.1f %% of the GPUs in use" % (result["summary"], 100 * share))
     for failure in failures:
         print("FAILED:", failure)

@@ -1,0 +1,87 @@
+"""Kubernetes objects of the generated clusters, as dicts that JSON can write."""
+
+GPU = "nvidia.com/gpu"
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+SCHEDULING_X = "scheduling.x-k8s.io/v1alpha1"
+
+
+def moment(second):
+    """The second-th second of the clusters' day, as a Kubernetes timestamp."""
+    minutes, seconds = divmod(second, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"2026-01-01T{hours % 24:02d}:{minutes:02d}:{seconds:02d}Z"
+
+
+def namespace(name):
+    return {"apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}}}
+
+
+def node(name, cpu="4", memory="32Gi", pods="110", labels={}, taints=(), **more_resources):
+    """A node that is ready. `more_resources` are extended resources by name."""
+    resources = {"cpu": cpu, "memory": memory, "pods": pods, **more_resources}
+    spec = {}
+    if taints:
+        spec["taints"] = list(taints)
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+            "spec": spec,
+            "status": {"capacity": resources, "allocatable": resources,
+                       "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def requests_of(cpu, memory, **more):
+    """Resource amounts by name, those left out that are empty."""
+    return {name: amount for name, amount in {"cpu": cpu, "memory": memory, **more}.items() if amount}
+
+
+def pod(name, ns="default", on=None, requests=requests_of("100m", "500Mi"), limited=True, labels=None,
+        priority=0, created=None, **spec):
+    """A pod of one container; `on` names the node that it runs on, `spec` has more fields of its spec."""
+    container = {"name": "pause", "image": "registry.k8s.io/pause:3.10", "ports": [{"containerPort": 80}]}
+    if requests:
+        container["resources"] = {"requests": requests, **({"limits": requests} if limited else {})}
+    metadata = {"name": name, "namespace": ns, "uid": ns + "/" + name}
+    if labels:
+        metadata["labels"] = labels
+    if created is not None:
+        metadata["creationTimestamp"] = moment(created)
+    placement = {"nodeName": on} if on else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": {"schedulerName": "default-scheduler", "priority": priority,
+                     "containers": [container], **placement, **spec},
+            "status": {"phase": "Running" if on else "Pending"}}
+
+
+def share_of_gpu_node(gpus):
+    """CPU and memory that go with so many GPUs, and the GPUs."""
+    return requests_of(str(10 * gpus), f"{120 * gpus}Gi", **{GPU: str(gpus)})
+
+
+def gpu_pod(name, gpus, ns="default", **fields):
+    return pod(name, ns, requests=share_of_gpu_node(gpus), **fields)
+
+
+def gpu_node(i):
+    """Eight GPUs; racks of 16 nodes, zones of 250."""
+    return node(f"gpu-{i:05d}", cpu="192", memory="2048Gi",
+                labels={"topology.kubernetes.io/zone": f"zone-{i // 250}",
+                        "topology.kubernetes.io/rack": f"rack-{i // 16}",
+                        "nvidia.com/gpu.product": "NVIDIA-H200"},
+                **{GPU: "8"})
+
+
+def pod_group(name, members, timeout_seconds, created, resources=None):
+    spec = {"minMember": members, "scheduleTimeoutSeconds": timeout_seconds}
+    if resources:
+        spec["minResources"] = resources
+    return {"apiVersion": SCHEDULING_X, "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": "default", "uid": "PodGroup/default/" + name,
+                         "creationTimestamp": moment(created)},
+            "spec": spec}
+
+
+def elastic_quota(name, ns, least, most):
+    """A quota of `least` to `most` GPUs, with the CPU and memory that go with them."""
+    return {"apiVersion": SCHEDULING_X, "kind": "ElasticQuota", "metadata": {"name": name, "namespace": ns},
+            "spec": {"min": share_of_gpu_node(least), "max": share_of_gpu_node(most)}}

@@ -1,0 +1,324 @@
+"""The clusters that can be generated. A workload is a function from a Size and a random source to objects.
+
+Pods with spec.nodeName run already; the others are pending, and are queued in the order in which they come.
+"""
+import collections
+import itertools
+
+from manifests import (GROUP_LABEL, elastic_quota, gpu_node, gpu_pod, moment, namespace, node, pod, pod_group,
+                       requests_of, share_of_gpu_node)
+
+Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
+Workload = collections.namedtuple("Workload", "objects size config")
+
+HOST = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def numbered(prefix, count, digits=6):
+    return (f"{prefix}-{i:0{digits}d}" for i in range(count))
+
+
+def plain_nodes(count, zones=()):
+    for i, name in enumerate(numbered("node", count, 5)):
+        yield node(name, labels={ZONE: zones[i % len(zones)]} if zones else {})
+
+
+def running(size, prefix="init", **fields):
+    """size.placed pods, dealt to the nodes in turn."""
+    names = itertools.cycle(numbered("node", size.nodes, 5)) if size.nodes else ()
+    for name, on in zip(numbered(prefix, size.placed), names):
+        yield pod(name, on=on, **fields)
+
+
+def pending(size, **fields):
+    return (pod(name, **fields) for name in numbered("pod", size.pods))
+
+
+# --- As in kubernetes' test/integration/scheduler_perf, as clusters at one moment -----------------------------------
+
+def basic(size, rng):
+    """Small pods, all alike."""
+    yield namespace("default")
+    yield from plain_nodes(size.nodes)
+    yield from running(size)
+    yield from pending(size)
+
+
+def between_two_namespaces(size, color, affinity):
+    for name in ("default", "sched-0", "sched-1"):
+        yield namespace(name)
+    yield from plain_nodes(size.nodes)
+    fields = {"labels": {"color": color}, "affinity": affinity}
+    yield from running(size, ns="sched-0", **fields)
+    yield from pending(size, ns="sched-1", **fields)
+
+
+def by_host(color):
+    return {"labelSelector": {"matchLabels": {"color": color}}, "topologyKey": HOST,
+            "namespaces": ["sched-1", "sched-0"]}
+
+
+def anti_affinity(size, rng):
+    """No two green pods on a node."""
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": [by_host("green")]}
+    return between_two_namespaces(size, "green", {"podAntiAffinity": rule})
+
+
+def preferred_affinity(size, rng):
+    """Red pods like to be where red pods are."""
+    rule = {"preferredDuringSchedulingIgnoredDuringExecution":
+            [{"weight": 1, "podAffinityTerm": by_host("red")}]}
+    return between_two_namespaces(size, "red", {"podAffinity": rule})
+
+
+def spread(max_skew, key, label, **policies):
+    return {"labels": dict([label]),
+            "topologySpreadConstraints": [{"maxSkew": max_skew, "topologyKey": key,
+                                           "whenUnsatisfiable": "DoNotSchedule",
+                                           "labelSelector": {"matchLabels": dict([label])}, **policies}]}
+
+
+def topology_spreading(size, rng):
+    """Blue pods spread over three zones, beside pods that are not blue."""
+    yield namespace("default")
+    yield from plain_nodes(size.nodes, zones=("moon-1", "moon-2", "moon-3"))
+    yield from running(size)
+    yield from pending(size, **spread(5, ZONE, ("color", "blue")))
+
+
+def node_inclusion_policy(size, rng):
+    """One pod a node, where the fifth of the nodes that is tainted does not count."""
+    yield namespace("default")
+    tainted = size.nodes // 5
+    yield from plain_nodes(size.nodes - tainted)
+    for name in numbered("taint-node", tainted, 5):
+        yield node(name, taints=[{"key": "foo", "effect": "NoSchedule"}])
+    yield from pending(size, **spread(1, HOST, ("foo", "bar"), nodeAffinityPolicy="Honor",
+                                      nodeTaintsPolicy="Honor"))
+
+
+def needs_victims(name):
+    return pod(name, requests=requests_of("3", "500Mi"), priority=10)
+
+
+def fits_nowhere(name):
+    return pod(name, requests=requests_of("9", "500Mi"), priority=10, limited=False)
+
+
+def full_of_low_priority(size):
+    """Nodes, and pods of priority 0 that ask for 0.9 of a CPU: four to a node fill it."""
+    yield namespace("default")
+    yield from plain_nodes(size.nodes)
+    low = running(size, "low", requests=requests_of("900m", "500Mi"), terminationGracePeriodSeconds=0)
+    for i, victim in enumerate(low):
+        victim["metadata"]["creationTimestamp"] = moment(i % 3600)
+        yield victim
+
+
+def preemption_basic(size, rng):
+    """A full cluster; each pod has to evict three."""
+    yield from full_of_low_priority(size)
+    yield from map(needs_victims, numbered("high", size.pods))
+
+
+def with_one_in(period, size, prefix, special):
+    """The pending pods of `basic`, and before each `period` of them one of another sort."""
+    for i, small in enumerate(pending(size)):
+        if i % period == 0:
+            yield special(f"{prefix}-{i // period:06d}")
+        yield small
+
+
+def preemption_mixed(size, rng):
+    """A full cluster; small pods, and for each 50 of them one that evicts."""
+    yield from full_of_low_priority(size)
+    yield from with_one_in(50, size, "high", needs_victims)
+
+
+def small_on_full(size, rng):
+    """Small pods on a full cluster; pods that evict come from a churn file."""
+    yield from full_of_low_priority(size)
+    yield from pending(size)
+
+
+def unschedulable(size, rng):
+    """Small pods, and for each 100 of them one of higher priority that fits nowhere."""
+    yield namespace("default")
+    yield from plain_nodes(size.nodes)
+    yield from running(size)
+    yield from with_one_in(100, size, "huge", fits_nowhere)
+
+
+def gated(size, rng):
+    """`placed` pods behind a gate that never opens, and others on a few large nodes."""
+    yield namespace("default")
+    for name in numbered("node", size.nodes, 5):
+        yield node(name, pods="90000")
+    for name in numbered("gated", size.placed):
+        yield pod(name, requests=None, schedulingGates=[{"name": "test.k8s.io/hold"}])
+    yield from pending(size, requests=None)
+
+
+# Churn files: what is created and deleted again and again beside another workload.
+
+def churn_high(size, rng):
+    """A pod that evicts."""
+    yield needs_victims("churn-high")
+
+
+def churn_huge(size, rng):
+    """A pod that fits nowhere."""
+    yield fits_nowhere("churn-huge")
+
+
+def churn_mixed(size, rng):
+    """A node without room, and a pod that fits nowhere."""
+    yield node("churn-node", cpu="0", memory="0", pods="0")
+    yield fits_nowhere("churn-huge")
+
+
+# --- Pods that differ -----------------------------------------------------------------------------------------------
+
+def unalike(size, rng):
+    """Small pods of which no two ask for the same."""
+    yield namespace("default")
+    yield from plain_nodes(size.nodes)
+    yield from running(size)
+    for i, name in enumerate(numbered("pod", size.pods)):
+        yield pod(name, requests=requests_of(f"{50 + rng.randrange(100)}m", str((400 << 20) + i)))
+
+
+# --- Clusters with GPUs ---------------------------------------------------------------------------------------------
+
+def gpu_nodes(size):
+    yield namespace("default")
+    yield from map(gpu_node, range(size.nodes))
+
+
+def gpu_pods(size, rng):
+    """Pods of 1, 2, 4 and 8 GPUs in random order, which together fit."""
+    yield from gpu_nodes(size)
+    crowded = size.pods > 2 * size.nodes
+    free = 8 * size.nodes
+    for i, name in enumerate(numbered("pod", size.pods)):
+        sizes = (1, 2, 4, 8)
+        gpus = rng.choices(sizes, (92, 5, 2, 1))[0] if crowded else rng.choice(sizes)
+        still_to_come = size.pods - i - 1  # each of them needs a GPU
+        while gpus > 1 and free - gpus < still_to_come:
+            gpus //= 2
+        free -= gpus
+        if free < 0:
+            return
+        yield gpu_pod(name, gpus)
+
+
+def draw_gangs(count, gpus_wanted, rng):
+    """[(members, GPUs of each)] of `count` gangs that together ask for about `gpus_wanted`."""
+    members = [rng.choice((8, 8, 8, 12, 16, 16, 24, 32, 48, 64)) for _ in range(count)]
+    gpus = [1] * count
+    asked = sum(members)
+    order = list(range(count))
+    if asked > gpus_wanted:  # even with a GPU a member it is too much
+        rng.shuffle(order)
+        for i in order:
+            if asked <= gpus_wanted:
+                break
+            asked -= members[i] - 8
+            members[i] = 8
+    for larger in (8, 4, 2):  # some gangs get larger members, as long as that is not too much
+        rng.shuffle(order)
+        for i in order if larger == 2 else order[:count // 4]:
+            more = members[i] * (larger - 1)
+            if gpus[i] == 1 and asked + more <= gpus_wanted:
+                gpus[i] = larger
+                asked += more
+    return list(zip(members, gpus))
+
+
+def gangs(share, interleaved=False, min_resources=False):
+    """A workload of gangs that ask for `share` of all GPUs. Interleaved, they are created at one time, and their pods
+    sort by member before gang, so that a queue ordered by time and name mixes the gangs."""
+    def objects(size, rng):
+        drawn = draw_gangs(size.groups, int(8 * size.nodes * share), rng)
+        created = [0 if interleaved else i for i in range(size.groups)]
+        yield from gpu_nodes(size)
+        for i, (members, gpus) in enumerate(drawn):
+            resources = share_of_gpu_node(members * gpus) if min_resources else None
+            yield pod_group(f"gang-{i:04d}", members, size.permit, created[i], resources)
+        pods = [(i, j) for i, (members, _) in enumerate(drawn) for j in range(members)]
+        if interleaved:
+            pods.sort(key=lambda each: each[::-1])
+        for i, j in pods:
+            gang = f"gang-{i:04d}"
+            yield gpu_pod(f"m{j:03d}-{gang}" if interleaved else f"{gang}-{j:03d}", drawn[i][1],
+                          labels={GROUP_LABEL: gang}, created=created[i])
+    objects.__doc__ = (f"Gangs of 8 to 64 pods that ask for {share:.0%} of the GPUs"
+                       + (", interleaved" if interleaved else "") + (", with minResources" if min_resources else ""))
+    return objects
+
+
+TEAMS = [f"team-{i:02d}" for i in range(20)]
+
+
+def teams(size):
+    """A namespace and a quota a team: at least its even share of the GPUs, at most three times that."""
+    share = 8 * size.nodes // len(TEAMS)
+    yield namespace("default")
+    yield from map(namespace, TEAMS)
+    for team in TEAMS:
+        yield elastic_quota(team, team, share, 3 * share)
+    yield from map(gpu_node, range(size.nodes))
+
+
+def quota(size, rng):
+    """Half of the teams run on all GPUs; the others, of higher priority, want their share back."""
+    yield from teams(size)
+    half = len(TEAMS) // 2
+    share = 8 * size.nodes // len(TEAMS)
+    for slot, (i, team) in enumerate(itertools.product(range(2 * share), TEAMS[:half])):
+        yield gpu_pod(f"borrow-{i:05d}", 1, team, on=f"gpu-{slot // 8:05d}", created=slot % 86400,
+                      terminationGracePeriodSeconds=0)
+    for i, team in itertools.product(range(size.pods // half), TEAMS[half:]):
+        yield gpu_pod(f"owner-{i:05d}", 1, team, priority=10)
+
+
+def quota_fresh(size, rng):
+    """The same quotas on an empty cluster; more is asked for than there is."""
+    yield from teams(size)
+    for name in numbered("pod", size.pods):
+        yield gpu_pod(name, 1, TEAMS[rng.randrange(len(TEAMS))])
+
+
+WORKLOADS = {
+    "basic": Workload(basic, Size(5000, 10000, 1000), "default"),
+    "big": Workload(basic, Size(15000, 50000, 0), "default"),
+    "huge": Workload(basic, Size(100000, 1000000, 0), "default"),
+    "running": Workload(basic, Size(5000, 10000, 150000), "default"),
+    "unalike": Workload(unalike, Size(5000, 10000, 1000), "default"),
+    "anti-affinity": Workload(anti_affinity, Size(5000, 2000, 1000), "default"),
+    "preferred-affinity": Workload(preferred_affinity, Size(5000, 5000, 5000), "default"),
+    "topology-spreading": Workload(topology_spreading, Size(5000, 5000, 5000), "default"),
+    "node-inclusion-policy": Workload(node_inclusion_policy, Size(5000, 4000, 0), "default"),
+    "preemption-basic": Workload(preemption_basic, Size(1000, 1000, 4000), "default"),
+    "preemption-5000": Workload(preemption_basic, Size(5000, 5000, 20000), "default"),
+    "preemption-mixed": Workload(preemption_mixed, Size(5000, 5000, 20000), "default"),
+    "preemption-async": Workload(small_on_full, Size(5000, 5000, 20000), "default"),
+    "unschedulable": Workload(unschedulable, Size(5000, 10000, 20000), "default"),
+    "unschedulable-churn": Workload(basic, Size(5000, 10000, 20000), "default"),
+    "mixed-churn": Workload(basic, Size(5000, 10000, 0), "default"),
+    "gated": Workload(gated, Size(1, 20000, 10000), "default"),
+    "churn-high": Workload(churn_high, Size(0, 1, 0), None),
+    "churn-huge": Workload(churn_huge, Size(0, 1, 0), None),
+    "churn-mixed": Workload(churn_mixed, Size(0, 1, 0), None),
+    "gpu-binpack": Workload(gpu_pods, Size(1000, 7000, 0), "gpu-binpack"),
+    "gpu-mixed": Workload(gpu_pods, Size(1000, 2000, 0), "gpu-binpack"),
+    "gang": Workload(gangs(0.9), Size(1000, 0, 0), "coscheduling"),
+    "gang-contended": Workload(gangs(1.5), Size(1000, 0, 0), "coscheduling"),
+    "gang-interleaved": Workload(gangs(0.9, interleaved=True), Size(1000, 0, 0), "coscheduling"),
+    "gang-contended-interleaved": Workload(gangs(1.5, interleaved=True), Size(1000, 0, 0), "coscheduling"),
+    "gang-contended-minresources": Workload(gangs(1.5, min_resources=True), Size(1000, 0, 0), "coscheduling"),
+    "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
+    "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
+    "quota-fresh": Workload(quota_fresh, Size(1000, 8800, 0), "capacity"),
+}
