@@ -204,16 +204,12 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
   result.change.old_pod = old;
   result.change.new_pod = pod;
   result.groups = groups_.SetPod(pod);
-  const CachedPod* cached = cache_.FindPod(pod->uid());
-  const Symbol was_on = cached == nullptr ? Symbol() : cached->node_name;
+  const CachedPod* known = cache_.FindPod(pod->uid());
+  const CachedPod counted = known == nullptr ? CachedPod() : *known;
   const Cache::PodChange placed = cache_.SetPod(pod);
 
   if (!IsAssigned(*pod)) {
-    cached = cache_.FindPod(pod->uid());
-    if (cached != nullptr && cached->assumed()) {  // being bound: the cache knows better
-      if (pod->deletion_time().has_value()) result.type = ClusterChange::Type::kPodLeaving;
-      return;
-    }
+    if (known != nullptr && counted.assumed()) return ApplyAssumedPod(counted, pod, result);
     if (old == nullptr) {
       nominations_.Add(pod);
     } else {
@@ -225,16 +221,41 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
   nominations_.Remove(pod->uid());
   const Symbol node_name = Symbol::Intern(pod->node_name());
   const bool grew = old != nullptr && !(old->requests() == pod->requests());
-  result.confirmed = was_on == node_name;
+  result.confirmed = known != nullptr && counted.node_name == node_name;
   if (!result.confirmed || grew) NoteOutsideChange(node_name);
   if (placed == Cache::PodChange::kUpdated && old != nullptr) {
     result.type = ClusterChange::Type::kPodChanged;
     result.events = PodChangeEvents(*old, *pod);
     return;
   }
+  if (placed == Cache::PodChange::kConfirmed) NoteMeanwhile(counted, pod, result);
   result.type = ClusterChange::Type::kPodAssigned;
   result.change.old_pod = nullptr;  // to the plugins it is a new pod on a node, as upstream
   result.events.push_back({EventResource::AssignedPod(), action::kAdd, "AssignedPodAdd"});
+}
+
+// It is being bound: where it is the cache knows better, what it is the watch does.
+void ClusterState::ApplyAssumedPod(const CachedPod& counted,
+                                   const std::shared_ptr<const PodInfo>& pod,
+                                   ClusterChange& result) {
+  cache_.ReplacePod(pod);
+  if (!(counted.pod->requests() == pod->requests())) NoteOutsideChange(counted.node_name);
+  result.type = pod->deletion_time().has_value() ? ClusterChange::Type::kPodLeaving
+                                                 : ClusterChange::Type::kPodChanged;
+  const std::string node_name(counted.node_name.view());
+  result.change.old_pod = AsAssigned(*counted.pod, node_name);
+  result.change.new_pod = AsAssigned(*pod, node_name);
+  result.events = PodChangeEvents(*result.change.old_pod, *result.change.new_pod);
+}
+
+// It may have changed while it was being bound, unseen until now.
+void ClusterState::NoteMeanwhile(const CachedPod& counted,
+                                 const std::shared_ptr<const PodInfo>& pod, ClusterChange& result) {
+  const PodInfo& was = *counted.pod;
+  if (was.labels() == pod->labels() && was.requests() == pod->requests()) return;
+  result.meanwhile.old_pod = AsAssigned(was, std::string(counted.node_name.view()));
+  result.meanwhile.new_pod = pod;
+  result.meanwhile_events = PodChangeEvents(*result.meanwhile.old_pod, *pod);
 }
 
 // A pod with a node frees what it used; so does a pending one that was nominated to a node.

@@ -31,7 +31,7 @@ struct ClusterChange {
     kNothing,
     kPodPending,   // a pod without a node is new or changed
     kPodAssigned,  // a pending or unknown pod has a node now
-    kPodChanged,   // a pod with a node changed
+    kPodChanged,   // a pod with a node changed, or one that is assumed on one
     kPodLeaving,   // a pod that is assumed, not bound yet, is being deleted
     kPodGone,      // deleted or finished; change.old_pod is its last state
     kNode,
@@ -42,6 +42,10 @@ struct ClusterChange {
   ObjectChange change;
   // What it means to plugins; several when several properties changed at once.
   std::vector<ClusterEvent> events;
+  // What changed besides, of a pod that was assumed as one thing and is bound as another. Told
+  // before the others.
+  ObjectChange meanwhile;
+  std::vector<ClusterEvent> meanwhile_events;
   // The pod was assigned or assumed before it went.
   bool was_assigned = false;
   // The pod was assumed where it is assigned now.
@@ -110,6 +114,10 @@ class ClusterState {
 
  private:
   void ApplyPod(const Object& object, ClusterChange& result);
+  void ApplyAssumedPod(const CachedPod& counted, const std::shared_ptr<const PodInfo>& pod,
+                       ClusterChange& result);
+  void NoteMeanwhile(const CachedPod& counted, const std::shared_ptr<const PodInfo>& pod,
+                     ClusterChange& result);
   void Replace(const std::shared_ptr<const PodInfo>& pod);
   void Know(const std::shared_ptr<const PodInfo>& pod);
   void NoteOutsideChange(Symbol node_name);

@@ -18,6 +18,12 @@ PodReference Reference(const PodInfo& pod) {
   return {std::string(pod.namespace_name().view()), pod.name(), pod.uid()};
 }
 
+bool AsksForMore(const ResourceVector& now, const ResourceVector& before) {
+  bool more = false;
+  now.ForEach([&](ResourceId id, int64_t amount) { more |= amount > before.Get(id); });
+  return more;
+}
+
 std::string Truncated(const std::string& message) {
   constexpr absl::string_view kSuffix = " ...";
   if (message.size() <= kMaxNoteBytes) return message;
@@ -157,6 +163,10 @@ void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_n
 Status Engine::StillFits(const Placement& placement) const {
   const Symbol node_name = Symbol::Intern(placement.node_name);
   if (!cluster_.ChangedOutside(node_name, placement.assumed_at)) return Status::Success();
+  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(placement.pod->uid());
+  if (latest != nullptr && AsksForMore(latest->requests(), placement.pod->requests())) {
+    return Status::Unschedulable("the pod asks for more than when it was placed");
+  }
   const NodeInfo* node = cluster_.FindNode(node_name);
   if (node == nullptr || !node->has_node()) {
     return Status::Unschedulable(absl::StrCat("node ", placement.node_name, " is gone"));
@@ -214,9 +224,9 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
     history = it->second;
     history_of_.erase(it);
   }
-  ObjectChange change;
-  change.old_pod = AsAssigned(*pod, placement.node_name);
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod->uid());
+  ObjectChange change;
+  change.old_pod = AsAssigned(latest == nullptr ? *pod : *latest, placement.node_name);
   if (latest != nullptr && latest->node_name().empty() && !latest->deletion_time().has_value()) {
     PodFailure failure{latest, outcome.status, {}, outcome.status.message()};
     failure.nominated_node = "";

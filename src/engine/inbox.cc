@@ -92,6 +92,9 @@ void Engine::OnEvent(WatchEvent event) {
   }
   UpdateQueue(change);
   for (const std::string& group : change.groups) queue_->GroupChanged(group);
+  for (const ClusterEvent& moved : change.meanwhile_events) {
+    queue_->MoveAllOnEvent(moved, change.meanwhile);
+  }
   for (const ClusterEvent& moved : change.events) queue_->MoveAllOnEvent(moved, change.change);
 }
 

@@ -101,6 +101,46 @@ TEST(PodChanges, ARunningPodThatIsResizedGivesRoom) {
   EXPECT_EQ(world.NodeOf("p"), "n0");
 }
 
+TEST(PodChanges, APodThatIsBeingBoundCountsAsItIsNow) {
+  World world(Defaults(), Builtins(), World::Calls::kStepped);
+  world.Set(CpuNode("n0", "4").Label("kubernetes.io/hostname", "n0").Object());
+  world.Set(CpuPod("slow", "3").Label("app", "db").Object());
+  const auto alone = [](const std::string& name) {
+    return CpuPod(name, "1").PodAntiAffinity("kubernetes.io/hostname", {{"app", "db"}});
+  };
+  world.Run();
+  world.Set(alone("p").Object());
+  world.Set(CpuPod("q", "2").Object());
+  world.Run();
+  EXPECT_EQ(world.Pending("slow").state, UnboundPod::State::kBinding);
+  EXPECT_EQ(world.Pending("p").state, UnboundPod::State::kUnschedulable);
+  EXPECT_EQ(world.Pending("q").state, UnboundPod::State::kUnschedulable);
+
+  world.Set(CpuPod("slow", "1").Label("app", "web").Object());
+  world.clock.Advance(absl::Seconds(2));
+  world.Run();
+  EXPECT_EQ(world.Pending("p").state, UnboundPod::State::kBinding);
+  EXPECT_EQ(world.Pending("q").state, UnboundPod::State::kBinding);
+  world.Settle();
+  EXPECT_EQ(world.NodeOf("slow"), "n0");
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+  EXPECT_EQ(world.NodeOf("q"), "n0");
+}
+
+TEST(PodChanges, WhatAWatchSkippedWhileThePodWasBeingBoundIsNotLost) {
+  World world(Defaults(), Builtins(), World::Calls::kStepped);
+  world.Set(CpuNode("n0", "4").Label("kubernetes.io/hostname", "n0").Object());
+  world.Set(CpuPod("slow", "3").Label("app", "db").Object());
+  world.Run();
+  world.Set(CpuPod("p", "1").PodAntiAffinity("kubernetes.io/hostname", {{"app", "db"}}).Object());
+  world.Run();
+  EXPECT_EQ(world.Pending("p").state, UnboundPod::State::kUnschedulable);
+  world.Set(CpuPod("slow", "3").Label("app", "web").NodeName("n0").Object());
+  world.clock.Advance(absl::Seconds(2));
+  world.Settle();
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+}
+
 TEST(PodChanges, TheLastGateLetsThePodIn) {
   World world(Defaults(), Builtins());
   world.Set(CpuNode("n0", "4").Object());

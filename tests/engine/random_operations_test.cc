@@ -208,8 +208,17 @@ class Sequence {
         }
         return;
       case 8:
-        // While a binding is slow, what the pod is counted as is what it was when it was placed.
-        if (const auto pod = faulty_ ? SomePod(Uses) : SomePod(any)) {
+        if (const auto pod = SomePod(any)) {
+          if (random_.Percent(30)) {  // never more: a binding may be under way
+            auto& requests = *pod->mutable_spec()
+                                  ->mutable_containers(0)
+                                  ->mutable_resources()
+                                  ->mutable_requests();
+            const int cpus = random_.Between(1, static_cast<int>(Cpus(*pod)));
+            requests["cpu"].set_string(absl::StrCat(cpus));
+            Set(Object::Of(pod));
+            return;
+          }
           (*pod->mutable_metadata()->mutable_labels())["app"] = random_.Percent(50) ? "web" : "db";
           Set(Object::Of(pod));
         }
