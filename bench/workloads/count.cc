@@ -1,16 +1,19 @@
-// berth_count CONFIGURATION CLUSTER: schedules a cluster as `berth simulate` does and prints, as
-// JSON, how many allocations that took, loading left out. Under `valgrind --tool=callgrind
-// --instr-atstart=no` only the scheduling is counted. So unlike a time, the figures are the same in
-// every run.
+// berth_count load|schedule CONFIGURATION CLUSTER: loads and schedules a cluster as `berth
+// simulate` does and prints, as JSON, how many allocations each of the two took. Under `valgrind
+// --tool=callgrind
+// --instr-atstart=no` the instructions of the one that is named are counted. Unlike a time, such
+// figures are the same in every run.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "berth/api/manifest.h"
 #include "berth/builtin_plugins.h"
 #include "berth/simulation.h"
@@ -34,6 +37,27 @@ void* Allocate(size_t size) {
   return memory;
 }
 
+// What was allocated, and under callgrind executed, from its construction to Stop().
+class Section {
+ public:
+  explicit Section(bool instructions) : instructions_(instructions) {
+    if (instructions_) CALLGRIND_START_INSTRUMENTATION;
+  }
+  void Stop() {
+    if (instructions_) CALLGRIND_STOP_INSTRUMENTATION;
+    allocations_ = allocations - allocations_;
+    bytes_ = allocated_bytes - bytes_;
+  }
+  std::string ToJson() const {
+    return absl::StrFormat("{\"allocations\":%d,\"allocated_bytes\":%d}", allocations_, bytes_);
+  }
+
+ private:
+  const bool instructions_;
+  int64_t allocations_ = allocations;
+  int64_t bytes_ = allocated_bytes;
+};
+
 }  // namespace
 
 void* operator new(size_t size) { return Allocate(size); }
@@ -44,20 +68,24 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    absl::FPrintF(stderr, "usage: berth_count CONFIGURATION CLUSTER\n");
+  const absl::string_view what = argc == 4 ? argv[1] : "";
+  if (what != "load" && what != "schedule") {
+    absl::FPrintF(stderr, "usage: berth_count load|schedule CONFIGURATION CLUSTER\n");
     return 2;
   }
   const absl::StatusOr<berth::Registry> registry = berth::BuiltinRegistry();
   if (!registry.ok()) std::abort();
-  berth::LoadedConfiguration loaded = berth::LoadConfigurationFile(argv[1], *registry);
-  berth::Manifests manifests = berth::ReadManifests({argv[2]});
+  berth::LoadedConfiguration loaded = berth::LoadConfigurationFile(argv[2], *registry);
+
+  Section load(what == "load");
+  berth::Manifests manifests = berth::ReadManifests({argv[3]});
   for (const berth::Problems* problems : {&loaded.problems, &manifests.problems}) {
     for (const berth::Problem& problem : *problems) {
       absl::FPrintF(stderr, "%s\n", problem.ToString());
     }
     if (!problems->ok()) return 1;
   }
+  const size_t objects = manifests.objects.size();
   absl::StatusOr<std::unique_ptr<berth::Simulation>> simulation =
       berth::Simulation::Create({.configuration = std::move(loaded.configuration),
                                  .registry = &*registry,
@@ -67,19 +95,17 @@ int main(int argc, char** argv) {
     return 1;
   }
   (*simulation)->scheduler().TakeEvents();
+  load.Stop();
 
-  const int64_t allocations_before = allocations;
-  const int64_t bytes_before = allocated_bytes;
-  CALLGRIND_START_INSTRUMENTATION;
+  Section schedule(what == "schedule");
   (*simulation)->RunUntilQuiet();
-  CALLGRIND_STOP_INSTRUMENTATION;
-  const int64_t allocations_after = allocations;
-  const int64_t bytes_after = allocated_bytes;
+  schedule.Stop();
+
   const berth::SchedulerCounters counters = (*simulation)->scheduler().counters();
   absl::PrintF(
-      "{\"cycles\":%d,\"remembered_cycles\":%d,\"bound\":%d,\"evictions\":%d,"
-      "\"allocations\":%d,\"allocated_bytes\":%d}\n",
-      counters.cycles, counters.remembered_cycles, counters.bound, counters.evictions,
-      allocations_after - allocations_before, bytes_after - bytes_before);
+      "{\"objects\":%d,\"cycles\":%d,\"remembered_cycles\":%d,\"bound\":%d,\"evictions\":%d,"
+      "\"load\":%s,\"schedule\":%s}\n",
+      objects, counters.cycles, counters.remembered_cycles, counters.bound, counters.evictions,
+      load.ToJson(), schedule.ToJson());
   return 0;
 }

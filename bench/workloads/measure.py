@@ -78,7 +78,7 @@ def measure(name, folder, args):
     result = {"workload": name, **median_run(ours)}
     count = os.path.join(args.bin, "berth_count")
     if os.path.exists(count):
-        result["counted"] = json.loads(output([count, config, cluster]))
+        result["counted"] = json.loads(output([count, "schedule", config, cluster]))
     if others:
         result["other_pods_per_second"] = statistics.median(run["pods_per_second"] for run in others)
     if not args.keep:
@@ -92,7 +92,7 @@ def row(result):
     cells = [result["workload"], f"{result['pods_per_second']:,.0f}", f"{result['bound']:,}", f"{result['pending']:,}",
              f"{cycle['p50']:.1f}", f"{cycle['p99']:.1f}", f"{cycle['max']:,.0f}", f"{result['load_seconds']:.2f}",
              f"{result['peak_rss_bytes'] / 2**20:,.0f}",
-             f"{counted['allocations'] / max(counted['cycles'], 1):.1f}" if counted else "-"]
+             f"{counted['schedule']['allocations'] / max(counted['cycles'], 1):.1f}" if counted else "-"]
     if "other_pods_per_second" in result:
         other = result["other_pods_per_second"]
         cells += [f"{other:,.0f}", f"{result['pods_per_second'] / other:,.0f}" if other else "-"]
