@@ -19,6 +19,12 @@
 
 namespace berth {
 
+class DefaultPreemptionRules final : public PriorityPreemptionRules {
+ public:
+  using PriorityPreemptionRules::PriorityPreemptionRules;
+  bool LookAtNodeAlone() const override { return true; }
+};
+
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,
 // write a PostFilter plugin of your own over PriorityPreemptionRules.
 class DefaultPreemption final : public Plugin,
@@ -48,7 +54,7 @@ class DefaultPreemption final : public Plugin,
 
  private:
   Handle& handle_;
-  PriorityPreemptionRules rules_;
+  DefaultPreemptionRules rules_;
   Preemption preemption_;
 };
 

@@ -77,14 +77,14 @@ void WritePostFilter(const PostFilterExplanation& shown, JsonWriter& json) {
   json.BeginObject();
   WriteStatusFields(shown.status, json);
   json.Key("nominatedNode").String(result.nominated_node.value_or(""));
-  json.Key("nominatedNodes").StringArray(result.equally_good);
+  json.Key("nominatedNodes").StringArray(result.EquallyGoodNodes());
   json.Key("victims").StringArray(SortedKeys(result.victims));
   if (!result.candidates.empty()) {
     json.Key("candidates").BeginObject();
-    for (const PreemptionCandidate& candidate : result.candidates) {
-      json.Key(candidate.node).BeginObject();
-      json.Key("victims").StringArray(SortedKeys(candidate.victims));
-      json.Key("pdbViolations").Int(candidate.pdb_violations).EndObject();
+    for (const std::shared_ptr<const PreemptionCandidate>& candidate : result.candidates) {
+      json.Key(candidate->node).BeginObject();
+      json.Key("victims").StringArray(SortedKeys(candidate->victims));
+      json.Key("pdbViolations").Int(candidate->pdb_violations).EndObject();
     }
     json.EndObject();
   }

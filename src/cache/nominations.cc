@@ -5,16 +5,24 @@
 #include <utility>
 
 namespace berth {
+namespace {
+
+constexpr size_t kMaxChanges = 4096;
+
+}  // namespace
 
 void Nominations::Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name) {
   Remove(pod->uid());
   if (node_name.empty()) return;
-  node_of_[pod->uid()] = std::string(node_name);
-  std::vector<std::shared_ptr<const PodInfo>>& pods = pods_on_[std::string(node_name)];
+  const Symbol node = Symbol::Intern(node_name);
+  node_of_[pod->uid()] = node;
+  std::vector<std::shared_ptr<const PodInfo>>& pods = pods_on_[node];
+  if (pods.empty()) node_names_.insert(node);
   const auto place = std::upper_bound(
       pods.begin(), pods.end(), pod->priority(),
       [](int32_t priority, const auto& other) { return priority > other->priority(); });
   pods.insert(place, std::move(pod));
+  NoteChange(node);
 }
 
 void Nominations::Add(std::shared_ptr<const PodInfo> pod) {
@@ -32,31 +40,55 @@ void Nominations::Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> 
 }
 
 void Nominations::Remove(absl::string_view uid) {
-  const auto node = node_of_.find(uid);
-  if (node == node_of_.end()) return;
-  const auto on_node = pods_on_.find(node->second);
+  const auto found = node_of_.find(uid);
+  if (found == node_of_.end()) return;
+  const Symbol node = found->second;
+  const auto on_node = pods_on_.find(node);
   auto& pods = on_node->second;
   pods.erase(
       std::find_if(pods.begin(), pods.end(), [&](const auto& pod) { return pod->uid() == uid; }));
-  if (pods.empty()) pods_on_.erase(on_node);
-  node_of_.erase(node);
+  if (pods.empty()) {
+    pods_on_.erase(on_node);
+    node_names_.erase(node);
+  }
+  node_of_.erase(found);
+  NoteChange(node);
 }
 
-std::vector<std::shared_ptr<const PodInfo>> Nominations::NominatedPods(Symbol node_name) const {
+void Nominations::NoteChange(Symbol node_name) {
+  if (changes_.size() == 2 * kMaxChanges) {
+    changes_.erase(changes_.begin(), changes_.begin() + kMaxChanges);
+  }
+  changes_.push_back(node_name);
+  ++version_;
+}
+
+std::optional<absl::Span<const Symbol>> Nominations::ChangesSince(uint64_t version) const {
+  const uint64_t missed = version_ - version;
+  if (version > version_ || missed > changes_.size()) return std::nullopt;
+  return absl::MakeConstSpan(changes_).last(missed);
+}
+
+absl::Span<const std::shared_ptr<const PodInfo>> Nominations::NominatedPods(
+    Symbol node_name) const {
   if (pods_on_.empty()) return {};
-  const auto it = pods_on_.find(node_name.view());
-  return it == pods_on_.end() ? std::vector<std::shared_ptr<const PodInfo>>() : it->second;
+  const auto it = pods_on_.find(node_name);
+  if (it == pods_on_.end()) return {};
+  return it->second;
 }
 
 std::string Nominations::NominatedNode(const PodInfo& pod) const {
+  if (node_of_.empty()) return "";
   const auto it = node_of_.find(pod.uid());
-  return it == node_of_.end() ? "" : it->second;
+  return it == node_of_.end() ? "" : std::string(it->second.view());
 }
 
 void Nominations::ForEach(
     const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit) const {
-  for (const auto& [node_name, pods] : pods_on_) {
-    for (const std::shared_ptr<const PodInfo>& pod : pods) visit(*pod, node_name);
+  for (const Symbol node_name : node_names_) {
+    for (const std::shared_ptr<const PodInfo>& pod : pods_on_.at(node_name)) {
+      visit(*pod, node_name.view());
+    }
   }
 }
 

@@ -2,11 +2,13 @@
 #ifndef BERTH_SRC_CACHE_NOMINATIONS_H_
 #define BERTH_SRC_CACHE_NOMINATIONS_H_
 
-#include <map>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/handle.h"
@@ -27,16 +29,23 @@ class Nominations final : public Nominator {
   // It has a node, or is gone.
   void Remove(absl::string_view uid);
 
-  std::vector<std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
+  absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
   std::string NominatedNode(const PodInfo& pod) const override;
   void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit)
       const override;
+  uint64_t version() const override { return version_; }
+  std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const override;
   int size() const { return static_cast<int>(node_of_.size()); }
 
  private:
-  absl::flat_hash_map<std::string, std::string> node_of_;  // by uid
-  // By node: highest priority first, then in order of nomination.
-  std::map<std::string, std::vector<std::shared_ptr<const PodInfo>>, std::less<>> pods_on_;
+  void NoteChange(Symbol node_name);
+
+  absl::flat_hash_map<std::string, Symbol> node_of_;  // by uid
+  // By node: highest priority first, then in order of nomination. Never empty.
+  absl::flat_hash_map<Symbol, std::vector<std::shared_ptr<const PodInfo>>> pods_on_;
+  absl::btree_set<Symbol> node_names_;  // the keys of pods_on_
+  uint64_t version_ = 0;
+  std::vector<Symbol> changes_;  // the latest; the last one made version_
 };
 
 }  // namespace berth

@@ -199,7 +199,9 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   const NodeStatuses& statuses = judged ? static_cast<const NodeStatuses&>(by_node)
                                         : static_cast<const NodeStatuses&>(uniform);
   // Reasons first: PostFilter may change `state`.
-  const ReasonCounts reasons = judged ? CountReasons(statuses, nodes.size()) : ReasonCounts();
+  const ReasonCounts reasons = cycle.remembered != nullptr ? cycle.remembered->CountRejections(*pod)
+                               : judged                    ? CountReasons(statuses, nodes.size())
+                                                           : ReasonCounts();
 
   std::string post_filter_message;
   const bool alone = request.pods.size() == 1 || request.minimum == 0;

@@ -112,9 +112,15 @@ void Engine::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
   if (!victims.empty()) evictions_.Start(*options_.cluster, preemptor, std::move(victims));
 }
 
+// A copy, for those who end nominations.
+std::vector<std::shared_ptr<const PodInfo>> Engine::PodsNominatedTo(Symbol node_name) const {
+  const auto pods = cluster_.nominations().NominatedPods(node_name);
+  return {pods.begin(), pods.end()};
+}
+
 // The node is gone, and with it the room that was made there.
 void Engine::EndNominations(Symbol node_name) {
-  for (const auto& nominated : cluster_.nominations().NominatedPods(node_name)) {
+  for (const auto& nominated : PodsNominatedTo(node_name)) {
     cluster_.nominations().Nominate(nominated, "");
     PatchNomination(*nominated, "");
     queue_->Retry(nominated->uid(), SchedulingQueue::Rest::kIfBusy);
@@ -151,7 +157,7 @@ void Engine::OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor
 
 // Pods of lower priority that were nominated to the node have lost the room they waited for.
 void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_name) {
-  for (const auto& nominated : cluster_.nominations().NominatedPods(Symbol::Intern(node_name))) {
+  for (const auto& nominated : PodsNominatedTo(Symbol::Intern(node_name))) {
     if (nominated->priority() >= pod.priority() || nominated->uid() == pod.uid()) continue;
     cluster_.nominations().Nominate(nominated, "");
     PatchNomination(*nominated, "");

@@ -15,10 +15,13 @@ Status CycleStatuses::status(NodeRow row) const {
 }
 
 std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
-  std::vector<NodeRow> rows;
+  std::vector<NodeRow> rows(verdicts_.rows());
+  size_t count = 0;
   for (NodeRow row = 0; row < verdicts_.rows(); ++row) {
-    if (verdicts_.code(row) == code) rows.push_back(row);
+    rows[count] = row;
+    count += verdicts_.code(row) == code;
   }
+  rows.resize(count);
   return rows;
 }
 

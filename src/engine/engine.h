@@ -103,6 +103,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);
   void OnEvictionRefused(absl::string_view victim_uid) override;
   void OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor, bool all_go) override;
+  std::vector<std::shared_ptr<const PodInfo>> PodsNominatedTo(Symbol node_name) const;
   void EndNominations(Symbol node_name);
   void PatchNomination(const PodInfo& pod, const std::string& node_name);
   Status StillFits(const Placement& placement) const;
@@ -123,6 +124,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
   bool IsPreempting(absl::string_view uid) const override { return evictions_.IsPreempting(uid); }
+  bool remember_verdicts() const override { return options_.remember_verdicts; }
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const std::map<std::string, std::string>& annotations) override;
 

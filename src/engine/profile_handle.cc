@@ -29,6 +29,14 @@ Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const Po
   return framework_->RunPreFilterRemovePod(state, pod, removed, node);
 }
 
+std::optional<std::string> ProfileHandle::SignatureForNodes(const CycleState& state,
+                                                            const PodInfo& pod) {
+  if (services_ == nullptr || !services_->remember_verdicts()) return std::nullopt;
+  PodSignature signature;
+  if (!framework_->SignForFilters(state, pod, signature)) return std::nullopt;
+  return signature.bytes();
+}
+
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
   if (services_ != nullptr) services_->Activate(pods);
 }

@@ -25,6 +25,7 @@ class SchedulerServices {
   virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
   virtual bool IsPreempting(absl::string_view uid) const = 0;
   virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
+  virtual bool remember_verdicts() const = 0;
   // Any thread.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const std::map<std::string, std::string>& annotations) = 0;
@@ -64,6 +65,8 @@ class ProfileHandle final : public Handle {
                                      const NodeInfo& node) override;
   Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                         const PodInfo& removed, const NodeInfo& node) override;
+  std::optional<std::string> SignatureForNodes(const CycleState& state,
+                                               const PodInfo& pod) override;
 
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;

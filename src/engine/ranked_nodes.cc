@@ -2,6 +2,7 @@
 #include "engine/ranked_nodes.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "berth/check.h"
 
@@ -80,17 +81,20 @@ RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodIn
       plugins_(plugins),
       depends_on_(framework.DependenciesOf(plugins)) {}
 
-Status RankedNodes::Refresh(const NodeTable& nodes) {
+Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
+                            const PodInfo& asker) {
   nodes_ = &nodes;
-  if (version_ == nodes.version()) return Status::Success();
-  if (!CollectChanged(nodes)) return Rebuild(nodes);
+  const bool rebuild = !CollectChanged(nodes, nominator, asker);
   version_ = nodes.version();
+  nominations_version_ = nominator.version();
+  asker_priority_ = asker.priority();
+  if (rebuild) return Rebuild(nodes, asker);
   if (changed_.empty()) return Status::Success();
 
   std::vector<std::pair<int64_t, int64_t>> extremes;
   for (const Column& column : columns_) extremes.push_back({column.low, column.high});
   for (const NodeRow row : changed_) {
-    Status status = JudgeAgain(row);
+    Status status = JudgeAgain(row, asker);
     if (!status.ok()) return status;
   }
   bool moved = false;
@@ -117,19 +121,39 @@ Status RankedNodes::Refresh(const NodeTable& nodes) {
 }
 
 // Fills changed_ with the rows to be judged again, each once. False if it is all of them.
-bool RankedNodes::CollectChanged(const NodeTable& nodes) {
+bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
+                                 const PodInfo& asker) {
+  const auto row_of = [&](absl::string_view node_name) {
+    const std::optional<Symbol> name = Symbol::Find(node_name);
+    return name.has_value() ? nodes.FindRow(*name) : -1;
+  };
+  const NodeRow last_own_row = own_row_;
+  own_row_ = row_of(nominator.NominatedNode(asker));
   const auto changes = nodes.ChangesSince(version_);
-  if (version_ == 0 || !changes.has_value()) return false;
+  const auto nominations = nominator.ChangesSince(nominations_version_);
+  if (version_ == 0 || !changes.has_value() || !nominations.has_value()) return false;
   changed_.clear();
   bool all = false;
   for (const RowChange& change : *changes) {
-    if ((change.aspects & depends_on_) == 0 || is_changed_[change.row]) continue;
+    if ((change.aspects & depends_on_) == 0) continue;
     all |= (change.aspects & depends_on_ & Aspect::kImageSpread) != 0;
-    is_changed_[change.row] = 1;
-    changed_.push_back(change.row);
+    MarkChanged(change.row);
+  }
+  for (const Symbol name : *nominations) MarkChanged(nodes.FindRow(name));
+  // Nobody leaves room for itself.
+  MarkChanged(last_own_row);
+  MarkChanged(own_row_);
+  if (asker.priority() != asker_priority_) {
+    nominator.ForEach([&](const PodInfo&, absl::string_view name) { MarkChanged(row_of(name)); });
   }
   for (const NodeRow row : changed_) is_changed_[row] = 0;
   return !all && !IsMany(changed_.size(), nodes.size());
+}
+
+void RankedNodes::MarkChanged(NodeRow row) {
+  if (row < 0 || is_changed_[row]) return;
+  is_changed_[row] = 1;
+  changed_.push_back(row);
 }
 
 // The pod's state, once: these plugins' PreFilter and PreScore do not look at nodes.
@@ -151,15 +175,17 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
   return Status::Success();
 }
 
-Status RankedNodes::Rebuild(const NodeTable& nodes) {
-  version_ = nodes.version();
+Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   Status status = Prepare(nodes);
   if (!status.ok()) return status;
   feasible_.resize(nodes.size());
   for (NodeRow row = 0; row < nodes.size(); ++row) feasible_[row] = row;
   verdicts_.Reset(nodes.size());
-  status = framework_.RunPlainFilterNodes(state_, *pod_, nodes, feasible_, verdicts_);
+  status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
   if (!status.ok()) return status;
+  rejected_by_.fill(0);
+  for (NodeRow row = 0; row < nodes.size(); ++row) ++rejected_by_[verdicts_.rejector(row)];
+  rejections_known_ = false;
   std::erase_if(feasible_, [&](NodeRow row) { return !is_feasible(row); });
 
   is_changed_.assign(nodes.size(), 0);
@@ -193,18 +219,14 @@ Status RankedNodes::Rebuild(const NodeTable& nodes) {
 }
 
 // Filter and raw scores of one row.
-Status RankedNodes::JudgeAgain(NodeRow row) {
+Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
   const bool was_feasible = is_feasible(row);
   if (was_feasible) {
     for (Column& column : columns_) column.Remove(column.raw[row]);
   }
-  const Status status = framework_.RunFilter(state_, *pod_, nodes_->node(row));
+  const Status status = framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
   if (status.IsError()) return status;
-  if (status.ok()) {
-    verdicts_.Accept(row);
-  } else {
-    verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
-  }
+  SetVerdict(row, status);
   if (was_feasible != status.ok()) {
     const auto at = std::lower_bound(feasible_.begin(), feasible_.end(), row);
     if (was_feasible) {
@@ -214,6 +236,29 @@ Status RankedNodes::JudgeAgain(NodeRow row) {
     }
   }
   return status.ok() ? ScoreAgain(row) : Status::Success();
+}
+
+void RankedNodes::SetVerdict(NodeRow row, const Status& status) {
+  --rejected_by_[verdicts_.rejector(row)];
+  if (status.ok()) {
+    verdicts_.Accept(row);
+  } else {
+    verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
+  }
+  ++rejected_by_[verdicts_.rejector(row)];
+  if (rejections_known_) rejections_.Set(row, status);
+}
+
+ReasonCounts RankedNodes::CountRejections(const PodInfo& asker) {
+  if (!rejections_known_) {
+    rejections_.Reset(nodes_->size());
+    for (NodeRow row = 0; row < nodes_->size(); ++row) {
+      if (is_feasible(row)) continue;
+      rejections_.Set(row, framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row)));
+    }
+    rejections_known_ = true;
+  }
+  return rejections_.Count();
 }
 
 Status RankedNodes::ScoreAgain(NodeRow row) {

@@ -3,12 +3,14 @@
 #ifndef BERTH_SRC_ENGINE_RANKED_NODES_H_
 #define BERTH_SRC_ENGINE_RANKED_NODES_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "berth/framework/node_verdicts.h"
+#include "engine/rejection_counts.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -37,11 +39,17 @@ class RankedNodes {
   // `plugins` are those that signed (Framework::SignForNodes); `pod` stands for all alike pods.
   RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins);
 
-  // Brings everything in step with `nodes`. Errors are a plugin's; the object is of no use then.
-  Status Refresh(const NodeTable& nodes);
+  // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
+  // pod of this signature: it leaves room for those of at least its priority. Errors are a
+  // plugin's; the object is of no use then.
+  Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
 
   PluginMask plugins() const { return plugins_; }
   const NodeVerdicts& verdicts() const { return verdicts_; }
+  // How many rows the plugin of that index in Framework::filter() rejects.
+  int rejected_by(uint8_t plugin) const { return rejected_by_[plugin]; }
+  // What speaks against the rows, counted as CountReasons() does. Right after Refresh().
+  ReasonCounts CountRejections(const PodInfo& asker);
   // Rows that none of the plugins rejects, in order.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
   // The weighted total of a feasible row's scores, normalised over feasible().
@@ -65,9 +73,11 @@ class RankedNodes {
   };
 
   Status Prepare(const NodeTable& nodes);
-  Status Rebuild(const NodeTable& nodes);
-  bool CollectChanged(const NodeTable& nodes);
-  Status JudgeAgain(NodeRow row);
+  Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
+  bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
+  void MarkChanged(NodeRow row);
+  Status JudgeAgain(NodeRow row, const PodInfo& asker);
+  void SetVerdict(NodeRow row, const Status& status);
   Status ScoreAgain(NodeRow row);
   Status Renormalize();
   void FindExtremes(Column& column) const;
@@ -82,11 +92,17 @@ class RankedNodes {
   bool prepared_ = false;
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
+  uint64_t nominations_version_ = 0;
+  int32_t asker_priority_ = 0;
+  NodeRow own_row_ = -1;  // that the asker itself was nominated to
   CycleState state_;
   std::vector<const Hook<ScorePlugin>*> plain_;  // score plugins that do not normalise
   std::vector<Column> columns_;                  // those that do
 
   NodeVerdicts verdicts_;
+  std::array<int, 256> rejected_by_{};  // rows, by rejector
+  RejectionCounts rejections_;          // if rejections_known_
+  bool rejections_known_ = false;
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row

@@ -52,7 +52,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   const bool whole =
       FeasibleNodesToFind(nodes.size(), percentage, !framework.score().empty()) >= nodes.size();
   if (memory_on_ && whole && !pre_filter.narrowed.node_names.has_value() &&
-      RunFromMemory(framework, state, shared_pod, nodes, result)) {
+      RunFromMemory(framework, state, shared_pod, nodes, nominator, result)) {
     ++remembered_;
     return result;
   }
@@ -70,7 +70,12 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   Choose(framework, state, pod, nodes, result);
   if (result.row < 0) {
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
-    NoteRejectors(framework, nodes.size(), result);
+    std::vector<bool> rejected(framework.filter().size());
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      const uint8_t rejector = verdicts_.rejector(row);
+      if (rejector < rejected.size()) rejected[rejector] = true;
+    }
+    NoteRejectors(framework, rejected, result);
     result.status = Status::Unschedulable("");
   }
   return result;
@@ -97,10 +102,12 @@ bool SchedulingCycle::TryNominatedNode(const Framework& framework, const CycleSt
 // at one and all; then nothing has been decided.
 bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& state,
                                     const std::shared_ptr<const PodInfo>& pod,
-                                    const NodeTable& nodes, CycleResult& result) {
+                                    const NodeTable& nodes, const Nominator& nominator,
+                                    CycleResult& result) {
   RankedNodes* ranked = memory_.Find(framework, pod, nodes.size());
   if (ranked == nullptr) return false;
-  if (!ranked->Refresh(nodes).ok()) {  // the cycle will meet the error, and report it
+  if (!ranked->Refresh(nodes, nominator, *pod)
+           .ok()) {  // the cycle will meet the error, and report it
     memory_.Forget(*ranked);
     return false;
   }
@@ -115,8 +122,7 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
     return absl::c_any_of(hooks,
                           [&](const auto& hook) { return (others & ~skips) >> hook.index & 1; });
   };
-  const bool judged = !takes_part(framework.filter(), state.skips().filter) &&
-                      !framework.YieldsToNominatedPods(pod, nodes);
+  const bool judged = !takes_part(framework.filter(), state.skips().filter);
   absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {
     verdicts_.Reset(nodes.size());
@@ -132,7 +138,10 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
     if (!judged) return false;  // who is to blame for which node takes a whole pass
     last_verdicts_ = &ranked.verdicts();
     result.status = Status::Unschedulable("");
-    NoteRejectors(framework, nodes.size(), result);
+    result.remembered = &ranked;
+    std::vector<bool> rejected(framework.filter().size());
+    for (size_t i = 0; i < rejected.size(); ++i) rejected[i] = ranked.rejected_by(i) > 0;
+    NoteRejectors(framework, rejected, result);
     return true;
   }
 
@@ -235,13 +244,8 @@ void SchedulingCycle::Choose(const Framework& framework, const CycleState& state
   }
 }
 
-void SchedulingCycle::NoteRejectors(const Framework& framework, int rows,
-                                    CycleResult& result) const {
-  std::vector<bool> rejected(framework.filter().size());
-  for (NodeRow row = 0; row < rows; ++row) {
-    const uint8_t rejector = last_verdicts_->rejector(row);
-    if (rejector < rejected.size()) rejected[rejector] = true;
-  }
+void SchedulingCycle::NoteRejectors(const Framework& framework, const std::vector<bool>& rejected,
+                                    CycleResult& result) {
   for (size_t i = 0; i < rejected.size(); ++i) {
     const Symbol name = framework.filter()[i].name;
     if (rejected[i] && !absl::c_linear_search(result.rejecting_plugins, name)) {

@@ -22,6 +22,8 @@ struct CycleResult {
   Status left_out;  // of nodes that PreFilter narrowed away
   // The plugins that rejected the pod or a node, in the profile's order.
   std::vector<Symbol> rejecting_plugins;
+  // What is remembered of pods like this one, if the pod was rejected by that alone.
+  RankedNodes* remembered = nullptr;
 };
 
 // Runs cycles. One per scheduler; keeps scratch memory between cycles, and what it learned about
@@ -49,7 +51,7 @@ class SchedulingCycle {
                         const PreFilterResult& narrowed, CycleResult& result);
   bool RunFromMemory(const Framework& framework, CycleState& state,
                      const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                     CycleResult& result);
+                     const Nominator& nominator, CycleResult& result);
   bool ChooseRanked(const Framework& framework, CycleState& state, const PodInfo& pod,
                     const NodeTable& nodes, RankedNodes& ranked, CycleResult& result);
   void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
@@ -59,7 +61,9 @@ class SchedulingCycle {
                        const NodeTable& nodes);
   void Choose(const Framework& framework, const CycleState& state, const PodInfo& pod,
               const NodeTable& nodes, CycleResult& result);
-  void NoteRejectors(const Framework& framework, int rows, CycleResult& result) const;
+  // `rejected[i]`: the plugin of that index in Framework::filter() rejected a node.
+  static void NoteRejectors(const Framework& framework, const std::vector<bool>& rejected,
+                            CycleResult& result);
 
   VerdictMemory memory_;
   const bool memory_on_;

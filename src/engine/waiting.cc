@@ -2,6 +2,7 @@
 #include "engine/waiting.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -39,17 +40,15 @@ const ReasonCounts::value_type* Dominant(const ReasonCounts& reasons) {
 }
 
 void CountByPlugin(const Framework& framework, const NodeFailure& failure, WaitingFor& waiting) {
-  std::vector<int> counts(framework.filter().size());
-  int left_out = 0;
+  std::array<int, 256> counts{};
   for (NodeRow row = 0; row < failure.verdicts.rows(); ++row) {
-    const uint8_t rejector = failure.verdicts.rejector(row);
-    if (rejector < counts.size()) ++counts[rejector];
-    if (rejector == NodeVerdicts::kNotJudged) ++left_out;
+    ++counts[failure.verdicts.rejector(row)];
   }
+  const int left_out = counts[NodeVerdicts::kNotJudged];
   if (left_out > 0) {
     waiting.nodes_by_plugin.push_back({std::string(failure.narrowed_by.view()), left_out});
   }
-  for (size_t i = 0; i < counts.size(); ++i) {
+  for (size_t i = 0; i < framework.filter().size(); ++i) {
     if (counts[i] == 0) continue;
     waiting.nodes_by_plugin.push_back({std::string(framework.filter()[i].name.view()), counts[i]});
   }
@@ -59,15 +58,16 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
 void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rejector,
                  WaitingFor& waiting) {
   const Column column(nodes, waiting.resource);
+  int64_t all_free = 0, most_free = waiting.most_free;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const uint8_t by = failure.verdicts.rejector(row);
     if (by != rejector && by != NodeVerdicts::kNobody) continue;
     const int64_t free = column.free(row);
-    waiting.all_free += free;
-    if (by == rejector && free < waiting.needed) {
-      waiting.most_free = std::max(waiting.most_free, free);
-    }
+    all_free += free;
+    if (by == rejector && free < waiting.needed) most_free = std::max(most_free, free);
   }
+  waiting.all_free += all_free;
+  waiting.most_free = most_free;
   for (const Binder::Member& member : failure.placed) {
     waiting.all_free += RequestOf(*member.placement.pod, waiting.resource);
   }

@@ -150,8 +150,6 @@ class Framework {
   Status RunPlainFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                              absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
                              PluginMask only = kAllPlugins) const;
-  // Whether there is a node on which the pod has to leave room for a nominated one.
-  bool YieldsToNominatedPods(const PodInfo& pod, const NodeTable& nodes) const;
   Status RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                        PostFilterResult& result) const;
   // Plugins outside `only` count as if they had said Skip.
@@ -192,6 +190,9 @@ class Framework {
   // The signature over those of them that look at one node at a time, and which they are: their
   // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
+  // The same, if these are all Filter plugins that `state` does not skip and all that follow pods
+  // added to a node or removed from it; else false.
+  bool SignForFilters(const CycleState& state, const PodInfo& pod, PodSignature& signature) const;
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
 

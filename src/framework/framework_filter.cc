@@ -172,16 +172,6 @@ Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodI
 
 // --- The batch form ---
 
-bool Framework::YieldsToNominatedPods(const PodInfo& pod, const NodeTable& nodes) const {
-  bool yields = false;
-  handle_->nominator().ForEach([&](const PodInfo& nominated, absl::string_view node_name) {
-    if (yields || !YieldsTo(pod, nominated)) return;
-    const std::optional<Symbol> name = Symbol::Find(node_name);
-    yields = name.has_value() && nodes.FindRow(*name) >= 0;
-  });
-  return yields;
-}
-
 // Parts `rows` into nominated_rows_, on which the pod has to yield to somebody, and other_rows_.
 // False if there are none of the first kind; other_rows_ is not filled then.
 bool Framework::FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,

@@ -1,6 +1,7 @@
 // The search for a node on which evicting pods makes room. kube-scheduler v1.35
 // framework/preemption/preemption.go.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
+#include "preemption/dry_run_memory.h"
 
 namespace berth {
 namespace {
@@ -30,10 +32,20 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
 // What spoke against the nodes, as FitError of kube-scheduler's framework/types.go prints it.
 class Failures {
  public:
-  void Add(const Status& status) {
-    ++nodes_;
-    for (const std::string& reason : status.reasons()) ++counts_[reason];
+  void Add(const Status& status, int nodes = 1) {
+    nodes_ += nodes;
+    for (const std::string& reason : status.reasons()) counts_[reason] += nodes;
     if (status.IsError()) errors_.push_back(status.message());
+  }
+  // The same for what is remembered: an index in RememberedRuns::failures().
+  void AddRemembered(int failure) {
+    if (failure >= static_cast<int>(remembered_.size())) remembered_.resize(failure + 1);
+    ++remembered_[failure];
+  }
+  void EndRemembered(absl::Span<const Status> failures) {
+    for (size_t i = 0; i < remembered_.size(); ++i) {
+      if (remembered_[i] > 0) Add(failures[i], remembered_[i]);
+    }
   }
 
   Status ToStatus(int all_nodes) && {
@@ -63,31 +75,47 @@ class Failures {
   int nodes_ = 0;
   std::map<std::string, int> counts_;
   std::vector<std::string> errors_;
+  std::vector<int> remembered_;
 };
 
-// The candidates found so far, at most `wanted` of either sort.
+// The candidates found so far, at most `wanted` of either sort. They are owned by others.
 class Candidates {
  public:
   explicit Candidates(int wanted) : wanted_(wanted) {}
 
-  void Add(PreemptionCandidate candidate) {
-    std::vector<PreemptionCandidate>& list =
-        candidate.pdb_violations == 0 ? non_violating_ : violating_;
-    if (static_cast<int>(list.size()) < wanted_) list.push_back(std::move(candidate));
+  void Add(const WeighedPtr& weighed) {
+    std::vector<const WeighedPtr*>& list =
+        weighed->candidate.pdb_violations == 0 ? non_violating_ : violating_;
+    if (static_cast<int>(list.size()) < wanted_) list.push_back(&weighed);
   }
   bool Enough() const {
     return !non_violating_.empty() &&
            static_cast<int>(non_violating_.size() + violating_.size()) >= wanted_;
   }
-  std::vector<PreemptionCandidate> Take() && {
-    std::move(violating_.begin(), violating_.end(), std::back_inserter(non_violating_));
+  std::vector<const WeighedPtr*> Take() && {
+    non_violating_.insert(non_violating_.end(), violating_.begin(), violating_.end());
     return std::move(non_violating_);
   }
 
  private:
   int wanted_;
-  std::vector<PreemptionCandidate> non_violating_, violating_;
+  std::vector<const WeighedPtr*> non_violating_, violating_;
 };
+
+// The positions of those with the highest scores, the first score first.
+std::vector<int> BestOf(absl::Span<const WeighedPtr* const> candidates) {
+  std::vector<int> best;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    if (!best.empty()) {
+      const auto& scores = (*candidates[i])->scores;
+      const auto& high = (*candidates[best.front()])->scores;
+      if (scores < high) continue;
+      if (scores != high) best.clear();
+    }
+    best.push_back(i);
+  }
+  return best;
+}
 
 // A budget whose selector is missing, empty or wrong protects nothing.
 std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& object) {
@@ -105,6 +133,11 @@ std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& obje
 
 }  // namespace
 
+Preemption::Preemption(Handle& handle)
+    : handle_(handle), memory_(std::make_unique<DryRunMemory>()) {}
+
+Preemption::~Preemption() = default;
+
 const DisruptionBudgets& Preemption::budgets() {
   const uint64_t version = handle_.objects().version(Kind::kPodDisruptionBudget);
   if (budgets_version_ == version) return budgets_;
@@ -116,6 +149,42 @@ const DisruptionBudgets& Preemption::budgets() {
   }
   budgets_version_ = version;
   return budgets_;
+}
+
+// One node, looked at.
+Status Preemption::Weigh(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
+                         NodeRow row, WeighedCandidate& weighed) {
+  const NodeInfo& node = handle_.nodes().node(row);
+  PreemptionCandidate& candidate = weighed.candidate;
+  candidate = {row, std::string(node.name().view()), {}, 0};
+  DryRun run(handle_, state, pod, node);
+  Status status = rules.SelectVictims(run, budgets(), candidate);
+  if (status.ok() && candidate.victims.empty()) {
+    status = Status::Error(
+        absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));
+  }
+  if (!status.ok()) return status;
+  for (const PreemptionRules::CandidateScore& score : rules.OrderedScores()) {
+    weighed.scores.push_back(score(candidate));
+  }
+  return status;
+}
+
+// What is known of the nodes for pods like this one, up to date; null if nothing is to be.
+RememberedRuns* Preemption::Remembered(const PreemptionRules& rules, const CycleState& state,
+                                       const PodInfo& pod) {
+  if (!rules.LookAtNodeAlone()) return nullptr;
+  std::optional<std::string> key = handle_.SignatureForNodes(state, pod);
+  if (!key.has_value()) return nullptr;
+  absl::StrAppend(&*key, pod.priority());
+  const NodeTable& nodes = handle_.nodes();
+  RememberedRuns* runs = memory_->Find(*key, nodes.size());
+  if (runs == nullptr) return nullptr;
+  const std::optional<Symbol> own = Symbol::Find(handle_.nominator().NominatedNode(pod));
+  budgets();
+  runs->Refresh(nodes, handle_.nominator(), *budgets_version_,
+                own.has_value() ? nodes.FindRow(*own) : -1);
+  return runs;
 }
 
 Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
@@ -130,34 +199,44 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const int count = static_cast<int>(rows.size());
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
+  RememberedRuns* const remembered = count == 0 ? nullptr : Remembered(rules, state, pod);
   Candidates found(range.candidates);
+  std::deque<WeighedPtr> weighed_now;
   Failures failures;
-  for (int i = 0; i < count && !found.Enough(); ++i) {
-    const NodeRow row = rows[(range.offset + i) % count];
-    PreemptionCandidate candidate{row, std::string(nodes.node(row).name().view()), {}, 0};
-    DryRun run(handle_, state, pod, nodes.node(row));
-    Status status = rules.SelectVictims(run, budgets(), candidate);
-    if (status.ok() && candidate.victims.empty()) {
-      status = Status::Error(
-          absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));
+  for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
+    if (at == count) at = 0;
+    const NodeRow row = rows[at];
+    if (remembered != nullptr && remembered->IsKnown(row)) {
+      if (const WeighedPtr& known = remembered->candidate(row); known != nullptr) {
+        found.Add(known);
+      } else {
+        failures.AddRemembered(remembered->failure(row));
+      }
+      continue;
     }
+    auto weighed = std::make_shared<WeighedCandidate>();
+    const Status status = Weigh(rules, state, pod, row, *weighed);
     if (status.ok()) {
-      found.Add(std::move(candidate));
+      if (remembered != nullptr) remembered->SetCandidate(row, weighed);
+      found.Add(weighed_now.emplace_back(std::move(weighed)));
     } else {
+      if (remembered != nullptr) remembered->SetFailure(row, status);
       failures.Add(status);
     }
   }
-
-  result.candidates = std::move(found).Take();
-  if (result.candidates.empty()) {
+  const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
+  if (candidates.empty()) {
+    if (remembered != nullptr) failures.EndRemembered(remembered->failures());
     Status status = std::move(failures).ToStatus(nodes.size());
     if (!status.IsError()) result.nominated_node = "";
     return status;
   }
-  const std::vector<int> best = BestCandidates(result.candidates, rules.OrderedScores());
-  for (const int i : best) result.equally_good.push_back(result.candidates[i].node);
-  std::sort(result.equally_good.begin(), result.equally_good.end());
-  const PreemptionCandidate& chosen = result.candidates[best.front()];
+  result.candidates.reserve(candidates.size());
+  for (const WeighedPtr* weighed : candidates) {
+    result.candidates.emplace_back(*weighed, &(*weighed)->candidate);
+  }
+  result.equally_good = BestOf(candidates);
+  const PreemptionCandidate& chosen = *result.candidates[result.equally_good.front()];
   result.nominated_node = chosen.node;
   result.victims = chosen.victims;
   return Status::Success();

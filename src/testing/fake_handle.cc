@@ -68,17 +68,24 @@ const LabelSet* FakeObjectStore::NamespaceLabels(Symbol namespace_name) const {
 // --- Nominations and groups ----------------------------------------------------------------------
 
 void FakeNominator::Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name) {
-  nominated_.emplace_back(std::move(pod), std::string(node_name));
-}
-
-std::vector<std::shared_ptr<const PodInfo>> FakeNominator::NominatedPods(Symbol node_name) const {
-  std::vector<std::shared_ptr<const PodInfo>> pods;
-  for (const auto& [pod, node] : nominated_) {
-    if (node == node_name.view()) pods.push_back(pod);
-  }
+  const Symbol node = Symbol::Intern(node_name);
+  std::vector<std::shared_ptr<const PodInfo>>& pods = pods_on_[node];
+  pods.push_back(pod);
   std::stable_sort(pods.begin(), pods.end(),
                    [](const auto& a, const auto& b) { return a->priority() > b->priority(); });
-  return pods;
+  nominated_.emplace_back(std::move(pod), std::string(node_name));
+  changes_.push_back(node);
+}
+
+absl::Span<const std::shared_ptr<const PodInfo>> FakeNominator::NominatedPods(
+    Symbol node_name) const {
+  const auto it = pods_on_.find(node_name);
+  if (it == pods_on_.end()) return {};
+  return it->second;
+}
+
+std::optional<absl::Span<const Symbol>> FakeNominator::ChangesSince(uint64_t version) const {
+  return absl::MakeConstSpan(changes_).subspan(version);
 }
 
 std::string FakeNominator::NominatedNode(const PodInfo& pod) const {

@@ -95,5 +95,24 @@ TEST(Nominations, Updates) {
   }
 }
 
+TEST(Nominations, TellWhichNodesChanged) {
+  Nominations nominations;
+  const auto pod = Pod("a").Obj();
+  const Symbol n = Symbol::Intern("n"), m = Symbol::Intern("m");
+  EXPECT_THAT(*nominations.ChangesSince(0), IsEmpty());
+  nominations.Nominate(pod, "n");
+  EXPECT_THAT(*nominations.ChangesSince(0), ElementsAre(n));
+  const uint64_t version = nominations.version();
+  nominations.Nominate(pod, "m");
+  EXPECT_THAT(*nominations.ChangesSince(version), ElementsAre(n, m));
+  nominations.Remove("nobody");
+  EXPECT_EQ(nominations.version(), version + 2);
+  EXPECT_THAT(*nominations.ChangesSince(nominations.version()), IsEmpty());
+  EXPECT_EQ(nominations.ChangesSince(nominations.version() + 1), std::nullopt);
+  for (int i = 0; i < 10'000; ++i) nominations.Nominate(pod, i % 2 == 0 ? "n" : "m");
+  EXPECT_EQ(nominations.ChangesSince(version), std::nullopt) << "too long ago";
+  EXPECT_THAT(*nominations.ChangesSince(nominations.version() - 2), ElementsAre(n, m));
+}
+
 }  // namespace
 }  // namespace berth::testing

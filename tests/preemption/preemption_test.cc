@@ -283,10 +283,10 @@ TEST(PreemptionTest, StopsAtEnoughCandidatesFromTheOffset) {
   PriorityPreemptionRules rules(cluster, 40, 0);
   const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
   ASSERT_EQ(outcome.result.candidates.size(), 2u);
-  EXPECT_EQ(outcome.result.candidates[0].node, "d");
-  EXPECT_EQ(outcome.result.candidates[1].node, "e");
+  EXPECT_EQ(outcome.result.candidates[0]->node, "d");
+  EXPECT_EQ(outcome.result.candidates[1]->node, "e");
   EXPECT_EQ(outcome.result.nominated_node, "d");
-  EXPECT_THAT(outcome.result.equally_good, ElementsAre("d", "e"));
+  EXPECT_THAT(outcome.result.EquallyGoodNodes(), ElementsAre("d", "e"));
 }
 
 TEST(PreemptionTest, GoesOnWhileEveryCandidateViolatesABudget) {
@@ -306,8 +306,8 @@ spec: {selector: {matchLabels: {app: old}}}
   const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
   EXPECT_EQ(outcome.result.nominated_node, "c");
   ASSERT_EQ(outcome.result.candidates.size(), 2u) << "c, and as many others as were wanted";
-  EXPECT_EQ(outcome.result.candidates[1].node, "a");
-  EXPECT_EQ(outcome.result.candidates[1].pdb_violations, 1);
+  EXPECT_EQ(outcome.result.candidates[1]->node, "a");
+  EXPECT_EQ(outcome.result.candidates[1]->pdb_violations, 1);
 }
 
 TEST(PreemptionTest, LooksAtNodesWithoutVictimsOnly) {
@@ -438,7 +438,8 @@ status: {disruptionsAllowed: )",
       continue;
     }
     std::set<NodeRow> candidate_rows;
-    for (const PreemptionCandidate& candidate : outcome.result.candidates) {
+    for (const auto& weighed : outcome.result.candidates) {
+      const PreemptionCandidate& candidate = *weighed;
       ++plans;
       candidate_rows.insert(candidate.row);
       NodeInfo node = cluster.nodes().node(candidate.row);

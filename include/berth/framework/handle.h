@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/api/symbol.h"
 #include "berth/clock.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/group.h"
@@ -32,13 +34,20 @@ namespace berth {
 class Nominator {
  public:
   virtual ~Nominator() = default;
-  // Nominated to the node, highest priority first.
-  virtual std::vector<std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const = 0;
+  // Nominated to the node, highest priority first. Valid until a nomination changes.
+  virtual absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(
+      Symbol node_name) const = 0;
   // The node `pod` is nominated to; empty if none.
   virtual std::string NominatedNode(const PodInfo& pod) const = 0;
   // Every nominated pod, by node name.
   virtual void ForEach(
       const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit) const = 0;
+
+  // Grows with every change.
+  virtual uint64_t version() const = 0;
+  // The nodes whose nominated pods changed after `version`, oldest first, a node once for each
+  // change. Absent if so much changed since that it is no longer kept.
+  virtual std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const = 0;
 };
 
 // One a profile, given to every factory and living as long as the profile's plugins. Except where
@@ -73,6 +82,15 @@ class Handle {
                                              const PodInfo& added, const NodeInfo& node) = 0;
   virtual Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                                 const PodInfo& removed, const NodeInfo& node) = 0;
+
+  // What identifies `pod` to the Filter plugins that `state` does not skip, if what each of them
+  // says of a node holds for every pod so identified as long as the node stays as it is. What their
+  // verdicts lead to may be remembered under it; pods nominated to the node count by priority,
+  // which is not in it. Absent if one of the plugins looks further, or nothing is to be remembered.
+  virtual std::optional<std::string> SignatureForNodes(const CycleState& /*state*/,
+                                                       const PodInfo& /*pod*/) {
+    return std::nullopt;
+  }
 
   // --- Pods that wait ---
 

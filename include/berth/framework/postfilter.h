@@ -45,9 +45,12 @@ struct PostFilterResult {
   // does not place the whole group is dropped without a trace.
   std::vector<std::shared_ptr<const PodInfo>> victims;
   // Every candidate that was weighed, for explanations.
-  std::vector<PreemptionCandidate> candidates;
-  // Names of the candidates that no criterion tells apart from the chosen one, sorted.
-  std::vector<std::string> equally_good;
+  std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;
+  // Positions in `candidates` of those that no criterion tells apart from the chosen one.
+  std::vector<int> equally_good;
+
+  // The names of the nodes in equally_good, sorted.
+  std::vector<std::string> EquallyGoodNodes() const;
 };
 
 class PostFilterPlugin {

@@ -90,6 +90,12 @@ class PreemptionRules {
   // second, and so on. The default is DefaultCandidateScores().
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const;
+
+  // Whether SelectVictims() and the scores look at nothing but the node with its pods, the budgets,
+  // the pod's priority and what the Filter plugins say. Then what came of a node is remembered for
+  // pods of the same signature and priority until the node, a pod nominated to it or a budget
+  // changes; its texts must not name the pod.
+  virtual bool LookAtNodeAlone() const { return false; }
 };
 
 // Fewest budget violations, lowest highest priority, lowest sum of priorities, fewest victims,
@@ -101,10 +107,16 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
-// The search. Kept by a plugin because it remembers the parsed budgets. Scheduling thread.
+class DryRunMemory;
+class RememberedRuns;
+struct WeighedCandidate;
+
+// The search. Kept by a plugin because it remembers the parsed budgets and what dry runs came to.
+// Scheduling thread.
 class Preemption {
  public:
-  explicit Preemption(Handle& handle) : handle_(handle) {}
+  explicit Preemption(Handle& handle);
+  ~Preemption();
 
   // Tries every node whose status is exactly Unschedulable and fills `result`. Success if a node
   // was found; Unschedulable with what speaks against each node if not. Changes nothing.
@@ -115,9 +127,15 @@ class Preemption {
   const DisruptionBudgets& budgets();
 
  private:
+  Status Weigh(PreemptionRules& rules, const CycleState& state, const PodInfo& pod, NodeRow row,
+               WeighedCandidate& weighed);
+  RememberedRuns* Remembered(const PreemptionRules& rules, const CycleState& state,
+                             const PodInfo& pod);
+
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
+  std::unique_ptr<DryRunMemory> memory_;
 };
 
 // --- Parts that rules share ---

@@ -50,13 +50,17 @@ class FakeNominator final : public Nominator {
  public:
   void Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name);
 
-  std::vector<std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
+  absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
   std::string NominatedNode(const PodInfo& pod) const override;
   void ForEach(const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit)
       const override;
+  uint64_t version() const override { return nominated_.size(); }
+  std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const override;
 
  private:
   std::vector<std::pair<std::shared_ptr<const PodInfo>, std::string>> nominated_;
+  std::vector<Symbol> changes_;
+  std::map<Symbol, std::vector<std::shared_ptr<const PodInfo>>> pods_on_;  // highest priority first
 };
 
 class FakeGroups final : public Groups {

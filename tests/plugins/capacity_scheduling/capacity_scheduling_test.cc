@@ -336,7 +336,7 @@ spec: {selector: {matchLabels: {app: web}}}
 )");
   const Plan plan = PlanOf(Pod("p", "ns1", 10));
   ASSERT_THAT(plan.result.candidates, SizeIs(1));
-  EXPECT_EQ(plan.result.candidates[0].pdb_violations, 1);
+  EXPECT_EQ(plan.result.candidates[0]->pdb_violations, 1);
 }
 
 TEST_F(CapacitySchedulingTest, APodThatClaimsNothingMayTakeFromItsOwnNamespaceOnly) {

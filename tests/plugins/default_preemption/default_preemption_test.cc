@@ -111,7 +111,7 @@ TEST_F(DefaultPreemptionTest, PicksTheCheapestNode) {
   EXPECT_EQ(plan.node(), "c");
   EXPECT_THAT(plan.victims(), ElementsAre("low-3"));
   EXPECT_THAT(plan.result.candidates, SizeIs(3));
-  EXPECT_THAT(plan.result.equally_good, ElementsAre("c"));
+  EXPECT_THAT(plan.result.EquallyGoodNodes(), ElementsAre("c"));
 }
 
 TEST_F(DefaultPreemptionTest, ReprievesPodsUnderABudgetFirst) {
@@ -129,10 +129,10 @@ status: {disruptionsAllowed: 0}
 )");
   const Plan plan = PlanOf(Preemptor(kHigh, "2"));
   EXPECT_THAT(plan.victims(), ElementsAre("free"));
-  EXPECT_EQ(plan.result.candidates[0].pdb_violations, 0);
+  EXPECT_EQ(plan.result.candidates[0]->pdb_violations, 0);
   const Plan both = PlanOf(Preemptor(kHigh, "4"));
   EXPECT_THAT(both.victims(), ElementsAre("free", "protected")) << "a budget does not save a pod";
-  EXPECT_EQ(both.result.candidates[0].pdb_violations, 1);
+  EXPECT_EQ(both.result.candidates[0]->pdb_violations, 1);
 }
 
 TEST_F(DefaultPreemptionTest, CountsPodsNominatedToTheNode) {

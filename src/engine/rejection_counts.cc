@@ -1,0 +1,69 @@
+// Implementation of rejection_counts.h.
+#include "engine/rejection_counts.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/hash/hash.h"
+
+namespace berth {
+
+size_t RejectionCounts::Hash::operator()(const Status& status) const {
+  return absl::HashOf(status.code(), status.plugin_symbol(), status.reasons());
+}
+
+void RejectionCounts::Reset(int rows) {
+  statuses_.clear();
+  rows_with_.clear();
+  index_of_.clear();
+  status_of_.assign(rows, kNone);
+}
+
+int32_t RejectionCounts::IndexOf(const Status& status) {
+  if (status.ok()) return kNone;
+  const auto [it, is_new] = index_of_.try_emplace(status, static_cast<int32_t>(statuses_.size()));
+  if (is_new) {
+    statuses_.push_back(status);
+    rows_with_.push_back(0);
+  }
+  return it->second;
+}
+
+void RejectionCounts::Set(NodeRow row, const Status& status) {
+  int32_t& index = status_of_[row];
+  if (index != kNone && statuses_[index] == status) return;
+  if (index != kNone) --rows_with_[index];
+  index = IndexOf(status);
+  if (index != kNone) ++rows_with_[index];
+}
+
+// The plugin that gives `reason` on the first row that has it.
+Symbol RejectionCounts::FirstPlugin(const std::string& reason) const {
+  for (const int32_t index : status_of_) {
+    if (index == kNone) continue;
+    const Status& status = statuses_[index];
+    if (absl::c_linear_search(status.reasons(), reason)) return status.plugin_symbol();
+  }
+  return Symbol();
+}
+
+ReasonCounts RejectionCounts::Count() const {
+  ReasonCounts counts;
+  for (int32_t i = 0; i < static_cast<int32_t>(statuses_.size()); ++i) {
+    if (rows_with_[i] == 0) continue;
+    const Status& status = statuses_[i];
+    for (const std::string& reason : status.reasons()) {
+      const auto [it, is_new] = counts.try_emplace(reason);
+      ReasonCount& count = it->second;
+      count.nodes += rows_with_[i];
+      count.resolvable |= status.code() == Code::kUnschedulable;
+      if (is_new) {
+        count.plugin = status.plugin_symbol();
+      } else if (count.plugin != status.plugin_symbol()) {
+        // Two plugins in the same words: the one that comes first by row counts.
+        count.plugin = FirstPlugin(reason);
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace berth

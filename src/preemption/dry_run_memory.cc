@@ -1,0 +1,89 @@
+// Implementation of dry_run_memory.h.
+#include "preemption/dry_run_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kMaxSeenOnce = 8192;
+// A remembered candidate takes some 300 bytes.
+constexpr size_t kMaxRows = size_t{1} << 19;
+constexpr size_t kMinEntries = 4;
+
+}  // namespace
+
+void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
+                             uint64_t budgets_version, NodeRow own_row) {
+  const auto changes = nodes.ChangesSince(nodes_version_);
+  const auto nominations = nominator.ChangesSince(nominations_version_);
+  if (nodes_version_ == 0 || !changes.has_value() || !nominations.has_value() ||
+      budgets_version != budgets_version_) {
+    outcome_of_.assign(nodes.size(), kUnknown);
+    candidates_.assign(nodes.size(), nullptr);
+    failures_.clear();
+    failure_of_.clear();
+  } else {
+    for (const RowChange& change : *changes) Forget(change.row);
+    for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
+  }
+  nodes_version_ = nodes.version();
+  nominations_version_ = nominator.version();
+  budgets_version_ = budgets_version;
+  own_row_ = own_row;
+  Forget(own_row);
+}
+
+void RememberedRuns::Forget(NodeRow row) {
+  if (row < 0) return;
+  outcome_of_[row] = kUnknown;
+  candidates_[row] = nullptr;
+}
+
+void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate) {
+  if (row == own_row_) return;
+  outcome_of_[row] = kCandidate;
+  candidates_[row] = std::move(candidate);
+}
+
+void RememberedRuns::SetFailure(NodeRow row, const Status& status) {
+  if (row == own_row_ || status.IsError()) return;
+  std::string reasons;
+  for (const std::string& reason : status.reasons()) absl::StrAppend(&reasons, reason, "\n");
+  const auto [it, is_new] =
+      failure_of_.try_emplace(std::move(reasons), static_cast<int32_t>(failures_.size()));
+  if (is_new) failures_.push_back(status);
+  outcome_of_[row] = it->second;
+}
+
+RememberedRuns* DryRunMemory::Find(const std::string& key, int rows) {
+  ++uses_;
+  if (const auto it = entries_.find(key); it != entries_.end()) {
+    it->second.last_use = uses_;
+    return it->second.runs.get();
+  }
+  if (seen_once_.erase(key) > 0) {
+    MakeRoom(rows);
+    Entry& entry = entries_[key];
+    entry = {std::make_unique<RememberedRuns>(), uses_};
+    return entry.runs.get();
+  }
+  if (seen_once_.size() >= kMaxSeenOnce) seen_once_.clear();
+  seen_once_.insert(key);
+  return nullptr;
+}
+
+// Lets the entries go that were not used for longest.
+void DryRunMemory::MakeRoom(int rows) {
+  const size_t most = std::max(kMinEntries, kMaxRows / static_cast<size_t>(std::max(rows, 1)));
+  while (entries_.size() >= most) {
+    entries_.erase(std::min_element(
+        entries_.begin(), entries_.end(),
+        [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; }));
+  }
+}
+
+}  // namespace berth

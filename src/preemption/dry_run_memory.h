@@ -1,0 +1,79 @@
+// What dry runs came to, node by node, kept for pods that are alike.
+#ifndef BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
+#define BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/preemption.h"
+
+namespace berth {
+
+// A candidate and its scores, in the order in which they decide.
+struct WeighedCandidate {
+  PreemptionCandidate candidate;
+  absl::InlinedVector<int64_t, 5> scores;
+};
+using WeighedPtr = std::shared_ptr<const WeighedCandidate>;
+
+// What came of the nodes for pods of one signature and priority.
+class RememberedRuns {
+ public:
+  // Brings everything in step with the nodes, the nominations and the budgets: what concerns a row
+  // that changed is forgotten. `own_row`: that `asker` itself is nominated to, or -1; nothing is
+  // remembered of it.
+  void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
+               NodeRow own_row);
+
+  bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
+  // Of a known row: the candidate, or null.
+  const WeighedPtr& candidate(NodeRow row) const { return candidates_[row]; }
+  // Of a known row that is no candidate: why not, an index in failures().
+  int failure(NodeRow row) const { return outcome_of_[row]; }
+  absl::Span<const Status> failures() const { return failures_; }
+
+  void SetCandidate(NodeRow row, WeighedPtr candidate);
+  // Not an Error, which may be gone the next time.
+  void SetFailure(NodeRow row, const Status& status);
+
+ private:
+  static constexpr int32_t kUnknown = -1, kCandidate = -2;
+
+  void Forget(NodeRow row);
+
+  uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
+  NodeRow own_row_ = -1;
+  std::vector<int32_t> outcome_of_;  // by row: kUnknown, kCandidate, or an index in failures_
+  std::vector<WeighedPtr> candidates_;
+  std::vector<Status> failures_;
+  absl::flat_hash_map<std::string, int32_t> failure_of_;  // by the reasons
+};
+
+// For each kind of pod that comes again; the first of a kind is not worth it. Scheduling thread.
+class DryRunMemory {
+ public:
+  // What is remembered under `key`, over `rows` nodes. Null if nothing is to be.
+  RememberedRuns* Find(const std::string& key, int rows);
+
+ private:
+  struct Entry {
+    std::unique_ptr<RememberedRuns> runs;
+    uint64_t last_use;
+  };
+
+  void MakeRoom(int rows);
+
+  uint64_t uses_ = 0;
+  absl::flat_hash_map<std::string, Entry> entries_;
+  absl::flat_hash_set<std::string> seen_once_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_

@@ -1,0 +1,209 @@
+// What preemption remembers between cycles changes no decision: the same random history of
+// priorities, budgets, quotas and nominations with memory and without.
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "berth/api/policy_v1.pb.h"
+#include "tests/engine/gang_cluster.h"
+#include "tests/plugins/random_cluster.h"
+
+namespace berth {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using testing::PodBuilder;
+using testing::Random;
+
+struct Outcome {
+  std::vector<std::pair<std::string, std::string>> bindings;
+  std::vector<std::string> evictions;
+  std::vector<std::string> waiting;  // "pod: message"
+  std::vector<std::string> notes;
+  int64_t remembered = 0;
+};
+
+constexpr absl::string_view kByPriority = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: DefaultPreemption
+    args: {minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 3}
+)";
+constexpr absl::string_view kByQuota = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: CapacityScheduling}]}
+    postFilter:
+      enabled: [{name: CapacityScheduling}]
+      disabled: [{name: "*"}]
+)";
+constexpr const char* kNamespaces[] = {"a", "b", "c"};
+
+Object Budget(const std::string& name_space, int allowed, const std::string& app) {
+  auto budget = std::make_shared<api::PodDisruptionBudget>();
+  budget->mutable_metadata()->set_name(absl::StrCat("of-", app));
+  budget->mutable_metadata()->set_namespace_(name_space);
+  (*budget->mutable_spec()->mutable_selector()->mutable_match_labels())["app"] = app;
+  budget->mutable_status()->set_disruptions_allowed(allowed);
+  return Object::Of(std::move(budget));
+}
+
+Object Quota(const std::string& name_space, int min_cpu, int max_cpu) {
+  auto quota = std::make_shared<api::ElasticQuota>();
+  quota->mutable_metadata()->set_name("quota");
+  quota->mutable_metadata()->set_namespace_(name_space);
+  (*quota->mutable_spec()->mutable_min())["cpu"].set_string(absl::StrCat(min_cpu));
+  (*quota->mutable_spec()->mutable_max())["cpu"].set_string(absl::StrCat(max_cpu));
+  return Object::Of(std::move(quota));
+}
+
+class CrowdedCluster {
+ public:
+  CrowdedCluster(absl::string_view configuration, uint64_t seed, bool remember) : random_(seed) {
+    LoadedConfiguration loaded = ParseConfiguration(configuration, "test", Builtins());
+    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    auto created = Simulation::Create({.configuration = loaded.configuration,
+                                       .registry = &Builtins(),
+                                       .objects = {},
+                                       .seed = seed,
+                                       .remember_verdicts = remember});
+    EXPECT_TRUE(created.ok()) << created.status();
+    simulation_ = *std::move(created);
+  }
+
+  Outcome Run(int steps) {
+    nodes_ = random_.Between(3, 12);
+    for (int i = 0; i < nodes_; ++i) SetNode(i);
+    for (int step = 0; step < steps; ++step) {
+      Change();
+      simulation_->RunUntilIdle();
+      if (random_.Percent(30)) simulation_->Advance(absl::Seconds(random_.Below(40)));
+    }
+    simulation_->RunUntilQuiet(absl::Minutes(2));
+    Outcome outcome;
+    outcome.bindings = simulation_->cluster().Bindings();
+    outcome.evictions = simulation_->cluster().Evictions();
+    for (const UnboundPod& pod : simulation_->scheduler().Unbound()) {
+      outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
+    }
+    for (const ClusterNote& note : simulation_->cluster().Notes()) {
+      outcome.notes.push_back(absl::StrCat(note.pod.name, ": ", note.reason, ": ", note.note));
+    }
+    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    return outcome;
+  }
+
+ private:
+  void SetNode(int i) {
+    auto node = MakeNode().Name(absl::StrCat("n", i));
+    node.Allocatable("cpu", absl::StrCat(random_.Between(2, 6)));
+    node.Allocatable("memory", "64Gi");
+    node.Allocatable("pods", absl::StrCat(random_.Between(3, 20)));
+    node.Label("zone", absl::StrCat(random_.Below(2)));
+    if (random_.Percent(10)) node.Taint("dedicated", "yes", TaintEffect::kNoSchedule);
+    simulation_->cluster().Set(node.Object());
+  }
+
+  void Change() {
+    const int kind = random_.Below(20);
+    if (kind == 0) {  // a node changes
+      SetNode(random_.Below(nodes_));
+    } else if (kind == 1) {  // a node goes, or comes
+      const int node = random_.Below(nodes_);
+      const std::string key = absl::StrCat("n", node);
+      if (!simulation_->cluster().Delete(Kind::kNode, key)) SetNode(node);
+    } else if (kind <= 3) {  // a pod goes
+      const std::vector<Object> pods = simulation_->cluster().List(Kind::kPod);
+      if (pods.empty()) return;
+      const int which = random_.Below(static_cast<int>(pods.size()));
+      if (random_.Percent(50)) {
+        simulation_->cluster().Delete(Kind::kPod, pods[which].key());
+      } else {
+        simulation_->cluster().DeleteGracefully(pods[which].key());
+      }
+    } else if (kind == 4) {
+      const std::string name_space = kNamespaces[random_.Below(3)];
+      const int allowed = random_.Below(3);
+      simulation_->cluster().Set(
+          Budget(name_space, allowed, absl::StrCat("app-", random_.Below(2))));
+    } else if (kind == 5) {
+      const std::string name_space = kNamespaces[random_.Below(3)];
+      const int min_cpu = random_.Between(1, 2 * nodes_);
+      simulation_->cluster().Set(Quota(name_space, min_cpu, min_cpu + random_.Below(2 * nodes_)));
+    } else {
+      AddPods();
+    }
+  }
+
+  // Mostly alike ones: of few kinds, that is, and a few at a time.
+  void AddPods() {
+    const int priority = random_.Below(4);
+    const int cpu = random_.Between(1, 3);
+    const std::string name_space = kNamespaces[random_.Below(3)];
+    const std::string app = absl::StrCat("app-", random_.Below(3));
+    const int extra = random_.Below(20);
+    const std::string nominated = absl::StrCat("n", random_.Below(nodes_));
+    const int grace = random_.Below(3) * 20;
+    const int copies = random_.Between(1, 5);
+    for (int i = 0; i < copies; ++i) {
+      PodBuilder pod = MakePod().Name(absl::StrCat("p", next_++)).Namespace(name_space);
+      pod.Priority(priority).Request("cpu", absl::StrCat(cpu)).Label("app", app);
+      if (extra == 0) pod.NominatedNodeName(nominated);
+      if (extra == 1) pod.NodeSelector("zone", "1");
+      if (extra == 2) pod.HostPort(80);
+      if (extra == 3) pod.PreemptNever();
+      if (extra == 4) pod.PodAntiAffinity("zone", {{"app", app}});
+      if (extra == 5) pod.NodeName(nominated);  // somebody else placed it
+      auto object = std::make_shared<api::Pod>(pod.Object().As<api::Pod>());
+      object->mutable_spec()->set_termination_grace_period_seconds(grace);
+      simulation_->cluster().Set(Object::Of(std::move(object)));
+    }
+  }
+
+  Random random_;
+  std::unique_ptr<Simulation> simulation_;
+  int nodes_ = 0;
+  int next_ = 0;
+};
+
+// BERTH_SEED=N repeats one history.
+void Compare(absl::string_view configuration) {
+  uint64_t first = 1;
+  uint64_t last = 150;
+  if (const char* seed = std::getenv("BERTH_SEED"); seed != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(seed, &first));
+    last = first;
+  }
+  int64_t evictions = 0;
+  int64_t remembered = 0;
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
+    const Outcome with = CrowdedCluster(configuration, seed, true).Run(60);
+    const Outcome without = CrowdedCluster(configuration, seed, false).Run(60);
+    EXPECT_EQ(with.bindings, without.bindings);
+    EXPECT_EQ(with.evictions, without.evictions);
+    EXPECT_EQ(with.waiting, without.waiting);
+    EXPECT_EQ(with.notes, without.notes);
+    evictions += static_cast<int64_t>(with.evictions.size());
+    remembered += with.remembered;
+    if (::testing::Test::HasFailure()) return;
+  }
+  if (first == last) return;
+  EXPECT_GT(evictions, 1000);
+  EXPECT_GT(remembered, 1000);
+}
+
+TEST(PreemptionMemory, ChangesNoDecisionByPriority) { Compare(kByPriority); }
+TEST(PreemptionMemory, ChangesNoDecisionByQuota) { Compare(kByQuota); }
+
+}  // namespace
+}  // namespace berth
