@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "berth/api/object.h"
 
@@ -80,8 +81,14 @@ class Cluster {
   virtual void StopWatching() = 0;
 
   // Assigns the pod to the node and annotates it, or does neither. FailedPrecondition or Aborted if
-  // it is assigned elsewhere already, NotFound if it is gone.
+  // it is assigned elsewhere already, NotFound if it is gone. DeadlineExceeded, Cancelled and
+  // Unknown mean that it may have happened: the scheduler asks AssignedNode() before it gives the
+  // place away.
   virtual absl::Status Bind(const PodBinding& binding) = 0;
+
+  // The node that the pod is assigned to now, "" if to none; NotFound if it is gone. As the cluster
+  // has it, which the watch need not have shown yet. Any other error: asked again later.
+  virtual absl::StatusOr<std::string> AssignedNode(const PodReference& pod) = 0;
 
   // Deletes a pod to make room, gracefully; `message` says for whom. The deletion is seen through
   // the watch when it has happened. NotFound if it is gone already.

@@ -110,7 +110,7 @@ class InMemoryCluster final : public Cluster {
   // is bound.
   using BindDelay = std::function<absl::Duration(const PodReference& pod, const std::string& node)>;
   void SetBindDelay(BindDelay delay);
-  // Whether a binding may sleep.
+  // Whether a binding may sleep, here or since its answer is lost and the scheduler asks later.
   bool MayDelayBindings() const;
 
   // --- Cluster ---
@@ -118,6 +118,7 @@ class InMemoryCluster final : public Cluster {
   absl::Status Watch(WatchSink& sink) override;
   void StopWatching() override;
   absl::Status Bind(const PodBinding& binding) override;
+  absl::StatusOr<std::string> AssignedNode(const PodReference& pod) override;
   absl::Status Evict(const PodReference& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   void Record(const ClusterNote& note) override;

@@ -291,7 +291,7 @@ void InMemoryCluster::SetBindDelay(BindDelay delay) {
 
 bool InMemoryCluster::MayDelayBindings() const {
   MutexLock lock(mutex_);
-  return bind_delay_ != nullptr || faults_.slow_bind > 0;
+  return bind_delay_ != nullptr || faults_.slow_bind > 0 || faults_.lost_answer > 0;
 }
 
 InMemoryCluster::BindFate InMemoryCluster::DrawFate(const PodBinding& binding) {
@@ -382,6 +382,13 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
     SetCondition(scheduled, changed.mutable_status());
   }));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const PodReference& pod) {
+  MutexLock lock(mutex_);
+  const Stored* stored = FindPod(pod);
+  if (stored == nullptr) return Gone(pod);
+  return stored->object.As<api::Pod>().spec().node_name();
 }
 
 absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& message) {

@@ -182,6 +182,11 @@ Status Engine::StillFits(const Placement& placement) const {
   return placement.framework->RunFilter(placement.state, *placement.pod, without_pod);
 }
 
+bool Engine::SeenBound(const Placement& placement) const {
+  const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(placement.pod->uid());
+  return pod != nullptr && pod->node_name() == placement.node_name;
+}
+
 bool Engine::BindAgain(BindingOutcome& outcome) {
   Placement& placement = outcome.placement;
   const PodInfo& pod = *placement.pod;

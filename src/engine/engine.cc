@@ -28,6 +28,7 @@ Engine::Engine(SchedulerOptions options)
       attempts_(cluster_, options_.remember_verdicts) {}
 
 Engine::~Engine() {
+  ending_ = true;
   // Bindings and evictions that are under way use this engine: see them through.
   while (!binder_.idle() || !evictions_.idle()) {
     TakeInbox();
@@ -287,6 +288,9 @@ bool Engine::SettleBindings() {
   std::vector<BindingOutcome> outcomes = binder_.Settle(options_.clock->Now());
   // What succeeded first: whether a group runs in part decides what is done about a failure.
   for (BindingOutcome& outcome : outcomes) {
+    if (outcome.status.IsError() && SeenBound(outcome.placement)) {
+      outcome.status = Status::Success();
+    }
     if (!outcome.status.ok()) continue;
     const std::string& uid = outcome.placement.pod->uid();
     cluster_.cache().FinishBinding(uid);

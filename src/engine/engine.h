@@ -2,6 +2,7 @@
 #ifndef BERTH_SRC_ENGINE_ENGINE_H_
 #define BERTH_SRC_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -111,6 +112,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   // Keeps a placement whose binding failed and binds it again later, if its group already runs in
   // part and would stay so without it. Returns false if it is to be undone.
   bool BindAgain(BindingOutcome& outcome);
+  // The watch has shown the pod where it was placed, whatever became of the answer.
+  bool SeenBound(const Placement& placement) const;
   void UndoPlacement(BindingOutcome outcome);
   WaitingPtr WhyNotBound(const Placement& placement, const BindingOutcome& outcome) const;
 
@@ -127,6 +130,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool remember_verdicts() const override { return options_.remember_verdicts; }
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const std::map<std::string, std::string>& annotations) override;
+  // The answer to a binding was lost, with `lost`: asks until the cluster says what happened.
+  absl::Status FindOut(const PodBinding& binding, absl::Status lost) const;
 
   const SchedulerOptions options_;
   Inbox inbox_;
@@ -141,6 +146,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   absl::flat_hash_map<std::string, AttemptHistory> history_of_;
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   absl::flat_hash_map<std::string, std::string> reported_;
+  std::atomic<bool> ending_ = false;
   bool watching_ = false;
   bool synced_ = false;
   SchedulerCounters counters_;

@@ -1,11 +1,24 @@
 // What arrives at the engine: watch events, and what they mean to the queue.
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/api/core_v1.pb.h"
 #include "engine/engine.h"
 
 namespace berth {
+namespace {
+
+// Between questions about a binding whose answer is lost.
+constexpr absl::Duration kFirstPause = absl::Seconds(1);
+constexpr absl::Duration kLongestPause = absl::Seconds(8);
+
+bool MayHaveHappened(const absl::Status& answer) {
+  return absl::IsDeadlineExceeded(answer) || absl::IsCancelled(answer) || absl::IsUnknown(answer);
+}
+
+}  // namespace
 
 void Inbox::Deliver(std::vector<WatchEvent> events) {
   MutexLock lock(mutex_);
@@ -158,9 +171,28 @@ WaitingPod* Engine::FindWaitingPod(absl::string_view uid) { return binder_.FindW
 
 absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name,
                           const std::map<std::string, std::string>& annotations) {
-  return options_.cluster->Bind({{std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
-                                 std::string(node_name),
-                                 annotations});
+  const PodBinding binding{{std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
+                           std::string(node_name),
+                           annotations};
+  absl::Status bound = options_.cluster->Bind(binding);
+  return MayHaveHappened(bound) ? FindOut(binding, std::move(bound)) : bound;
+}
+
+// The pod stays assumed meanwhile. Were its place given back, and the pod bound after all, somebody
+// else would get it before the watch shows that it is taken.
+absl::Status Engine::FindOut(const PodBinding& binding, absl::Status lost) const {
+  absl::Duration pause = kFirstPause;  // the binding may still be on its way
+  while (!ending_ && !inbox_.stopped()) {
+    options_.clock->SleepUntil(options_.clock->Now() + pause);
+    pause = std::min(2 * pause, kLongestPause);
+    const absl::StatusOr<std::string> node = options_.cluster->AssignedNode(binding.pod);
+    if (absl::IsNotFound(node.status())) return node.status();
+    if (!node.ok()) continue;
+    if (*node == binding.node_name) return absl::OkStatus();
+    if (node->empty()) return lost;
+    return absl::FailedPreconditionError(absl::StrCat("the pod is assigned to node ", *node));
+  }
+  return lost;
 }
 
 }  // namespace berth

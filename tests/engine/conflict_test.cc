@@ -149,5 +149,55 @@ TEST(Conflict, PreBindFailuresRollBackInReverseOrder) {
   EXPECT_EQ(world.NodeOf("p"), "n0");
 }
 
+TEST(Conflict, ABindingWhoseAnswerIsLostKeepsItsPlaceUntilTheClusterSaysWhatHappened) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "4").Object());
+  world.cluster.lost = RefusingCluster::Lost::kAnswer;
+  world.cluster.unanswered_questions = 2;
+  world.Set(CpuPod("p", "3").Object());
+  const absl::Time start = world.clock.Now();
+  world.Run();
+  EXPECT_EQ(world.cluster.questions, 3);
+  EXPECT_EQ(world.clock.Now() - start, absl::Seconds(1 + 2 + 4));
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+  EXPECT_THAT(world.scheduler->Unbound(), IsEmpty());
+  EXPECT_THAT(plugins["A"].log, ElementsAre("Reserve p"));
+  EXPECT_EQ(world.scheduler->counters().bind_failures, 0);
+  EXPECT_EQ(world.scheduler->counters().bound, 1);
+  EXPECT_THAT(world.Notes("p", "Scheduled"), ElementsAre("Successfully assigned default/p to n0"));
+}
+
+TEST(Conflict, ABindingThatNeverArrivedIsTriedAgain) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "4").Object());
+  world.cluster.lost = RefusingCluster::Lost::kRequest;
+  world.Set(CpuPod("p", "3").Object());
+  world.Run();
+  EXPECT_EQ(world.NodeOf("p"), "");
+  EXPECT_EQ(world.scheduler->counters().bind_failures, 1);
+  EXPECT_THAT(plugins["A"].log, ElementsAre("Reserve p", "Unreserve p"));
+  world.cluster.lost = RefusingCluster::Lost::kNothing;
+  world.Advance(absl::Seconds(5));
+  EXPECT_EQ(world.NodeOf("p"), "n0");
+}
+
+TEST(Conflict, ABindPluginThatFailsAfterThePodWasBoundHasBoundIt) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "4").Object());
+  world.memory().SetBindFault([&](const PodReference& pod, const std::string& node) {
+    EXPECT_TRUE(world.memory().Find(Kind::kPod, "default/p") != nullptr) << pod.name;
+    world.Set(CpuPod("p", "3").NodeName(node).Object());
+    return absl::InternalError("something is wrong");
+  });
+  world.Set(CpuPod("p", "3").Object());
+  world.Run();
+  EXPECT_THAT(plugins["A"].log, ElementsAre("Reserve p"));
+  EXPECT_THAT(world.scheduler->Unbound(), IsEmpty());
+  EXPECT_EQ(world.scheduler->counters().bound, 1);
+}
+
 }  // namespace
 }  // namespace berth

@@ -180,6 +180,7 @@ class ScriptedStream final : public Cluster {
     bound.push_back(absl::StrCat(binding.pod.uid, " to ", binding.node_name));
     return absl::OkStatus();
   }
+  absl::StatusOr<std::string> AssignedNode(const PodReference&) override { return ""; }
   absl::Status Evict(const PodReference&, const std::string&) override { return absl::OkStatus(); }
   absl::Status PatchPodStatus(const PodStatusPatch&) override { return absl::OkStatus(); }
   void Record(const ClusterNote&) override {}

@@ -42,14 +42,23 @@ class SteppedExecutor final : public Executor {
   std::deque<std::function<void()>> work_;
 };
 
-// An InMemoryCluster that can refuse evictions.
+// An InMemoryCluster that can refuse evictions and lose answers.
 class RefusingCluster final : public Cluster {
  public:
   explicit RefusingCluster(const Clock& clock) : memory(clock) {}
 
   absl::Status Watch(WatchSink& sink) override { return memory.Watch(sink); }
   void StopWatching() override { memory.StopWatching(); }
-  absl::Status Bind(const PodBinding& binding) override { return memory.Bind(binding); }
+  absl::Status Bind(const PodBinding& binding) override {
+    if (lost == Lost::kRequest) return absl::DeadlineExceededError("no answer");
+    const absl::Status bound = memory.Bind(binding);
+    return lost == Lost::kAnswer ? absl::DeadlineExceededError("no answer") : bound;
+  }
+  absl::StatusOr<std::string> AssignedNode(const PodReference& pod) override {
+    ++questions;
+    if (unanswered_questions-- > 0) return absl::UnavailableError("not now");
+    return memory.AssignedNode(pod);
+  }
   absl::Status Evict(const PodReference& pod, const std::string& message) override {
     evictions_asked.push_back(pod.name);
     if (const auto it = refuse_evictions.find(pod.name);
@@ -65,6 +74,9 @@ class RefusingCluster final : public Cluster {
   void Record(const ClusterNote& note) override { memory.Record(note); }
 
   InMemoryCluster memory;
+  enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings
+  int unanswered_questions = 0;  // so many about a pod's node are answered with an error first
+  int questions = 0;
   std::map<std::string, int> refuse_evictions;  // by the pod's name: how often
   std::vector<std::string> evictions_asked;
   std::vector<PodStatusPatch> patches;
