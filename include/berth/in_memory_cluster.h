@@ -27,6 +27,7 @@ namespace berth {
 namespace api {
 class Pod;
 }
+class Admission;
 class Chance;
 class WatchStream;
 
@@ -42,7 +43,9 @@ class InMemoryCluster final : public Cluster {
 
   // --- The outside world changes something ---
 
-  // Adds or replaces an object. A pod keeps the uid it had if the new one names none.
+  // Adds or replaces an object. A pod keeps the uid it had if the new one names none. As an API
+  // server does, it gives a pod that names none the priority it had or its PriorityClass has now,
+  // and the condition SchedulingGated to one with gates.
   void Set(Object object);
   // Removes it at once. Returns whether it was there. `key` is "namespace/name", or "name".
   bool Delete(Kind kind, absl::string_view key);
@@ -143,6 +146,8 @@ class InMemoryCluster final : public Cluster {
     enum class Kind { kFinished, kDeleted } kind;
   };
 
+  Object Admitted(Object pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LearnPriorityClasses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -162,6 +167,7 @@ class InMemoryCluster final : public Cluster {
   mutable Mutex mutex_;
   std::function<void(const Incident&)> observe_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
+  std::unique_ptr<Admission> admission_ ABSL_PT_GUARDED_BY(mutex_);
   std::map<Kind, Store> objects_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
   std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);

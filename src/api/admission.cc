@@ -139,28 +139,32 @@ std::vector<std::string> Admission::Admit(api::Pod& pod) const {
   if (spec.affinity().has_pod_anti_affinity()) {
     MergeLabelKeysOf(pod, *spec.mutable_affinity()->mutable_pod_anti_affinity());
   }
-  AdmitPriority(pod, unknown);
+  AdmitPriority(pod);
+  if (!spec.has_priority() && !spec.priority_class_name().empty()) {
+    unknown.push_back(absl::StrCat("spec.priorityClassName: there is no PriorityClass ",
+                                   spec.priority_class_name(), " here; the pod has priority 0"));
+  }
   AdmitRuntimeClass(pod, unknown);
   return unknown;
 }
 
+const std::string& Admission::PriorityClassOf(const api::PodSpec& spec) const {
+  return spec.priority_class_name().empty() ? default_priority_class_ : spec.priority_class_name();
+}
+
+bool Admission::GivesPriority(const api::Pod& pod) const {
+  return !pod.spec().has_priority() && priorities_.contains(PriorityClassOf(pod.spec()));
+}
+
 // kubernetes v1.35 plugin/pkg/admission/priority/admission.go admitPod.
-void Admission::AdmitPriority(api::Pod& pod, std::vector<std::string>& unknown) const {
+void Admission::AdmitPriority(api::Pod& pod) const {
+  if (!GivesPriority(pod)) return;
   api::PodSpec& spec = *pod.mutable_spec();
-  if (spec.has_priority()) return;
-  const std::string& name =
-      spec.priority_class_name().empty() ? default_priority_class_ : spec.priority_class_name();
-  if (name.empty()) return;
-  const auto it = priorities_.find(name);
-  if (it == priorities_.end()) {
-    unknown.push_back(absl::StrCat("spec.priorityClassName: there is no PriorityClass ", name,
-                                   " here; the pod has priority 0"));
-    return;
-  }
+  const auto& [name, priority] = *priorities_.find(PriorityClassOf(spec));
   spec.set_priority_class_name(name);
-  spec.set_priority(it->second.value);
-  if (!spec.has_preemption_policy() && !it->second.preemption_policy.empty()) {
-    spec.set_preemption_policy(it->second.preemption_policy);
+  spec.set_priority(priority.value);
+  if (!spec.has_preemption_policy() && !priority.preemption_policy.empty()) {
+    spec.set_preemption_policy(priority.preemption_policy);
   }
 }
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "berth/api/admission.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "cluster/chance.h"
 #include "cluster/watch_stream.h"
@@ -40,6 +42,13 @@ void SetCondition(const PodStatusPatch& patch, api::PodStatus* status) {
   condition->set_message(patch.condition_message);
 }
 
+bool HasCondition(const api::Pod& pod, absl::string_view type) {
+  for (const api::PodCondition& condition : pod.status().conditions()) {
+    if (condition.type() == type) return true;
+  }
+  return false;
+}
+
 bool HasEnded(const api::Pod& pod) {
   return pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
 }
@@ -60,6 +69,7 @@ InMemoryCluster::InMemoryCluster(const Clock& clock)
       // Called with the mutex held, as all of the stream.
       watch_(std::make_unique<WatchStream>(
           [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Everything(); })),
+      admission_(std::make_unique<Admission>()),
       chance_(std::make_unique<Chance>(0)) {}
 
 InMemoryCluster::~InMemoryCluster() = default;
@@ -127,14 +137,59 @@ InMemoryCluster::Stored* InMemoryCluster::FindPod(const PodReference& pod) {
   return &it->second;
 }
 
+// kubernetes v1.35 plugin/pkg/admission/priority/admission.go, pkg/registry/core/pod/strategy.go.
+Object InMemoryCluster::Admitted(Object pod) {
+  const api::Pod& current = pod.As<api::Pod>();
+  const api::Pod* before = nullptr;
+  if (!current.spec().has_priority()) {
+    const Store& pods = objects_[Kind::kPod];
+    const auto it = pods.find(pod.key());
+    if (it != pods.end() && it->second.object.uid() == pod.uid()) {
+      before = &it->second.object.As<api::Pod>();
+    }
+  }
+  const bool had_priority = before != nullptr && before->spec().has_priority();
+  const bool gated =
+      !current.spec().scheduling_gates().empty() && !HasCondition(current, "PodScheduled");
+  if (!had_priority && !gated && !admission_->GivesPriority(current)) return pod;
+  return With(pod, [&](api::Pod& changed) {
+    if (had_priority) {
+      changed.mutable_spec()->set_priority(before->spec().priority());
+      changed.mutable_spec()->set_priority_class_name(before->spec().priority_class_name());
+      changed.mutable_spec()->set_preemption_policy(before->spec().preemption_policy());
+    }
+    admission_->AdmitPriority(changed);
+    if (!gated) return;
+    PodStatusPatch condition;
+    condition.condition_type = "PodScheduled";
+    condition.condition_reason = "SchedulingGated";
+    condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
+    SetCondition(condition, changed.mutable_status());
+  });
+}
+
+// Of the classes that there are now.
+void InMemoryCluster::LearnPriorityClasses() {
+  std::map<absl::string_view, const api::PriorityClass*> classes;
+  for (const auto& [name, stored] : objects_[Kind::kPriorityClass]) {
+    classes[name] = &stored.object.As<api::PriorityClass>();
+  }
+  admission_ = std::make_unique<Admission>();
+  for (const auto& [name, priority_class] : classes) admission_->Learn(*priority_class);
+}
+
 void InMemoryCluster::Set(Object object) {
   MutexLock lock(mutex_);
-  Put(std::move(object));
+  const Kind kind = object.kind();
+  Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object));
+  if (kind == Kind::kPriorityClass) LearnPriorityClasses();
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
   MutexLock lock(mutex_);
-  return Remove(kind, key);
+  const bool was_there = Remove(kind, key);
+  if (kind == Kind::kPriorityClass) LearnPriorityClasses();
+  return was_there;
 }
 
 bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {

@@ -52,8 +52,7 @@ std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string&
   return Reparsed(std::move(changed));
 }
 
-ClusterState::ClusterState()
-    : groups_([this](const PodInfo& pod) { return GroupOf(pod); }), priority_classes_(objects_) {}
+ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
 ClusterState::~ClusterState() = default;
 
 void ClusterState::SetProfiles(const Profiles* profiles) {
@@ -113,19 +112,6 @@ std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) 
   return it == pods_by_name_.end() || (*it)->uid() == pod.uid() ? nullptr : *it;
 }
 
-std::vector<Object> ClusterState::PodsWithoutPriority() const {
-  std::vector<Object> pods;
-  for (const auto& [uid, pod] : pods_) {
-    if (pod->object().spec().has_priority()) continue;
-    const auto leaving = leaving_.find(uid);
-    const PodInfo& seen = leaving == leaving_.end() ? *pod : *leaving->second.seen;
-    pods.push_back(Object::Of(seen.shared_object()));
-  }
-  std::sort(pods.begin(), pods.end(),
-            [](const Object& a, const Object& b) { return a.key() < b.key(); });
-  return pods;
-}
-
 void ClusterState::NoteOutsideChange(Symbol node_name) {
   last_outside_change_[node_name] = ++outside_changes_;
 }
@@ -179,9 +165,7 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
 }
 
 void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
-  const std::shared_ptr<const PodInfo> before = FindPod(object.uid());
-  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(priority_classes_.Resolve(
-      object.Share<api::Pod>(), before == nullptr ? nullptr : &before->object()));
+  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(object.Share<api::Pod>());
   if (!parsed.ok()) {
     result.problem = parsed.status();
     return;

@@ -18,7 +18,6 @@
 #include "cache/cache.h"
 #include "cache/nominations.h"
 #include "cache/objects.h"
-#include "engine/priority_classes.h"
 #include "group/group_index.h"
 
 namespace berth {
@@ -95,8 +94,6 @@ class ClusterState {
 
   // A live pod of another uid with the namespace and name of `pod`: it must have gone. Or null.
   std::shared_ptr<const PodInfo> FindPredecessor(const Object& pod) const;
-  // Pods without a priority, which a PriorityClass that is new may give one.
-  std::vector<Object> PodsWithoutPriority() const;
 
   // The latest state of a live pod, or null.
   std::shared_ptr<const PodInfo> FindPod(absl::string_view uid) const;
@@ -132,7 +129,6 @@ class ClusterState {
   Objects objects_;
   Nominations nominations_;
   GroupIndex groups_;
-  PriorityClasses priority_classes_;
   absl::flat_hash_map<std::string, std::shared_ptr<const PodInfo>> pods_;  // live ones, by uid
   // The same by namespace and name.
   struct ByName {

@@ -46,9 +46,6 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
                                           *explainer->random_, nullptr, problems);
   if (explainer->profiles_ == nullptr) return nullptr;
   explainer->cluster_->SetProfiles(explainer->profiles_.get());
-  // Priority classes first: pods take theirs from them.
-  std::stable_partition(objects.begin(), objects.end(),
-                        [](const Object& object) { return object.kind() == Kind::kPriorityClass; });
   for (Object& object : objects) {
     ClusterChange change = explainer->cluster_->Apply({WatchEvent::Type::kSet, std::move(object)});
     if (!change.problem.ok()) {

@@ -75,9 +75,7 @@ bool Engine::TakeInbox() {
 }
 
 void Engine::OnEvent(WatchEvent event) {
-  const bool is_set = event.type == WatchEvent::Type::kSet;
-  const Kind kind = event.object.has_value() ? event.object->kind() : Kind::kPod;
-  if (is_set && kind == Kind::kPod) {
+  if (event.type == WatchEvent::Type::kSet && event.object->kind() == Kind::kPod) {
     // A pod was created anew under its name, and nobody told of the end of the old one.
     const auto predecessor = cluster_.FindPredecessor(*event.object);
     if (predecessor != nullptr) {
@@ -92,13 +90,6 @@ void Engine::OnEvent(WatchEvent event) {
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
     return;
-  }
-  if (is_set && kind == Kind::kPriorityClass) {
-    for (Object& pod : cluster_.PodsWithoutPriority()) {
-      const std::string uid(pod.uid());
-      OnEvent({WatchEvent::Type::kSet, std::move(pod)});
-      queue_->Retry(uid, SchedulingQueue::Rest::kIfBusy);  // it may preempt now
-    }
   }
   if (change.type == ClusterChange::Type::kNode && change.change.new_node == nullptr) {
     EndNominations(change.change.old_node->name());

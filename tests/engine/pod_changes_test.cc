@@ -58,21 +58,18 @@ TEST(PriorityClasses, GiveTheirPriorityAndPolicy) {
   EXPECT_EQ(world.NodeOf("system"), "n0");
 }
 
-TEST(PriorityClasses, MayComeAfterTheirPodsAndGoBeforeThem) {
+TEST(PriorityClasses, ThatAreGoneLeaveTheirPodsWhatTheyHad) {
   World world(Defaults(), Builtins());
   world.Set(CpuNode("n0", "4").Object());
   world.Set(CpuPod("low", "4").NodeName("n0").Priority(1).Object());
-  world.Set(PodOfClass("high", "4", "high"));
+  world.Set(PriorityClass("high", 100));
+  world.Set(PodOfClass("high", "8", "high"));
+  world.memory().Delete(Kind::kPriorityClass, "high");
+  world.Set(PodOfClass("late", "4", "high"));  // of a class that nobody knows: priority 0
   world.Run();
   EXPECT_THAT(world.memory().Evictions(), IsEmpty());
-  world.Set(PriorityClass("high", 100));
-  world.memory().Delete(Kind::kPriorityClass, "high");
-  // A class that is gone leaves its pods what they had.
-  Object changed = PodOfClass("high", "4", "high");
-  auto pod = std::make_shared<api::Pod>(changed.As<api::Pod>());
-  (*pod->mutable_metadata()->mutable_labels())["touched"] = "yes";
-  world.Set(Object::Of(std::move(pod)));
-  world.Run();
+  world.Set(PodOfClass("high", "4", "high"));  // changed by somebody who leaves out its priority
+  world.Advance(absl::Seconds(2));
   EXPECT_THAT(world.memory().Evictions(), ElementsAre("default/low"));
   world.Advance(absl::Seconds(40));
   EXPECT_EQ(world.NodeOf("high"), "n0");
@@ -147,6 +144,8 @@ TEST(PodChanges, TheLastGateLetsThePodIn) {
   world.Set(CpuPod("p", "1").SchedulingGate("a").SchedulingGate("b").Object());
   world.Run();
   EXPECT_EQ(world.Pending("p").message, "waiting for scheduling gates: [a b]");
+  EXPECT_EQ(world.Condition("p", "PodScheduled").status(), "False");
+  EXPECT_EQ(world.Condition("p", "PodScheduled").reason(), "SchedulingGated");
   world.Set(CpuPod("p", "1").SchedulingGate("b").Object());
   world.Run();
   EXPECT_EQ(world.Pending("p").state, UnboundPod::State::kGated);

@@ -15,6 +15,7 @@ class Namespace;
 class Node;
 class PersistentVolumeClaim;
 class Pod;
+class PodSpec;
 class PriorityClass;
 class RuntimeClass;
 class StorageClass;
@@ -40,6 +41,9 @@ class Admission {
   // Returns what is said of classes that nobody has seen, a sentence each; empty if all is well.
   std::vector<std::string> Admit(api::Pod& pod) const;
   void Admit(api::PersistentVolumeClaim& claim) const;
+  // The priority alone. GivesPriority: whether that changes anything.
+  bool GivesPriority(const api::Pod& pod) const;
+  void AdmitPriority(api::Pod& pod) const;
   static void Admit(api::Node& node);
   static void Admit(api::Namespace& name);
 
@@ -48,7 +52,7 @@ class Admission {
     int32_t value = 0;
     std::string preemption_policy;
   };
-  void AdmitPriority(api::Pod& pod, std::vector<std::string>& unknown) const;
+  const std::string& PriorityClassOf(const api::PodSpec& spec) const;
   void AdmitRuntimeClass(api::Pod& pod, std::vector<std::string>& unknown) const;
 
   std::map<std::string, Priority> priorities_;  // by name of the class
