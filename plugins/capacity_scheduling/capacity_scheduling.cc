@@ -1,7 +1,6 @@
 // Admission by quota. scheduler-plugins capacityscheduling/capacity_scheduling.go.
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -21,21 +20,19 @@ absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginA
 }
 
 void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota,
-                                          QuotaState& state) const {
+                                          QuotaState& state) {
+  nominated_.Refresh(handle_.nominator(), handle_.nodes());
+  ResourceVector of_quota = nominated_.SumFrom(quota.namespace_name, pod.priority());
+  const NominatedUsage::Request* own = nominated_.Find(pod.uid());
+  if (own != nullptr && own->priority >= pod.priority()) of_quota.Subtract(own->amount);
+  state.pending_of_quota.Add(of_quota);
+  state.pending_of_all.Add(of_quota);
+
   const QuotaView view(ledger_, state);
-  handle_.nominator().ForEach([&](const PodInfo& nominated, absl::string_view node_name) {
-    if (nominated.uid() == pod.uid()) return;
-    const Quota* other = ledger_.Find(nominated.namespace_name());
-    const std::optional<Symbol> node = Symbol::Find(node_name);
-    if (other == nullptr || !node.has_value() || handle_.nodes().FindRow(*node) < 0) return;
-    if (other != &quota) {
-      if (!view.OverMin(*other))
-        state.pending_of_all.Add(Restrict(QuotaRequest(nominated), *other));
-    } else if (nominated.priority() >= pod.priority()) {
-      const ResourceVector request = QuotaRequest(nominated);
-      state.pending_of_quota.Add(request);
-      state.pending_of_all.Add(request);
-    }
+  nominated_.ForEachNamespace([&](Symbol name, const ResourceVector& sum) {
+    const Quota* other = ledger_.Find(name);
+    if (other == nullptr || other == &quota || view.OverMin(*other)) return;
+    state.pending_of_all.Add(Restrict(sum, *other));
   });
 }
 

@@ -18,6 +18,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/waiting.h"
+#include "plugins/capacity_scheduling/nominated_usage.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 
@@ -70,10 +71,11 @@ class CapacityScheduling final : public Plugin,
                       WaitingFor& waiting) const override;
 
  private:
-  void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state) const;
+  void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
 
   Handle& handle_;
   QuotaLedger ledger_;
+  NominatedUsage nominated_;
   QuotaRules rules_;
   Preemption preemption_;
 };

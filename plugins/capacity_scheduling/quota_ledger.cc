@@ -79,14 +79,17 @@ void QuotaLedger::Refresh(const ObjectStore& objects) {
   if (version_ == version) return;
   version_ = version;
   quotas_.clear();
+  namespaces_.clear();
   total_min_ = ResourceBounds();
   total_usage_ = Usage();
   for (const Object* object : objects.List(Kind::kElasticQuota)) {
     const api::ElasticQuotaSpec& spec = object->As<api::ElasticQuota>().spec();
     const Symbol name = Symbol::Intern(object->namespace_name());
-    const auto [it, is_new] =
-        quotas_.try_emplace(name, Quota{name, Bounds(spec.min()), Bounds(spec.max())});
+    const auto [it, is_new] = quotas_.try_emplace(
+        name,
+        Quota{name, static_cast<int>(namespaces_.size()), Bounds(spec.min()), Bounds(spec.max())});
     if (!is_new) continue;
+    namespaces_.push_back(name);
     total_min_.Add(it->second.min);
     AddToTotal(it->second, UsageOf(name));
   }

@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/object_store.h"
@@ -34,6 +36,7 @@ class ResourceBounds {
 // min is 0 and an absent max is no limit.
 struct Quota {
   Symbol namespace_name;
+  int index = 0;  // in QuotaLedger::namespaces()
   ResourceBounds min, max;
 
   bool Names(ResourceId id) const { return min.Find(id) != nullptr || max.Find(id) != nullptr; }
@@ -66,6 +69,10 @@ class QuotaLedger {
   void Charge(const PodInfo& pod);
   void Release(const PodInfo& pod);
 
+  // Of the quotas; changes when any of them does.
+  uint64_t version() const { return *version_; }
+  // The namespaces that have a quota, by Quota::index.
+  absl::Span<const Symbol> namespaces() const { return namespaces_; }
   // The quota of a namespace, or null.
   const Quota* Find(Symbol namespace_name) const;
   // What the assigned pods of a namespace use of every resource.
@@ -91,6 +98,7 @@ class QuotaLedger {
 
   std::optional<uint64_t> version_;  // of the ElasticQuotas that quotas_ was read from
   absl::flat_hash_map<Symbol, Quota> quotas_;
+  std::vector<Symbol> namespaces_;
   ResourceBounds total_min_;
   Usage total_usage_;
   absl::flat_hash_map<Symbol, Account> accounts_;

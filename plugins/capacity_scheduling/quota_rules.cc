@@ -41,14 +41,15 @@ QuotaRules::Scope QuotaRules::ScopeOf(const QuotaState& state, const PodInfo& po
 }
 
 bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
-                          const PodInfo& pod) const {
+                          const PodInfo& pod, DryRun* run) const {
   const Quota* quota = ledger_.Find(victim.namespace_name());
   const bool same_namespace = victim.namespace_name() == pod.namespace_name();
   switch (scope) {
     case Scope::kWithoutQuota:
       return quota == nullptr && victim.priority() < pod.priority();
     case Scope::kReclaim:
-      return quota != nullptr && !same_namespace && QuotaView(ledger_, state).OverMin(*quota);
+      return quota != nullptr && !same_namespace &&
+             QuotaView(ledger_, state, QuotaView::Moment::kNow, run).OverMin(*quota);
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
@@ -86,7 +87,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
   const auto state = [&run]() -> const QuotaState& { return *run.state().Find(kQuotaState); };
   const Scope scope = ScopeOf(state(), pod);
   const auto may_evict = [&](const PodPtr& victim) {
-    return MayEvict(scope, state(), *victim, pod);
+    return MayEvict(scope, state(), *victim, pod, &run);
   };
 
   std::vector<PodPtr> removed;
@@ -98,8 +99,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
     }
   }
   if (removed.empty()) {
-    return Status::UnschedulableAndUnresolvable(absl::StrCat(
-        "No victims found on node ", run.node().name().view(), " for preemptor pod ", pod.name()));
+    return Status::UnschedulableAndUnresolvable(NoVictimsReason(run.node(), pod));
   }
   if (Status status = run.Filter(); !status.ok()) return status;
 
@@ -108,13 +108,14 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                            const ResourceVector& of_all) {
     return quota != nullptr && (view.OverMax(*quota, of_quota) || view.TotalOverMin(of_all));
   };
-  if (exceeds(QuotaView(ledger_, state()), state().request, state().request)) {
+  if (exceeds(QuotaView(ledger_, state(), QuotaView::Moment::kNow, &run), state().request,
+              state().request)) {
     return Status::Unschedulable("global quota max exceeded");
   }
   // Pods that wait for victims of their own are pending, and those victims are leaving: to count
   // both would take the same room twice.
   const auto fits = [&] {
-    const QuotaView view(ledger_, state(), QuotaView::LeavingPods::kIgnore);
+    const QuotaView view(ledger_, state(), QuotaView::Moment::kLater, &run);
     return !exceeds(view, state().pending_of_quota, state().pending_of_all) && run.Filter().ok();
   };
   Status status = Reprieve(run, std::move(removed), budgets, MoreImportant, fits, candidate);
@@ -122,6 +123,24 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
   return status;
+}
+
+std::string QuotaRules::NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const {
+  return absl::StrCat("No victims found on node ", node.name().view(), " for preemptor pod ",
+                      preemptor.name());
+}
+
+bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,
+                             Surroundings& surroundings) {
+  const QuotaState* quota_state = state.Find(kQuotaState);
+  if (quota_state == nullptr) return false;
+  surroundings.key = absl::StrCat(ledger_.version(), "/", pod.namespace_name().view(), "/",
+                                  static_cast<int>(ScopeOf(*quota_state, pod)));
+  quota_state->request.ForEach([&](ResourceId id, int64_t amount) {
+    absl::StrAppend(&surroundings.key, "/", id, "=", amount);
+  });
+  surroundings.gauges = QuotaGauges(ledger_, *quota_state).Read(pod.namespace_name());
+  return true;
 }
 
 }  // namespace berth

@@ -2,6 +2,8 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
 
+#include <string>
+
 #include "berth/framework/preemption.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_state.h"
@@ -23,12 +25,17 @@ class QuotaRules final : public PreemptionRules {
   SearchRange Range(int nodes) override { return {0, nodes}; }
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
+  std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
+  // The quotas as they are written, what the pod asks of its own, and its scope; how full they are
+  // is only compared.
+  bool MayRemember(const CycleState& state, const PodInfo& pod,
+                   Surroundings& surroundings) override;
 
  private:
   enum class Scope { kWithoutQuota, kReclaim, kOwnQuota };
   Scope ScopeOf(const QuotaState& state, const PodInfo& pod) const;
-  bool MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
-                const PodInfo& pod) const;
+  bool MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim, const PodInfo& pod,
+                DryRun* run = nullptr) const;
 
   const QuotaLedger& ledger_;
 };

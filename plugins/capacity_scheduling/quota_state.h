@@ -11,6 +11,7 @@
 #include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/preemption.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 
 namespace berth {
@@ -48,31 +49,59 @@ struct QuotaState final : StateData {
 };
 inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
 
+// The numbers that QuotaView compares with bounds, as gauges of preemption: for each resource that
+// the pod claims, what all quotas use, what its own quota and what all of them will use when the
+// pending pods run and the leaving ones are gone, and what each quota uses.
+class QuotaGauges {
+ public:
+  QuotaGauges(const QuotaLedger& ledger, const QuotaState& state)
+      : ledger_(ledger), state_(state), stride_(3 + static_cast<int>(ledger.namespaces().size())) {}
+
+  // The numbers; `claim` is a position in QuotaState::claimed.
+  int Total(size_t claim) const { return At(claim, 0); }
+  int PendingOfQuota(size_t claim) const { return At(claim, 1); }
+  int PendingOfAll(size_t claim) const { return At(claim, 2); }
+  int UsedBy(const Quota& quota, size_t claim) const { return At(claim, 3 + quota.index); }
+  // The values, for a pod of the namespace.
+  std::vector<int64_t> Read(Symbol namespace_name) const;
+
+ private:
+  int At(size_t claim, int which) const { return static_cast<int>(claim) * stride_ + which; }
+
+  const QuotaLedger& ledger_;
+  const QuotaState& state_;
+  const int stride_;
+};
+
 // Usage as a pod's state sees it, compared with quotas, of the resources the pod claims.
 class QuotaView {
  public:
-  // Whether pods that are being deleted count as using anything.
-  enum class LeavingPods { kCount, kIgnore };
+  // What is compared: what is used, or what will be, when pods that are being deleted are gone and
+  // pending ones run.
+  enum class Moment { kNow, kLater };
 
-  QuotaView(const QuotaLedger& ledger, const QuotaState& state,
-            LeavingPods leaving_pods = LeavingPods::kCount)
-      : ledger_(ledger), state_(state), leaving_pods_(leaving_pods) {}
+  // `run`, if not null, is told on what each comparison depends.
+  QuotaView(const QuotaLedger& ledger, const QuotaState& state, Moment moment = Moment::kNow,
+            DryRun* run = nullptr)
+      : ledger_(ledger), state_(state), moment_(moment), run_(run), gauges_(ledger, state) {}
 
   // Whether what the quota's pods use, and `more`, exceeds its max or min in any claimed resource
-  // that it names.
+  // that it names. `more` is the pod's request, or with kLater its quota's pending pods.
   bool OverMax(const Quota& quota, const ResourceVector& more) const;
   bool OverMin(const Quota& quota, const ResourceVector& more = {}) const;
   // Whether what all quotas use together, and `more`, exceeds the sum of their mins. A resource in
-  // no min is not shared out and has no such limit.
+  // no min is not shared out and has no such limit. `more` with kLater: all pending pods.
   bool TotalOverMin(const ResourceVector& more) const;
 
  private:
   bool Exceeds(ResourceId id, const Usage& usage, const Usage& change, const ResourceVector& more,
-               int64_t bound) const;
+               int64_t bound, int gauge) const;
 
   const QuotaLedger& ledger_;
   const QuotaState& state_;
-  LeavingPods leaving_pods_;
+  const Moment moment_;
+  DryRun* const run_;
+  const QuotaGauges gauges_;
 };
 
 }  // namespace berth

@@ -22,7 +22,8 @@ namespace berth {
 class DefaultPreemptionRules final : public PriorityPreemptionRules {
  public:
   using PriorityPreemptionRules::PriorityPreemptionRules;
-  bool LookAtNodeAlone() const override { return true; }
+  // They look at nothing else.
+  bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return true; }
 };
 
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,

@@ -29,12 +29,13 @@ class TolerationRules final : public PriorityPreemptionRules {
                                 args.min_candidate_nodes_absolute),
         handle_(handle) {}
 
+  std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
+
  protected:
   absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
                                 const PodInfo& preemptor) override;
   // Any pod that is being deleted, whoever deletes it.
   bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor) override;
-  std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
 
  private:
   // Absent: the annotations are wrong and protect nothing. NotFound if there is no such class.

@@ -2,6 +2,7 @@
 #include "engine/diagnosis.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,7 +29,8 @@ std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
 std::vector<NodeRow> UniformStatuses::RowsWith(Code code) const {
   std::vector<NodeRow> rows;
   if (code != status_.code()) return rows;
-  for (NodeRow row = 0; row < rows_; ++row) rows.push_back(row);
+  rows.resize(rows_);
+  std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
 

@@ -190,8 +190,7 @@ class Framework {
   // The signature over those of them that look at one node at a time, and which they are: their
   // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
-  // The same, if these are all Filter plugins that `state` does not skip and all that follow pods
-  // added to a node or removed from it; else false.
+  // The same; false if these are not all the Filter plugins that `state` does not skip.
   bool SignForFilters(const CycleState& state, const PodInfo& pod, PodSignature& signature) const;
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;

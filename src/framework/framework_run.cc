@@ -232,9 +232,8 @@ PluginMask Framework::SignForNodes(const PodInfo& pod, PodSignature& signature) 
 bool Framework::SignForFilters(const CycleState& state, const PodInfo& pod,
                                PodSignature& signature) const {
   const PluginMask others = ~SignForNodes(pod, signature) & ~state.skips().filter;
-  const auto is_other = [others](const auto& hook) { return (others & SkipBit(hook)) != 0; };
-  return std::none_of(filter_.begin(), filter_.end(), is_other) &&
-         std::none_of(pre_filter_extensions_.begin(), pre_filter_extensions_.end(), is_other);
+  return std::none_of(filter_.begin(), filter_.end(),
+                      [others](const auto& hook) { return (others & SkipBit(hook)) != 0; });
 }
 
 Aspects Framework::DependenciesOf(PluginMask plugins) const {

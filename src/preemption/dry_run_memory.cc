@@ -2,8 +2,10 @@
 #include "preemption/dry_run_memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth {
@@ -13,17 +15,22 @@ constexpr size_t kMaxSeenOnce = 8192;
 // A remembered candidate takes some 300 bytes.
 constexpr size_t kMaxRows = size_t{1} << 19;
 constexpr size_t kMinEntries = 4;
+constexpr std::pair<int64_t, int64_t> kEverything = {std::numeric_limits<int64_t>::min(),
+                                                     std::numeric_limits<int64_t>::max()};
 
 }  // namespace
 
 void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                             uint64_t budgets_version, NodeRow own_row) {
+                             uint64_t budgets_version, NodeRow own_row,
+                             absl::Span<const int64_t> gauges) {
   const auto changes = nodes.ChangesSince(nodes_version_);
   const auto nominations = nominator.ChangesSince(nominations_version_);
   if (nodes_version_ == 0 || !changes.has_value() || !nominations.has_value() ||
       budgets_version != budgets_version_) {
     outcome_of_.assign(nodes.size(), kUnknown);
     candidates_.assign(nodes.size(), nullptr);
+    conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
+    all_hold_.assign(gauges.size(), kEverything);
     failures_.clear();
     failure_of_.clear();
   } else {
@@ -35,6 +42,34 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   budgets_version_ = budgets_version;
   own_row_ = own_row;
   Forget(own_row);
+  CheckGauges(gauges);
+}
+
+// Forgets the rows of which a condition does not hold any more.
+void RememberedRuns::CheckGauges(absl::Span<const int64_t> gauges) {
+  bool all_hold = true;
+  for (size_t i = 0; i < gauges.size(); ++i) {
+    all_hold &= all_hold_[i].first <= gauges[i] && gauges[i] <= all_hold_[i].second;
+  }
+  if (all_hold) return;
+  std::fill(all_hold_.begin(), all_hold_.end(), kEverything);
+  for (NodeRow row = 0; row < static_cast<NodeRow>(outcome_of_.size()); ++row) {
+    if (!IsKnown(row)) continue;
+    const bool holds = absl::c_all_of(conditions_[row], [&](const GaugeRange& range) {
+      return range.low <= gauges[range.gauge] && gauges[range.gauge] <= range.high;
+    });
+    if (!holds) {
+      Forget(row);
+      continue;
+    }
+    for (const GaugeRange& range : conditions_[row]) Tighten(range);
+  }
+}
+
+void RememberedRuns::Tighten(const GaugeRange& range) {
+  auto& [low, high] = all_hold_[range.gauge];
+  low = std::max(low, range.low);
+  high = std::min(high, range.high);
 }
 
 void RememberedRuns::Forget(NodeRow row) {
@@ -43,20 +78,34 @@ void RememberedRuns::Forget(NodeRow row) {
   candidates_[row] = nullptr;
 }
 
-void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate) {
-  if (row == own_row_) return;
-  outcome_of_[row] = kCandidate;
-  candidates_[row] = std::move(candidate);
+void RememberedRuns::Set(NodeRow row, int32_t outcome, absl::Span<const GaugeRange> conditions) {
+  outcome_of_[row] = outcome;
+  if (conditions_.empty()) return;
+  conditions_[row].assign(conditions.begin(), conditions.end());
+  for (const GaugeRange& range : conditions) Tighten(range);
 }
 
-void RememberedRuns::SetFailure(NodeRow row, const Status& status) {
+void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate,
+                                  absl::Span<const GaugeRange> conditions) {
+  if (row == own_row_) return;
+  candidates_[row] = std::move(candidate);
+  Set(row, kCandidate, conditions);
+}
+
+void RememberedRuns::SetNoVictims(NodeRow row, absl::Span<const GaugeRange> conditions) {
+  if (row == own_row_) return;
+  Set(row, kNoVictims, conditions);
+}
+
+void RememberedRuns::SetFailure(NodeRow row, const Status& status,
+                                absl::Span<const GaugeRange> conditions) {
   if (row == own_row_ || status.IsError()) return;
   std::string reasons;
   for (const std::string& reason : status.reasons()) absl::StrAppend(&reasons, reason, "\n");
   const auto [it, is_new] =
       failure_of_.try_emplace(std::move(reasons), static_cast<int32_t>(failures_.size()));
   if (is_new) failures_.push_back(status);
-  outcome_of_[row] = it->second;
+  Set(row, it->second, conditions);
 }
 
 RememberedRuns* DryRunMemory::Find(const std::string& key, int rows) {

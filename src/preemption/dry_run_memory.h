@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,35 +23,44 @@ struct WeighedCandidate {
 };
 using WeighedPtr = std::shared_ptr<const WeighedCandidate>;
 
-// What came of the nodes for pods of one signature and priority.
+// What came of the nodes for pods of one signature, priority and key of the rules.
 class RememberedRuns {
  public:
-  // Brings everything in step with the nodes, the nominations and the budgets: what concerns a row
-  // that changed is forgotten. `own_row`: that `asker` itself is nominated to, or -1; nothing is
-  // remembered of it.
+  // Brings everything in step with the nodes, the nominations, the budgets and the rules' gauges:
+  // what concerns a row that changed, or no longer holds, is forgotten. `own_row`: that the pod in
+  // question itself is nominated to, or -1; nothing is remembered of it.
   void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
-               NodeRow own_row);
+               NodeRow own_row, absl::Span<const int64_t> gauges);
 
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
   // Of a known row: the candidate, or null.
   const WeighedPtr& candidate(NodeRow row) const { return candidates_[row]; }
-  // Of a known row that is no candidate: why not, an index in failures().
+  // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
   int failure(NodeRow row) const { return outcome_of_[row]; }
   absl::Span<const Status> failures() const { return failures_; }
+  static constexpr int kNoVictims = -3;
 
-  void SetCandidate(NodeRow row, WeighedPtr candidate);
+  // `conditions`: under which it holds.
+  void SetCandidate(NodeRow row, WeighedPtr candidate, absl::Span<const GaugeRange> conditions);
+  void SetNoVictims(NodeRow row, absl::Span<const GaugeRange> conditions);
   // Not an Error, which may be gone the next time.
-  void SetFailure(NodeRow row, const Status& status);
+  void SetFailure(NodeRow row, const Status& status, absl::Span<const GaugeRange> conditions);
 
  private:
   static constexpr int32_t kUnknown = -1, kCandidate = -2;
 
+  void Set(NodeRow row, int32_t outcome, absl::Span<const GaugeRange> conditions);
   void Forget(NodeRow row);
+  void CheckGauges(absl::Span<const int64_t> gauges);
+  void Tighten(const GaugeRange& range);
 
   uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
   NodeRow own_row_ = -1;
-  std::vector<int32_t> outcome_of_;  // by row: kUnknown, kCandidate, or an index in failures_
+  std::vector<int32_t> outcome_of_;  // by row: one of the constants, or an index in failures_
   std::vector<WeighedPtr> candidates_;
+  std::vector<std::vector<GaugeRange>> conditions_;  // by row
+  // By gauge: where all conditions hold, or a part of that.
+  std::vector<std::pair<int64_t, int64_t>> all_hold_;
   std::vector<Status> failures_;
   absl::flat_hash_map<std::string, int32_t> failure_of_;  // by the reasons
 };

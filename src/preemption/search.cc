@@ -29,6 +29,10 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   return {&handle.nodes().node(row), statuses.code(row)};
 }
 
+Status NoVictims(const PreemptionRules& rules, const NodeInfo& node, const PodInfo& pod) {
+  return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, pod));
+}
+
 // What spoke against the nodes, as FitError of kube-scheduler's framework/types.go prints it.
 class Failures {
  public:
@@ -152,12 +156,10 @@ const DisruptionBudgets& Preemption::budgets() {
 }
 
 // One node, looked at.
-Status Preemption::Weigh(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
-                         NodeRow row, WeighedCandidate& weighed) {
-  const NodeInfo& node = handle_.nodes().node(row);
+Status Preemption::Weigh(PreemptionRules& rules, DryRun& run, NodeRow row,
+                         WeighedCandidate& weighed) {
   PreemptionCandidate& candidate = weighed.candidate;
-  candidate = {row, std::string(node.name().view()), {}, 0};
-  DryRun run(handle_, state, pod, node);
+  candidate = {row, std::string(run.node().name().view()), {}, 0};
   Status status = rules.SelectVictims(run, budgets(), candidate);
   if (status.ok() && candidate.victims.empty()) {
     status = Status::Error(
@@ -171,19 +173,20 @@ Status Preemption::Weigh(PreemptionRules& rules, const CycleState& state, const 
 }
 
 // What is known of the nodes for pods like this one, up to date; null if nothing is to be.
-RememberedRuns* Preemption::Remembered(const PreemptionRules& rules, const CycleState& state,
+RememberedRuns* Preemption::Remembered(PreemptionRules& rules, const CycleState& state,
                                        const PodInfo& pod) {
-  if (!rules.LookAtNodeAlone()) return nullptr;
+  PreemptionRules::Surroundings surroundings;
+  if (!rules.MayRemember(state, pod, surroundings)) return nullptr;
   std::optional<std::string> key = handle_.SignatureForNodes(state, pod);
   if (!key.has_value()) return nullptr;
-  absl::StrAppend(&*key, pod.priority());
+  absl::StrAppend(&*key, pod.priority(), ";", surroundings.key);
   const NodeTable& nodes = handle_.nodes();
   RememberedRuns* runs = memory_->Find(*key, nodes.size());
   if (runs == nullptr) return nullptr;
   const std::optional<Symbol> own = Symbol::Find(handle_.nominator().NominatedNode(pod));
   budgets();
   runs->Refresh(nodes, handle_.nominator(), *budgets_version_,
-                own.has_value() ? nodes.FindRow(*own) : -1);
+                own.has_value() ? nodes.FindRow(*own) : -1, surroundings.gauges);
   return runs;
 }
 
@@ -203,30 +206,42 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   Candidates found(range.candidates);
   std::deque<WeighedPtr> weighed_now;
   Failures failures;
+  std::vector<NodeRow> without_victims;
   for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
     if (at == count) at = 0;
     const NodeRow row = rows[at];
     if (remembered != nullptr && remembered->IsKnown(row)) {
       if (const WeighedPtr& known = remembered->candidate(row); known != nullptr) {
         found.Add(known);
+      } else if (remembered->failure(row) == RememberedRuns::kNoVictims) {
+        without_victims.push_back(row);
       } else {
         failures.AddRemembered(remembered->failure(row));
       }
       continue;
     }
+    DryRun run(handle_, state, pod, nodes.node(row));
     auto weighed = std::make_shared<WeighedCandidate>();
-    const Status status = Weigh(rules, state, pod, row, *weighed);
+    const Status status = Weigh(rules, run, row, *weighed);
     if (status.ok()) {
-      if (remembered != nullptr) remembered->SetCandidate(row, weighed);
+      if (remembered != nullptr) remembered->SetCandidate(row, weighed, run.conditions());
       found.Add(weighed_now.emplace_back(std::move(weighed)));
+    } else if (status.code() == Code::kUnschedulableAndUnresolvable &&
+               status == NoVictims(rules, nodes.node(row), pod)) {
+      if (remembered != nullptr) remembered->SetNoVictims(row, run.conditions());
+      without_victims.push_back(row);
     } else {
-      if (remembered != nullptr) remembered->SetFailure(row, status);
+      if (remembered != nullptr) remembered->SetFailure(row, status, run.conditions());
       failures.Add(status);
     }
   }
+
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {
     if (remembered != nullptr) failures.EndRemembered(remembered->failures());
+    for (const NodeRow row : without_victims) {
+      failures.Add(NoVictims(rules, nodes.node(row), pod));
+    }
     Status status = std::move(failures).ToStatus(nodes.size());
     if (!status.IsError()) result.nominated_node = "";
     return status;

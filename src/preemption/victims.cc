@@ -54,6 +54,16 @@ Status DryRun::Add(PodPtr victim) {
   return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *node_));
 }
 
+void DryRun::HoldsWhile(int gauge, int64_t low, int64_t high) {
+  for (GaugeRange& range : conditions_) {
+    if (range.gauge != gauge) continue;
+    range.low = std::max(range.low, low);
+    range.high = std::min(range.high, high);
+    return;
+  }
+  conditions_.push_back({gauge, low, high});
+}
+
 // --- Parts that rules share ---
 
 PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets) {
@@ -162,7 +172,7 @@ bool PriorityPreemptionRules::MakesRoom(const NodeInfo& node, const PodInfo& vic
   return TerminatesByPreemption(victim) && MayEvict(node, victim, preemptor).value_or(false);
 }
 
-std::string PriorityPreemptionRules::NoVictimsReason(const NodeInfo&, const PodInfo&) const {
+std::string PreemptionRules::NoVictimsReason(const NodeInfo&, const PodInfo&) const {
   return "No preemption victims found for incoming pod";
 }
 

@@ -32,6 +32,12 @@ struct DisruptionBudget {
 using DisruptionBudgets =
     absl::flat_hash_map<Symbol, std::vector<DisruptionBudget>>;  // by namespace
 
+// What a dry run came to holds while the rules' gauge of that number is within these bounds.
+struct GaugeRange {
+  int gauge;
+  int64_t low, high;
+};
+
 // One node as it would be without some of its pods. Copies node and state when first changed, so
 // that looking at a node on which nothing can be evicted costs nothing.
 class DryRun {
@@ -49,6 +55,11 @@ class DryRun {
   // What the Filter plugins say of the node as it is now, nominated pods included.
   Status Filter() { return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node()); }
 
+  // For rules that have gauges (PreemptionRules::MayRemember): one of them was compared, and the
+  // comparison comes out the same from `low` to `high`.
+  void HoldsWhile(int gauge, int64_t low, int64_t high);
+  absl::Span<const GaugeRange> conditions() const { return conditions_; }
+
  private:
   void Copy();
 
@@ -58,6 +69,7 @@ class DryRun {
   const NodeInfo& original_node_;
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
+  std::vector<GaugeRange> conditions_;  // one a gauge
 };
 
 // Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
@@ -82,7 +94,8 @@ class PreemptionRules {
   virtual SearchRange Range(int nodes) = 0;
 
   // The pods to evict from the node so that the pod fits. Returns Success with the candidate's
-  // `victims` and `pdb_violations` set, or the reason why preemption does not help there.
+  // `victims` and `pdb_violations` set, or the reason why preemption does not help there:
+  // UnschedulableAndUnresolvable with NoVictimsReason() if nobody may be evicted.
   virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                PreemptionCandidate& candidate) = 0;
 
@@ -91,11 +104,22 @@ class PreemptionRules {
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const;
 
-  // Whether SelectVictims() and the scores look at nothing but the node with its pods, the budgets,
-  // the pod's priority and what the Filter plugins say. Then what came of a node is remembered for
-  // pods of the same signature and priority until the node, a pod nominated to it or a budget
-  // changes; its texts must not name the pod.
-  virtual bool LookAtNodeAlone() const { return false; }
+  virtual std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const;
+
+  // What SelectVictims() looks at beside the node with its pods, the budgets, the pod's priority
+  // and what the Filter plugins say of the node.
+  struct Surroundings {
+    std::string key;              // what has to be the same
+    std::vector<int64_t> gauges;  // numbers that are only compared, see DryRun::HoldsWhile()
+  };
+  // Fills that in and returns true if what came of a node may be remembered for pods of the same
+  // signature, priority and key until the node, a pod nominated to it or a budget changes, or a
+  // gauge leaves its bounds. Then no text but NoVictimsReason() may name the pod, and scores look
+  // at the candidate alone. Equal keys have equally many gauges.
+  virtual bool MayRemember(const CycleState& /*state*/, const PodInfo& /*pod*/,
+                           Surroundings& /*surroundings*/) {
+    return false;
+  }
 };
 
 // Fewest budget violations, lowest highest priority, lowest sum of priorities, fewest victims,
@@ -127,10 +151,8 @@ class Preemption {
   const DisruptionBudgets& budgets();
 
  private:
-  Status Weigh(PreemptionRules& rules, const CycleState& state, const PodInfo& pod, NodeRow row,
-               WeighedCandidate& weighed);
-  RememberedRuns* Remembered(const PreemptionRules& rules, const CycleState& state,
-                             const PodInfo& pod);
+  Status Weigh(PreemptionRules& rules, DryRun& run, NodeRow row, WeighedCandidate& weighed);
+  RememberedRuns* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
 
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
@@ -179,7 +201,6 @@ class PriorityPreemptionRules : public PreemptionRules {
   virtual bool MoreImportant(const PodInfo& a, const PodInfo& b) const;
   // Whether `victim` of lower priority on the nominated node is on its way out for `preemptor`.
   virtual bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor);
-  virtual std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const;
 
  private:
   Handle& handle_;

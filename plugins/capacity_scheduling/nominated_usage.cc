@@ -1,0 +1,92 @@
+// Implementation of nominated_usage.h.
+#include "plugins/capacity_scheduling/nominated_usage.h"
+
+#include <optional>
+#include <utility>
+
+#include "plugins/capacity_scheduling/quota_ledger.h"
+
+namespace berth {
+
+void NominatedUsage::Sum::Add(const ResourceVector& more) {
+  ++pods;
+  amount.Add(more);
+}
+
+void NominatedUsage::Sum::Subtract(const ResourceVector& less) {
+  --pods;
+  amount.Subtract(less);
+}
+
+void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes) {
+  const auto changes = nominator.ChangesSince(version_);
+  if (changes.has_value() && order_version_ == nodes.order_version()) {
+    // First all that may be wrong: a pod may have moved from one of these nodes to another.
+    for (const Symbol node : *changes) RemoveFrom(node);
+    for (const Symbol node : *changes) Recount(node, nominator, nodes);
+  } else {
+    accounts_.clear();
+    uids_on_.clear();
+    requests_.clear();
+    nominator.ForEach([&](const PodInfo&, absl::string_view name) {
+      const std::optional<Symbol> node = Symbol::Find(name);
+      if (node.has_value()) Recount(*node, nominator, nodes);
+    });
+  }
+  version_ = nominator.version();
+  order_version_ = nodes.order_version();
+}
+
+void NominatedUsage::RemoveFrom(Symbol node) {
+  const auto on_node = uids_on_.find(node);
+  if (on_node == uids_on_.end()) return;
+  for (const std::string& uid : on_node->second) {
+    const auto request = requests_.find(uid);
+    const auto account = accounts_.find(request->second.namespace_name);
+    const auto same_priority = account->second.by_priority.find(request->second.priority);
+    same_priority->second.Subtract(request->second.amount);
+    if (same_priority->second.pods == 0) account->second.by_priority.erase(same_priority);
+    account->second.all.Subtract(request->second.amount);
+    if (account->second.all.pods == 0) accounts_.erase(account);
+    requests_.erase(request);
+  }
+  uids_on_.erase(on_node);
+}
+
+void NominatedUsage::Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes) {
+  RemoveFrom(node);
+  const auto pods = nominator.NominatedPods(node);
+  if (pods.empty() || nodes.FindRow(node) < 0) return;
+  std::vector<std::string>& uids = uids_on_[node];
+  for (const std::shared_ptr<const PodInfo>& pod : pods) {
+    Request request{pod->uid(), pod->namespace_name(), pod->priority(), QuotaRequest(*pod)};
+    Account& account = accounts_[request.namespace_name];
+    account.all.Add(request.amount);
+    account.by_priority[request.priority].Add(request.amount);
+    uids.push_back(request.uid);
+    requests_[pod->uid()] = std::move(request);
+  }
+}
+
+void NominatedUsage::ForEachNamespace(
+    const std::function<void(Symbol namespace_name, const ResourceVector& sum)>& visit) const {
+  for (const auto& [name, account] : accounts_) visit(name, account.all.amount);
+}
+
+ResourceVector NominatedUsage::SumFrom(Symbol namespace_name, int32_t priority) const {
+  ResourceVector sum;
+  const auto account = accounts_.find(namespace_name);
+  if (account == accounts_.end()) return sum;
+  const auto& by_priority = account->second.by_priority;
+  for (auto it = by_priority.lower_bound(priority); it != by_priority.end(); ++it) {
+    sum.Add(it->second.amount);
+  }
+  return sum;
+}
+
+const NominatedUsage::Request* NominatedUsage::Find(absl::string_view uid) const {
+  const auto it = requests_.find(uid);
+  return it == requests_.end() ? nullptr : &it->second;
+}
+
+}  // namespace berth

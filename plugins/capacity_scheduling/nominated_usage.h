@@ -1,0 +1,66 @@
+// What pods that are nominated to nodes will use once they run, summed up by namespace.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_NOMINATED_USAGE_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_NOMINATED_USAGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_table.h"
+
+namespace berth {
+
+// Follows the nominations, so that a cycle costs what changed and how many namespaces there are.
+// Scheduling thread.
+class NominatedUsage {
+ public:
+  // What QuotaRequest() says of a nominated pod.
+  struct Request {
+    std::string uid;
+    Symbol namespace_name;
+    int32_t priority = 0;
+    ResourceVector amount;
+  };
+
+  // Brings the sums in step. Nominations to nodes that do not exist count for nothing.
+  void Refresh(const Nominator& nominator, const NodeTable& nodes);
+
+  // The requests of a namespace's nominated pods.
+  void ForEachNamespace(
+      const std::function<void(Symbol namespace_name, const ResourceVector& sum)>& visit) const;
+  // Of those of at least this priority.
+  ResourceVector SumFrom(Symbol namespace_name, int32_t priority) const;
+  // Of the pod of that uid, or null.
+  const Request* Find(absl::string_view uid) const;
+
+ private:
+  struct Sum {
+    int pods = 0;
+    ResourceVector amount;
+    void Add(const ResourceVector& more);
+    void Subtract(const ResourceVector& less);
+  };
+  struct Account {
+    Sum all;
+    std::map<int32_t, Sum> by_priority;
+  };
+
+  void Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes);
+  void RemoveFrom(Symbol node);
+
+  uint64_t version_ = 0, order_version_ = 0;
+  absl::flat_hash_map<Symbol, Account> accounts_;                  // by namespace
+  absl::flat_hash_map<Symbol, std::vector<std::string>> uids_on_;  // by node
+  absl::flat_hash_map<std::string, Request> requests_;             // by uid
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_NOMINATED_USAGE_H_
