@@ -28,6 +28,23 @@ ResourceBounds Bounds(const QuantityMap& map) {
   return bounds;
 }
 
+// Whether PodInfo::requests() is known to be what a quota counts: one container, no part that is
+// counted differently, and no resource that nodes do not have. True of most pods.
+bool IsPlain(const PodInfo& pod) {
+  const api::Pod& object = pod.object();
+  const api::PodSpec& spec = object.spec();
+  if (spec.containers_size() != 1 || spec.init_containers_size() > 0 || spec.has_resources() ||
+      !spec.overhead().empty() || object.status().init_container_statuses_size() > 0) {
+    return false;
+  }
+  for (const api::ContainerStatus& status : object.status().container_statuses()) {
+    if (status.has_resources()) return false;  // of a resize
+  }
+  size_t counted = 0;
+  pod.requests().ForEach([&counted](ResourceId, int64_t) { ++counted; });
+  return counted == spec.containers(0).resources().requests().size();
+}
+
 }  // namespace
 
 // --- ResourceBounds ---
@@ -52,6 +69,7 @@ void ResourceBounds::Add(const ResourceBounds& other) {
 // --- Free functions ---
 
 ResourceVector QuotaRequest(const PodInfo& pod) {
+  if (IsPlain(pod)) return pod.requests();
   const api::PodSpec& spec = pod.object().spec();
   ResourceVector request;
   for (const api::Container& container : spec.containers()) {

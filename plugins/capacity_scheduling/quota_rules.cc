@@ -48,8 +48,11 @@ bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& v
     case Scope::kWithoutQuota:
       return quota == nullptr && victim.priority() < pod.priority();
     case Scope::kReclaim:
-      return quota != nullptr && !same_namespace &&
-             QuotaView(ledger_, state, QuotaView::Moment::kNow, run).OverMin(*quota);
+      // The pod's own quota is not over its min, but a pod of another may share the answer:
+      // compared first, so that the run knows.
+      return quota != nullptr &&
+             QuotaView(ledger_, state, QuotaView::Moment::kNow, run).OverMin(*quota) &&
+             !same_namespace;
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
@@ -134,12 +137,16 @@ bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,
                              Surroundings& surroundings) {
   const QuotaState* quota_state = state.Find(kQuotaState);
   if (quota_state == nullptr) return false;
-  surroundings.key = absl::StrCat(ledger_.version(), "/", pod.namespace_name().view(), "/",
-                                  static_cast<int>(ScopeOf(*quota_state, pod)));
-  quota_state->request.ForEach([&](ResourceId id, int64_t amount) {
-    absl::StrAppend(&surroundings.key, "/", id, "=", amount);
-  });
-  surroundings.gauges = QuotaGauges(ledger_, *quota_state).Read(pod.namespace_name());
+  const Scope scope = ScopeOf(*quota_state, pod);
+  std::string& key = surroundings.key;
+  key = absl::StrCat(ledger_.version(), "/", static_cast<int>(scope));
+  if (scope == Scope::kOwnQuota) absl::StrAppend(&key, "/", pod.namespace_name().view());
+  quota_state->request.ForEach(
+      [&](ResourceId id, int64_t amount) { absl::StrAppend(&key, "/", id, "=", amount); });
+  for (const ResourceId id : quota_state->claimed) absl::StrAppend(&key, "/", id);
+  if (const Quota* quota = ledger_.Find(pod.namespace_name()); quota != nullptr) {
+    surroundings.gauges = QuotaGauges(ledger_, *quota_state).Read(*quota);
+  }
   return true;
 }
 

@@ -26,8 +26,8 @@ class QuotaRules final : public PreemptionRules {
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
   std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
-  // The quotas as they are written, what the pod asks of its own, and its scope; how full they are
-  // is only compared.
+  // The quotas as they are written, what the pod asks of its own, and its scope, within its own
+  // quota that too; how full they are is only compared.
   bool MayRemember(const CycleState& state, const PodInfo& pod,
                    Surroundings& surroundings) override;
 

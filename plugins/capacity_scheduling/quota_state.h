@@ -49,21 +49,23 @@ struct QuotaState final : StateData {
 };
 inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
 
-// The numbers that QuotaView compares with bounds, as gauges of preemption: for each resource that
-// the pod claims, what all quotas use, what its own quota and what all of them will use when the
-// pending pods run and the leaving ones are gone, and what each quota uses.
+// The numbers that QuotaView compares with bounds, as gauges of preemption. For each resource that
+// the pod claims: what all quotas use, now and when the pending pods run and the leaving ones are
+// gone; by how much the pod's own quota is over its max, now and then; and what each quota uses.
+// Pods of different quotas have the same gauges, so that they can share what is found out.
 class QuotaGauges {
  public:
   QuotaGauges(const QuotaLedger& ledger, const QuotaState& state)
-      : ledger_(ledger), state_(state), stride_(3 + static_cast<int>(ledger.namespaces().size())) {}
+      : ledger_(ledger), state_(state), stride_(4 + static_cast<int>(ledger.namespaces().size())) {}
 
   // The numbers; `claim` is a position in QuotaState::claimed.
   int Total(size_t claim) const { return At(claim, 0); }
-  int PendingOfQuota(size_t claim) const { return At(claim, 1); }
-  int PendingOfAll(size_t claim) const { return At(claim, 2); }
-  int UsedBy(const Quota& quota, size_t claim) const { return At(claim, 3 + quota.index); }
-  // The values, for a pod of the namespace.
-  std::vector<int64_t> Read(Symbol namespace_name) const;
+  int TotalLater(size_t claim) const { return At(claim, 1); }
+  int OverOwnMax(size_t claim) const { return At(claim, 2); }
+  int OverOwnMaxLater(size_t claim) const { return At(claim, 3); }
+  int UsedBy(const Quota& quota, size_t claim) const { return At(claim, 4 + quota.index); }
+  // The values, for a pod of that quota.
+  std::vector<int64_t> Read(const Quota& own) const;
 
  private:
   int At(size_t claim, int which) const { return static_cast<int>(claim) * stride_ + which; }
@@ -86,16 +88,17 @@ class QuotaView {
       : ledger_(ledger), state_(state), moment_(moment), run_(run), gauges_(ledger, state) {}
 
   // Whether what the quota's pods use, and `more`, exceeds its max or min in any claimed resource
-  // that it names. `more` is the pod's request, or with kLater its quota's pending pods.
-  bool OverMax(const Quota& quota, const ResourceVector& more) const;
+  // that it names. OverMax() is about the pod's own quota, and OverMin() about now. `more` is what
+  // the pod asks for, or with kLater its quota's pending pods.
+  bool OverMax(const Quota& own, const ResourceVector& more) const;
   bool OverMin(const Quota& quota, const ResourceVector& more = {}) const;
   // Whether what all quotas use together, and `more`, exceeds the sum of their mins. A resource in
   // no min is not shared out and has no such limit. `more` with kLater: all pending pods.
   bool TotalOverMin(const ResourceVector& more) const;
 
  private:
-  bool Exceeds(ResourceId id, const Usage& usage, const Usage& change, const ResourceVector& more,
-               int64_t bound, int gauge) const;
+  bool Exceeds(__int128 shown, __int128 limit, int gauge) const;
+  __int128 Limit(ResourceId id, const Usage& change, const ResourceVector& more) const;
 
   const QuotaLedger& ledger_;
   const QuotaState& state_;
