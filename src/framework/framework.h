@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -87,6 +89,8 @@ struct PluginPoint;  // framework_call.h
 // not know becomes an Error status with the plugin's name, and is counted (fault_log()).
 class Framework {
  public:
+  ~Framework();
+
   // Instantiates the profile's plugins and expands multiPoint. All problems, each with plugin and
   // place in the configuration, go to `problems`; null is returned if there are any.
   static std::unique_ptr<Framework> Create(const Profile& profile, const Registry& registry,
@@ -206,7 +210,7 @@ class Framework {
 
  private:
   friend class FrameworkBuilder;
-  Framework() = default;
+  Framework();
 
   // Every call into a plugin goes through one of these (framework_call.h).
   template <class Call>
@@ -217,9 +221,11 @@ class Framework {
   Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
   Status Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const;
 
-  struct NominatedCopy;
-  Status AddNominatedPods(const CycleState& state, const PodInfo& pod, const NodeInfo& node,
-                          std::optional<NominatedCopy>& copy) const;
+  using PodList = absl::InlinedVector<std::shared_ptr<const PodInfo>, 2>;
+  struct NominatedNode;
+  const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
+  Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
+                       const NodeInfo& node) const;
   bool FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
                          absl::Span<const NodeRow> rows) const;
   Status JudgeNominatedRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -268,6 +274,7 @@ class Framework {
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
   mutable std::vector<uint8_t> is_marked_row_;  // by row; all 0 between calls
   mutable std::vector<NodeRow> marked_rows_, nominated_rows_, other_rows_;
+  mutable absl::flat_hash_map<Symbol, std::unique_ptr<NominatedNode>> nominated_nodes_;
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
   mutable PodSignature plugin_signature_;
 };

@@ -138,35 +138,59 @@ bool YieldsTo(const PodInfo& pod, const PodInfo& nominated) {
 
 }  // namespace
 
-// A node, and a pod's state, as if the pods nominated to the node ran there.
-struct Framework::NominatedCopy {
-  CycleState state;
+// A node as if pods that are nominated to it ran there.
+struct Framework::NominatedNode {
+  uint64_t generation;  // of the node without them
+  PodList nominated;
   NodeInfo node;
 };
 
-// Leaves `copy` empty if the pod need not yield to any pod on that node.
-Status Framework::AddNominatedPods(const CycleState& state, const PodInfo& pod,
-                                   const NodeInfo& node, std::optional<NominatedCopy>& copy) const {
-  for (const auto& nominated : handle_->nominator().NominatedPods(node.name())) {
-    if (!YieldsTo(pod, *nominated)) continue;
-    if (!copy.has_value()) copy.emplace(NominatedCopy{state.Clone(), node});
-    copy->node.AddPod(nominated);
-    Status status = RunPreFilterAddPod(copy->state, pod, *nominated, copy->node);
+Framework::Framework() = default;
+Framework::~Framework() = default;
+
+// The node with `nominated`. Kept until another node or other pods take its place: many cycles ask
+// for the same.
+const NodeInfo& Framework::WithNominatedPods(const NodeInfo& node, PodList nominated) const {
+  constexpr size_t kMostKept = 8192;
+  if (nominated_nodes_.size() >= kMostKept) nominated_nodes_.clear();
+  std::unique_ptr<NominatedNode>& kept = nominated_nodes_[node.name()];
+  if (kept != nullptr && kept->generation == node.generation() && kept->nominated == nominated) {
+    return kept->node;
+  }
+  kept.reset(new NominatedNode{node.generation(), std::move(nominated), node});
+  for (const std::shared_ptr<const PodInfo>& pod : kept->nominated) kept->node.AddPod(pod);
+  return kept->node;
+}
+
+// The filters with `nominated` on the node, after the plugins whose state follows pods were told.
+Status Framework::RunFilterWith(const PodList& nominated, const CycleState& state,
+                                const PodInfo& pod, const NodeInfo& node) const {
+  const bool followed =
+      std::any_of(pre_filter_extensions_.begin(), pre_filter_extensions_.end(),
+                  [&](const auto& hook) { return (state.skips().filter & SkipBit(hook)) == 0; });
+  if (!followed) return RunFilter(state, pod, WithNominatedPods(node, nominated));
+  CycleState with_nominated = state.Clone();
+  NodeInfo so_far = node;
+  for (const std::shared_ptr<const PodInfo>& added : nominated) {
+    so_far.AddPod(added);
+    Status status = RunPreFilterAddPod(with_nominated, pod, *added, so_far);
     if (!status.ok()) return status;
   }
-  return Status::Success();
+  return RunFilter(with_nominated, pod, so_far);
 }
 
 // The pass with the nominated pods keeps their room free; the pass without them makes sure that the
 // pod does not depend on pods that may never come.
 Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                              const NodeInfo& node) const {
-  std::optional<NominatedCopy> with_nominated;
-  Status status = AddNominatedPods(state, pod, node, with_nominated);
-  if (status.ok() && with_nominated.has_value()) {
-    status = RunFilter(with_nominated->state, pod, with_nominated->node);
+  PodList nominated;
+  for (const auto& candidate : handle_->nominator().NominatedPods(node.name())) {
+    if (YieldsTo(pod, *candidate)) nominated.push_back(candidate);
   }
-  if (!status.ok()) return status;
+  if (!nominated.empty()) {
+    Status status = RunFilterWith(nominated, state, pod, node);
+    if (!status.ok()) return status;
+  }
   return RunFilter(state, pod, node);
 }
 

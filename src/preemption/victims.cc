@@ -88,8 +88,18 @@ Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudget
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
                 const std::function<bool()>& fits, PreemptionCandidate& candidate) {
   const auto before = [&](const PodPtr& a, const PodPtr& b) { return more_important(*a, *b); };
-  std::stable_sort(removed.begin(), removed.end(), before);
-  const PodsByBudget split = SplitByBudget(removed, budgets);
+  const auto sort = [&before](std::vector<PodPtr>& pods) {  // mostly they are in order
+    if (!std::is_sorted(pods.begin(), pods.end(), before)) {
+      std::stable_sort(pods.begin(), pods.end(), before);
+    }
+  };
+  sort(removed);
+  PodsByBudget split;
+  if (budgets.empty()) {
+    split.non_violating = std::move(removed);
+  } else {
+    split = SplitByBudget(removed, budgets);
+  }
   const auto reprieve = [&](const PodPtr& pod) -> Status {
     Status status = run.Add(pod);
     if (!status.ok() || fits()) return status;
@@ -103,7 +113,7 @@ Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudget
   for (const PodPtr& pod : split.non_violating) {
     if (Status status = reprieve(pod); !status.ok()) return status;
   }
-  std::stable_sort(candidate.victims.begin(), candidate.victims.end(), before);
+  sort(candidate.victims);
   return Status::Success();
 }
 
