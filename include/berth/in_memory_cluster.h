@@ -24,11 +24,9 @@
 
 namespace berth {
 
-namespace api {
-class Pod;
-}
 class Admission;
 class Chance;
+class PodRevision;
 class WatchStream;
 
 // Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, for as long as
@@ -152,7 +150,7 @@ class InMemoryCluster final : public Cluster {
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks a pod as going, or removes it if it may go at once. `change` alters the marked pod.
-  void StartDeletion(const Object& pod, const std::function<void(api::Pod&)>& change)
+  void StartDeletion(const Object& pod, const std::function<void(PodRevision&)>& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reach(const End& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod if it is there with that uid; any uid if the reference has none.

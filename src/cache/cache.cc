@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -89,11 +90,28 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
   }
   const bool was_assumed = known->assumed();
   if (!runs && was_assumed && !pod->terminal()) return PodChange::kNone;
+  const Symbol node_name = Symbol::Intern(pod->node_name());
+  if (runs && known->node_name == node_name && ReplaceInPlace(pod)) {
+    return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
+  }
   Take(pod->uid());
   if (!runs) return PodChange::kRemoved;
-  const Symbol node_name = Symbol::Intern(pod->node_name());
   Put({std::move(pod), node_name, CachedPod::State::kBound});
   return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
+}
+
+// A pod is mostly seen again because its binding is confirmed; what it takes from its node is the
+// same, and so is what observers and counts make of it.
+bool Cache::ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod) {
+  CachedPod& known = pods_.find(pod->uid())->second;
+  const bool same_metadata = &known.pod->object().metadata() == &pod->object().metadata();
+  NodeEntry& node = EntryOf(known.node_name);
+  if (!same_metadata || !node.info->ReplacePod(pod)) return false;
+  if (known.assumed()) --assumed_count_;
+  known.pod = pod;
+  known.state = CachedPod::State::kBound;
+  MarkChanged(known.node_name, node);
+  return true;
 }
 
 bool Cache::RemovePod(absl::string_view uid) {

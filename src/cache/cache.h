@@ -117,6 +117,7 @@ class Cache {
   void MarkChanged(Symbol name, NodeEntry& node);
   void Put(CachedPod pod);
   void Take(absl::string_view uid);
+  bool ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
   std::vector<const NodeInfo*> NodesInOrder() const;
 

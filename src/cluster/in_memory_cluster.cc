@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/admission.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_revision.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "cluster/chance.h"
@@ -24,18 +26,18 @@ absl::Status Gone(const PodReference& pod) {
 }
 
 // A changed copy of a stored pod.
-Object With(const Object& object, const std::function<void(api::Pod&)>& change) {
-  auto pod = std::make_shared<api::Pod>(object.As<api::Pod>());
-  change(*pod);
-  return Object::Of(std::move(pod), object.where());
+Object With(const Object& object, absl::FunctionRef<void(PodRevision&)> change) {
+  PodRevision revision(object.Share<api::Pod>());
+  change(revision);
+  return Object::Of(std::move(revision).Finish(), object.where());
 }
 
-void SetCondition(const PodStatusPatch& patch, api::PodStatus* status) {
+void SetCondition(const PodStatusPatch& patch, api::PodStatus& status) {
   api::PodCondition* condition = nullptr;
-  for (api::PodCondition& existing : *status->mutable_conditions()) {
+  for (api::PodCondition& existing : *status.mutable_conditions()) {
     if (existing.type() == patch.condition_type) condition = &existing;
   }
-  if (condition == nullptr) condition = status->add_conditions();
+  if (condition == nullptr) condition = status.add_conditions();
   condition->set_type(patch.condition_type);
   condition->set_status(patch.condition_true ? "True" : "False");
   condition->set_reason(patch.condition_reason);
@@ -152,11 +154,11 @@ Object InMemoryCluster::Admitted(Object pod) {
   const bool gated =
       !current.spec().scheduling_gates().empty() && !HasCondition(current, "PodScheduled");
   if (!had_priority && !gated && !admission_->GivesPriority(current)) return pod;
-  return With(pod, [&](api::Pod& changed) {
+  return With(pod, [&](PodRevision& changed) {
     if (had_priority) {
-      changed.mutable_spec()->set_priority(before->spec().priority());
-      changed.mutable_spec()->set_priority_class_name(before->spec().priority_class_name());
-      changed.mutable_spec()->set_preemption_policy(before->spec().preemption_policy());
+      changed.spec().set_priority(before->spec().priority());
+      changed.spec().set_priority_class_name(before->spec().priority_class_name());
+      changed.spec().set_preemption_policy(before->spec().preemption_policy());
     }
     admission_->AdmitPriority(changed);
     if (!gated) return;
@@ -164,7 +166,7 @@ Object InMemoryCluster::Admitted(Object pod) {
     condition.condition_type = "PodScheduled";
     condition.condition_reason = "SchedulingGated";
     condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
-    SetCondition(condition, changed.mutable_status());
+    SetCondition(condition, changed.status());
   });
 }
 
@@ -203,7 +205,7 @@ bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
 }
 
 void InMemoryCluster::StartDeletion(const Object& pod,
-                                    const std::function<void(api::Pod&)>& change) {
+                                    const std::function<void(PodRevision&)>& change) {
   const api::Pod& current = pod.As<api::Pod>();
   const int64_t grace = current.spec().has_termination_grace_period_seconds()
                             ? current.spec().termination_grace_period_seconds()
@@ -214,9 +216,9 @@ void InMemoryCluster::StartDeletion(const Object& pod,
   }
   const absl::Time due = clock_.Now() + absl::Seconds(grace);
   ends_.emplace(due, End{std::string(pod.key()), std::string(pod.uid()), End::Kind::kDeleted});
-  Put(With(pod, [&](api::Pod& changed) {
-    SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
-    changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);
+  Put(With(pod, [&](PodRevision& changed) {
+    SetTime(due, changed.metadata().mutable_deletion_timestamp());
+    changed.metadata().set_deletion_grace_period_seconds(grace);
     if (change != nullptr) change(changed);
   }));
 }
@@ -231,7 +233,7 @@ bool InMemoryCluster::Finish(absl::string_view pod_key) {
 }
 
 void InMemoryCluster::FinishPod(const Object& pod) {
-  Put(With(pod, [](api::Pod& changed) { changed.mutable_status()->set_phase("Succeeded"); }));
+  Put(With(pod, [](PodRevision& changed) { changed.status().set_phase("Succeeded"); }));
   const PodReference reference{std::string(pod.namespace_name()), std::string(pod.name()), ""};
   Tell({.what = Incident::What::kFinished, .pod = &reference});
 }
@@ -423,18 +425,19 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   }
   bindings_.emplace_back(Key(pod), node_name);
   Tell({.what = Incident::What::kBound, .pod = &pod, .node = node_name});
-  Put(With(stored->object, [&](api::Pod& changed) {
-    changed.mutable_spec()->set_node_name(node_name);
+  Put(With(stored->object, [&](PodRevision& changed) {
+    changed.SetNodeName(node_name);
     for (const auto& [key, value] : binding.annotations) {
-      (*changed.mutable_metadata()->mutable_annotations())[key] = value;
+      (*changed.metadata().mutable_annotations())[key] = value;
     }
-    changed.mutable_status()->set_phase("Running");
-    changed.mutable_status()->clear_nominated_node_name();
-    SetTime(clock_.Now(), changed.mutable_status()->mutable_start_time());
+    api::PodStatus& status = changed.status();
+    status.set_phase("Running");
+    status.clear_nominated_node_name();
+    SetTime(clock_.Now(), status.mutable_start_time());
     PodStatusPatch scheduled;
     scheduled.condition_type = "PodScheduled";
     scheduled.condition_true = true;
-    SetCondition(scheduled, changed.mutable_status());
+    SetCondition(scheduled, status);
   }));
   return absl::OkStatus();
 }
@@ -455,13 +458,13 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
   evictions_.push_back(Key(pod));
   Tell({.what = Incident::What::kEvicted, .pod = &pod});
   const Object victim = stored->object;
-  StartDeletion(victim, [&](api::Pod& changed) {
+  StartDeletion(victim, [&](PodRevision& changed) {
     PodStatusPatch target;
     target.condition_type = "DisruptionTarget";
     target.condition_true = true;
     target.condition_reason = "PreemptionByScheduler";
     target.condition_message = message;
-    SetCondition(target, changed.mutable_status());
+    SetCondition(target, changed.status());
   });
   return absl::OkStatus();
 }
@@ -476,10 +479,10 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
           .pod = &patch.pod,
           .node = *patch.nominated_node_name});
   }
-  Put(With(stored->object, [&](api::Pod& changed) {
-    if (!patch.condition_type.empty()) SetCondition(patch, changed.mutable_status());
+  Put(With(stored->object, [&](PodRevision& changed) {
+    if (!patch.condition_type.empty()) SetCondition(patch, changed.status());
     if (patch.nominated_node_name.has_value()) {
-      changed.mutable_status()->set_nominated_node_name(*patch.nominated_node_name);
+      changed.status().set_nominated_node_name(*patch.nominated_node_name);
     }
   }));
   return absl::OkStatus();

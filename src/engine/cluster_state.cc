@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_revision.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
@@ -21,8 +22,9 @@ std::shared_ptr<const NodeInfo> Bare(std::shared_ptr<const NodeSpec> spec) {
   return std::make_shared<NodeInfo>(std::move(spec));
 }
 
-std::shared_ptr<const PodInfo> Reparsed(std::shared_ptr<const api::Pod> changed) {
-  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(std::move(changed));
+std::shared_ptr<const PodInfo> Reparsed(const PodInfo& pod, PodRevision revision) {
+  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed =
+      PodInfo::Create(std::move(revision).Finish(), &pod);
   BERTH_CHECK(parsed.ok()) << parsed.status().message();  // it could be parsed before
   return *std::move(parsed);
 }
@@ -30,9 +32,9 @@ std::shared_ptr<const PodInfo> Reparsed(std::shared_ptr<const api::Pod> changed)
 // The pod as it will look when the API server has accepted its eviction.
 std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& message,
                                          absl::Time since) {
-  auto changed = std::make_shared<api::Pod>(pod.object());
-  SetTime(since, changed->mutable_metadata()->mutable_deletion_timestamp());
-  auto* conditions = changed->mutable_status()->mutable_conditions();
+  PodRevision changed(pod.shared_object());
+  SetTime(since, changed.metadata().mutable_deletion_timestamp());
+  auto* conditions = changed.status().mutable_conditions();
   for (int i = conditions->size(); i-- > 0;) {
     if (conditions->Get(i).type() == "DisruptionTarget") conditions->DeleteSubrange(i, 1);
   }
@@ -41,15 +43,15 @@ std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& 
   target.set_status("True");
   target.set_reason("PreemptionByScheduler");
   target.set_message(message);
-  return Reparsed(std::move(changed));
+  return Reparsed(pod, std::move(changed));
 }
 
 }  // namespace
 
 std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string& node_name) {
-  auto changed = std::make_shared<api::Pod>(pod.object());
-  changed->mutable_spec()->set_node_name(node_name);
-  return Reparsed(std::move(changed));
+  PodRevision changed(pod.shared_object());
+  changed.SetNodeName(node_name);
+  return Reparsed(pod, std::move(changed));
 }
 
 ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
@@ -165,13 +167,15 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
 }
 
 void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
-  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed = PodInfo::Create(object.Share<api::Pod>());
+  const std::shared_ptr<const PodInfo> before = FindPod(object.uid());
+  absl::StatusOr<std::shared_ptr<const PodInfo>> parsed =
+      PodInfo::Create(object.Share<api::Pod>(), before.get());
   if (!parsed.ok()) {
     result.problem = parsed.status();
     return;
   }
   std::shared_ptr<const PodInfo> pod = *std::move(parsed);
-  const std::shared_ptr<const PodInfo> old = FindPod(pod->uid());
+  const std::shared_ptr<const PodInfo>& old = before;
   if (pod->terminal()) {
     PodGone(pod->uid(), result);
     return;

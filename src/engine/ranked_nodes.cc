@@ -76,10 +76,7 @@ void RankedNodes::FindExtremes(Column& column) const {
 
 RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod,
                          PluginMask plugins)
-    : framework_(framework),
-      pod_(std::move(pod)),
-      plugins_(plugins),
-      depends_on_(framework.DependenciesOf(plugins)) {}
+    : framework_(framework), pod_(std::move(pod)), plugins_(plugins) {}
 
 Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
                             const PodInfo& asker) {
@@ -170,6 +167,12 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
     } else {
       plain_.push_back(&hook);
     }
+    depends_on_ |= framework_.DependenciesOf(PluginMask{1} << hook.index);
+  }
+  for (const Hook<FilterPlugin>& hook : framework_.filter()) {
+    const PluginMask plugin = PluginMask{1} << hook.index;
+    if ((plugin & plugins_ & ~state_.skips().filter) == 0) continue;
+    depends_on_ |= framework_.DependenciesOf(plugin);
   }
   prepared_ = true;
   return Status::Success();

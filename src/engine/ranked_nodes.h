@@ -87,7 +87,7 @@ class RankedNodes {
   const Framework& framework_;
   const std::shared_ptr<const PodInfo> pod_;
   const PluginMask plugins_;
-  const Aspects depends_on_;
+  Aspects depends_on_ = Aspect::kNothing;  // of those plugins that have a say about the pod
 
   bool prepared_ = false;
   const NodeTable* nodes_ = nullptr;

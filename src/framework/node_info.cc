@@ -19,6 +19,13 @@ uint64_t NextGeneration() {
   return ++last;
 }
 
+void Swap(std::vector<std::shared_ptr<const PodInfo>>& pods, const PodInfo* before,
+          const std::shared_ptr<const PodInfo>& after) {
+  for (auto& pod : pods) {
+    if (pod.get() == before) pod = after;
+  }
+}
+
 // Order is kept, since it decides between equal candidates later on.
 bool Erase(std::vector<std::shared_ptr<const PodInfo>>& pods, const PodInfo* pod) {
   const auto it = std::find_if(pods.begin(), pods.end(),
@@ -83,6 +90,24 @@ NodeInfo::NodeInfo(std::shared_ptr<const NodeSpec> spec)
 
 void NodeInfo::Touch() { generation_ = NextGeneration(); }
 
+// After Touch().
+void NodeInfo::NoteEdit(size_t position) {
+  while (!edits_.empty() && edits_.back().position >= position) edits_.pop_back();
+  if (edits_.size() == 4) {
+    forgotten_ = edits_.front().generation;
+    edits_.erase(edits_.begin());
+  }
+  edits_.push_back({generation_, position});
+}
+
+size_t NodeInfo::PodsUnchangedSince(uint64_t generation) const {
+  if (generation < forgotten_) return 0;
+  for (const Edit& edit : edits_) {
+    if (edit.generation > generation) return edit.position;
+  }
+  return pods_.size();
+}
+
 void NodeInfo::SetSpec(std::shared_ptr<const NodeSpec> spec) {
   BERTH_DCHECK(spec->name == name());
   spec_ = std::move(spec);
@@ -109,6 +134,7 @@ void NodeInfo::AddPod(std::shared_ptr<const PodInfo> pod) {
   }
   pods_.push_back(std::move(pod));
   Touch();
+  NoteEdit(pods_.size() - 1);
 }
 
 bool NodeInfo::RemovePod(absl::string_view uid) {
@@ -117,6 +143,7 @@ bool NodeInfo::RemovePod(absl::string_view uid) {
                                   [uid](const auto& pod) { return pod->uid() == uid; });
   if (found == pods_.rend()) return false;
   const auto it = std::prev(found.base());
+  const size_t position = it - pods_.begin();
   const std::shared_ptr<const PodInfo> pod = *it;
   pods_.erase(it);
   if (HasAffinityTerms(*pod)) Erase(pods_with_affinity_, pod.get());
@@ -133,6 +160,22 @@ bool NodeInfo::RemovePod(absl::string_view uid) {
     if (--use->second == 0) claim_uses_.erase(use);
   }
   Touch();
+  NoteEdit(position);
+  return true;
+}
+
+bool NodeInfo::ReplacePod(std::shared_ptr<const PodInfo> pod) {
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(), [&](const auto& candidate) {
+    return candidate->uid() == pod->uid();
+  });
+  if (found == pods_.rend() || !(*found)->SharesSpec(*pod)) return false;
+  if (HasAffinityTerms(*pod)) Swap(pods_with_affinity_, found->get(), pod);
+  if (!pod->required_anti_affinity_terms().empty()) {
+    Swap(pods_with_required_anti_affinity_, found->get(), pod);
+  }
+  *found = std::move(pod);
+  Touch();
+  NoteEdit(std::prev(found.base()) - pods_.begin());
   return true;
 }
 

@@ -102,7 +102,7 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
 
 void NodeTable::RefreshRow(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
-  Aspects aspects = Aspect::kOfPods;
+  Aspects aspects = Aspect::kNothing;
   if (specs_[row] != node.shared_spec() || arrivals_[row] != node.arrival()) {
     const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
     const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
@@ -110,7 +110,7 @@ void NodeTable::RefreshRow(NodeRow row) {
     if (ReplaceImages(row, *before, arrival_before)) aspects |= Aspect::kImageSpread;
     FillFromSpec(row);
   }
-  FillFromPods(row);
+  aspects |= FillFromPods(row);
   if (pods_ != nullptr) pods_->RefreshRow(row);
   row_versions_[row] = ++version_;
   NoteChange({row, aspects});
@@ -142,19 +142,29 @@ void NodeTable::FillFromSpec(NodeRow row) {
   for (auto& [key, column] : labels_) column->Set(row, ValueOf(spec.labels, key));
 }
 
-void NodeTable::FillFromPods(NodeRow row) {
+// Returns what may have changed.
+Aspects NodeTable::FillFromPods(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
   const ResourceVector& requested = node.requested();
   const ResourceVector& nonzero_requested = node.nonzero_requested();
   EnsureResources(std::max(requested.size(), nonzero_requested.size()));
+  Aspects changed = Aspect::kNodePods;
+  const auto set_amount = [&](int64_t& to, int64_t amount) {
+    if (std::exchange(to, amount) != amount) changed |= Aspect::kNodeRequested;
+  };
   for (size_t id = 0; id < resources_.size(); ++id) {
-    resources_[id].requested[row] = requested.Get(static_cast<ResourceId>(id));
-    resources_[id].nonzero_requested[row] = nonzero_requested.Get(static_cast<ResourceId>(id));
+    set_amount(resources_[id].requested[row], requested.Get(static_cast<ResourceId>(id)));
+    set_amount(resources_[id].nonzero_requested[row],
+               nonzero_requested.Get(static_cast<ResourceId>(id)));
   }
-  pod_count_[row] = static_cast<int64_t>(node.pods().size());
-  has_used_ports_[row] = !node.used_ports().empty();
+  set_amount(pod_count_[row], static_cast<int64_t>(node.pods().size()));
+  const uint8_t has_used_ports = !node.used_ports().empty();
+  if (std::exchange(has_used_ports_[row], has_used_ports) || has_used_ports) {
+    changed |= Aspect::kNodePorts;
+  }
   has_pods_with_affinity_[row] = !node.pods_with_affinity().empty();
   has_pods_with_required_anti_affinity_[row] = !node.pods_with_required_anti_affinity().empty();
+  return changed;
 }
 
 void NodeTable::EnsureResources(int count) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_revision.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "framework/pod_requests.h"
@@ -163,64 +164,89 @@ bool HostPort::ConflictsWith(const HostPort& other) const {
 // Fills one PodInfo, part by part.
 class PodInfoParser {
  public:
-  explicit PodInfoParser(const api::Pod& object) : object_(object), pod_(new PodInfo()) {}
+  explicit PodInfoParser(std::shared_ptr<const api::Pod> object)
+      : object_(*object), pod_(new PodInfo()) {
+    pod_->object_ = std::move(object);
+  }
 
-  absl::StatusOr<std::shared_ptr<const PodInfo>> Parse(std::shared_ptr<const api::Pod> object) {
+  absl::StatusOr<std::shared_ptr<const PodInfo>> Parse(const PodInfo* before) {
     if (object_.metadata().name().empty()) {
       return absl::InvalidArgumentError("metadata.name: Required value");
     }
     ParseMetadata();
+    if (before != nullptr && HasSpecOf(*before)) {
+      pod_->spec_ = before->spec_;
+      return std::move(pod_);
+    }
+    absl::Status status = ParseSpec();
+    if (!status.ok()) return status;
+    pod_->spec_ = std::move(spec_);
+    return std::move(pod_);
+  }
+
+ private:
+  bool HasSpecOf(const PodInfo& before) const {
+    const api::Pod& then = *before.object_;
+    // What a status says of requests would have to be looked at.
+    const auto has_amounts = [](const api::PodStatus& status) {
+      return !status.container_statuses().empty() || !status.init_container_statuses().empty();
+    };
+    return SameSpec(pod_->object_, before.object_) && !has_amounts(object_.status()) &&
+           !has_amounts(then.status()) &&
+           object_.status().qos_class() == then.status().qos_class() &&
+           (&object_.metadata() == &then.metadata() ||
+            LabelSet::FromMap(object_.metadata().labels()) == before.labels());
+  }
+
+  absl::Status ParseSpec() {
+    spec_ = std::make_shared<PodInfo::Spec>();
+    spec_->labels = LabelSet::FromMap(object_.metadata().labels());
     ParseScheduling();
     ParseContainers();
     ParseNodeAffinity();
     ParsePodAffinity();
     ParseTopologySpread();
     ParseClaims();
-    absl::Status status = ParseRequests();
-    if (!status.ok()) return status;
-    pod_->object_ = std::move(object);
-    return std::move(pod_);
+    return ParseRequests();
   }
 
- private:
   void ParseMetadata() {
     const api::ObjectMeta& metadata = object_.metadata();
     pod_->name_ = metadata.name();
     pod_->namespace_name_ = Symbol::Intern(metadata.namespace_());
     pod_->key_ = absl::StrCat(metadata.namespace_(), "/", metadata.name());
     pod_->uid_ = metadata.uid().empty() ? absl::StrCat("Pod/", pod_->key_) : metadata.uid();
-    pod_->labels_ = LabelSet::FromMap(metadata.labels());
     pod_->creation_time_ = ToTime(metadata.creation_timestamp());
     if (metadata.has_deletion_timestamp()) {
       pod_->deletion_time_ = ToTime(metadata.deletion_timestamp());
     }
     const api::PodStatus& status = object_.status();
     if (status.has_start_time()) pod_->start_time_ = ToTime(status.start_time());
+    pod_->node_name_ = object_.spec().node_name();
     pod_->nominated_node_name_ = status.nominated_node_name();
     pod_->terminal_ = status.phase() == "Succeeded" || status.phase() == "Failed";
   }
 
   void ParseScheduling() {
     const api::PodSpec& spec = object_.spec();
-    pod_->scheduler_name_ = SymbolOr(spec.scheduler_name(), "default-scheduler");
-    pod_->node_name_ = spec.node_name();
-    pod_->priority_ = spec.priority();
-    if (spec.preemption_policy() == "Never") pod_->preemption_policy_ = PreemptionPolicy::kNever;
+    spec_->scheduler_name = SymbolOr(spec.scheduler_name(), "default-scheduler");
+    spec_->priority = spec.priority();
+    if (spec.preemption_policy() == "Never") spec_->preemption_policy = PreemptionPolicy::kNever;
     for (const api::PodSchedulingGate& gate : spec.scheduling_gates()) {
-      pod_->scheduling_gates_.push_back(gate.name());
+      spec_->scheduling_gates.push_back(gate.name());
     }
-    pod_->tolerations_.reserve(spec.tolerations_size());
+    spec_->tolerations.reserve(spec.tolerations_size());
     for (const api::Toleration& toleration : spec.tolerations()) {
-      pod_->tolerations_.push_back(Toleration::FromProto(toleration));
+      spec_->tolerations.push_back(Toleration::FromProto(toleration));
     }
   }
 
   void ParseContainers() {
     const api::PodSpec& spec = object_.spec();
-    pod_->container_count_ = spec.containers_size() + spec.init_containers_size();
+    spec_->container_count = spec.containers_size() + spec.init_containers_size();
     for (const auto* containers : {&spec.containers(), &spec.init_containers()}) {
       for (const api::Container& container : *containers) {
-        pod_->images_.push_back(NormalizedImageName(container.image()));
+        spec_->images.push_back(NormalizedImageName(container.image()));
       }
     }
     // kube-scheduler v1.35 scheduler/util/utils.go GetHostPorts.
@@ -236,21 +262,21 @@ class PodInfoParser {
       // The API server's default for hostNetwork, for manifests that did not pass through it.
       if (number == 0 && object_.spec().host_network()) number = port.container_port();
       if (number <= 0) continue;
-      pod_->host_ports_.push_back(
+      spec_->host_ports.push_back(
           {SymbolOr(port.host_ip(), "0.0.0.0"), SymbolOr(port.protocol(), "TCP"), number});
     }
   }
 
   void ParseNodeAffinity() {
-    pod_->required_node_affinity_ = RequiredNodeAffinity(object_);
+    spec_->required_node_affinity = RequiredNodeAffinity(object_);
     const api::Affinity& affinity = object_.spec().affinity();
     if (!affinity.has_node_affinity()) return;
     absl::StatusOr<PreferredSchedulingTerms> preferred =
         PreferredSchedulingTerms::Create(affinity.node_affinity());
     if (preferred.ok()) {
-      pod_->preferred_node_affinity_ = *std::move(preferred);
+      spec_->preferred_node_affinity = *std::move(preferred);
     } else {
-      pod_->preferred_node_affinity_status_ = preferred.status();
+      spec_->preferred_node_affinity_status = preferred.status();
     }
   }
 
@@ -261,19 +287,19 @@ class PodInfoParser {
     const Symbol ns = pod_->namespace_name_;
     Keep("requiredAffinityTerms",
          ParseTerms(near.required_during_scheduling_ignored_during_execution(), ns),
-         pod_->required_affinity_);
+         spec_->required_affinity);
     Keep("requiredAntiAffinityTerms",
          ParseTerms(far.required_during_scheduling_ignored_during_execution(), ns),
-         pod_->required_anti_affinity_);
+         spec_->required_anti_affinity);
     Keep("preferredAffinityTerms",
          ParseWeightedTerms(near.preferred_during_scheduling_ignored_during_execution(), ns),
-         pod_->preferred_affinity_);
+         spec_->preferred_affinity);
     Keep("preferredAntiAffinityTerms",
          ParseWeightedTerms(far.preferred_during_scheduling_ignored_during_execution(), ns),
-         pod_->preferred_anti_affinity_);
+         spec_->preferred_anti_affinity);
     if (affinity_errors_.empty()) return;
     // As upstream's aggregate errors print.
-    pod_->pod_affinity_status_ = absl::InvalidArgumentError(
+    spec_->pod_affinity_status = absl::InvalidArgumentError(
         affinity_errors_.size() == 1
             ? affinity_errors_[0]
             : absl::StrCat("[", absl::StrJoin(affinity_errors_, ", "), "]"));
@@ -292,14 +318,14 @@ class PodInfoParser {
     const auto& constraints = object_.spec().topology_spread_constraints();
     for (int i = 0; i < constraints.size(); ++i) {
       absl::StatusOr<TopologySpreadConstraint> parsed =
-          ParseConstraint(constraints[i], pod_->labels_);
+          ParseConstraint(constraints[i], spec_->labels);
       if (!parsed.ok()) {
-        pod_->topology_spread_constraints_.clear();
-        pod_->topology_spread_status_ = absl::InvalidArgumentError(
+        spec_->topology_spread_constraints.clear();
+        spec_->topology_spread_status = absl::InvalidArgumentError(
             absl::StrCat("spec.topologySpreadConstraints[", i, "].", parsed.status().message()));
         return;
       }
-      pod_->topology_spread_constraints_.push_back(*std::move(parsed));
+      spec_->topology_spread_constraints.push_back(*std::move(parsed));
     }
   }
 
@@ -315,7 +341,7 @@ class PodInfoParser {
   }
 
   void AddClaim(std::string name) {
-    std::vector<std::string>& claims = pod_->claims_;
+    std::vector<std::string>& claims = spec_->claims;
     if (std::find(claims.begin(), claims.end(), name) == claims.end()) {
       claims.push_back(std::move(name));
     }
@@ -324,25 +350,25 @@ class PodInfoParser {
   absl::Status ParseRequests() {
     absl::StatusOr<PodRequests> requests = ComputePodRequests(object_);
     if (!requests.ok()) return requests.status();
-    pod_->requests_ = std::move(requests->requests);
-    pod_->nonzero_requests_ = std::move(requests->nonzero_requests);
-    pod_->nonzero_scoring_requests_ = std::move(requests->nonzero_scoring_requests);
+    spec_->requests = std::move(requests->requests);
+    spec_->nonzero_requests = std::move(requests->nonzero_requests);
+    spec_->nonzero_scoring_requests = std::move(requests->nonzero_scoring_requests);
     absl::StatusOr<QosClass> qos_class = ComputeQosClass(object_);
     if (!qos_class.ok()) return qos_class.status();
-    pod_->qos_class_ = *qos_class;
+    spec_->qos_class = *qos_class;
     return absl::OkStatus();
   }
 
   const api::Pod& object_;
   std::shared_ptr<PodInfo> pod_;
+  std::shared_ptr<PodInfo::Spec> spec_;
   std::vector<std::string> affinity_errors_;
 };
 
 absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
-    std::shared_ptr<const api::Pod> object) {
+    std::shared_ptr<const api::Pod> object, const PodInfo* before) {
   BERTH_CHECK(object != nullptr);
-  const api::Pod& pod = *object;
-  return PodInfoParser(pod).Parse(std::move(object));
+  return PodInfoParser(std::move(object)).Parse(before);
 }
 
 }  // namespace berth

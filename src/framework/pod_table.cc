@@ -1,6 +1,8 @@
 // PodTable: finds out which pods came and went, and tells the counts.
 #include "berth/framework/pod_table.h"
 
+#include <algorithm>
+
 #include "absl/algorithm/container.h"
 #include "framework/pod_terms.h"
 #include "framework/pods_by_labels.h"
@@ -28,6 +30,15 @@ void PodSelector::Narrow(const PodSelector& other) {
   if (other.labels.SelectsNothing()) labels = LabelSelector::Nothing();
   for (const LabelRequirement& requirement : other.labels.requirements()) labels.Add(requirement);
 }
+
+namespace {
+
+bool CountAlike(const PodInfo& a, const PodInfo& b) {
+  return &a == &b || (a.SharesSpec(b) && a.uid() == b.uid() &&
+                      a.deletion_time().has_value() == b.deletion_time().has_value());
+}
+
+}  // namespace
 
 // --- PodTable ------------------------------------------------------------------------------------
 
@@ -63,7 +74,7 @@ void PodTable::SetOrder() {
   absl::erase_if(slot_of_node_, [&](const auto& entry) {
     const int slot = entry.second;
     if (slots_.row_of_slot[slot] >= 0) return false;
-    Replace(slot, {});
+    Replace(slot, 0, {});
     pods_[slot] = NodePods();
     free_slots_.push_back(slot);
     return true;
@@ -85,24 +96,28 @@ int PodTable::TakeSlot() {
 void PodTable::RefreshRow(NodeRow row) {
   const NodeInfo& node = nodes_.node(row);
   const int slot = slot_of_row_[row];
-  if (pods_[slot].generation == node.generation()) return;
-  pods_[slot].generation = node.generation();
-  Replace(slot, node.pods());
+  NodePods& known = pods_[slot];
+  if (known.generation == node.generation()) return;
+  const size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());
+  known.generation = node.generation();
+  Replace(slot, same, node.pods());
 }
 
-// Pods are listed in the order of their arrival, so that those in both lists are in the same order.
-// Were they not, some would go and come again, which adds up as well.
-void PodTable::Replace(int slot, absl::Span<const PodPtr> pods) {
+// The first `same` pods are known to be the same. Pods are listed in the order of their arrival, so
+// that those in both lists are in the same order. Were they not, some would go and come again,
+// which adds up as well.
+void PodTable::Replace(int slot, size_t same, absl::Span<const PodPtr> pods) {
   std::vector<PodPtr>& known = pods_[slot].pods;
-  size_t kept = 0;
-  std::erase_if(known, [&](const PodPtr& pod) {
-    if (kept < pods.size() && pod == pods[kept]) {
-      ++kept;
+  size_t kept = same;
+  const auto gone = std::remove_if(known.begin() + same, known.end(), [&](PodPtr& pod) {
+    if (kept < pods.size() && CountAlike(*pod, *pods[kept])) {
+      pod = pods[kept++];
       return false;
     }
     Add(slot, *pod, -1);
     return true;
   });
+  known.erase(gone, known.end());
   for (const PodPtr& pod : pods.subspan(kept)) {
     Add(slot, *pod, 1);
     known.push_back(pod);

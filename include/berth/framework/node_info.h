@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -88,9 +89,21 @@ class NodeInfo {
   void AddPod(std::shared_ptr<const PodInfo> pod);
   // Returns whether a pod of that uid was there.
   bool RemovePod(absl::string_view uid);
+  // The pod of that uid, which keeps its place, is seen differently. Returns false, and does
+  // nothing, if it is not there or if its spec may have changed.
+  bool ReplacePod(std::shared_ptr<const PodInfo> pod);
+  // How many of the first pods() are surely the ones that were there at that generation().
+  size_t PodsUnchangedSince(uint64_t generation) const;
 
  private:
+  // A change of pods_, and the first position that it touched.
+  struct Edit {
+    uint64_t generation;
+    size_t position;
+  };
+
   void Touch();
+  void NoteEdit(size_t position);
 
   std::shared_ptr<const NodeSpec> spec_;
   std::vector<std::shared_ptr<const PodInfo>> pods_, pods_with_affinity_,
@@ -100,6 +113,9 @@ class NodeInfo {
   absl::flat_hash_map<std::string, int> claim_uses_;
   uint64_t generation_;
   uint64_t arrival_ = 0;
+  // The latest edits, by rising position: of two, a later one further in front stands for both.
+  absl::InlinedVector<Edit, 4> edits_;
+  uint64_t forgotten_ = 0;  // edits up to this generation are not known any more
 };
 
 }  // namespace berth

@@ -185,7 +185,7 @@ class NodeTable {
   void NoteChange(RowChange change);
   void EnsureResources(int count);
   void FillFromSpec(NodeRow row);
-  void FillFromPods(NodeRow row);
+  Aspects FillFromPods(NodeRow row);
   void AddImage(const NodeImage& image, uint64_t arrival);
   // Returns whether the row's images changed.
   bool ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before);

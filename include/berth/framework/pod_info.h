@@ -78,8 +78,10 @@ enum class PreemptionPolicy : uint8_t { kPreemptLowerPriority, kNever };
 class PodInfo {
  public:
   // Returns InvalidArgument, naming the field, if the pod has no name or a quantity does not parse.
+  // `before`, if not null, is an earlier state of the pod: what is known to be the same, as between
+  // a PodRevision and its original, is shared with it.
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
-      std::shared_ptr<const api::Pod> object);
+      std::shared_ptr<const api::Pod> object, const PodInfo* before = nullptr);
 
   // The whole message, for what is not parsed here; include "berth/api/core_v1.pb.h" to read it.
   const api::Pod& object() const { return *object_; }
@@ -89,17 +91,19 @@ class PodInfo {
   Symbol namespace_name() const { return namespace_name_; }
   const std::string& uid() const { return uid_; }  // "Pod/namespace/name" if it has none
   const std::string& key() const { return key_; }  // "namespace/name"
-  const LabelSet& labels() const { return labels_; }
+  const LabelSet& labels() const { return spec_->labels; }
   absl::Time creation_time() const { return creation_time_; }
   std::optional<absl::Time> deletion_time() const { return deletion_time_; }
   std::optional<absl::Time> start_time() const { return start_time_; }
 
-  Symbol scheduler_name() const { return scheduler_name_; }  // "default-scheduler" if empty
+  Symbol scheduler_name() const { return spec_->scheduler_name; }  // "default-scheduler" if empty
   const std::string& node_name() const { return node_name_; }
   const std::string& nominated_node_name() const { return nominated_node_name_; }
-  int32_t priority() const { return priority_; }
-  PreemptionPolicy preemption_policy() const { return preemption_policy_; }
-  QosClass qos_class() const { return qos_class_; }
+  int32_t priority() const { return spec_->priority; }
+  PreemptionPolicy preemption_policy() const { return spec_->preemption_policy; }
+  QosClass qos_class() const { return spec_->qos_class; }
+  // Whether what is parsed of spec and labels is the very same.
+  bool SharesSpec(const PodInfo& other) const { return spec_ == other.spec_; }
   // Phase Succeeded or Failed: the pod no longer uses anything.
   bool terminal() const { return terminal_; }
 
@@ -107,78 +111,88 @@ class PodInfo {
   // on: max(containers + sidecars, each init container with the sidecars before it) + overhead,
   // pod-level resources instead where given. Of a pod that has a node, a resizable container counts
   // max(spec, allocated, actual), without spec if the resize is infeasible.
-  const ResourceVector& requests() const { return requests_; }
+  const ResourceVector& requests() const { return spec_->requests; }
   // As requests(), but a container without a cpu or memory request counts 100 milli-CPU or 200 MiB:
   // what NodeInfo::nonzero_requested() sums.
-  const ResourceVector& nonzero_requests() const { return nonzero_requests_; }
+  const ResourceVector& nonzero_requests() const { return spec_->nonzero_requests; }
   // What the scorers of NodeResourcesFit count for the pod itself: as nonzero_requests(), but
   // blind to pod-level resources. (NodeResourcesBalancedAllocation counts requests().)
-  const ResourceVector& nonzero_scoring_requests() const { return nonzero_scoring_requests_; }
+  const ResourceVector& nonzero_scoring_requests() const { return spec_->nonzero_scoring_requests; }
 
   // Of sidecars, then containers. With hostNetwork, a port without a host port is one as well.
-  absl::Span<const HostPort> host_ports() const { return host_ports_; }
-  absl::Span<const Toleration> tolerations() const { return tolerations_; }
-  absl::Span<const std::string> scheduling_gates() const { return scheduling_gates_; }
+  absl::Span<const HostPort> host_ports() const { return spec_->host_ports; }
+  absl::Span<const Toleration> tolerations() const { return spec_->tolerations; }
+  absl::Span<const std::string> scheduling_gates() const { return spec_->scheduling_gates; }
   // Of all containers, then all init containers; ":latest" added where there is no tag or digest.
-  absl::Span<const Symbol> images() const { return images_; }
-  int container_count() const { return container_count_; }  // containers + init containers
+  absl::Span<const Symbol> images() const { return spec_->images; }
+  int container_count() const { return spec_->container_count; }  // containers + init containers
 
   // The API server lets some selectors pass that do not parse. Such a pod still counts on its node;
   // the list concerned is empty, its status says why, and the plugin that reads it must refuse the
   // pod.
-  const RequiredNodeAffinity& required_node_affinity() const { return required_node_affinity_; }
+  const RequiredNodeAffinity& required_node_affinity() const {
+    return spec_->required_node_affinity;
+  }
   const PreferredSchedulingTerms& preferred_node_affinity() const {
-    return preferred_node_affinity_;
+    return spec_->preferred_node_affinity;
   }
   const absl::Status& preferred_node_affinity_status() const {
-    return preferred_node_affinity_status_;
+    return spec_->preferred_node_affinity_status;
   }
-  absl::Span<const AffinityTerm> required_affinity_terms() const { return required_affinity_; }
+  absl::Span<const AffinityTerm> required_affinity_terms() const {
+    return spec_->required_affinity;
+  }
   absl::Span<const AffinityTerm> required_anti_affinity_terms() const {
-    return required_anti_affinity_;
+    return spec_->required_anti_affinity;
   }
   absl::Span<const WeightedAffinityTerm> preferred_affinity_terms() const {
-    return preferred_affinity_;
+    return spec_->preferred_affinity;
   }
   absl::Span<const WeightedAffinityTerm> preferred_anti_affinity_terms() const {
-    return preferred_anti_affinity_;
+    return spec_->preferred_anti_affinity;
   }
   // Of the four lists above, with upstream's text: "requiredAffinityTerms: ..."
-  const absl::Status& pod_affinity_status() const { return pod_affinity_status_; }
+  const absl::Status& pod_affinity_status() const { return spec_->pod_affinity_status; }
   absl::Span<const TopologySpreadConstraint> topology_spread_constraints() const {
-    return topology_spread_constraints_;
+    return spec_->topology_spread_constraints;
   }
-  const absl::Status& topology_spread_status() const { return topology_spread_status_; }
+  const absl::Status& topology_spread_status() const { return spec_->topology_spread_status; }
   // Names of the PersistentVolumeClaims its volumes use, generic ephemeral volumes included.
-  absl::Span<const std::string> claims() const { return claims_; }
+  absl::Span<const std::string> claims() const { return spec_->claims; }
 
  private:
   friend class PodInfoParser;
+  // What is made of the spec and the labels; all states of a pod share it while these are the same.
+  struct Spec {
+    LabelSet labels;
+    Symbol scheduler_name;
+    int32_t priority = 0;
+    int32_t container_count = 0;
+    PreemptionPolicy preemption_policy = PreemptionPolicy::kPreemptLowerPriority;
+    QosClass qos_class = QosClass::kBestEffort;
+    ResourceVector requests, nonzero_requests, nonzero_scoring_requests;
+    std::vector<HostPort> host_ports;
+    std::vector<Toleration> tolerations;
+    std::vector<std::string> scheduling_gates;
+    std::vector<Symbol> images;
+    RequiredNodeAffinity required_node_affinity;
+    PreferredSchedulingTerms preferred_node_affinity;
+    std::vector<AffinityTerm> required_affinity, required_anti_affinity;
+    std::vector<WeightedAffinityTerm> preferred_affinity, preferred_anti_affinity;
+    std::vector<TopologySpreadConstraint> topology_spread_constraints;
+    absl::Status preferred_node_affinity_status, pod_affinity_status, topology_spread_status;
+    std::vector<std::string> claims;
+  };
+
   PodInfo() = default;
 
   std::shared_ptr<const api::Pod> object_;
+  std::shared_ptr<const Spec> spec_;
   std::string name_, uid_, key_, node_name_, nominated_node_name_;
-  Symbol namespace_name_, scheduler_name_;
-  LabelSet labels_;
+  Symbol namespace_name_;
   absl::Time creation_time_;
   std::optional<absl::Time> deletion_time_, start_time_;
-  int32_t priority_ = 0;
-  int32_t container_count_ = 0;
-  PreemptionPolicy preemption_policy_ = PreemptionPolicy::kPreemptLowerPriority;
-  QosClass qos_class_ = QosClass::kBestEffort;
   bool terminal_ = false;
-  ResourceVector requests_, nonzero_requests_, nonzero_scoring_requests_;
-  std::vector<HostPort> host_ports_;
-  std::vector<Toleration> tolerations_;
-  std::vector<std::string> scheduling_gates_;
-  std::vector<Symbol> images_;
-  RequiredNodeAffinity required_node_affinity_;
-  PreferredSchedulingTerms preferred_node_affinity_;
-  std::vector<AffinityTerm> required_affinity_, required_anti_affinity_;
-  std::vector<WeightedAffinityTerm> preferred_affinity_, preferred_anti_affinity_;
-  std::vector<TopologySpreadConstraint> topology_spread_constraints_;
-  absl::Status preferred_node_affinity_status_, pod_affinity_status_, topology_spread_status_;
-  std::vector<std::string> claims_;
 };
 
 }  // namespace berth

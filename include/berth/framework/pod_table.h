@@ -89,7 +89,7 @@ class PodTable {
   };
 
   int TakeSlot();
-  void Replace(int slot, absl::Span<const PodPtr> pods);
+  void Replace(int slot, size_t same, absl::Span<const PodPtr> pods);
   void Add(int slot, const PodInfo& pod, int64_t difference);
 
   const NodeTable& nodes_;
