@@ -96,7 +96,7 @@ class Cluster {
 
   virtual absl::Status PatchPodStatus(const PodStatusPatch& patch) = 0;
 
-  virtual void Record(const ClusterNote& note) = 0;
+  virtual void Record(ClusterNote note) = 0;
 };
 
 }  // namespace berth

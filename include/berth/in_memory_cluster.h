@@ -122,7 +122,7 @@ class InMemoryCluster final : public Cluster {
   absl::StatusOr<std::string> AssignedNode(const PodReference& pod) override;
   absl::Status Evict(const PodReference& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
-  void Record(const ClusterNote& note) override;
+  void Record(ClusterNote note) override;
 
  private:
   struct Stored {

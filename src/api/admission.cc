@@ -139,7 +139,7 @@ std::vector<std::string> Admission::Admit(api::Pod& pod) const {
   if (spec.affinity().has_pod_anti_affinity()) {
     MergeLabelKeysOf(pod, *spec.mutable_affinity()->mutable_pod_anti_affinity());
   }
-  AdmitPriority(pod);
+  AdmitPriority(*pod.mutable_spec());
   if (!spec.has_priority() && !spec.priority_class_name().empty()) {
     unknown.push_back(absl::StrCat("spec.priorityClassName: there is no PriorityClass ",
                                    spec.priority_class_name(), " here; the pod has priority 0"));
@@ -152,14 +152,13 @@ const std::string& Admission::PriorityClassOf(const api::PodSpec& spec) const {
   return spec.priority_class_name().empty() ? default_priority_class_ : spec.priority_class_name();
 }
 
-bool Admission::GivesPriority(const api::Pod& pod) const {
-  return !pod.spec().has_priority() && priorities_.contains(PriorityClassOf(pod.spec()));
+bool Admission::GivesPriority(const api::PodSpec& spec) const {
+  return !spec.has_priority() && priorities_.contains(PriorityClassOf(spec));
 }
 
 // kubernetes v1.35 plugin/pkg/admission/priority/admission.go admitPod.
-void Admission::AdmitPriority(api::Pod& pod) const {
-  if (!GivesPriority(pod)) return;
-  api::PodSpec& spec = *pod.mutable_spec();
+void Admission::AdmitPriority(api::PodSpec& spec) const {
+  if (!GivesPriority(spec)) return;
   const auto& [name, priority] = *priorities_.find(PriorityClassOf(spec));
   spec.set_priority_class_name(name);
   spec.set_priority(priority.value);

@@ -17,6 +17,11 @@ namespace berth {
 namespace {
 
 constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
+const PodStatusPatch kScheduled{.pod = {},
+                                .condition_type = "PodScheduled",
+                                .condition_true = true,
+                                .condition_reason = "",
+                                .condition_message = ""};
 constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
 
 std::string Key(const PodReference& pod) { return absl::StrCat(pod.namespace_name, "/", pod.name); }
@@ -89,13 +94,12 @@ void InMemoryCluster::Tell(const Incident& incident) {
 
 void InMemoryCluster::Put(Object object) {
   Store& store = objects_[object.kind()];
-  const std::string key(object.key());
   const absl::Time now = clock_.Now();
   WatchStream::Change change = WatchStream::Change::kCreated;
   bool was_on_node = false;
-  auto it = store.find(key);
+  auto it = store.find(object.key());
   if (it == store.end()) {
-    store.emplace(key, Stored{object, next_order_++});
+    store.emplace(object.key(), Stored{object, next_order_++});
   } else {
     const bool recreated = it->second.object.uid() != object.uid();
     Object last = std::exchange(it->second.object, object);
@@ -111,7 +115,8 @@ void InMemoryCluster::Put(Object object) {
     const api::Pod& pod = object.As<api::Pod>();
     const absl::Duration run_time = RunTime(pod);
     if (!pod.spec().node_name().empty() && !HasEnded(pod) && run_time < absl::InfiniteDuration()) {
-      ends_.emplace(now + run_time, End{key, std::string(object.uid()), End::Kind::kFinished});
+      ends_.emplace(now + run_time, End{std::string(object.key()), std::string(object.uid()),
+                                        End::Kind::kFinished});
     }
   }
   Tell({.what = change == WatchStream::Change::kCreated ? Incident::What::kCreated
@@ -153,14 +158,15 @@ Object InMemoryCluster::Admitted(Object pod) {
   const bool had_priority = before != nullptr && before->spec().has_priority();
   const bool gated =
       !current.spec().scheduling_gates().empty() && !HasCondition(current, "PodScheduled");
-  if (!had_priority && !gated && !admission_->GivesPriority(current)) return pod;
+  if (!had_priority && !gated && !admission_->GivesPriority(current.spec())) return pod;
   return With(pod, [&](PodRevision& changed) {
     if (had_priority) {
       changed.spec().set_priority(before->spec().priority());
       changed.spec().set_priority_class_name(before->spec().priority_class_name());
       changed.spec().set_preemption_policy(before->spec().preemption_policy());
     }
-    admission_->AdmitPriority(changed);
+    // spec() counts as a change of the spec.
+    if (admission_->GivesPriority(current.spec())) admission_->AdmitPriority(changed.spec());
     if (!gated) return;
     PodStatusPatch condition;
     condition.condition_type = "PodScheduled";
@@ -356,8 +362,8 @@ InMemoryCluster::BindFate InMemoryCluster::DrawFate(const PodBinding& binding) {
   BindDelay delay;
   {
     MutexLock lock(mutex_);
-    fate.fault = bind_fault_;
-    delay = bind_delay_;
+    if (bind_fault_ != nullptr) fate.fault = bind_fault_;
+    if (bind_delay_ != nullptr) delay = bind_delay_;
     fate.refused = chance_->Happens(faults_.bind_failure);
     fate.answer_lost = chance_->Happens(faults_.lost_answer);
     if (chance_->Happens(faults_.slow_bind)) {
@@ -385,7 +391,9 @@ void InMemoryCluster::StopWatching() {
 
 absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
   const BindFate fate = DrawFate(binding);
-  clock_.SleepUntil(clock_.Now() + fate.delay_before);
+  if (fate.delay_before > absl::ZeroDuration()) {
+    clock_.SleepUntil(clock_.Now() + fate.delay_before);
+  }
   absl::Status assigned =
       fate.fault == nullptr ? absl::OkStatus() : fate.fault(binding.pod, binding.node_name);
   if (assigned.ok() && fate.refused) {
@@ -399,7 +407,9 @@ absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
           .node = binding.node_name,
           .refusal = &assigned});
   }
-  clock_.SleepUntil(clock_.Now() + fate.delay_after);
+  if (fate.delay_after > absl::ZeroDuration()) {
+    clock_.SleepUntil(clock_.Now() + fate.delay_after);
+  }
   if (assigned.ok() && fate.answer_lost) {
     return absl::DeadlineExceededError("the cluster's answer is lost");
   }
@@ -434,10 +444,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
     status.set_phase("Running");
     status.clear_nominated_node_name();
     SetTime(clock_.Now(), status.mutable_start_time());
-    PodStatusPatch scheduled;
-    scheduled.condition_type = "PodScheduled";
-    scheduled.condition_true = true;
-    SetCondition(scheduled, status);
+    SetCondition(kScheduled, status);
   }));
   return absl::OkStatus();
 }
@@ -488,10 +495,10 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   return absl::OkStatus();
 }
 
-void InMemoryCluster::Record(const ClusterNote& note) {
+void InMemoryCluster::Record(ClusterNote note) {
   MutexLock lock(mutex_);
-  notes_.push_back(note);
-  Tell({.what = Incident::What::kNoted, .pod = &note.pod, .note = &note});
+  const ClusterNote& kept = notes_.emplace_back(std::move(note));
+  Tell({.what = Incident::What::kNoted, .pod = &kept.pod, .note = &kept});
   if (notes_.size() > kMaxNotes) notes_.pop_front();
 }
 

@@ -31,13 +31,18 @@ void WatchStream::Push(Change change, Object object, absl::Time now) {
   if (sink_ == nullptr) return;
   const bool again = chance_.Happens(faults_.duplicated_event);
   const bool relist = chance_.Happens(faults_.relist);
-  Send(change, object, now, faults_.delayed_event);
-  // The second of two is seen anew; there is nothing to be seen anew of what is gone but its end.
-  if (again) Send(change == Change::kCreated ? Change::kChanged : change, object, now, 0.5);
+  if (!again) {
+    Send(change, std::move(object), now, faults_.delayed_event);
+  } else {
+    Send(change, object, now, faults_.delayed_event);
+    // The second of two is seen anew; there is nothing to be seen anew of what is gone but its end.
+    Send(change == Change::kCreated ? Change::kChanged : change, std::move(object), now, 0.5);
+  }
   if (relist) Relist();
 }
 
 void WatchStream::Send(Change change, Object object, absl::Time now, double delayed) {
+  if (delayed == 0 && due_of_.empty()) return Deliver(change, std::move(object));
   const absl::Duration delay = chance_.Happens(delayed)
                                    ? chance_.Between(absl::ZeroDuration(), faults_.max_event_delay)
                                    : absl::ZeroDuration();
@@ -55,7 +60,9 @@ void WatchStream::Send(Change change, Object object, absl::Time now, double dela
 void WatchStream::Deliver(Change change, Object object) {
   const WatchEvent::Type type =
       change == Change::kDeleted ? WatchEvent::Type::kDeleted : WatchEvent::Type::kSet;
-  sink_->Deliver({{type, std::move(object)}});
+  std::vector<WatchEvent> events;
+  events.push_back({type, std::move(object)});
+  sink_->Deliver(std::move(events));
 }
 
 void WatchStream::Relist() {

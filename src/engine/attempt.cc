@@ -22,22 +22,29 @@ AttemptResult Attempts::Run(const AttemptRequest& request) {
   if (static_cast<int>(request.pods.size()) < request.minimum) return TooFew(request);
   AttemptResult result;
   cluster_.Refresh();
-  const std::vector<Class> classes = Classify(request);
-  std::vector<const Class*> order;
-  for (const Class& pods : classes) order.push_back(&pods);
-  result.reached = PlaceAll(request, order, result);
-  if (!result.reached && order.size() > 1) {
-    // What was hardest alone need not be hardest together: the other way round before giving up.
-    AttemptResult reversed;
-    std::reverse(order.begin(), order.end());
-    reversed.reached = PlaceAll(request, order, reversed);
-    const int cycles = result.cycles + reversed.cycles;
-    if (reversed.reached) result = std::move(reversed);
-    result.cycles = cycles;
+  if (request.pods.size() == 1) {
+    result.reached = PlaceOne(request, request.pods.front(), result) || request.minimum == 0;
+  } else {
+    PlaceGroup(request, result);
   }
   if (result.reached) Permit(request, result);
   BERTH_CHECK(result.reached || !result.failed.empty());
   return result;
+}
+
+void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) {
+  const std::vector<Class> classes = Classify(request);
+  std::vector<const Class*> order;
+  for (const Class& pods : classes) order.push_back(&pods);
+  result.reached = PlaceAll(request, order, result);
+  if (result.reached || order.size() == 1) return;
+  // What was hardest alone need not be hardest together: the other way round before giving up.
+  AttemptResult reversed;
+  std::reverse(order.begin(), order.end());
+  reversed.reached = PlaceAll(request, order, reversed);
+  const int cycles = result.cycles + reversed.cycles;
+  if (reversed.reached) result = std::move(reversed);
+  result.cycles = cycles;
 }
 
 // Members that count for the group but cannot be tried now: gated by a plugin that the group's does
@@ -65,10 +72,6 @@ AttemptResult Attempts::TooFew(const AttemptRequest& request) {
 // Groups the pods by signature, hardest to place first; pods that cannot be signed stand alone.
 std::vector<Attempts::Class> Attempts::Classify(const AttemptRequest& request) {
   std::vector<Class> classes;
-  if (request.pods.size() == 1) {
-    classes.push_back({request.pods, false, 0});
-    return classes;
-  }
   std::map<std::string, size_t> class_of;
   PodSignature signature;
   for (const auto& pod : request.pods) {
@@ -138,7 +141,7 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
                       .node_name = "",
                       .framework = request.framework,
                       .state = CycleState(),
-                      .entry_key = request.entry_key};
+                      .history = request.history};
   const CycleResult cycle =
       cycle_.Run(*request.framework, placement.state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
@@ -229,30 +232,30 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
 
 // Asks the Permit plugins about every placed pod once all of them are reserved.
 void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
-  std::vector<Binder::Member> permitted;
-  for (Binder::Member& member : result.placed) {
-    Placement& placement = member.placement;
-    PermitOutcome outcome =
-        request.framework->RunPermit(placement.state, *placement.pod, placement.node_name);
-    if (outcome.status.ok() || outcome.status.IsWait()) {
-      Status flight = request.framework->RunPreBindPreFlight(placement.state, *placement.pod,
-                                                             placement.node_name);
-      if (flight.ok() || flight.IsSkip()) {
-        member.waits = std::move(outcome.waits);
-        member.takes_time = flight.ok();
-        permitted.push_back(std::move(member));
-        continue;
-      }
-      outcome.status = std::move(flight);
-    }
-    result.failed.push_back(Refused(request, placement.pod, outcome.status));
-    Undo(placement);
-  }
-  result.placed = std::move(permitted);
+  std::erase_if(result.placed, [&](Binder::Member& member) {
+    const Status status = PermitOne(*request.framework, member);
+    if (status.ok()) return false;
+    result.failed.push_back(Refused(request, member.placement.pod, status));
+    Undo(member.placement);
+    return true;
+  });
   if (static_cast<int>(result.placed.size()) < request.minimum) {
     result.reached = false;
     UndoAll(result);
   }
+}
+
+// Success if the member may be bound, or once its waits are over.
+Status Attempts::PermitOne(const Framework& framework, Binder::Member& member) {
+  Placement& placement = member.placement;
+  PermitOutcome outcome = framework.RunPermit(placement.state, *placement.pod, placement.node_name);
+  if (!outcome.status.ok() && !outcome.status.IsWait()) return std::move(outcome.status);
+  Status flight =
+      framework.RunPreBindPreFlight(placement.state, *placement.pod, placement.node_name);
+  if (!flight.ok() && !flight.IsSkip()) return flight;
+  member.waits = std::move(outcome.waits);
+  member.takes_time = flight.ok();
+  return Status::Success();
 }
 
 void Attempts::Undo(Placement& placement) {

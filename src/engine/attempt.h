@@ -18,7 +18,7 @@ namespace berth {
 // What to try.
 struct AttemptRequest {
   const Framework* framework = nullptr;
-  std::string entry_key;
+  AttemptHistory history;
   std::string group;                                 // "namespace/name"; empty for a single pod
   std::vector<std::shared_ptr<const PodInfo>> pods;  // pending, in the order of the queue
   // How many of them must be placed for any to be; the rest is placed if there is room.
@@ -71,6 +71,7 @@ class Attempts {
 
   std::vector<Class> Classify(const AttemptRequest& request);
   int CountFeasible(const AttemptRequest& request, const PodInfo& pod);
+  void PlaceGroup(const AttemptRequest& request, AttemptResult& result);
   bool PlaceAll(const AttemptRequest& request, const std::vector<const Class*>& order,
                 AttemptResult& result);
   bool PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
@@ -80,6 +81,7 @@ class Attempts {
   PodFailure Refused(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                      const Status& status) const;
   void Permit(const AttemptRequest& request, AttemptResult& result);
+  static Status PermitOne(const Framework& framework, Binder::Member& member);
   static AttemptResult TooFew(const AttemptRequest& request);
   void Undo(Placement& placement);
   void UndoAll(AttemptResult& result);

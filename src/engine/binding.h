@@ -14,6 +14,7 @@
 #include "berth/executor.h"
 #include "berth/framework/permit.h"
 #include "framework/framework.h"
+#include "queue/queued_group.h"
 
 namespace berth {
 
@@ -23,8 +24,7 @@ struct Placement {
   std::string node_name;
   const Framework* framework = nullptr;
   CycleState state;
-  // Which entry of the queue it came from.
-  std::string entry_key;
+  AttemptHistory history = {};  // of the queue's entry that it came from
   // Its PreBind plugins have run; they do not run again when only the binding is repeated.
   bool pre_bound = false;
   // The cluster was told the node in advance, as the pod's nominated node.

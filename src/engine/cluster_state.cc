@@ -105,11 +105,13 @@ void ClusterState::ExpectToStay(absl::string_view uid) {
 
 void ClusterState::Know(const std::shared_ptr<const PodInfo>& pod) {
   pods_[pod->uid()] = pod;
-  pods_by_name_.erase(pod);  // an earlier state of it
-  pods_by_name_.insert(pod);
+  const auto [known, is_new] = pods_by_name_.insert(pod);
+  // An earlier state of it, or of one that went unseen: of the same name, so it keeps its place.
+  if (!is_new) const_cast<std::shared_ptr<const PodInfo>&>(*known) = pod;
 }
 
 std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) const {
+  if (pods_.contains(pod.uid())) return nullptr;
   const auto it = pods_by_name_.find(ByName::Name{pod.namespace_name(), pod.name()});
   return it == pods_by_name_.end() || (*it)->uid() == pod.uid() ? nullptr : *it;
 }

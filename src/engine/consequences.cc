@@ -79,8 +79,9 @@ void Engine::ReportBound(const Placement& placement) {
                    .action = "Binding",
                    .note = absl::StrCat("Successfully assigned ", placement.pod->key(), " to ",
                                         placement.node_name)};
-  options_.executor->Run(
-      [cluster = options_.cluster, note = std::move(note)] { cluster->Record(note); });
+  options_.executor->Run([cluster = options_.cluster, note = std::move(note)]() mutable {
+    cluster->Record(std::move(note));
+  });
 }
 
 // Evicts what stands in the way. A victim that is not bound yet only loses its placement.
@@ -100,8 +101,9 @@ void Engine::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
         .note = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node)};
     if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
       waiting->Reject(plan.plugin.view(), "preempted");
-      options_.executor->Run(
-          [cluster = options_.cluster, note = std::move(note)] { cluster->Record(note); });
+      options_.executor->Run([cluster = options_.cluster, note = std::move(note)]() mutable {
+        cluster->Record(std::move(note));
+      });
       continue;
     }
     if (victim->deletion_time().has_value()) continue;  // on its way out already
@@ -230,11 +232,6 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
   placement.framework->RunUnreserve(placement.state, *pod, placement.node_name);
   cluster_.Forget(pod);
 
-  AttemptHistory history;
-  if (auto it = history_of_.find(pod->uid()); it != history_of_.end()) {
-    history = it->second;
-    history_of_.erase(it);
-  }
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod->uid());
   ObjectChange change;
   change.old_pod = AsAssigned(latest == nullptr ? *pod : *latest, placement.node_name);
@@ -251,7 +248,7 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
                               Status::Make(outcome.status.code(), {failure.message})
                                   .WithPlugin(outcome.status.plugin_symbol()),
                               outcome.refused, failure.waiting});
-    queue_->Return(latest, cluster_.GroupOf(*latest), history, rejection);
+    queue_->Return(latest, cluster_.GroupOf(*latest), placement.history, rejection);
     if (!placement.announced) NoteNomination(failure);
     ReportFailure(failure);
   }

@@ -125,7 +125,7 @@ absl::Time Engine::NextRetry() const { return std::min(queue_->NextRetry(), bind
 AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   AttemptRequest request;
   request.framework = profiles_->Find(entry.profile);
-  request.entry_key = entry.key;
+  request.history = entry.history;
   request.group = entry.name;
   for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
   if (entry.is_group && request.framework->group_plugin() != nullptr) {
@@ -143,7 +143,6 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
 void Engine::TryEntry(const QueuedGroup& entry) {
   const AttemptRequest request = MakeRequest(entry);
   const std::string key = entry.key;
-  const AttemptHistory history = entry.history;
   const Symbol woken_by = entry.woken_by;
   const absl::Time start = absl::Now();
   AttemptResult result = attempts_.Run(request);
@@ -152,7 +151,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   counters_.cycles += result.cycles;
   if (observe_ != nullptr) Observe(request, result, woken_by, took);
 
-  StartBinding(request, history, result);
+  StartBinding(request, result);
   if (result.failed.empty()) {
     queue_->Done(key);
     return;
@@ -195,8 +194,7 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
             .outcomes = outcomes});
 }
 
-void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& history,
-                          AttemptResult& result) {
+void Engine::StartBinding(const AttemptRequest& request, AttemptResult& result) {
   if (result.placed.empty()) return;
   for (Binder::Member& member : result.placed) {
     const PodInfo& pod = *member.placement.pod;
@@ -207,7 +205,6 @@ void Engine::StartBinding(const AttemptRequest& request, const AttemptHistory& h
       PatchNomination(pod, member.placement.node_name);
     }
     cluster_.nominations().Remove(pod.uid());
-    history_of_[pod.uid()] = history;
   }
   for (Binder::Member& member : result.placed) ActivateWanted(member.placement.state);
   binder_.Start(std::move(result.placed), request.minimum, options_.clock->Now());
@@ -294,7 +291,6 @@ bool Engine::SettleBindings() {
     if (!outcome.status.ok()) continue;
     const std::string& uid = outcome.placement.pod->uid();
     cluster_.cache().FinishBinding(uid);
-    history_of_.erase(uid);
     reported_.erase(uid);
     ++counters_.bound;
     ReportBound(outcome.placement);

@@ -87,8 +87,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
                absl::Duration took) const;
-  void StartBinding(const AttemptRequest& request, const AttemptHistory& history,
-                    AttemptResult& result);
+  void StartBinding(const AttemptRequest& request, AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
   Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
@@ -143,7 +142,6 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Evictions evictions_;
   Attempts attempts_;
   // Of pods that are placed but not bound: what their entry had been through before.
-  absl::flat_hash_map<std::string, AttemptHistory> history_of_;
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   absl::flat_hash_map<std::string, std::string> reported_;
   std::atomic<bool> ending_ = false;

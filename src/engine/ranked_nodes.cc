@@ -81,6 +81,7 @@ RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodIn
 Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
                             const PodInfo& asker) {
   nodes_ = &nodes;
+  if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, asker);
   version_ = nodes.version();
   nominations_version_ = nominator.version();
@@ -158,6 +159,7 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
   if (prepared_) return Status::Success();
   PreFilterOutcome outcome = framework_.RunPreFilter(state_, *pod_, nodes, plugins_);
   if (!outcome.status.ok()) return std::move(outcome.status);
+  narrows_ = outcome.narrowed.node_names.has_value();
   Status status = framework_.RunPreScore(state_, *pod_, nodes, {}, plugins_);
   if (!status.ok()) return status;
   for (const Hook<ScorePlugin>& hook : framework_.score()) {
@@ -180,7 +182,7 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
 
 Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   Status status = Prepare(nodes);
-  if (!status.ok()) return status;
+  if (!status.ok() || narrows_) return status;
   feasible_.resize(nodes.size());
   for (NodeRow row = 0; row < nodes.size(); ++row) feasible_[row] = row;
   verdicts_.Reset(nodes.size());
@@ -201,10 +203,7 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   };
   for (const Hook<ScorePlugin>* hook : plain_) {
     status = score(*hook);
-    if (status.ok()) {
-      status =
-          framework_.RunNormalizeScores(*hook, state_, *pod_, feasible_, absl::MakeSpan(scores_));
-    }
+    if (status.ok()) status = framework_.CheckScores(*hook, scores_);
     if (!status.ok()) return status;
     for (size_t i = 0; i < feasible_.size(); ++i) {
       plain_totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*hook);
@@ -271,9 +270,7 @@ Status RankedNodes::ScoreAgain(NodeRow row) {
     int64_t score = 0;
     const absl::Span<int64_t> scores(&score, 1);
     Status status = framework_.RunScorePlugin(*hook, state_, *pod_, *nodes_, rows, scores);
-    if (status.ok()) {
-      status = framework_.RunNormalizeScores(*hook, state_, *pod_, rows, scores);
-    }
+    if (status.ok()) status = framework_.CheckScores(*hook, scores);
     if (!status.ok()) return status;
     plain_totals_[row] += score * framework_.ScoreFactor(*hook);
   }

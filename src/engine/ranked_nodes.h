@@ -44,7 +44,12 @@ class RankedNodes {
   // plugin's; the object is of no use then.
   Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
 
+  // Whether PreFilter names the few nodes that come into question: the rest of this object is of
+  // no use then.
+  bool narrows() const { return narrows_; }
   PluginMask plugins() const { return plugins_; }
+  // Those of them whose part of the pod's state is not needed beyond this object.
+  PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
   const NodeVerdicts& verdicts() const { return verdicts_; }
   // How many rows the plugin of that index in Framework::filter() rejects.
   int rejected_by(uint8_t plugin) const { return rejected_by_[plugin]; }
@@ -58,6 +63,10 @@ class RankedNodes {
   NodeRow best() const { return best_.best(); }
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
+  // What the per-node Filter of the plugins says of one row.
+  Status Confirm(NodeRow row, const PodInfo& asker) const {
+    return framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
+  }
 
  private:
   // The raw scores of a plugin that normalises, and their extremes over the feasible rows.
@@ -90,6 +99,7 @@ class RankedNodes {
   Aspects depends_on_ = Aspect::kNothing;  // of those plugins that have a say about the pod
 
   bool prepared_ = false;
+  bool narrows_ = false;
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;

@@ -35,6 +35,14 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
     result.status = Status::Unschedulable("no nodes available to schedule pods");
     return result;
   }
+  const bool whole =
+      FeasibleNodesToFind(nodes.size(), percentage, !framework.score().empty()) >= nodes.size();
+  const bool with_memory = memory_on_ && whole;
+  const bool nominated = !nominator.NominatedNode(pod).empty();
+  if (with_memory && !nominated &&
+      RunFromMemory(framework, state, shared_pod, nodes, nominator, result)) {
+    return result;
+  }
   PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, nodes);
   if (!pre_filter.status.ok()) {
     result.pre_filter_rejected = pre_filter.status.IsRejected();
@@ -49,14 +57,10 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   if (TryNominatedNode(framework, state, pod, nodes, nominator, pre_filter.narrowed, result)) {
     return result;
   }
-  const bool whole =
-      FeasibleNodesToFind(nodes.size(), percentage, !framework.score().empty()) >= nodes.size();
-  if (memory_on_ && whole && !pre_filter.narrowed.node_names.has_value() &&
+  if (with_memory && nominated && !pre_filter.narrowed.node_names.has_value() &&
       RunFromMemory(framework, state, shared_pod, nodes, nominator, result)) {
-    ++remembered_;
     return result;
   }
-
   verdicts_.Reset(nodes.size());
   ListRows(nodes, pre_filter.narrowed);
   const int wanted =
@@ -99,19 +103,28 @@ bool SchedulingCycle::TryNominatedNode(const Framework& framework, const CycleSt
 }
 
 // What alike pods have seen before them, brought up to date. False if the nodes have to be looked
-// at one and all; then nothing has been decided.
+// at one and all; then nothing has been decided. Plugins that are remembered prepare nothing in
+// `state`, unless they have a say after the node is chosen.
 bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& state,
                                     const std::shared_ptr<const PodInfo>& pod,
                                     const NodeTable& nodes, const Nominator& nominator,
                                     CycleResult& result) {
   RankedNodes* ranked = memory_.Find(framework, pod, nodes.size());
   if (ranked == nullptr) return false;
-  if (!ranked->Refresh(nodes, nominator, *pod)
-           .ok()) {  // the cycle will meet the error, and report it
+  CycleState own;
+  const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes, ~ranked->done());
+  if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
+  if (!ranked->Refresh(nodes, nominator, *pod).ok()) {
+    // The cycle will meet the error, and report it.
     memory_.Forget(*ranked);
     return false;
   }
-  return ChooseRanked(framework, state, *pod, nodes, *ranked, result);
+  CycleResult found;
+  if (ranked->narrows() || !ChooseRanked(framework, own, *pod, nodes, *ranked, found)) return false;
+  ++remembered_;
+  state = std::move(own);
+  result = std::move(found);
+  return true;
 }
 
 bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state,
@@ -136,6 +149,9 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
   }
   if (feasible.empty()) {
     if (!judged) return false;  // who is to blame for which node takes a whole pass
+    // PostFilter wants the state of all plugins.
+    state = CycleState();
+    if (!framework.RunPreFilter(state, pod, nodes).status.ok()) return false;
     last_verdicts_ = &ranked.verdicts();
     result.status = Status::Unschedulable("");
     result.remembered = &ranked;
@@ -166,6 +182,7 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
       score = totals_[best];
     }
   }
+  if (!ranked.Confirm(row, pod).ok()) return false;
   if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok()) return false;
   result.row = row;
   result.score = score;

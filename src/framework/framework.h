@@ -172,6 +172,8 @@ class Framework {
   Status RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const;
+  // Error if one of a plugin's points is out of range.
+  Status CheckScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores) const;
   int64_t ScoreFactor(const Hook<ScorePlugin>& hook) const {
     return hook.weight * (score_resolution_ / hook.resolution);
   }
@@ -198,6 +200,9 @@ class Framework {
   bool SignForFilters(const CycleState& state, const PodInfo& pod, PodSignature& signature) const;
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
+  // The plugins that have a say after a node is chosen, from Reserve to PostBind: they may read
+  // what their PreFilter left in the pod's state.
+  PluginMask PlacementPlugins() const;
 
   // What the plugin of that name has to say about a rejection of its own: fills in plugin, detail,
   // reason, what the plugin adds, and the events it waits for. Scheduling thread.

@@ -236,6 +236,19 @@ bool Framework::SignForFilters(const CycleState& state, const PodInfo& pod,
                       [others](const auto& hook) { return (others & SkipBit(hook)) != 0; });
 }
 
+PluginMask Framework::PlacementPlugins() const {
+  PluginMask plugins = 0;
+  const auto add = [&](const auto& hooks) {
+    for (const auto& hook : hooks) plugins |= SkipBit(hook);
+  };
+  add(reserve_);
+  add(permit_);
+  add(pre_bind_);
+  add(bind_);
+  add(post_bind_);
+  return plugins;
+}
+
 Aspects Framework::DependenciesOf(PluginMask plugins) const {
   Aspects aspects = Aspect::kNothing;
   for (const Signer& hook : signers_) {

@@ -101,8 +101,13 @@ Status Framework::RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleS
   Status status = Guarded(kNormalizeScores, hook.name, [&] {
     return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores));
   });
+  return status.ok() ? CheckScores(hook, scores) : status;
+}
+
+Status Framework::CheckScores(const Hook<ScorePlugin>& hook,
+                              absl::Span<const int64_t> scores) const {
   const int64_t max = kMaxNodeScore * hook.resolution;
-  if (!status.ok() || InRange(scores, max)) return status;
+  if (InRange(scores, max)) return Status::Success();
   fault_log_.AddFault(hook.name, kScore.name);
   return OutOfRange(hook.name, scores, max);
 }

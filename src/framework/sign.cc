@@ -1,13 +1,16 @@
 // PodSignature: bytes that are equal only for equal sequences of values.
 #include "berth/framework/sign.h"
 
+#include <cstring>
+
 namespace berth {
 namespace {
 
 // The kind of a value and its number: a length, or the value itself.
 void AppendNumber(char kind, uint64_t number, std::string& bytes) {
-  bytes.push_back(kind);
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  char encoded[1 + sizeof(number)] = {kind};
+  std::memcpy(encoded + 1, &number, sizeof(number));
+  bytes.append(encoded, sizeof(encoded));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace berth {
 
 void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
                                      const std::function<bool(const PodInfo&)>& concerns) {
-  const std::vector<PluginSlot> interested = table_.Interested(event);
+  const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty() && !IsWildcard(event)) return;
 
   std::vector<std::pair<uint64_t, Entry*>> waiting;  // in the order in which they began to wait

@@ -35,8 +35,11 @@ class IndexedHeap {
     entries_.pop_back();
     entry.heap_position = -1;
     if (last == &entry) return;
-    Place(hole, last);
-    Fix(*last);
+    // The last entry mostly belongs far down: the hole sinks to the bottom, which takes one
+    // comparison a level, and the entry rises from there.
+    const int bottom = Sink(hole);
+    Place(bottom, last);
+    Up(bottom);
   }
   // The order of `entry` changed.
   void Fix(QueuedGroup& entry) {
@@ -66,6 +69,16 @@ class IndexedHeap {
       position = parent;
     }
     Place(position, entry);
+  }
+  // Moves the hole down along the lesser children; returns where it ends.
+  int Sink(int hole) {
+    while (true) {
+      int child = 2 * hole + 1;
+      if (child >= size()) return hole;
+      if (child + 1 < size() && less_(*entries_[child + 1], *entries_[child])) ++child;
+      Place(hole, entries_[child]);
+      hole = child;
+    }
   }
   void Down(int position) {
     QueuedGroup* const entry = entries_[position];

@@ -6,6 +6,7 @@
 namespace berth {
 
 void EventTable::Add(Symbol profile, std::vector<PluginEvents> plugins) {
+  interested_.clear();
   for (PluginEvents& plugin : plugins) {
     const auto [it, is_new] = slot_of_.try_emplace({profile, plugin.plugin}, size());
     if (is_new) slots_.emplace_back();
@@ -19,12 +20,17 @@ PluginSlot EventTable::FindSlot(Symbol profile, Symbol plugin) const {
   return it == slot_of_.end() ? -1 : it->second;
 }
 
-std::vector<PluginSlot> EventTable::Interested(const ClusterEvent& event) const {
-  std::vector<PluginSlot> slots;
-  for (PluginSlot slot = 0; slot < size(); ++slot) {
-    if (IsInterested(slot, event)) slots.push_back(slot);
+absl::Span<const PluginSlot> EventTable::Interested(const ClusterEvent& event) const {
+  const uint64_t key = static_cast<uint64_t>(event.action) << 16 |
+                       static_cast<uint64_t>(event.resource.kind) << 8 |
+                       static_cast<uint64_t>(event.resource.type);
+  const auto [it, is_new] = interested_.try_emplace(key);
+  if (is_new) {
+    for (PluginSlot slot = 0; slot < size(); ++slot) {
+      if (IsInterested(slot, event)) it->second.push_back(slot);
+    }
   }
-  return slots;
+  return it->second;
 }
 
 bool EventTable::IsInterested(PluginSlot slot, const ClusterEvent& event) const {

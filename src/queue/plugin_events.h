@@ -2,6 +2,7 @@
 #ifndef BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
 #define BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,8 +23,8 @@ class EventTable {
 
   PluginSlot FindSlot(Symbol profile, Symbol plugin) const;
   int size() const { return static_cast<int>(slots_.size()); }
-  // The plugins that registered for `event`, ascending.
-  std::vector<PluginSlot> Interested(const ClusterEvent& event) const;
+  // The plugins that registered for `event`, ascending. Valid until the next Add().
+  absl::Span<const PluginSlot> Interested(const ClusterEvent& event) const;
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
   // Whether the plugin thinks that the change may help `pod`; false if it did not register for
   // `event`. A hint that fails counts as kQueue.
@@ -33,6 +34,8 @@ class EventTable {
  private:
   std::vector<std::vector<ClusterEventWithHint>> slots_;
   absl::flat_hash_map<std::pair<Symbol, Symbol>, PluginSlot> slot_of_;
+  // What Interested() found out so far: clusters see few different events.
+  mutable absl::flat_hash_map<uint64_t, std::vector<PluginSlot>> interested_;
 };
 
 // "*" with every action: concerns all pods, or the one in the change.

@@ -182,7 +182,7 @@ class ScriptedStream final : public Cluster {
   absl::StatusOr<std::string> AssignedNode(const PodReference&) override { return ""; }
   absl::Status Evict(const PodReference&, const std::string&) override { return absl::OkStatus(); }
   absl::Status PatchPodStatus(const PodStatusPatch&) override { return absl::OkStatus(); }
-  void Record(const ClusterNote&) override {}
+  void Record(ClusterNote) override {}
 
   void Set(Object object) { sink_->Deliver({{WatchEvent::Type::kSet, std::move(object)}}); }
 

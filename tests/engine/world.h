@@ -71,7 +71,7 @@ class RefusingCluster final : public Cluster {
     patches.push_back(patch);
     return memory.PatchPodStatus(patch);
   }
-  void Record(const ClusterNote& note) override { memory.Record(note); }
+  void Record(ClusterNote note) override { memory.Record(std::move(note)); }
 
   InMemoryCluster memory;
   enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings

@@ -42,8 +42,8 @@ class Admission {
   std::vector<std::string> Admit(api::Pod& pod) const;
   void Admit(api::PersistentVolumeClaim& claim) const;
   // The priority alone. GivesPriority: whether that changes anything.
-  bool GivesPriority(const api::Pod& pod) const;
-  void AdmitPriority(api::Pod& pod) const;
+  bool GivesPriority(const api::PodSpec& spec) const;
+  void AdmitPriority(api::PodSpec& spec) const;
   static void Admit(api::Node& node);
   static void Admit(api::Namespace& name);
 
