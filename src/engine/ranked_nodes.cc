@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "berth/check.h"
 
@@ -94,6 +95,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   for (const NodeRow row : changed_) {
     Status status = JudgeAgain(row, asker);
     if (!status.ok()) return status;
+    aspects_[row] = 0;
   }
   bool moved = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -133,25 +135,26 @@ bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nomina
   changed_.clear();
   bool all = false;
   for (const RowChange& change : *changes) {
-    if ((change.aspects & depends_on_) == 0) continue;
-    all |= (change.aspects & depends_on_ & Aspect::kImageSpread) != 0;
-    MarkChanged(change.row);
+    const Aspects aspects = change.aspects & depends_on_;
+    if (aspects == 0) continue;
+    all |= (aspects & Aspect::kImageSpread) != 0;
+    MarkChanged(change.row, aspects);
   }
-  for (const Symbol name : *nominations) MarkChanged(nodes.FindRow(name));
+  const auto mark_all_of = [&](NodeRow row) { MarkChanged(row, Aspect::kEverything); };
+  for (const Symbol name : *nominations) mark_all_of(nodes.FindRow(name));
   // Nobody leaves room for itself.
-  MarkChanged(last_own_row);
-  MarkChanged(own_row_);
+  mark_all_of(last_own_row);
+  mark_all_of(own_row_);
   if (asker.priority() != asker_priority_) {
-    nominator.ForEach([&](const PodInfo&, absl::string_view name) { MarkChanged(row_of(name)); });
+    nominator.ForEach([&](const PodInfo&, absl::string_view name) { mark_all_of(row_of(name)); });
   }
-  for (const NodeRow row : changed_) is_changed_[row] = 0;
   return !all && !IsMany(changed_.size(), nodes.size());
 }
 
-void RankedNodes::MarkChanged(NodeRow row) {
-  if (row < 0 || is_changed_[row]) return;
-  is_changed_[row] = 1;
-  changed_.push_back(row);
+void RankedNodes::MarkChanged(NodeRow row, Aspects aspects) {
+  if (row < 0) return;
+  if (aspects_[row] == 0) changed_.push_back(row);
+  aspects_[row] |= aspects;
 }
 
 // The pod's state, once: these plugins' PreFilter and PreScore do not look at nodes.
@@ -164,17 +167,16 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
   if (!status.ok()) return status;
   for (const Hook<ScorePlugin>& hook : framework_.score()) {
     if (state_.skips().score >> hook.index & 1) continue;
-    if (hook.plugin->Normalizes()) {
-      columns_.push_back({.hook = &hook, .raw = {}});
-    } else {
-      plain_.push_back(&hook);
-    }
-    depends_on_ |= framework_.DependenciesOf(PluginMask{1} << hook.index);
+    const Aspects depends_on = framework_.DependenciesOf(PluginMask{1} << hook.index);
+    (hook.plugin->Normalizes() ? columns_ : plain_)
+        .push_back({.hook = &hook, .depends_on = depends_on, .raw = {}});
+    depends_on_ |= depends_on;
   }
   for (const Hook<FilterPlugin>& hook : framework_.filter()) {
     const PluginMask plugin = PluginMask{1} << hook.index;
     if ((plugin & plugins_ & ~state_.skips().filter) == 0) continue;
-    depends_on_ |= framework_.DependenciesOf(plugin);
+    filters_.push_back({plugin, framework_.DependenciesOf(plugin)});
+    depends_on_ |= filters_.back().depends_on;
   }
   prepared_ = true;
   return Status::Success();
@@ -193,7 +195,7 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   rejections_known_ = false;
   std::erase_if(feasible_, [&](NodeRow row) { return !is_feasible(row); });
 
-  is_changed_.assign(nodes.size(), 0);
+  aspects_.assign(nodes.size(), 0);
   plain_totals_.assign(nodes.size(), 0);
   scores_.resize(feasible_.size());
   const auto score = [&](const Hook<ScorePlugin>& hook) {
@@ -201,43 +203,59 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
     return framework_.RunScorePlugin(hook, state_, *pod_, nodes, feasible_,
                                      absl::MakeSpan(scores_));
   };
-  for (const Hook<ScorePlugin>* hook : plain_) {
-    status = score(*hook);
-    if (status.ok()) status = framework_.CheckScores(*hook, scores_);
+  const auto fill = [&](Column& column) {
+    column.raw.assign(nodes.size(), 0);
+    for (size_t i = 0; i < feasible_.size(); ++i) column.raw[feasible_[i]] = scores_[i];
+  };
+  for (Column& column : plain_) {
+    status = score(*column.hook);
+    if (status.ok()) status = framework_.CheckScores(*column.hook, scores_);
     if (!status.ok()) return status;
+    fill(column);
     for (size_t i = 0; i < feasible_.size(); ++i) {
-      plain_totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*hook);
+      plain_totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*column.hook);
     }
   }
   for (Column& column : columns_) {
     status = score(*column.hook);
     if (!status.ok()) return status;
-    column.raw.assign(nodes.size(), 0);
-    for (size_t i = 0; i < feasible_.size(); ++i) column.raw[feasible_[i]] = scores_[i];
+    fill(column);
     FindExtremes(column);
   }
   totals_.resize(nodes.size());
   return Renormalize();
 }
 
-// Filter and raw scores of one row.
+// Filter and raw scores of one row, by the plugins that depend on what of it changed.
 Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
   const bool was_feasible = is_feasible(row);
-  if (was_feasible) {
-    for (Column& column : columns_) column.Remove(column.raw[row]);
-  }
-  const Status status = framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
+  // Of a row that was rejected, another plugin may be the first to reject it now.
+  const Aspects aspects = was_feasible ? aspects_[row] : Aspect::kEverything;
+  const Status status = FilterAgain(row, aspects, asker);
   if (status.IsError()) return status;
   SetVerdict(row, status);
   if (was_feasible != status.ok()) {
     const auto at = std::lower_bound(feasible_.begin(), feasible_.end(), row);
     if (was_feasible) {
       feasible_.erase(at);
+      for (Column& column : columns_) column.Remove(column.raw[row]);
     } else {
       feasible_.insert(at, row);
     }
   }
-  return status.ok() ? ScoreAgain(row) : Status::Success();
+  return status.ok() ? ScoreAgain(row, aspects, was_feasible) : Status::Success();
+}
+
+Status RankedNodes::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker) {
+  PluginMask concerned = 0;
+  for (const Participant& filter : filters_) {
+    if (filter.depends_on & aspects) concerned |= filter.plugin;
+  }
+  uint64_t& skips = state_.skips().filter;
+  const uint64_t always_skipped = std::exchange(skips, skips | ~concerned);
+  Status status = framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
+  skips = always_skipped;
+  return status;
 }
 
 void RankedNodes::SetVerdict(NodeRow row, const Status& status) {
@@ -263,26 +281,32 @@ ReasonCounts RankedNodes::CountRejections(const PodInfo& asker) {
   return rejections_.Count();
 }
 
-Status RankedNodes::ScoreAgain(NodeRow row) {
-  const absl::Span<const NodeRow> rows(&row, 1);
-  plain_totals_[row] = 0;
-  for (const Hook<ScorePlugin>* hook : plain_) {
+Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) {
+  if (!was_feasible) plain_totals_[row] = 0;
+  for (Column& column : plain_) {
+    if ((column.depends_on & aspects) == 0) continue;
     int64_t score = 0;
-    const absl::Span<int64_t> scores(&score, 1);
-    Status status = framework_.RunScorePlugin(*hook, state_, *pod_, *nodes_, rows, scores);
-    if (status.ok()) status = framework_.CheckScores(*hook, scores);
+    Status status = ScoreRow(column, row, score);
+    if (status.ok()) status = framework_.CheckScores(*column.hook, {&score, 1});
     if (!status.ok()) return status;
-    plain_totals_[row] += score * framework_.ScoreFactor(*hook);
+    const int64_t before = was_feasible ? column.raw[row] : 0;
+    plain_totals_[row] += (score - before) * framework_.ScoreFactor(*column.hook);
+    column.raw[row] = score;
   }
   for (Column& column : columns_) {
+    if ((column.depends_on & aspects) == 0) continue;
     int64_t score = 0;
-    Status status = framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, rows,
-                                              absl::Span<int64_t>(&score, 1));
+    Status status = ScoreRow(column, row, score);
     if (!status.ok()) return status;
+    if (was_feasible) column.Remove(column.raw[row]);
     column.raw[row] = score;
     column.Add(score);
   }
   return Status::Success();
+}
+
+Status RankedNodes::ScoreRow(const Column& column, NodeRow row, int64_t& score) const {
+  return framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, {&row, 1}, {&score, 1});
 }
 
 // What one row's raw score comes to among the others: SignPlugin's contract lets the extremes stand

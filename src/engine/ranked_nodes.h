@@ -69,9 +69,15 @@ class RankedNodes {
   }
 
  private:
-  // The raw scores of a plugin that normalises, and their extremes over the feasible rows.
+  // A plugin that has a say about the pod.
+  struct Participant {
+    PluginMask plugin;
+    Aspects depends_on;
+  };
+  // The raw scores of a plugin, and, if it normalises, their extremes over the feasible rows.
   struct Column {
     const Hook<ScorePlugin>* hook;
+    Aspects depends_on;
     std::vector<int64_t> raw;  // by row
     int64_t low = 0, high = 0;
     int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
@@ -84,10 +90,12 @@ class RankedNodes {
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
-  void MarkChanged(NodeRow row);
+  void MarkChanged(NodeRow row, Aspects aspects);
   Status JudgeAgain(NodeRow row, const PodInfo& asker);
+  Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker);
   void SetVerdict(NodeRow row, const Status& status);
-  Status ScoreAgain(NodeRow row);
+  Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
+  Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
   Status Renormalize();
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
@@ -106,8 +114,9 @@ class RankedNodes {
   int32_t asker_priority_ = 0;
   NodeRow own_row_ = -1;  // that the asker itself was nominated to
   CycleState state_;
-  std::vector<const Hook<ScorePlugin>*> plain_;  // score plugins that do not normalise
-  std::vector<Column> columns_;                  // those that do
+  std::vector<Participant> filters_;
+  std::vector<Column> plain_;    // score plugins that do not normalise
+  std::vector<Column> columns_;  // those that do
 
   NodeVerdicts verdicts_;
   std::array<int, 256> rejected_by_{};  // rows, by rejector
@@ -118,8 +127,8 @@ class RankedNodes {
   std::vector<int64_t> totals_;        // by row
   BestRow best_;
   std::vector<NodeRow> changed_;  // scratch
-  std::vector<uint8_t> is_changed_;
-  std::vector<int64_t> scores_;  // scratch
+  std::vector<Aspects> aspects_;  // by row: what of it changed; all 0 between calls
+  std::vector<int64_t> scores_;   // scratch
 };
 
 }  // namespace berth
