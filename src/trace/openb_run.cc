@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "absl/types/span.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/simulation.h"
 #include "trace/openb_cluster.h"
@@ -17,34 +20,55 @@ namespace {
 
 constexpr absl::string_view kCards = "alibabacloud.com/gpu-index";
 
-double Round(double value, double steps) { return std::nearbyint(value * steps) / steps; }
+// The published tables were made with Go, Python and pandas, and hang on how these round and add.
+// To so many decimals, by the exact value of the double: Go's "%.2f", Python's round().
+double RoundExactly(double value, int decimals) {
+  return std::strtod(absl::StrFormat("%.*f", decimals, value).c_str(), nullptr);
+}
 
-// Sums over the arrivals of one column.
-struct ColumnSums {
-  double allocation = 0, fragmentation = 0, of_idle = 0;
-  int64_t events = 0;
-  void Add(const ColumnSums& other) {
-    allocation += other.allocation;
-    fragmentation += other.fragmentation;
-    of_idle += other.of_idle;
-    events += other.events;
+// numpy's round().
+double RoundScaled(double value, int decimals) {
+  const double steps = std::pow(10, decimals);
+  return std::nearbyint(value * steps) / steps;
+}
+
+// numpy's sum: halves down to 128 numbers, which are added in eight lanes.
+double Sum(absl::Span<const double> values) {
+  if (values.size() > 128) {
+    const size_t half = values.size() / 16 * 8;
+    return Sum(values.first(half)) + Sum(values.subspan(half));
   }
-};
+  double sum = 0;
+  size_t done = 0;
+  if (values.size() >= 8) {
+    double lanes[8] = {};
+    for (; done + 8 <= values.size(); done += 8) {
+      for (size_t i = 0; i < 8; ++i) lanes[i] += values[done + i];
+    }
+    sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  }
+  for (; done < values.size(); ++done) sum += values[done];
+  return sum;
+}
+
+double Mean(absl::Span<const double> values) {
+  return Sum(values) / static_cast<double>(values.size());
+}
 
 class Columns {
  public:
-  void Add(double arrived, const OpenbBooks& books, int64_t unscheduled) {
-    const double capacity = static_cast<double>(books.capacity());
-    const double fragmentation = books.fragmentation();
-    const double idle = capacity - static_cast<double>(books.allocated());
-    const size_t column = static_cast<size_t>(std::nearbyint(arrived));
-    if (sums_.size() <= column) sums_.resize(column + 1);
-    // Rounded as published: what is allocated and what is idle, not the fragmentation.
-    const double allocation = static_cast<double>(books.allocated()) * 100 / capacity;
-    sums_[column].Add({.allocation = Round(allocation, 100),
-                       .fragmentation = fragmentation * 100 / capacity,
-                       .of_idle = idle > 0 ? Round(fragmentation * 100 / idle, 100) : 0,
-                       .events = 1});
+  explicit Columns(const OpenbBooks& books)
+      : books_(books), gpus_(static_cast<double>(books.capacity()) / 1000) {}
+
+  // After an arrival.
+  void Add(double arrived, int64_t unscheduled) {
+    columns_.push_back(static_cast<int>(std::nearbyint(arrived)));
+    const double idle = static_cast<double>(books_.capacity() - books_.allocated());
+    const double fragmentation = books_.fragmentation();
+    allocation_.push_back(RoundExactly(static_cast<double>(books_.allocated()) / gpus_ / 10, 2));
+    fragmentation_.push_back(RoundExactly(fragmentation, 2));
+    of_idle_.push_back(idle > 0 ? RoundExactly(100 * fragmentation / idle, 2) : 0);
     const size_t full = static_cast<size_t>(std::ceil(arrived));
     if (unscheduled_.size() <= full) unscheduled_.resize(full + 1, 0);
     unscheduled_[full] = unscheduled;
@@ -53,25 +77,36 @@ class Columns {
   std::vector<TraceColumn> Finish() const {
     std::vector<TraceColumn> columns;
     int64_t unscheduled = 0;
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      ColumnSums sums = sums_[i];
-      if (sums.events == 0 && i > 0) sums.Add(sums_[i - 1]);
-      if (sums_[i].events == 0 && i + 1 < sums_.size()) sums.Add(sums_[i + 1]);
-      if (i < unscheduled_.size()) unscheduled = std::max(unscheduled, unscheduled_[i]);
-      if (sums.events == 0) continue;
-      const double events = static_cast<double>(sums.events);
-      columns.push_back({.arrived = static_cast<int>(i),
-                         .allocation = Round(sums.allocation / events, 100),
-                         .fragmentation = Round(sums.fragmentation / events, 100),
-                         .fragmentation_of_idle = Round(sums.of_idle / events, 10000),
+    for (int arrived = 0; !columns_.empty() && arrived <= columns_.back(); ++arrived) {
+      if (static_cast<size_t>(arrived) < unscheduled_.size()) {
+        unscheduled = std::max(unscheduled, unscheduled_[arrived]);
+      }
+      auto [first, last] = std::equal_range(columns_.begin(), columns_.end(), arrived);
+      if (first == last) {
+        first = std::lower_bound(columns_.begin(), columns_.end(), arrived - 1);
+        last = std::upper_bound(columns_.begin(), columns_.end(), arrived + 1);
+      }
+      if (first == last) continue;
+      const auto mean = [&](const std::vector<double>& of) {
+        return Mean(absl::MakeConstSpan(of).subspan(first - columns_.begin(), last - first));
+      };
+      columns.push_back({.arrived = arrived,
+                         .allocation = RoundScaled(mean(allocation_), 2),
+
+                         .fragmentation = RoundScaled(100 * mean(fragmentation_) / 1000 / gpus_, 2),
+                         .fragmentation_of_idle = RoundExactly(mean(of_idle_), 4),
                          .unscheduled = unscheduled});
     }
     return columns;
   }
 
  private:
-  std::vector<ColumnSums> sums_;
-  std::vector<int64_t> unscheduled_;
+  const OpenbBooks& books_;
+  const double gpus_;
+  // By arrival; the columns ascend.
+  std::vector<int> columns_;
+  std::vector<double> allocation_, fragmentation_, of_idle_;
+  std::vector<int64_t> unscheduled_;  // by percent, rounded up
 };
 
 std::string Shape(const OpenbPod& pod) {
@@ -98,7 +133,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
 
   TraceResult result;
   OpenbBooks books(trace);
-  Columns columns;
+  Columns columns(books);
   int64_t arrived = 0;
   const double capacity = static_cast<double>(books.capacity());
   for (size_t event = 0; event < trace.arrivals.size(); ++event) {
@@ -129,7 +164,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
       if (!placed.ok()) return placed;
     }
     result.decisions.push_back(std::move(decision));
-    columns.Add(percent, books, result.unscheduled);
+    columns.Add(percent, result.unscheduled);
     if (options.progress) options.progress(static_cast<int64_t>(event) + 1);
   }
   result.columns = columns.Finish();
