@@ -96,6 +96,9 @@ Status GpuDevices::Filter(const CycleState& state, const PodInfo& pod, const Nod
     return Status::Error(absl::StrCat("PreFilter did not see pod ", pod.key()));
   }
   if (gpu_pod->request.cards == 0) return Status::Success();
+  if (const GpuInventory::Entry* const known = inventory_->Find(node)) {
+    return Judge(known->node, gpu_pod->request);
+  }
   return Judge(inventory_->At(node).node, gpu_pod->request);
 }
 

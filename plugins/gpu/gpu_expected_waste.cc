@@ -11,8 +11,7 @@ namespace {
 
 constexpr int64_t kStep = 200;        // milli-GPU a point
 constexpr int64_t kPricePeriod = 50;  // pods between two looks at the prices
-constexpr int64_t kHalf = 2;          // the prices count half: gains are kept in halves
-constexpr int64_t kPoint = kHalf * WasteModel::kPriceUnit * WasteModel::kSequences * kStep;
+constexpr int64_t kPoint = WasteModel::kLossUnit * kStep;
 
 int64_t FloorDivide(int64_t a, int64_t b) {  // b > 0
   return a >= 0 ? a / b : -((-a + b - 1) / b);
@@ -54,10 +53,14 @@ uint64_t GpuExpectedWaste::Prepare() {
     mix_version_ = demand.version();
     priced_idle_ = -1;
     RefreshPrices();
+    before_.Clear();
     return ++epoch_;
   }
   const int64_t period = std::max<int64_t>(0, demand.noted() - 1) / kPricePeriod;
-  if (period != price_period_ && RefreshPrices()) ++epoch_;
+  if (period != price_period_ && RefreshPrices()) {
+    ++epoch_;
+    before_.Clear();
+  }
   price_period_ = period;
   return epoch_;
 }
@@ -77,29 +80,23 @@ bool GpuExpectedWaste::RefreshPrices() {
   return model_.SetPrices(cluster, idle);
 }
 
-int64_t GpuExpectedWaste::Gain(const FreeGpus& before, const FreeGpus& after) const {
-  int64_t gain = kHalf * WasteModel::kPriceUnit * (model_.Waste(before) - model_.Waste(after));
-  for (const WasteModel::Kind& kind : model_.kinds()) {
-    if (kind.price == 0) continue;
-    gain += WasteModel::kSequences * kind.price *
-            (model_.Room(kind, after) - model_.Room(kind, before));
-  }
-  return gain;
-}
-
 GpuChoice GpuExpectedWaste::Judge(const GpuPlace& place, const GpuPod& pod) const {
   const GpuRequest& request = pod.request;
-  const FreeGpus before = place.node.Free(place.milli_cpu);
-  FreeGpus after = before;
+  const Before& before = before_.Of(place, [&] {
+    Before made{place.node.Free(place.milli_cpu), 0};
+    made.loss = model_.Loss(made.free);
+    return made;
+  });
+  FreeGpus after = before.free;
   after.milli_cpu -= pod.milli_cpu;
   if (request.cards == 1 && !request.whole()) {
     CardSet best;
     int64_t best_gain = std::numeric_limits<int64_t>::min();
-    for (const int position : place.node.Fitting(request)) {
+    for (const int position : DifferentCards(place.node, request)) {
       int64_t& left = after.milli_gpu[position];
       const int64_t milli = place.node.MilliOn(request, place.node.cards[position]);
       left -= milli;
-      const int64_t gain = Gain(before, after);
+      const int64_t gain = before.loss - model_.Loss(after);
       left += milli;
       if (gain > best_gain) {
         best = {position};
@@ -113,7 +110,7 @@ GpuChoice GpuExpectedWaste::Judge(const GpuPlace& place, const GpuPod& pod) cons
   for (const int position : cards) {
     after.milli_gpu[position] -= place.node.MilliOn(request, place.node.cards[position]);
   }
-  return {ScoreOf(FloorDivide(Gain(before, after), kPoint)), cards};
+  return {ScoreOf(FloorDivide(before.loss - model_.Loss(after), kPoint)), cards};
 }
 
 }  // namespace berth

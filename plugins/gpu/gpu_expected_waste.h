@@ -41,14 +41,17 @@ class GpuExpectedWaste final : public GpuPolicy {
   bool Learns() const override { return true; }
 
  private:
-  // In 1 / (2 * kPriceUnit * kSequences) milli-GPU.
-  int64_t Gain(const FreeGpus& before, const FreeGpus& after) const;
   bool RefreshPrices();
 
   const bool measured_;
   WasteModel model_;
   uint64_t mix_version_ = 0, epoch_ = 1;
   int64_t price_period_ = -1, priced_idle_ = -1;
+  struct Before {
+    FreeGpus free;
+    int64_t loss = 0;
+  };
+  mutable KeptByNode<Before> before_;
 };
 
 }  // namespace berth

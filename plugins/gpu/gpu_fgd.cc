@@ -23,6 +23,7 @@ uint64_t GpuFgd::Prepare() {
   if (measured_ && inventory().demand().version() != mix_version_) {
     mix_ = TypicalMix(inventory().demand().mix(), kCoverage);
     mix_version_ = inventory().demand().version();
+    before_.Clear();
   }
   return mix_version_;
 }
@@ -34,12 +35,17 @@ int64_t GpuFgd::ScoreOf(double before, const FreeGpus& after) const {
 
 GpuChoice GpuFgd::Judge(const GpuPlace& place, const GpuPod& pod) const {
   const GpuRequest& request = pod.request;
-  FreeGpus free = place.node.Free(place.milli_cpu);
-  const double before = Fragmentation(mix_, free);
+  const Before& known = before_.Of(place, [&] {
+    Before made{place.node.Free(place.milli_cpu), 0};
+    made.fragmentation = Fragmentation(mix_, made.free);
+    return made;
+  });
+  const double before = known.fragmentation;
+  FreeGpus free = known.free;
   free.milli_cpu -= pod.milli_cpu;
   if (request.cards == 1 && !request.whole()) {
     GpuChoice best{-1, {}};
-    for (const int position : place.node.Fitting(request)) {
+    for (const int position : DifferentCards(place.node, request)) {
       int64_t& left = free.milli_gpu[position];
       const int64_t milli = place.node.MilliOn(request, place.node.cards[position]);
       left -= milli;

@@ -31,11 +31,16 @@ class GpuFgd final : public GpuPolicy {
   bool Learns() const override { return measured_; }
 
  private:
+  struct Before {
+    FreeGpus free;
+    double fragmentation = 0;
+  };
   int64_t ScoreOf(double before, const FreeGpus& after) const;
 
   const bool measured_;
   TypicalMix mix_;
   uint64_t mix_version_ = 0;
+  mutable KeptByNode<Before> before_;
 };
 
 }  // namespace berth

@@ -189,10 +189,16 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
   return entry;
 }
 
+const GpuInventory::Entry* GpuInventory::Find(const NodeInfo& node) const {
+  const auto it = row_of_.find(node.name());
+  if (it == row_of_.end() || rows_[it->second].generation != node.generation()) return nullptr;
+  return &rows_[it->second].entry;
+}
+
 GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view without) const {
+  if (const Entry* const known = Find(node); known != nullptr && without.empty()) return *known;
   const auto it = row_of_.find(node.name());
   const Row* const row = it == row_of_.end() ? nullptr : &rows_[it->second];
-  if (row != nullptr && row->generation == node.generation() && without.empty()) return row->entry;
   std::vector<PodUse> uses;
   for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
   const bool same_spec = row != nullptr && row->spec == node.shared_spec();

@@ -69,6 +69,8 @@ class GpuInventory {
   // The node as it is given, which may have other pods than the table's; without the pod of uid
   // `without`, if not empty.
   Entry At(const NodeInfo& node, absl::string_view without = "") const;
+  // The entry of the node's row if the node is as it was at the last Sync(), else null.
+  const Entry* Find(const NodeInfo& node) const;
 
   // The pod has these cards (indexes) from now on, until the cluster shows it with a record.
   void Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards);

@@ -55,6 +55,8 @@ int GpuCard::group(GpuGroupKind kind) const {
 }
 
 int GpuNode::Spare() const {
+  // Nothing to count where every card may be used and every pod has one.
+  if (homeless == 0 && usable >= static_cast<int>(cards.size())) return usable;
   int used = homeless;
   for (const GpuCard& card : cards) used += card.healthy && !card.idle();
   return std::max(0, usable - used);

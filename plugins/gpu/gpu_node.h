@@ -49,7 +49,7 @@ struct GpuNode {
   // berth.dev/gpu-devices. docs/gpu.md says which.
   static GpuNode Of(const NodeSpec& spec, const std::vector<ResourceId>& whole_resources);
 
-  // How many idle cards may still be taken into use.
+  // How many idle cards may still be taken into use; there may be fewer.
   int Spare() const;
   // milli-GPU left on the cards that may be used, and on all of them together.
   FreeGpus Free(int64_t milli_cpu) const;

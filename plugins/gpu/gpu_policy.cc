@@ -74,6 +74,19 @@ absl::StatusOr<int64_t> GpuPolicy::Score(const CycleState& state, const PodInfo&
   return Judge({entry.node, entry.milli_cpu}, *gpu_pod).score;
 }
 
+CardSet GpuPolicy::DifferentCards(const GpuNode& node, const GpuRequest& request) {
+  CardSet different;
+  for (const int position : node.Fitting(request)) {
+    const GpuCard& card = node.cards[position];
+    const bool seen = std::any_of(different.begin(), different.end(), [&](int other) {
+      return node.cards[other].milli_free == card.milli_free &&
+             node.cards[other].memory_bytes == card.memory_bytes;
+    });
+    if (!seen) different.push_back(position);
+  }
+  return different;
+}
+
 GpuPolicy::Memo& GpuPolicy::MemoOf(const GpuPod& pod, int rows) const {
   PodSignature signature;
   Sign(pod, signature);
@@ -106,7 +119,7 @@ absl::Status GpuPolicy::ScoreNodes(const CycleState& state, const PodInfo& pod,
     const GpuInventory::Entry& entry = inventory_->entry(row);
     if (memo.versions[row] != entry.version) {
       memo.versions[row] = entry.version;
-      memo.scores[row] = Judge({entry.node, entry.milli_cpu}, *gpu_pod).score;
+      memo.scores[row] = Judge({entry.node, entry.milli_cpu, row, entry.version}, *gpu_pod).score;
     }
     scores[i] = memo.scores[row];
   }

@@ -29,6 +29,33 @@ struct GpuPod {
 struct GpuPlace {
   const GpuNode& node;
   int64_t milli_cpu;  // free
+  // Where it stands in the inventory, if it is of there; the version changes with the node.
+  NodeRow row = -1;
+  uint64_t version = 0;
+};
+
+// What a policy works out of a node alone, kept until the node changes.
+template <class T>
+class KeptByNode {
+ public:
+  // make() gives the value for the place. Valid until the next call.
+  template <class Make>
+  const T& Of(const GpuPlace& place, Make make) {
+    if (place.row < 0) return passing_ = make();
+    if (rows_.size() <= static_cast<size_t>(place.row)) rows_.resize(place.row + 1);
+    Kept& kept = rows_[place.row];
+    if (kept.version != place.version) kept = {place.version, make()};
+    return kept.value;
+  }
+  void Clear() { rows_.clear(); }
+
+ private:
+  struct Kept {
+    uint64_t version = 0;
+    T value;
+  };
+  std::vector<Kept> rows_;
+  T passing_;
 };
 
 struct GpuChoice {
@@ -83,6 +110,8 @@ class GpuPolicy : public Plugin,
   static CardSet UsualCards(const GpuPlace& place, const GpuPod& pod) {
     return place.node.Choose(pod.request, CardOrder::kBinpack);
   }
+  // Of the cards on which a share fits, one of those that are alike: the first.
+  static CardSet DifferentCards(const GpuNode& node, const GpuRequest& request);
 
  private:
   struct Memo {                      // of one kind of pod

@@ -127,18 +127,30 @@ void WasteModel::FindKinds(const std::vector<Group>& cpu_groups) {
   }
 }
 
-int64_t WasteModel::Waste(const FreeGpus& free) const {
+int64_t WasteModel::Loss(const FreeGpus& free) const {
   if (groups_.empty()) return 0;
   FreeGpus sorted = free;
   std::sort(sorted.milli_gpu.begin(), sorted.milli_gpu.end());
   Key key{free.model.id(), free.milli_cpu};
   key.insert(key.end(), sorted.milli_gpu.begin(), sorted.milli_gpu.end());
-  const auto known = memo_.find(key);
-  if (known != memo_.end()) return known->second;
-  int64_t sum = 0;
-  for (const std::vector<int>& sequence : sequences_) sum += Fill(sequence, sorted);
   if (memo_.size() >= kMaxMemo) memo_.clear();
-  memo_.emplace(std::move(key), sum);
+  const auto [at, fresh] = memo_.try_emplace(std::move(key));
+  Known& known = at->second;
+  if (fresh) {
+    for (const std::vector<int>& sequence : sequences_) known.waste += Fill(sequence, sorted);
+  }
+  if (known.prices != price_version_) {
+    known.loss = 2 * kPriceUnit * known.waste - kSequences * PricedRoom(sorted);
+    known.prices = price_version_;
+  }
+  return known.loss;
+}
+
+int64_t WasteModel::PricedRoom(const FreeGpus& free) const {
+  int64_t sum = 0;
+  for (const Kind& kind : kinds_) {
+    if (kind.price != 0) sum += kind.price * Room(kind, free);
+  }
   return sum;
 }
 
@@ -212,6 +224,7 @@ bool WasteModel::SetPrices(const std::vector<FreeGpus>& cluster, int64_t idle) {
     changed |= price != kind.price;
     kind.price = price;
   }
+  if (changed) ++price_version_;
   return changed;
 }
 

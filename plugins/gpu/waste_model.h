@@ -19,15 +19,18 @@ class WasteModel {
   static constexpr int kSequences = 32;  // K
   static constexpr int kLength = 64;     // T: pods offered by each
   static constexpr int64_t kPriceUnit = 128;
+  static constexpr int64_t kLossUnit = 2 * kPriceUnit * kSequences;  // 1 milli-GPU in Loss()
 
   WasteModel() = default;
   // The mix is taken whole. The sequences are drawn with SplitMix64, seed 1, stratified: at each
   // position the K draws come from K equal parts of the mix.
   explicit WasteModel(const TypicalMix& mix);
 
-  // What is left, summed over the K sequences, after each has filled the node: pods that do not fit
-  // are skipped, a share takes the card with the least left that is enough.
-  int64_t Waste(const FreeGpus& free) const;
+  // W - 1/2 * sum of price * room, in 1 / kLossUnit milli-GPU: what is lost if the node stays as it
+  // is, less what is scarce in the cluster and still there. W is what is left, on average, after
+  // each of the K sequences has filled the node: pods that do not fit are skipped, a share takes
+  // the card with the least left that is enough.
+  int64_t Loss(const FreeGpus& free) const;
 
   // A kind of room that pods of the mix need.
   struct Kind {
@@ -56,6 +59,7 @@ class WasteModel {
   void FindKinds(const std::vector<Group>& cpu_groups);
   void DrawSequences();
   int64_t Fill(const std::vector<int>& sequence, const FreeGpus& free) const;
+  int64_t PricedRoom(const FreeGpus& free) const;
 
   std::vector<Group> groups_;                // those with GPUs
   std::vector<std::vector<int>> sequences_;  // of indexes into groups_
@@ -63,7 +67,13 @@ class WasteModel {
   int64_t gpu_demand_ = 0, cpu_of_gpu_pods_ = 0;  // G, Cg
   int64_t min_cpu_ = 0, min_gpu_ = 0;
   using Key = absl::InlinedVector<int64_t, 10>;  // model, milli-CPU, cards by what they have left
-  mutable absl::flat_hash_map<Key, int64_t> memo_;
+  struct Known {
+    int64_t waste = 0;  // summed over the sequences
+    int64_t loss = 0;
+    uint64_t prices = 0;  // of which the loss is
+  };
+  uint64_t price_version_ = 1;
+  mutable absl::flat_hash_map<Key, Known> memo_;
 };
 
 }  // namespace berth
