@@ -45,6 +45,9 @@ struct PodBinding {
   std::string node_name;
   // Written to the pod in the same step, as Kubernetes does with those of a Binding's metadata.
   std::map<std::string, std::string> annotations = {};
+  // The same for labels, but one that the pod has already stays as it is. Kubernetes does so from
+  // 1.35 on (feature gate PodTopologyLabelsAdmission, there since 1.33) and leaves them out before.
+  std::map<std::string, std::string> labels = {};
 };
 
 // What of a pod's status the scheduler writes.

@@ -8,7 +8,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> DefaultBinder::Create(const PluginArgs&,
 }
 
 Status DefaultBinder::Bind(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
-  const absl::Status bound = handle_.Bind(pod, node_name, BindAnnotations(state));
+  const absl::Status bound = handle_.Bind(pod, node_name, BindMetadataOf(state));
   return bound.ok() ? Status::Success() : Status::Error(bound);
 }
 

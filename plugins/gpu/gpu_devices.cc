@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "berth/framework/bind.h"
 
 namespace berth {
@@ -32,6 +33,22 @@ std::string DeviceAllocated(const GpuNode& node, const GpuRequest& request, cons
                             "\"}}");
           }),
       "]}");
+}
+
+// gpu-share: when the cards were given, in nanoseconds of Unix time.
+constexpr absl::string_view kAssumeTimeAnnotation = "alibabacloud.com/assume-time";
+// KAI: pods that share a card have the same group; of several cards, a label each.
+constexpr absl::string_view kReceivedTypeAnnotation = "received-resource-type";
+constexpr char kKaiGroupLabel[] = "runai-gpu-group";
+
+// A name for the card that is a label's value and, after a slash, the name of a label.
+std::string KaiGroup(absl::string_view node_name, int index) {
+  constexpr size_t kLongest = 63;
+  std::string group = absl::StrCat(node_name, "-gpu-", index);
+  if (group.size() <= kLongest) return group;
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : node_name) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  return absl::StrCat("node-", absl::Hex(hash, absl::kZeroPad16), "-gpu-", index);
 }
 
 bool OfOneGroup(const GpuNode& node, const CardSet& cards, GpuGroupKind kind) {
@@ -74,7 +91,7 @@ GpuDevices::GpuDevices(const GpuDevicesArgs& args, Handle& handle)
 Status GpuDevices::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                              PreFilterResult&) {
   const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
-  inventory_->Sync(nodes);
+  inventory_->Sync(nodes, handle_);
   inventory_->demand().Note(pod, gpu_pod.request);
   if (!gpu_pod.request.problem.empty()) {
     return Status::UnschedulableAndUnresolvable(gpu_pod.request.problem);
@@ -122,7 +139,7 @@ Status GpuDevices::FilterNodes(const CycleState& state, const PodInfo& pod, cons
 
 Status GpuDevices::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                             absl::Span<const NodeRow>) {
-  inventory_->Sync(nodes);
+  inventory_->Sync(nodes, handle_);
   const GpuRequest& request = GpuPodOf(state, pod, *inventory_).request;
   const bool grouped = request.group != GpuGroupKind::kNone && request.cards > 1;
   return request.cards > 0 && (request.models.size() > 1 || grouped) ? Status::Success()
@@ -157,7 +174,9 @@ CardSet GpuDevices::ChooseCards(const GpuInventory::Entry& entry, int64_t milli_
                                 const GpuPod& pod) const {
   if (cards_ == "Policy") {
     if (const GpuPolicy* const policy = inventory_->PolicyOf(handle_.profile_name())) {
-      return policy->Judge({entry.node, milli_cpu}, pod).cards;
+      GpuPlace place = PlaceOf(entry);
+      place.milli_cpu = milli_cpu;
+      return policy->Judge(place, pod).cards;
     }
   }
   return entry.node.Choose(pod.request,
@@ -168,7 +187,7 @@ Status GpuDevices::Reserve(CycleState& state, const PodInfo& pod, absl::string_v
   const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
   if (gpu_pod.request.cards == 0) return Status::Success();
   const NodeTable& nodes = handle_.nodes();
-  inventory_->Sync(nodes);
+  inventory_->Sync(nodes, handle_);
   const std::optional<Symbol> name = Symbol::Find(node_name);
   const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
   if (row < 0) return Status::Error(absl::StrCat("node ", node_name, " is gone"));
@@ -184,11 +203,34 @@ Status GpuDevices::Reserve(CycleState& state, const PodInfo& pod, absl::string_v
   for (const int position : cards) indexes.push_back(entry.node.cards[position].index);
   inventory_->Claim(pod, node_name, std::move(indexes));
   AnnotateWithBind(state, kGpuIndexAnnotation, CardIndexes(entry.node, cards));
-  if (gpu_pod.request.koordinator) {
-    AnnotateWithBind(state, kDeviceAllocatedAnnotation,
-                     DeviceAllocated(entry.node, gpu_pod.request, cards));
-  }
+  RecordForNeighbours(state, node_name, entry.node, gpu_pod.request, cards);
   return Status::Success();
+}
+
+// Where those who read the pod's request look for the answer.
+void GpuDevices::RecordForNeighbours(CycleState& state, absl::string_view node_name,
+                                     const GpuNode& node, const GpuRequest& request,
+                                     const CardSet& cards) const {
+  switch (request.dialect) {
+    case GpuDialect::kResource:
+      break;
+    case GpuDialect::kGpuShare:
+      AnnotateWithBind(state, kAssumeTimeAnnotation,
+                       absl::StrCat(absl::ToUnixNanos(handle_.clock().Now())));
+      break;
+    case GpuDialect::kKoordinator:
+      AnnotateWithBind(state, kDeviceAllocatedAnnotation, DeviceAllocated(node, request, cards));
+      break;
+    case GpuDialect::kKai:
+      AnnotateWithBind(state, kReceivedTypeAnnotation, "Fraction");
+      for (const int position : cards) {
+        const std::string group = KaiGroup(node_name, node.cards[position].index);
+        LabelWithBind(state,
+                      request.cards > 1 ? absl::StrCat(kKaiGroupLabel, "/", group) : kKaiGroupLabel,
+                      group);
+      }
+      break;
+  }
 }
 
 void GpuDevices::Unreserve(CycleState&, const PodInfo& pod, absl::string_view node_name) {
@@ -199,7 +241,8 @@ std::vector<ClusterEventWithHint> GpuDevices::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete}, nullptr},
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable |
                                        action::kUpdateNodeLabel | action::kUpdateNodeAnnotation},
-           nullptr}};
+           nullptr},
+          {{EventResource::Of(Kind::kDevice), action::kAdd | action::kUpdate, ""}, nullptr}};
 }
 
 Status GpuDevices::SignPod(const PodInfo& pod, PodSignature& signature) const {
@@ -211,6 +254,8 @@ Status GpuDevices::SignPod(const PodInfo& pod, PodSignature& signature) const {
   signature.Add(request.memory_bytes);
   signature.Add(static_cast<int64_t>(request.group) * 2 + (request.group_required ? 1 : 0));
   for (const Symbol model : request.models) signature.Add(model.view());
+  // A Device changes what a node has, and not the node.
+  signature.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDevice)));
   return Status::Success();
 }
 

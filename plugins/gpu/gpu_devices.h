@@ -79,6 +79,8 @@ class GpuDevices final : public Plugin,
  private:
   CardSet ChooseCards(const GpuInventory::Entry& entry, int64_t milli_cpu, const GpuPod& pod) const;
   Status Judge(const GpuNode& node, const GpuRequest& request) const;
+  void RecordForNeighbours(CycleState& state, absl::string_view node_name, const GpuNode& node,
+                           const GpuRequest& request, const CardSet& cards) const;
 
   Handle& handle_;
   const std::string cards_;

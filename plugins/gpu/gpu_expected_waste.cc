@@ -32,6 +32,13 @@ std::vector<TypicalPod> WithPrior(std::vector<TypicalPod> mix) {
   return mix;
 }
 
+// Of a node without GPUs, for a pod without: 50, and up to 50 more with the CPU that stays free.
+int64_t SpreadScore(const GpuPlace& place, const GpuPod& pod) {
+  if (place.all_milli_cpu <= 0) return 50;
+  const int64_t left = std::clamp<int64_t>(place.milli_cpu - pod.milli_cpu, 0, place.all_milli_cpu);
+  return 50 + 50 * left / place.all_milli_cpu;
+}
+
 int64_t ScoreOf(int64_t points) { return std::clamp<int64_t>(points, -50, 50) + 50; }
 
 }  // namespace
@@ -82,6 +89,7 @@ bool GpuExpectedWaste::RefreshPrices() {
 
 GpuChoice GpuExpectedWaste::Judge(const GpuPlace& place, const GpuPod& pod) const {
   const GpuRequest& request = pod.request;
+  if (request.cards == 0 && place.node.cards.empty()) return {SpreadScore(place, pod), {}};
   const Before& before = before_.Of(place, [&] {
     Before made{place.node.Free(place.milli_cpu), 0};
     made.loss = model_.Loss(made.free);

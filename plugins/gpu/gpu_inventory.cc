@@ -5,7 +5,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "berth/api/object.h"
+#include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/value.h"
 
 namespace berth {
@@ -92,29 +95,45 @@ bool GpuInventory::SetResources(const std::vector<std::string>& resources) {
   return true;
 }
 
-void GpuInventory::Sync(const NodeTable& nodes) {
-  if (table_ == &nodes && table_version_ == nodes.version()) return;
+void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
+  const uint64_t devices = handle.objects().version(Kind::kDevice);
+  if (table_ == &nodes && table_version_ == nodes.version() && devices_version_ == devices) return;
   if (table_ != &nodes || order_version_ != nodes.order_version() ||
       rows_.size() != static_cast<size_t>(nodes.size())) {
     rows_.assign(nodes.size(), Row());
     row_of_.clear();
     for (NodeRow row = 0; row < nodes.size(); ++row) row_of_[nodes.node(row).name()] = row;
     order_version_ = nodes.order_version();
+    devices_version_ = devices + 1;
   }
+  if (devices_version_ != devices) FollowDevices(nodes, handle.objects());
+  devices_version_ = devices;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     const bool fresh = rows_[row].spec == nullptr;
     if (!fresh && rows_[row].row_version == nodes.row_version(row)) continue;
     rows_[row].row_version = nodes.row_version(row);
-    Refresh(rows_[row], nodes.node(row));
+    Refresh(rows_[row], nodes.node(row), handle);
   }
   table_ = &nodes;
   table_version_ = nodes.version();
 }
 
-void GpuInventory::Refresh(Row& row, const NodeInfo& node) {
+// Nodes whose Device changed are read anew.
+void GpuInventory::FollowDevices(const NodeTable& nodes, const ObjectStore& objects) {
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const Object* const object = objects.Find(Kind::kDevice, "", nodes.node(row).name().view());
+    std::shared_ptr<const api::Device> device;
+    if (object != nullptr) device = object->Share<api::Device>();
+    if (device == rows_[row].device) continue;
+    rows_[row].device = std::move(device);
+    rows_[row].spec = nullptr;
+  }
+}
+
+void GpuInventory::Refresh(Row& row, const NodeInfo& node, Handle& handle) {
   if (row.spec != node.shared_spec()) {
     row.spec = node.shared_spec();
-    row.bare = GpuNode::Of(*row.spec, resources_);
+    row.bare = GpuNode::Of(*row.spec, row.device.get(), resources_);
   }
   row.generation = node.generation();
   // Pods keep their order: what is known of one is found by going along.
@@ -131,28 +150,60 @@ void GpuInventory::Refresh(Row& row, const NodeInfo& node) {
     }
     uses.push_back(UseOf(pod));
     demand_.Note(*pod, uses.back().request);
+    Warn(uses.back(), handle);
     // The cluster shows the pod on its node: from now on its record counts.
     if (!pod->node_name().empty() && !uses.back().recorded.empty()) claims_.erase(pod->uid());
   }
   for (const PodUse& gone : row.uses) {
-    if (gone.pod == nullptr || gone.request.cards == 0) continue;  // it went along
+    if (gone.pod == nullptr) continue;  // it went along
     const auto same = [&](const PodUse& use) { return use.pod->uid() == gone.pod->uid(); };
-    if (absl::c_none_of(uses, same)) claims_.erase(gone.pod->uid());
+    if (absl::c_any_of(uses, same)) continue;
+    claims_.erase(gone.pod->uid());
+    warned_.erase(gone.pod->uid());
   }
   row.uses = std::move(uses);
   row.entry = Count(row.bare, node, row.uses, "");
   row.entry.version = next_version_++;
 }
 
+// Once a pod and trouble.
+void GpuInventory::Warn(const PodUse& use, Handle& handle) {
+  if (use.trouble.empty()) return;
+  std::string& warned = warned_[use.pod->uid()];
+  if (warned == use.trouble) return;
+  warned = use.trouble;
+  handle.Warn(*use.pod, "UnclearGpus", use.trouble);
+}
+
 GpuInventory::PodUse GpuInventory::UseOf(std::shared_ptr<const PodInfo> pod) const {
-  PodUse use{std::move(pod), {}, {}};
+  PodUse use{std::move(pod), {}, {}, {}};
   use.request = ReadGpuRequest(*use.pod, resources_);
-  if (use.request.cards == 0) return use;
-  if (const std::string* const text = FindAnnotation(*use.pod, kGpuIndexAnnotation)) {
+  const bool runs = !use.pod->node_name().empty();
+  if (!use.request.problem.empty() && runs) {
+    use.trouble =
+        absl::StrCat("runs, though its request for GPUs makes no sense: ", use.request.problem);
+    use.request = HeldDespiteProblem(*use.pod, resources_);
+  }
+  const std::string* text = FindAnnotation(*use.pod, kGpuIndexAnnotation);
+  absl::string_view name = kGpuIndexAnnotation;
+  if (text != nullptr) {
     use.recorded = ParseIndexes(*text);
-  } else if (const std::string* const allocated =
-                 FindAnnotation(*use.pod, kDeviceAllocatedAnnotation)) {
-    use.recorded = ParseDeviceAllocated(*allocated);
+  } else if ((text = FindAnnotation(*use.pod, kDeviceAllocatedAnnotation)) != nullptr) {
+    name = kDeviceAllocatedAnnotation;
+    use.recorded = ParseDeviceAllocated(*text);
+  }
+  if (text == nullptr || !runs) return use;
+  if (use.recorded.empty() && use.request.cards > 0) {
+    use.trouble = absl::StrCat(name, ": \"", *text, "\" names no cards; it is counted on those ",
+                               "that would be chosen for it");
+  } else if (!use.recorded.empty() && use.request.cards == 0 && !use.trouble.empty()) {
+    // What it asked for is not known; the cards are not for others.
+    use.request.cards = static_cast<int>(use.recorded.size());
+    use.request.milli = kMilliPerGpu;
+  } else if (use.request.cards > 0 &&
+             use.recorded.size() != static_cast<size_t>(use.request.cards)) {
+    use.trouble = absl::StrCat(name, ": \"", *text, "\" names ", use.recorded.size(),
+                               " cards, and it asks for ", use.request.cards);
   }
   return use;
 }
@@ -162,8 +213,9 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
                                         absl::string_view without) const {
   Entry entry;
   entry.node = bare;
-  entry.milli_cpu = node.allocatable().Get(kCpu) - node.requested().Get(kCpu);
-  std::vector<const GpuRequest*> unknown;
+  entry.all_milli_cpu = node.allocatable().Get(kCpu);
+  entry.milli_cpu = entry.all_milli_cpu - node.requested().Get(kCpu);
+  std::vector<GpuRequest> unknown;
   for (size_t i = 0; i < uses.size(); ++i) {
     const GpuRequest& request = uses[i].request;
     if (request.cards == 0) continue;
@@ -175,16 +227,20 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
                                       : pod.node_name().empty() ? nullptr
                                                                 : &uses[i].recorded;
     if (indexes == nullptr || indexes->empty()) {
-      unknown.push_back(&request);
+      unknown.push_back(request);
       continue;
     }
     const CardSet taken = Positions(entry.node, *indexes);
     entry.node.Take(request, taken);
+    // A record that names too few cards.
+    if (static_cast<int>(taken.size()) >= request.cards) continue;
+    unknown.push_back(request);
+    unknown.back().cards -= static_cast<int>(taken.size());
   }
-  for (const GpuRequest* const request : unknown) {
-    const CardSet cards = entry.node.Choose(*request, CardOrder::kBinpack);
-    entry.node.Take(*request, cards);
-    if (cards.empty()) entry.node.homeless += request->cards;
+  for (const GpuRequest& request : unknown) {
+    const CardSet cards = entry.node.Choose(request, CardOrder::kBinpack);
+    entry.node.Take(request, cards);
+    if (cards.empty()) entry.node.homeless += request.cards;
   }
   return entry;
 }
@@ -202,7 +258,9 @@ GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view wit
   std::vector<PodUse> uses;
   for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
   const bool same_spec = row != nullptr && row->spec == node.shared_spec();
-  return Count(same_spec ? row->bare : GpuNode::Of(node.spec(), resources_), node, uses, without);
+  const api::Device* const device = row == nullptr ? nullptr : row->device.get();
+  return Count(same_spec ? row->bare : GpuNode::Of(node.spec(), device, resources_), node, uses,
+               without);
 }
 
 void GpuInventory::MarkChanged(absl::string_view node_name) {

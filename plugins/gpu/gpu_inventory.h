@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
 #include "plugins/gpu/gpu_node.h"
@@ -52,7 +53,8 @@ class GpuInventory {
   struct Entry {
     GpuNode node;
     int64_t milli_cpu = 0;  // free, of the node
-    uint64_t version = 0;   // changes with the entry, never repeats
+    int64_t all_milli_cpu = 0;
+    uint64_t version = 0;  // changes with the entry, never repeats
   };
 
   // Which resources mean whole cards. All profiles must agree; returns false if `resources` are
@@ -60,8 +62,9 @@ class GpuInventory {
   bool SetResources(const std::vector<std::string>& resources);
   const std::vector<ResourceId>& resources() const { return resources_; }
 
-  // Brings the entries up to date. Costs what changed.
-  void Sync(const NodeTable& nodes);
+  // Brings the entries up to date with the nodes, and with the handle's Device objects. Costs what
+  // changed. Warns of running pods whose request or record cannot be understood.
+  void Sync(const NodeTable& nodes, Handle& handle);
   // As of the last Sync().
   int size() const { return static_cast<int>(rows_.size()); }
   const Entry& entry(NodeRow row) const { return rows_[row].entry; }
@@ -90,17 +93,21 @@ class GpuInventory {
     std::shared_ptr<const PodInfo> pod;
     GpuRequest request;
     std::vector<int> recorded;  // card indexes
+    std::string trouble;        // what of it cannot be understood, for people
   };
   struct Row {
     uint64_t row_version = 0;
     uint64_t generation = 0;
     std::shared_ptr<const NodeSpec> spec;
+    std::shared_ptr<const api::Device> device;
     GpuNode bare;              // without pods
     std::vector<PodUse> uses;  // one a pod, in the order of the node's
     Entry entry;
   };
 
-  void Refresh(Row& row, const NodeInfo& node);
+  void FollowDevices(const NodeTable& nodes, const ObjectStore& objects);
+  void Refresh(Row& row, const NodeInfo& node, Handle& handle);
+  void Warn(const PodUse& use, Handle& handle);
   void MarkChanged(absl::string_view node_name);
   PodUse UseOf(std::shared_ptr<const PodInfo> pod) const;
   Entry Count(const GpuNode& bare, const NodeInfo& node, const std::vector<PodUse>& uses,
@@ -112,7 +119,9 @@ class GpuInventory {
   absl::flat_hash_map<Symbol, NodeRow> row_of_;
   const NodeTable* table_ = nullptr;
   uint64_t order_version_ = 0, table_version_ = 0, next_version_ = 1;
+  uint64_t devices_version_ = 0;
   absl::flat_hash_map<std::string, std::vector<int>> claims_;  // by uid: card indexes
+  absl::flat_hash_map<std::string, std::string> warned_;       // by uid: of what
   GpuDemand demand_;
   std::map<std::string, std::vector<const GpuPolicy*>, std::less<>> policies_;
 };

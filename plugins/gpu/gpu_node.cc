@@ -159,6 +159,7 @@ CardSet GpuNode::Choose(const GpuRequest& request, CardOrder order) const {
 
 std::string GpuNode::WhyNot(const GpuRequest& request, bool& resolvable) const {
   resolvable = false;
+  if (!problem.empty()) return absl::StrCat("node(s) had GPUs that cannot be read: ", problem);
   if (cards.empty()) return "node(s) had no GPU";
   if (!request.models.empty() && !absl::c_linear_search(request.models, model)) {
     return "node(s) had another GPU model";
@@ -196,6 +197,7 @@ void GpuNode::Take(const GpuRequest& request, const CardSet& taken) {
 }
 
 std::string DescribeCards(const GpuNode& node) {
+  if (!node.problem.empty()) return absl::StrCat("cannot be read: ", node.problem);
   int spare = node.Spare();
   std::string text = absl::StrJoin(node.cards, ", ", [&](std::string* out, const GpuCard& card) {
     absl::StrAppend(out, card.index, ": ");

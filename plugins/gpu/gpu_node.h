@@ -45,9 +45,14 @@ struct GpuNode {
   enum Class { kShare, kOne, kTwo, kFour, kEight, kOther, kClasses };
   int pods_of_class[kClasses] = {};
 
+  // Why the description of the cards cannot be understood; then none may be given away.
+  std::string problem;
+
   // From the Node object: labels, capacity and allocatable, or the annotation
-  // berth.dev/gpu-devices. docs/gpu.md says which.
-  static GpuNode Of(const NodeSpec& spec, const std::vector<ResourceId>& whole_resources);
+  // berth.dev/gpu-devices; or from Koordinator's Device of that name, which may be null.
+  // docs/gpu.md says which.
+  static GpuNode Of(const NodeSpec& spec, const api::Device* device,
+                    const std::vector<ResourceId>& whole_resources);
 
   // How many idle cards may still be taken into use; there may be fewer.
   int Spare() const;

@@ -1,11 +1,17 @@
-// GpuNode::Of: the cards that a Node object says it has.
+// GpuNode::Of: the cards that a Node object, or Koordinator's Device, says a node has.
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/quantity.h"
+#include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/value.h"
 #include "plugins/gpu/gpu_node.h"
 
@@ -50,40 +56,123 @@ int64_t CardCount(const Map& quantities, const std::vector<ResourceId>& whole_re
   return 0;
 }
 
-int64_t BytesOf(Value memory) {
-  const absl::StatusOr<Quantity> quantity = Quantity::Parse(memory.text());
-  return quantity.ok() ? std::max<int64_t>(0, quantity->Value()) : 0;
-}
+// Reads the annotation: a list of {index, model, memory, healthy, numa, pcie, nvlink}. Strict: what
+// is not understood may be what keeps two pods apart.
+class DeclaredCards {
+ public:
+  // Returns what is wrong, or nothing.
+  std::string Read(absl::string_view text, GpuNode& node) {
+    Problems problems;
+    const std::vector<Document> documents = ReadDocuments(text, kDevicesAnnotation, problems);
+    if (!problems.ok() || documents.size() != 1) return "is no list of cards";
+    const Value root = documents[0].root();
+    if (!root.IsSequence()) return "is no list of cards";
+    for (const Value item : root.elements()) ReadCard(item, node.model);
+    if (cards_.size() > static_cast<size_t>(kMaxCards)) Refuse("more cards than any node has");
+    absl::c_sort(cards_, [](const GpuCard& a, const GpuCard& b) { return a.index < b.index; });
+    for (size_t i = 1; i < cards_.size(); ++i) {
+      if (cards_[i].index == cards_[i - 1].index) {
+        Refuse(absl::StrCat("card ", cards_[i].index, " is there twice"));
+      }
+    }
+    if (!cards_.empty()) node.cards = std::move(cards_);
+    return problem_;
+  }
 
-// The annotation: a list of {index, model, memory, healthy, numa, pcie, nvlink}.
-void ReadDeclared(absl::string_view text, GpuNode& node) {
-  Problems problems;
-  const std::vector<Document> documents = ReadDocuments(text, kDevicesAnnotation, problems);
-  if (documents.empty() || !documents[0].root().IsSequence()) return;
-  std::vector<GpuCard> cards;
-  for (const Value item : documents[0].root().elements()) {
+ private:
+  void Refuse(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
+
+  void ReadCard(Value item, Symbol& model) {
+    if (!item.IsMap()) return Refuse("a card is no mapping");
     GpuCard card;
-    card.index = static_cast<int>(std::clamp<int64_t>(
-        item.Find("index").AsInt64().value_or(static_cast<int64_t>(cards.size())), 0, kMaxCards));
-    card.healthy = item.Find("healthy").AsBool().value_or(true);
-    if (const Value memory = item.Find("memory")) card.memory_bytes = BytesOf(memory);
-    const auto group = [&](absl::string_view key) {
-      return static_cast<int>(std::clamp<int64_t>(item.Find(key).AsInt64().value_or(-1), -1, 1024));
-    };
-    card.numa = group("numa");
-    card.pcie = group("pcie");
-    card.nvlink = group("nvlink");
-    if (const auto model = item.Find("model").AsString()) node.model = Symbol::Intern(*model);
+    card.index = static_cast<int>(cards_.size());
+    for (const Value::Item& field : item.items()) {
+      if (field.key == "index") {
+        card.index = Number(field, 0);
+      } else if (field.key == "numa") {
+        card.numa = Number(field, -1);
+      } else if (field.key == "pcie") {
+        card.pcie = Number(field, -1);
+      } else if (field.key == "nvlink") {
+        card.nvlink = Number(field, -1);
+      } else if (field.key == "memory") {
+        const absl::StatusOr<Quantity> quantity = Quantity::Parse(field.value.text());
+        if (!quantity.ok() || quantity->Value() < 0) {
+          Refuse(absl::StrCat("memory: \"", field.value.text(), "\" is no amount"));
+        } else {
+          card.memory_bytes = quantity->Value();
+        }
+      } else if (field.key == "healthy") {
+        const std::optional<bool> healthy = field.value.AsBool();
+        if (!healthy.has_value()) Refuse("healthy is neither true nor false");
+        card.healthy = healthy.value_or(false);
+      } else if (field.key == "model") {
+        const auto name = field.value.AsString();
+        if (!name.has_value()) return Refuse("model is no text");
+        model = Symbol::Intern(*name);
+      } else {
+        Refuse(absl::StrCat("a card has no \"", field.key, "\""));
+      }
+    }
+    cards_.push_back(card);
+  }
+
+  int Number(const Value::Item& field, int64_t least) {
+    const std::optional<int64_t> number = field.value.AsInt64();
+    if (number.has_value() && *number >= least && *number < kMaxCards) {
+      return static_cast<int>(*number);
+    }
+    Refuse(absl::StrCat(field.key, " is not ", least, " to ", kMaxCards - 1));
+    return 0;
+  }
+
+  std::vector<GpuCard> cards_;
+  std::string problem_;
+};
+
+// The cards of Koordinator's Device. What has no minor number cannot be given away.
+std::vector<GpuCard> CardsOf(const api::Device& device) {
+  std::vector<GpuCard> cards;
+  std::set<std::string> switches;
+  for (const api::DeviceInfo& info : device.spec().devices()) {
+    if (info.type() == "gpu") switches.insert(info.topology().pcie_id());
+  }
+  for (const api::DeviceInfo& info : device.spec().devices()) {
+    if (info.type() != "gpu" || !info.has_minor() || info.minor() < 0 ||
+        info.minor() >= kMaxCards) {
+      continue;
+    }
+    GpuCard card;
+    card.index = info.minor();
+    // A card without cores is as good as sick.
+    card.healthy = info.health() && (info.resources().count("koordinator.sh/gpu-core") == 0 ||
+                                     Amount(info.resources(), "koordinator.sh/gpu-core") > 0);
+    card.memory_bytes = Amount(info.resources(), "koordinator.sh/gpu-memory");
+    if (info.has_topology()) {
+      card.numa = info.topology().node_id();
+      const std::string& pcie = info.topology().pcie_id();
+      const auto at = switches.find(pcie);
+      if (!pcie.empty()) card.pcie = static_cast<int>(std::distance(switches.begin(), at));
+    }
     const auto same = [&](const GpuCard& other) { return other.index == card.index; };
-    if (cards.size() < kMaxCards && absl::c_none_of(cards, same)) cards.push_back(card);
+    if (absl::c_none_of(cards, same)) cards.push_back(card);
   }
   absl::c_sort(cards, [](const GpuCard& a, const GpuCard& b) { return a.index < b.index; });
-  if (!cards.empty()) node.cards = std::move(cards);
+  return cards;
+}
+
+// So that nothing is given away.
+void CloseCards(GpuNode& node) {
+  node.usable = 0;
+  for (GpuCard& card : node.cards) card.healthy = false;
 }
 
 }  // namespace
 
-GpuNode GpuNode::Of(const NodeSpec& spec, const std::vector<ResourceId>& whole_resources) {
+GpuNode GpuNode::Of(const NodeSpec& spec, const api::Device* device,
+                    const std::vector<ResourceId>& whole_resources) {
   GpuNode node;
   if (spec.object == nullptr) return node;
   for (const absl::string_view label : kModelLabels) {
@@ -109,12 +198,23 @@ GpuNode GpuNode::Of(const NodeSpec& spec, const std::vector<ResourceId>& whole_r
   for (int64_t i = 0; i < cards; ++i) {
     node.cards.push_back({.index = static_cast<int>(i), .memory_bytes = memory});
   }
+  if (device != nullptr) {
+    node.cards = CardsOf(*device);
+    const auto& labels = device->metadata().labels();
+    const auto model = labels.find(std::string(kModelLabels[2]));
+    if (node.model.empty() && model != labels.end()) node.model = Symbol::Intern(model->second);
+  }
   const auto& annotations = spec.object->metadata().annotations();
   const auto declared = annotations.find(std::string(kDevicesAnnotation));
   if (declared != annotations.end()) {
-    ReadDeclared(declared->second, node);
-    if (cards == 0) node.usable = static_cast<int>(node.cards.size());
+    node.problem = DeclaredCards().Read(declared->second, node);
+    if (!node.problem.empty()) {
+      node.problem = absl::StrCat(kDevicesAnnotation, ": ", node.problem);
+    }
   }
+  // Where the node itself does not count its cards, those that are described count.
+  if (cards == 0) node.usable = static_cast<int>(node.cards.size());
+  if (!node.problem.empty()) CloseCards(node);
   for (GpuCard& card : node.cards) {
     if (card.memory_bytes == 0) card.memory_bytes = memory;
     card.memory_free = card.memory_bytes;

@@ -44,7 +44,7 @@ const GpuPod* FindGpuPod(const CycleState& state) {
   return known == nullptr ? nullptr : &known->pod;
 }
 
-GpuPolicy::GpuPolicy(Handle& handle) : inventory_(handle.Shared<GpuInventory>()) {
+GpuPolicy::GpuPolicy(Handle& handle) : handle_(handle), inventory_(handle.Shared<GpuInventory>()) {
   inventory_->AddPolicy(handle.profile_name(), this);
 }
 
@@ -53,7 +53,7 @@ GpuPolicy::~GpuPolicy() { inventory_->RemovePolicy(this); }
 Status GpuPolicy::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                            absl::Span<const NodeRow>) {
   const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
-  inventory_->Sync(nodes);
+  inventory_->Sync(nodes, handle_);
   inventory_->demand().Note(pod, gpu_pod.request);
   const uint64_t epoch = Prepare();
   if (epoch != epoch_ || inventory_->order_version() != order_version_) {
@@ -71,7 +71,7 @@ absl::StatusOr<int64_t> GpuPolicy::Score(const CycleState& state, const PodInfo&
     return absl::FailedPreconditionError(absl::StrCat("PreScore did not see pod ", pod.key()));
   }
   const GpuInventory::Entry entry = inventory_->At(node);
-  return Judge({entry.node, entry.milli_cpu}, *gpu_pod).score;
+  return Judge(PlaceOf(entry), *gpu_pod).score;
 }
 
 CardSet GpuPolicy::DifferentCards(const GpuNode& node, const GpuRequest& request) {
@@ -119,7 +119,7 @@ absl::Status GpuPolicy::ScoreNodes(const CycleState& state, const PodInfo& pod,
     const GpuInventory::Entry& entry = inventory_->entry(row);
     if (memo.versions[row] != entry.version) {
       memo.versions[row] = entry.version;
-      memo.scores[row] = Judge({entry.node, entry.milli_cpu, row, entry.version}, *gpu_pod).score;
+      memo.scores[row] = Judge(PlaceOf(entry, row), *gpu_pod).score;
     }
     scores[i] = memo.scores[row];
   }
@@ -131,7 +131,7 @@ std::vector<NodeNote> GpuPolicy::ExplainNode(const CycleState& state, const PodI
   const GpuPod* const gpu_pod = FindGpuPod(state);
   if (gpu_pod == nullptr || gpu_pod->request.cards == 0) return {};
   const GpuInventory::Entry entry = inventory_->At(node);
-  const GpuChoice choice = Judge({entry.node, entry.milli_cpu}, *gpu_pod);
+  const GpuChoice choice = Judge(PlaceOf(entry), *gpu_pod);
   if (choice.cards.empty()) return {};
   return {{"would take", absl::StrCat("cards ", CardIndexes(entry.node, choice.cards))}};
 }
@@ -139,6 +139,8 @@ std::vector<NodeNote> GpuPolicy::ExplainNode(const CycleState& state, const PodI
 Status GpuPolicy::SignPod(const PodInfo& pod, PodSignature& signature) const {
   if (Learns()) return Status::Unschedulable("follows the pods that were seen");
   Sign({pod.requests().Get(kCpu), ReadGpuRequest(pod, inventory_->resources())}, signature);
+  // A Device changes what a node has, and not the node.
+  signature.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDevice)));
   return Status::Success();
 }
 

@@ -29,10 +29,15 @@ struct GpuPod {
 struct GpuPlace {
   const GpuNode& node;
   int64_t milli_cpu;  // free
+  int64_t all_milli_cpu = 0;
   // Where it stands in the inventory, if it is of there; the version changes with the node.
   NodeRow row = -1;
   uint64_t version = 0;
 };
+
+inline GpuPlace PlaceOf(const GpuInventory::Entry& entry, NodeRow row = -1) {
+  return {entry.node, entry.milli_cpu, entry.all_milli_cpu, row, row < 0 ? 0 : entry.version};
+}
 
 // What a policy works out of a node alone, kept until the node changes.
 template <class T>
@@ -121,6 +126,7 @@ class GpuPolicy : public Plugin,
   };
   Memo& MemoOf(const GpuPod& pod, int rows) const;
 
+  Handle& handle_;
   std::shared_ptr<GpuInventory> inventory_;
   uint64_t epoch_ = 0;
   mutable uint64_t order_version_ = 0, uses_ = 0;

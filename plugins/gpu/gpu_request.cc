@@ -1,6 +1,7 @@
 // Implementation of gpu_request.h.
 #include "plugins/gpu/gpu_request.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -56,12 +57,14 @@ class Reader {
   void Refuse(absl::string_view problem) {
     if (request_.problem.empty()) request_.problem = std::string(problem);
   }
-  void Want(absl::string_view how, int64_t cards, int64_t milli, int64_t memory_bytes) {
+  void Want(absl::string_view how, GpuDialect dialect, int64_t cards, int64_t milli,
+            int64_t memory_bytes) {
     if (!how_.empty()) {
       Refuse(absl::StrCat("asks for GPUs in two ways: ", how_, " and ", how));
       return;
     }
     how_ = std::string(how);
+    request_.dialect = dialect;
     request_.cards = static_cast<int>(std::min(cards, kMaxCards + 1));
     request_.milli = milli;
     request_.memory_bytes = memory_bytes;
@@ -70,7 +73,7 @@ class Reader {
   void ReadWhole(const std::vector<ResourceId>& resources) {
     for (const ResourceId id : resources) {
       const int64_t cards = pod_.requests().Get(id);
-      if (cards > 0) Want(ResourceName(id), cards, kMilliPerGpu, 0);
+      if (cards > 0) Want(ResourceName(id), GpuDialect::kResource, cards, kMilliPerGpu, 0);
     }
   }
 
@@ -95,7 +98,7 @@ class Reader {
       Refuse(
           absl::StrCat("a share (", kGpuMilli, ": ", *milli, ") is of one GPU, not of ", *count));
     } else if (*count > 0 && *milli > 0) {
-      Want(kGpuMilli, *count, *milli, 0);
+      Want(kGpuMilli, GpuDialect::kGpuShare, *count, *milli, 0);
     }
   }
 
@@ -120,7 +123,7 @@ class Reader {
         Refuse(absl::StrCat(kGpuMemory, ": \"", *memory_text, "\" is no amount of memory in MiB"));
         return;
       }
-      Want(kGpuMemory, *devices, 0, *mib * kMiB);
+      Want(kGpuMemory, GpuDialect::kKai, *devices, 0, *mib * kMiB);
       return;
     }
     double fraction;
@@ -130,7 +133,8 @@ class Reader {
       return;
     }
     // Rounded up: a share must hold what was asked for.
-    Want(kGpuFraction, *devices, static_cast<int64_t>(std::ceil(fraction * 1000 - 1e-9)), 0);
+    Want(kGpuFraction, GpuDialect::kKai, *devices,
+         static_cast<int64_t>(std::ceil(fraction * 1000 - 1e-9)), 0);
   }
 
   void ReadKoordinator() {
@@ -147,7 +151,6 @@ class Reader {
       if (shared > 0) Refuse("koordinator.sh/gpu.shared needs gpu-memory or gpu-memory-ratio");
       return;
     }
-    request_.koordinator = true;
     if (ratio > 0 && memory > 0) {
       Refuse("asks for both koordinator.sh/gpu-memory and gpu-memory-ratio");
       return;
@@ -168,9 +171,11 @@ class Reader {
       Refuse(absl::StrCat("koordinator.sh: ", percent, "% cannot be split evenly over ", cards,
                           " GPUs"));
     } else if (memory > 0) {
-      Want("koordinator.sh/gpu-memory", cards, core * 10 / cards, (memory + cards - 1) / cards);
+      Want("koordinator.sh/gpu-memory", GpuDialect::kKoordinator, cards, core * 10 / cards,
+           (memory + cards - 1) / cards);
     } else {
-      Want("koordinator.sh/gpu-memory-ratio", cards, std::max(core, ratio) * 10 / cards, 0);
+      Want("koordinator.sh/gpu-memory-ratio", GpuDialect::kKoordinator, cards,
+           std::max(core, ratio) * 10 / cards, 0);
     }
   }
 
@@ -218,6 +223,17 @@ const std::string* FindAnnotation(const PodInfo& pod, absl::string_view key) {
 
 GpuRequest ReadGpuRequest(const PodInfo& pod, const std::vector<ResourceId>& whole_resources) {
   return Reader(pod).Read(whole_resources);
+}
+
+GpuRequest HeldDespiteProblem(const PodInfo& pod, const std::vector<ResourceId>& whole_resources) {
+  GpuRequest held;
+  int64_t cards = 0;
+  for (const ResourceId id : whole_resources) {
+    cards = std::min(kMaxCards, cards + std::clamp<int64_t>(pod.requests().Get(id), 0, kMaxCards));
+  }
+  held.cards = static_cast<int>(cards);
+  held.milli = cards > 0 ? kMilliPerGpu : 0;
+  return held;
 }
 
 }  // namespace berth

@@ -24,6 +24,9 @@ inline constexpr absl::string_view kDeviceAllocatedAnnotation =
 // Ways in which cards of a node are close to each other.
 enum class GpuGroupKind : uint8_t { kNone, kNuma, kPcie, kNvlink };
 
+// In whose words a pod asks, and so where the cards are recorded.
+enum class GpuDialect : uint8_t { kResource, kGpuShare, kKai, kKoordinator };
+
 struct GpuRequest {
   int cards = 0;                             // how many; 0: the pod needs none
   int64_t milli = 0;                         // of each card
@@ -31,8 +34,8 @@ struct GpuRequest {
   std::vector<Symbol> models;                // allowed ones, the preferred first; empty: any
   GpuGroupKind group = GpuGroupKind::kNone;  // all cards of one group of this kind
   bool group_required = false;               // or else preferred
-  bool koordinator = false;                  // asked for in Koordinator's resources
-  std::string problem;                       // why this cannot be meant; then nothing else counts
+  GpuDialect dialect = GpuDialect::kResource;
+  std::string problem;  // why this cannot be meant; then nothing else counts
 
   bool whole() const { return milli >= kMilliPerGpu; }
 };
@@ -42,6 +45,10 @@ struct GpuRequest {
 // gpu-fraction-num-devices), or by Koordinator's resources (koordinator.sh/gpu, gpu-core,
 // gpu-memory, gpu-memory-ratio, gpu.shared). docs/gpu.md has the words and what is refused.
 GpuRequest ReadGpuRequest(const PodInfo& pod, const std::vector<ResourceId>& whole_resources);
+
+// What a pod that runs holds at least, if its request is nonsense to us and somebody placed it all
+// the same: the whole cards that it has as resources.
+GpuRequest HeldDespiteProblem(const PodInfo& pod, const std::vector<ResourceId>& whole_resources);
 
 // The value of an annotation, or null.
 const std::string* FindAnnotation(const PodInfo& pod, absl::string_view key);

@@ -440,6 +440,9 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
     for (const auto& [key, value] : binding.annotations) {
       (*changed.metadata().mutable_annotations())[key] = value;
     }
+    for (const auto& [key, value] : binding.labels) {
+      changed.metadata().mutable_labels()->insert({key, value});
+    }
     api::PodStatus& status = changed.status();
     status.set_phase("Running");
     status.clear_nominated_node_name();

@@ -72,6 +72,16 @@ void Engine::ReportFailure(const PodFailure& failure) {
       });
 }
 
+void Engine::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
+  ClusterNote note{.pod = Reference(pod),
+                   .warning = true,
+                   .reason = std::string(reason),
+                   .action = "Scheduling",
+                   .note = Truncated(std::string(text))};
+  options_.executor->Run(
+      [cluster = options_.cluster, note = std::move(note)] { cluster->Record(note); });
+}
+
 void Engine::ReportBound(const Placement& placement) {
   ClusterNote note{.pod = Reference(*placement.pod),
                    .warning = false,

@@ -128,7 +128,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool IsPreempting(absl::string_view uid) const override { return evictions_.IsPreempting(uid); }
   bool remember_verdicts() const override { return options_.remember_verdicts; }
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
-                    const std::map<std::string, std::string>& annotations) override;
+                    const BindMetadata& metadata) override;
+  void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   // The answer to a binding was lost, with `lost`: asks until the cluster says what happened.
   absl::Status FindOut(const PodBinding& binding, absl::Status lost) const;
 

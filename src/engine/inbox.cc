@@ -161,10 +161,11 @@ void Engine::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
 WaitingPod* Engine::FindWaitingPod(absl::string_view uid) { return binder_.FindWaitingPod(uid); }
 
 absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name,
-                          const std::map<std::string, std::string>& annotations) {
+                          const BindMetadata& metadata) {
   const PodBinding binding{{std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
                            std::string(node_name),
-                           annotations};
+                           metadata.annotations,
+                           metadata.labels};
   absl::Status bound = options_.cluster->Bind(binding);
   return MayHaveHappened(bound) ? FindOut(binding, std::move(bound)) : bound;
 }

@@ -66,9 +66,13 @@ std::optional<WaitingFor> ProfileHandle::ExplainWaiting(absl::string_view uid) c
 }
 
 absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name,
-                                 const std::map<std::string, std::string>& annotations) {
+                                 const BindMetadata& metadata) {
   if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
-  return services_->Bind(pod, node_name, annotations);
+  return services_->Bind(pod, node_name, metadata);
+}
+
+void ProfileHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
+  if (services_ != nullptr) services_->Warn(pod, reason, text);
 }
 
 std::weak_ptr<void>& ProfileHandle::SharedSlot(absl::string_view type) {

@@ -28,7 +28,8 @@ class SchedulerServices {
   virtual bool remember_verdicts() const = 0;
   // Any thread.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
-                            const std::map<std::string, std::string>& annotations) = 0;
+                            const BindMetadata& metadata) = 0;
+  virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
 };
 
 // What the plugins of one set of profiles share, by type.
@@ -75,7 +76,8 @@ class ProfileHandle final : public Handle {
   bool IsPreempting(absl::string_view uid) const override;
   std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
-                    const std::map<std::string, std::string>& annotations) override;
+                    const BindMetadata& metadata) override;
+  void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
 
  private:
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override;

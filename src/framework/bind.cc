@@ -1,4 +1,4 @@
-// What Bind plugins share: the annotations that go with a binding.
+// What Bind plugins share: the metadata that goes with a binding.
 #include "berth/framework/bind.h"
 
 #include <memory>
@@ -6,30 +6,36 @@
 namespace berth {
 namespace {
 
-struct AnnotationState final : StateData {
-  std::map<std::string, std::string> annotations;
+struct MetadataState final : StateData {
+  BindMetadata metadata;
   std::unique_ptr<StateData> Clone() const override {
-    return std::make_unique<AnnotationState>(*this);
+    return std::make_unique<MetadataState>(*this);
   }
 };
-constexpr StateKey<AnnotationState> kAnnotations{"BindAnnotations"};
+constexpr StateKey<MetadataState> kMetadata{"BindMetadata"};
+
+BindMetadata& MutableMetadata(CycleState& state) {
+  if (MetadataState* const found = state.FindMutable(kMetadata)) return found->metadata;
+  auto fresh = std::make_unique<MetadataState>();
+  BindMetadata& metadata = fresh->metadata;
+  state.Write(kMetadata, std::move(fresh));
+  return metadata;
+}
 
 }  // namespace
 
 void AnnotateWithBind(CycleState& state, absl::string_view key, absl::string_view value) {
-  AnnotationState* found = state.FindMutable(kAnnotations);
-  if (found == nullptr) {
-    auto fresh = std::make_unique<AnnotationState>();
-    found = fresh.get();
-    state.Write(kAnnotations, std::move(fresh));
-  }
-  found->annotations[std::string(key)] = std::string(value);
+  MutableMetadata(state).annotations[std::string(key)] = std::string(value);
 }
 
-const std::map<std::string, std::string>& BindAnnotations(const CycleState& state) {
-  static const auto& none = *new std::map<std::string, std::string>();
-  const AnnotationState* const found = state.Find(kAnnotations);
-  return found == nullptr ? none : found->annotations;
+void LabelWithBind(CycleState& state, absl::string_view key, absl::string_view value) {
+  MutableMetadata(state).labels[std::string(key)] = std::string(value);
+}
+
+const BindMetadata& BindMetadataOf(const CycleState& state) {
+  static const BindMetadata& none = *new BindMetadata();
+  const MetadataState* const found = state.Find(kMetadata);
+  return found == nullptr ? none : found->metadata;
 }
 
 Status PreBindPlugin::PreBindPreFlight(CycleState&, const PodInfo&, absl::string_view) {

@@ -5,13 +5,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
+#include "google/protobuf/map.h"
 #include "testing/scenario_reader.h"
 
 namespace berth::testing {
 namespace {
 
 constexpr absl::string_view kNoPod = "(no such pod)";
+constexpr absl::string_view kNoSuchKey = "(no such key)";
 
 std::string NodeOf(ScenarioRun& run, const std::string& pod) {
   const auto found = run.FindPod(pod);
@@ -271,6 +274,32 @@ void ReadField(ScenarioReader& reader, const Value::Item& item, absl::string_vie
   });
 }
 
+// {pod: {key: text}}, of the pod's annotations or labels; null: there is no such key.
+using Metadata = google::protobuf::Map<std::string, std::string>;
+void ReadMetadata(ScenarioReader& reader, const Value::Item& item,
+                  const Metadata& (*map_of)(const api::ObjectMeta&),
+                  std::vector<ScenarioAction>& actions) {
+  reader.ForEach(item.value, item.key, [&](const Value::Item& of_pod) {
+    reader.ForEach(of_pod.value, item.key, [&](const Value::Item& entry) {
+      const std::string wanted =
+          entry.value.IsNull() ? std::string(kNoSuchKey) : reader.Text(entry.value, item.key);
+      actions.push_back([at = entry.value.where(), wanted, map_of, key = std::string(entry.key),
+                         pod = ScenarioReader::PodKey(of_pod.key)](ScenarioRun& run) {
+        const auto found = run.FindPod(pod);
+        std::string got(kNoPod);
+        if (found != nullptr) {
+          const Metadata& map = map_of(found->metadata());
+          const auto entry = map.find(key);
+          got = entry == map.end() ? std::string(kNoSuchKey) : entry->second;
+        }
+        if (got == wanted) return;
+        run.Fail(at, absl::StrCat("expected ", key, " of ", pod, " to be \"", wanted,
+                                  "\", it is \"", got, "\""));
+      });
+    });
+  });
+}
+
 // {pod: ["Reason: part of the note"]}: each is among the events about the pod.
 void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>& actions) {
   reader.ForEach(value, "events", [&](const Value::Item& item) {
@@ -420,6 +449,15 @@ void ScenarioReader::ReadExpectations(Value expectations, std::vector<ScenarioAc
     } else if (item.key == "phase") {
       ReadField(
           *this, item, "the phase", [](const api::Pod& pod) { return pod.status().phase(); },
+          actions);
+    } else if (item.key == "annotations") {
+      ReadMetadata(
+          *this, item,
+          [](const api::ObjectMeta& meta) -> const Metadata& { return meta.annotations(); },
+          actions);
+    } else if (item.key == "labels") {
+      ReadMetadata(
+          *this, item, [](const api::ObjectMeta& meta) -> const Metadata& { return meta.labels(); },
           actions);
     } else if (item.key == "events") {
       ReadEvents(*this, item.value, actions);

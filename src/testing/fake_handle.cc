@@ -252,10 +252,14 @@ std::optional<WaitingFor> FakeHandle::ExplainWaiting(absl::string_view uid) cons
 }
 
 absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,
-                              const std::map<std::string, std::string>& annotations) {
-  bind_annotations_ = annotations;
+                              const BindMetadata& metadata) {
+  bind_metadata_ = metadata;
   bindings_.emplace_back(pod.key(), std::string(node_name));
   return bind_status_;
+}
+
+void FakeHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
+  warnings_.push_back(absl::StrCat(pod.key(), ": ", reason, ": ", text));
 }
 
 }  // namespace berth::testing

@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kCoverage = 0.95;  // of the pods by typical ones, as published
 
+constexpr absl::string_view kCardsPlugin = "GpuDevices";
+
 template <class Map>
 void SetAmount(Map* map, const std::string& name, const std::string& amount) {
   (*map)[name].set_string(amount);
@@ -60,8 +62,18 @@ std::vector<Object> OpenbNodes(const OpenbTrace& trace) {
   return objects;
 }
 
+OpenbShares SharesFor(const Profile& profile) {
+  const auto enables = [](const PluginSet& set) {
+    return std::any_of(set.enabled.begin(), set.enabled.end(),
+                       [](const PluginEntry& entry) { return entry.name == kCardsPlugin; });
+  };
+  const bool knows = enables(profile.multi_point) ||
+                     std::any_of(profile.points.begin(), profile.points.end(), enables);
+  return knows ? OpenbShares::kAnnotations : OpenbShares::kWholeCards;
+}
+
 Object OpenbPodObject(const OpenbPod& pod, const std::string& name,
-                      const std::string& scheduler_name) {
+                      const std::string& scheduler_name, OpenbShares shares) {
   auto message = std::make_shared<api::Pod>();
   api::ObjectMeta& metadata = *message->mutable_metadata();
   metadata.set_name(name);
@@ -72,7 +84,7 @@ Object OpenbPodObject(const OpenbPod& pod, const std::string& name,
   auto* const requests = container.mutable_resources()->mutable_requests();
   SetAmount(requests, "cpu", absl::StrCat(pod.milli_cpu, "m"));
   SetAmount(requests, "memory", absl::StrCat(pod.memory_mib, "Mi"));
-  if (pod.gpus > 0 && pod.milli_gpu >= 1000) {
+  if (pod.gpus > 0 && (pod.milli_gpu >= 1000 || shares == OpenbShares::kWholeCards)) {
     SetAmount(requests, "nvidia.com/gpu", absl::StrCat(pod.gpus));
   } else if (pod.gpus > 0) {
     (*metadata.mutable_annotations())["alibabacloud.com/gpu-milli"] = absl::StrCat(pod.milli_gpu);
@@ -109,8 +121,8 @@ absl::Status GiveMix(const std::vector<TypicalPod>& mix, const Registry& registr
   return absl::OkStatus();
 }
 
-OpenbBooks::OpenbBooks(const OpenbTrace& trace)
-    : mix_(trace.Mix(), kCoverage), capacity_(trace.capacity_milli()) {
+OpenbBooks::OpenbBooks(const OpenbTrace& trace, OpenbShares shares)
+    : shares_(shares), mix_(trace.Mix(), kCoverage), capacity_(trace.capacity_milli()) {
   for (const OpenbNode& node : trace.nodes) {
     node_of_[node.name] = free_.size();
     FreeGpus free{node.milli_cpu, {}, Symbol::Intern(node.model)};
@@ -152,9 +164,23 @@ absl::Status OpenbBooks::Change(const OpenbPod& pod, const std::string& node,
   return absl::OkStatus();
 }
 
-absl::Status OpenbBooks::Place(const OpenbPod& pod, const std::string& node,
-                               const std::string& cards) {
-  return Change(pod, node, cards, 1);
+std::string OpenbBooks::FirstIdle(const OpenbPod& pod, const std::string& node) const {
+  std::vector<size_t> idle;
+  const auto it = node_of_.find(node);
+  if (it == node_of_.end()) return "";
+  const FreeGpus& free = free_[it->second];
+  for (size_t i = 0; i < free.milli_gpu.size(); ++i) {
+    if (free.milli_gpu[i] == 1000 && static_cast<int>(idle.size()) < pod.gpus) idle.push_back(i);
+  }
+  return absl::StrJoin(idle, "-");
+}
+
+absl::StatusOr<std::string> OpenbBooks::Place(const OpenbPod& pod, const std::string& node,
+                                              std::string cards) {
+  if (cards.empty() && shares_ == OpenbShares::kWholeCards) cards = FirstIdle(pod, node);
+  absl::Status changed = Change(pod, node, cards, 1);
+  if (!changed.ok()) return changed;
+  return cards;
 }
 
 void OpenbBooks::Remove(const OpenbPod& pod, const std::string& node, const std::string& cards) {

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "berth/api/object.h"
 #include "berth/configuration.h"
 #include "berth/framework/registry.h"
@@ -18,21 +19,27 @@ namespace berth {
 
 // Of that node in the order of their ranks.
 std::vector<Object> OpenbNodes(const OpenbTrace& trace);
-// A whole card is the resource nvidia.com/gpu, a share gpu-share's annotations.
+// How pods ask for a share of a card.
+enum class OpenbShares : uint8_t { kAnnotations, kWholeCards };
+// Annotations if the profile enables GpuDevices; to others only whole cards mean something.
+OpenbShares SharesFor(const Profile& profile);
+// A whole card is the resource nvidia.com/gpu, a share gpu-share's annotations or a whole card.
 Object OpenbPodObject(const OpenbPod& pod, const std::string& name,
-                      const std::string& scheduler_name);
+                      const std::string& scheduler_name, OpenbShares shares);
 // Gives `mix` to plugins that take an argument `typicalPods` and have none.
 absl::Status GiveMix(const std::vector<TypicalPod>& mix, const Registry& registry,
                      KubeSchedulerConfiguration& configuration);
 
-// What is placed where, by the records on the pods.
+// What is placed where, by the records on the pods. A pod without a record, of a profile that knows
+// no cards, is counted on the first idle ones.
 class OpenbBooks {
  public:
-  explicit OpenbBooks(const OpenbTrace& trace);
+  OpenbBooks(const OpenbTrace& trace, OpenbShares shares);
 
-  // `cards` as the annotation has them. InvalidArgument if they are not what the pod asks for, or
-  // not free.
-  absl::Status Place(const OpenbPod& pod, const std::string& node, const std::string& cards);
+  // `cards` as the annotation has them; returns those that the pod is counted on. InvalidArgument
+  // if they are not what the pod asks for, or not free.
+  absl::StatusOr<std::string> Place(const OpenbPod& pod, const std::string& node,
+                                    std::string cards);
   void Remove(const OpenbPod& pod, const std::string& node, const std::string& cards);
 
   int64_t capacity() const { return capacity_; }
@@ -46,6 +53,9 @@ class OpenbBooks {
   absl::Status Change(const OpenbPod& pod, const std::string& node, const std::string& cards,
                       int64_t sign);
 
+  std::string FirstIdle(const OpenbPod& pod, const std::string& node) const;
+
+  const OpenbShares shares_;
   TypicalMix mix_;
   std::vector<FreeGpus> free_;         // by node
   std::vector<double> fragmentation_;  // by node

@@ -123,6 +123,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
   absl::Status given = GiveMix(trace.Mix(), *options.registry, options.configuration);
   if (!given.ok()) return given;
   const std::string profile = options.configuration.profiles.front().scheduler_name;
+  const OpenbShares shares = SharesFor(options.configuration.profiles.front());
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = std::move(options.configuration),
                           .registry = options.registry,
@@ -132,7 +133,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
   simulation.RunUntilIdle();
 
   TraceResult result;
-  OpenbBooks books(trace);
+  OpenbBooks books(trace, shares);
   Columns columns(books);
   int64_t arrived = 0;
   const double capacity = static_cast<double>(books.capacity());
@@ -144,7 +145,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
     const std::string name = absl::StrCat(pod.name, "-", event);
     const std::string key = absl::StrCat("openb/", name);
     const absl::Time start = absl::Now();
-    simulation.cluster().Set(OpenbPodObject(pod, name, profile));
+    simulation.cluster().Set(OpenbPodObject(pod, name, profile, shares));
     simulation.RunUntilIdle();
     result.seconds += absl::ToDoubleSeconds(absl::Now() - start);
 
@@ -160,8 +161,9 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
       const auto& annotations = now.metadata().annotations();
       const auto cards = annotations.find(std::string(kCards));
       if (cards != annotations.end()) decision.cards = cards->second;
-      absl::Status placed = books.Place(pod, decision.node, decision.cards);
-      if (!placed.ok()) return placed;
+      absl::StatusOr<std::string> placed = books.Place(pod, decision.node, decision.cards);
+      if (!placed.ok()) return placed.status();
+      decision.cards = *std::move(placed);
     }
     result.decisions.push_back(std::move(decision));
     columns.Add(percent, result.unscheduled);

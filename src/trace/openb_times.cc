@@ -22,13 +22,14 @@ constexpr absl::string_view kCards = "alibabacloud.com/gpu-index";
 // One run of the clock over all arrivals and ends.
 class TimedRun {
  public:
-  TimedRun(const OpenbTrace& trace, Simulation& simulation, std::string profile,
+  TimedRun(const OpenbTrace& trace, Simulation& simulation, std::string profile, OpenbShares shares,
            int64_t every_seconds)
       : trace_(trace),
         simulation_(simulation),
         profile_(std::move(profile)),
         every_(std::max<int64_t>(1, every_seconds)),
-        books_(trace),
+        books_(trace, shares),
+        shares_(shares),
         running_(trace.pods.size()) {
     order_.resize(trace.pods.size());
     std::iota(order_.begin(), order_.end(), 0);
@@ -96,7 +97,7 @@ class TimedRun {
   void Arrive(int64_t seconds) {
     while (next_ < order_.size() && trace_.pods[order_[next_]].created <= seconds) {
       const OpenbPod& pod = trace_.pods[order_[next_++]];
-      simulation_.cluster().Set(OpenbPodObject(pod, pod.name, profile_));
+      simulation_.cluster().Set(OpenbPodObject(pod, pod.name, profile_, shares_));
       ++waiting_;
     }
   }
@@ -123,8 +124,9 @@ class TimedRun {
       running.node = object.spec().node_name();
       const auto cards = object.metadata().annotations().find(std::string(kCards));
       if (cards != object.metadata().annotations().end()) running.cards = cards->second;
-      absl::Status placed = books_.Place(pod, running.node, running.cards);
-      if (!placed.ok()) return placed;
+      absl::StatusOr<std::string> placed = books_.Place(pod, running.node, running.cards);
+      if (!placed.ok()) return placed.status();
+      running.cards = *std::move(placed);
       --waiting_;
       ++running_count_;
       delays_.push_back(static_cast<double>(now_ - std::max<int64_t>(0, pod.created)));
@@ -170,6 +172,7 @@ class TimedRun {
   const std::string profile_;
   const int64_t every_;
   OpenbBooks books_;
+  const OpenbShares shares_;
   std::vector<int> order_;  // pods by their time of arrival
   size_t next_ = 0;
   absl::flat_hash_map<std::string, size_t> index_of_;
@@ -195,13 +198,15 @@ absl::StatusOr<TraceResult> RunTimes(const OpenbTrace& trace, TraceOptions optio
   absl::Status given = GiveMix(trace.Mix(), *options.registry, options.configuration);
   if (!given.ok()) return given;
   std::string profile = options.configuration.profiles.front().scheduler_name;
+  const OpenbShares shares = SharesFor(options.configuration.profiles.front());
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = std::move(options.configuration),
                           .registry = options.registry,
                           .objects = OpenbNodes(trace)});
   if (!created.ok()) return created.status();
   (*created)->RunUntilIdle();
-  return TimedRun(trace, **created, std::move(profile), every_seconds).Run(options.progress);
+  return TimedRun(trace, **created, std::move(profile), shares, every_seconds)
+      .Run(options.progress);
 }
 
 }  // namespace berth

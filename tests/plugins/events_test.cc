@@ -41,7 +41,7 @@ TEST(Events, AreThoseOfKubeScheduler) {
       {"DynamicResources", ""},
       {"GpuDevices",
        "Pod/Delete! Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel "
-       "Node/UpdateNodeAnnotation!"},
+       "Node/UpdateNodeAnnotation! Device/Add Device/Update!"},
       // Node/Delete is ours: with a node its pods leave the count.
       {"InterPodAffinity",
        "Pod/Add Pod/Delete Pod/UpdatePodLabel Node/Add Node/Delete Node/UpdateNodeLabel"},

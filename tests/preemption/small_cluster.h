@@ -151,10 +151,10 @@ class SmallCluster final : public Handle {
     return std::nullopt;
   }
   bool RejectWaitingPod(absl::string_view) override { return false; }
-  absl::Status Bind(const PodInfo&, absl::string_view,
-                    const std::map<std::string, std::string>&) override {
+  absl::Status Bind(const PodInfo&, absl::string_view, const BindMetadata&) override {
     return absl::OkStatus();
   }
+  void Warn(const PodInfo&, absl::string_view, absl::string_view) override {}
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override {
     return shared_[std::string(type)];
   }

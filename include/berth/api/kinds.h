@@ -28,7 +28,8 @@
   X(PriorityClass, "scheduling.k8s.io", "v1", "priorityclasses", false)       \
   X(Lease, "coordination.k8s.io", "v1", "leases", true)                       \
   X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)           \
-  X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)
+  X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)   \
+  X(Device, "scheduling.koordinator.sh", "v1alpha1", "devices", false)
 
 namespace google::protobuf {
 class Message;

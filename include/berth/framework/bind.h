@@ -28,17 +28,22 @@ class PreBindPlugin {
   virtual Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
 };
 
-// What the pod is to be annotated with as it is bound: one step, so that nobody sees the pod on its
-// node without them. Any plugin may add to them from Reserve to PreBind; DefaultBinder hands them
-// over with the binding. A later value of a key replaces an earlier one.
+// What the pod gets as it is bound: one step, so that nobody sees the pod on its node without it.
+struct BindMetadata {
+  std::map<std::string, std::string> annotations;
+  std::map<std::string, std::string> labels;  // one that the pod has already stays as it is
+};
+// Any plugin may add to it from Reserve to PreBind; DefaultBinder hands it over with the binding. A
+// later value of a key replaces an earlier one.
 void AnnotateWithBind(CycleState& state, absl::string_view key, absl::string_view value);
-const std::map<std::string, std::string>& BindAnnotations(const CycleState& state);
+void LabelWithBind(CycleState& state, absl::string_view key, absl::string_view value);
+const BindMetadata& BindMetadataOf(const CycleState& state);
 
 class BindPlugin {
  public:
   virtual ~BindPlugin() = default;
 
-  // Binds the pod, with its BindAnnotations(), or returns Skip to leave it to the next Bind plugin.
+  // Binds the pod, with its BindMetadataOf(), or returns Skip to leave it to the next Bind plugin.
   // If all skip, it fails.
   virtual Status Bind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
 };

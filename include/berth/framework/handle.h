@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/clock.h"
+#include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/group.h"
 #include "berth/framework/node_info.h"
@@ -108,10 +109,13 @@ class Handle {
 
   // --- The cluster ---
 
-  // Binds in the cluster and annotates the pod in the same step. Blocks; any thread, and meant for
-  // Bind plugins.
+  // Binds in the cluster and annotates and labels the pod in the same step. Blocks; any thread, and
+  // meant for Bind plugins.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
-                            const std::map<std::string, std::string>& annotations) = 0;
+                            const BindMetadata& metadata) = 0;
+  // Tells people of something wrong with a pod that is not rejected for it: a Warning event with
+  // that reason ("UnreadableGpuRecord") and text. Does not wait for the cluster.
+  virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
 
   // --- What the plugins of all profiles share ---
 

@@ -124,8 +124,9 @@ class FakeHandle final : public Handle {
   // What ExplainWaiting() says of the pod.
   void SetWaiting(absl::string_view uid, WaitingFor waiting);
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
-  // The annotations of the last Bind().
-  const std::map<std::string, std::string>& bind_annotations() const { return bind_annotations_; }
+  const BindMetadata& bind_metadata() const { return bind_metadata_; }  // of the last Bind()
+  // "namespace/pod: reason: text" of every Warn().
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // "namespace/pod" and node of every Bind(), failed ones included.
   const std::vector<std::pair<std::string, std::string>>& bindings() const { return bindings_; }
   const std::vector<std::string>& activated() const { return activated_; }  // "namespace/pod"
@@ -154,7 +155,8 @@ class FakeHandle final : public Handle {
   bool IsPreempting(absl::string_view uid) const override { return preempting_.contains(uid); }
   std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
-                    const std::map<std::string, std::string>& annotations) override;
+                    const BindMetadata& metadata) override;
+  void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
 
  private:
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override {
@@ -174,7 +176,8 @@ class FakeHandle final : public Handle {
   std::map<std::string, WaitingFor, std::less<>> waiting_for_;
   absl::Status bind_status_;
   std::vector<std::pair<std::string, std::string>> bindings_;
-  std::map<std::string, std::string> bind_annotations_;
+  BindMetadata bind_metadata_;
+  std::vector<std::string> warnings_;
   std::map<std::string, std::weak_ptr<void>> shared_;
   std::vector<std::string> activated_;
 };

@@ -47,7 +47,7 @@ class Probe final : public Plugin, public ReservePlugin {
   explicit Probe(Notes& notes) : notes_(notes) {}
   absl::string_view Name() const override { return "Probe"; }
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view) override {
-    const auto& annotations = BindAnnotations(state);
+    const auto& annotations = BindMetadataOf(state).annotations;
     const auto cards = annotations.find(std::string(kGpuIndexAnnotation));
     notes_.reserved[pod.key()] = cards == annotations.end() ? "" : cards->second;
     return Status::Success();
@@ -152,7 +152,7 @@ void CheckCards(const Notes& notes) {
     EXPECT_TRUE(!use.whole || use.pods == 1) << card << " is not one pod's alone";
   }
   GpuInventory& inventory = *notes.inventory;
-  inventory.Sync(notes.handle->nodes());
+  inventory.Sync(notes.handle->nodes(), *notes.handle);
   for (NodeRow row = 0; row < notes.handle->nodes().size(); ++row) {
     // As the node is now: the table is brought up to date by the next attempt.
     const NodeInfo& info = notes.handle->nodes().node(row);
