@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "berth/builtin_plugins.h"
 #include "trace/openb_run.h"
 
@@ -16,7 +21,7 @@ namespace {
 
 constexpr char kData[] = "examples/openb/data";
 
-TraceResult Run(const OpenbTrace& trace, const std::string& config, double until) {
+TraceResult RunTrace(const OpenbTrace& trace, const std::string& config, double until) {
   const Registry registry = BuiltinRegistry().value();
   LoadedConfiguration loaded = LoadConfigurationFile(config, registry);
   EXPECT_TRUE(loaded.problems.ok());
@@ -27,12 +32,21 @@ TraceResult Run(const OpenbTrace& trace, const std::string& config, double until
   return result.ok() ? *std::move(result) : TraceResult();
 }
 
-// Every decision of the first arrivals of the published run: node and cards.
+// Where a run costs a second, it goes to the end; elsewhere only a few percent of the GPUs arrive.
+#ifdef NDEBUG
+constexpr double kUntil = 1000;
+constexpr char kGolden[] = "bench/gpu/published";
+#else
+constexpr double kUntil = 4;
+constexpr char kGolden[] = "tests/trace/golden";
+#endif
+
+// Every decision of the published run: node and cards.
 void ExpectGolden(const std::string& policy, const std::string& config) {
   const absl::StatusOr<OpenbTrace> trace = ReadOpenb(kData, "default", 42);
   ASSERT_TRUE(trace.ok()) << trace.status();
-  const TraceResult result = Run(*trace, config, 3);
-  std::ifstream file(absl::StrCat("tests/trace/golden/default_42_", policy, ".csv"));
+  const TraceResult result = RunTrace(*trace, config, kUntil);
+  std::ifstream file(absl::StrCat(kGolden, "/default_42_", policy, ".csv"));
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   ASSERT_GT(result.decisions.size(), 200u);
@@ -41,6 +55,95 @@ void ExpectGolden(const std::string& policy, const std::string& config) {
     ASSERT_EQ(absl::StrCat(i, ",", decision.pod, ",", decision.node, ",", decision.cards), line);
   }
 }
+
+// The row of a published table, by column; columns that are not published are left out.
+std::map<int, double> PublishedRow(const std::string& table, const std::string& list,
+                                   const std::string& policy, int seed) {
+  std::ifstream file(absl::StrCat("bench/gpu/published/", table, ".csv"));
+  std::map<int, double> row;
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = absl::StrSplit(line, ',');
+  const std::string start = absl::StrCat(list, ",", policy, ",", seed, ",");
+  while (std::getline(file, line)) {
+    if (!absl::StartsWith(line, start)) continue;
+    const std::vector<std::string> fields = absl::StrSplit(line, ',');
+    for (size_t i = 3; i < fields.size() && i < header.size(); ++i) {
+      int column;
+      double value;
+      if (absl::SimpleAtoi(header[i], &column) && absl::SimpleAtod(fields[i], &value)) {
+        row[column] = value;
+      }
+    }
+  }
+  return row;
+}
+
+struct PublishedCase {
+  const char *name, *policy, *config, *list;
+  int seed;
+};
+
+class OpenbPublishedTest : public ::testing::TestWithParam<PublishedCase> {};
+
+TEST_P(OpenbPublishedTest, EveryColumnAgrees) {
+  const PublishedCase& test = GetParam();
+  const absl::StatusOr<OpenbTrace> trace = ReadOpenb(kData, test.list, test.seed);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  const TraceResult result = RunTrace(*trace, absl::StrCat("config/", test.config), kUntil);
+  const auto row = [&](const char* table) {
+    return PublishedRow(table, test.list, test.policy, test.seed);
+  };
+  std::map<int, double> allocation = row("allocation"), fragmentation = row("fragmentation"),
+                        of_idle = row("fragmentation_of_idle");
+  ASSERT_GT(allocation.size(), 100u);
+  int compared = 0;
+  for (const TraceColumn& column : result.columns) {
+    if (column.arrived + 1 > kUntil || allocation.count(column.arrived) == 0) continue;
+    EXPECT_EQ(column.allocation, allocation[column.arrived]) << "at " << column.arrived;
+    EXPECT_EQ(column.fragmentation, fragmentation[column.arrived]) << "at " << column.arrived;
+    EXPECT_EQ(column.fragmentation_of_idle, of_idle[column.arrived]) << "at " << column.arrived;
+    ++compared;
+  }
+  EXPECT_GE(compared, kUntil > 130 ? 130 : 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, OpenbPublishedTest,
+    ::testing::Values(
+        PublishedCase{"Fgd", "FGD", "gpu-fgd.yaml", "multigpu30", 42},
+        PublishedCase{"BestFit", "BestFit", "gpu-best-fit.yaml", "gpushare40", 49},
+        PublishedCase{"GpuPacking", "GpuPacking", "gpu-packing.yaml", "gpushare40", 47},
+        PublishedCase{"GpuClustering", "GpuClustering", "gpu-clustering.yaml", "default", 48},
+        PublishedCase{"DotProduct", "DotProd", "gpu-dot-product.yaml", "multigpu30", 44}),
+    [](const auto& info) { return info.param.name; });
+
+// Profiles that know no cards get whole ones for shares, and the books follow.
+TEST(OpenbTest, AProfileWithoutCards) {
+  const absl::StatusOr<OpenbTrace> trace = ReadOpenb(kData, "default", 42);
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  const TraceResult result = RunTrace(*trace, "config/default.yaml", 2);
+  ASSERT_GT(result.decisions.size(), 100u);
+  EXPECT_EQ(result.unscheduled, 0);
+  EXPECT_GT(result.columns.back().allocation, 1);
+}
+
+#ifdef NDEBUG
+// The bar for Berth's own policy, on one seed of each list.
+TEST(OpenbTest, ExpectedWasteIsAboveFgd) {
+  for (const char* const list : {"default", "gpushare40", "multigpu30"}) {
+    const absl::StatusOr<OpenbTrace> trace = ReadOpenb(kData, list, 45);
+    ASSERT_TRUE(trace.ok()) << trace.status();
+    const TraceResult result = RunTrace(*trace, "config/gpu.yaml", kUntil);
+    std::map<int, double> fgd = PublishedRow("allocation", list, "FGD", 45);
+    for (const TraceColumn& column : result.columns) {
+      if (column.arrived == 100) EXPECT_GT(column.allocation, fgd[100] + 0.3) << list;
+      if (column.arrived == 130) EXPECT_GT(column.allocation, fgd[130]) << list;
+    }
+    EXPECT_EQ(result.cpu_pods_unscheduled, 0) << list;
+  }
+}
+#endif
 
 TEST(OpenbTest, GoldenDecisionsOfFgd) { ExpectGolden("FGD", "config/gpu-fgd.yaml"); }
 TEST(OpenbTest, GoldenDecisionsOfBestFit) { ExpectGolden("BestFit", "config/gpu-best-fit.yaml"); }
