@@ -13,8 +13,8 @@
 #include "berth/api/decode.h"
 #include "berth/api/manifest.h"
 #include "berth/api/policy_v1.pb.h"
-#include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
+#include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/api/storage_v1.pb.h"
 
