@@ -1,12 +1,19 @@
 // PreemptionToleration: the shared search with exemptions by PriorityClass.
 #include "plugins/preemption_toleration/preemption_toleration.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/framework/object_store.h"
 
 namespace berth {
+namespace {
+
+constexpr int kNow = 0;  // the only gauge: nanoseconds since 1970
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> PreemptionToleration::Create(const PluginArgs& args,
                                                                      Handle& handle) {
@@ -26,6 +33,32 @@ absl::StatusOr<bool> TolerationRules::MayEvict(const NodeInfo&, const PodInfo& v
   if (!policy.ok()) return policy.status();
   if (!policy->has_value()) return true;
   return !Exempts(**policy, victim, preemptor, handle_.clock().Now());
+}
+
+// Notes until when, or since when, the victims' classes let them be evicted.
+Status TolerationRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                                      PreemptionCandidate& candidate) {
+  using Limits = std::numeric_limits<int64_t>;
+  for (const std::shared_ptr<const PodInfo>& victim : run.node().pods()) {
+    const std::string& class_name = victim->object().spec().priority_class_name();
+    if (class_name.empty() || victim->priority() >= run.pod().priority()) continue;
+    const absl::StatusOr<std::optional<TolerationPolicy>> policy = PolicyOf(class_name);
+    if (!policy.ok() || !policy->has_value()) continue;
+    const std::optional<absl::Time> end = ExemptUntil(**policy, *victim, run.pod());
+    if (!end.has_value()) continue;
+    if (*end > handle_.clock().Now()) {
+      run.HoldsWhile(kNow, Limits::min(), absl::ToUnixNanos(*end) - 1);
+    } else {
+      run.HoldsWhile(kNow, absl::ToUnixNanos(*end) + 1, Limits::max());
+    }
+  }
+  return PriorityPreemptionRules::SelectVictims(run, budgets, candidate);
+}
+
+bool TolerationRules::MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) {
+  surroundings.key = absl::StrCat(handle_.objects().version(Kind::kPriorityClass));
+  surroundings.gauges = {absl::ToUnixNanos(handle_.clock().Now())};
+  return true;
 }
 
 bool TolerationRules::MakesRoom(const NodeInfo&, const PodInfo& victim, const PodInfo&) {

@@ -30,6 +30,10 @@ class TolerationRules final : public PriorityPreemptionRules {
         handle_(handle) {}
 
   std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
+  Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                       PreemptionCandidate& candidate) override;
+  // The PriorityClasses; the time is only compared.
+  bool MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) override;
 
  protected:
   absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,

@@ -54,13 +54,20 @@ absl::StatusOr<TolerationPolicy> ParseTolerationPolicy(const api::PriorityClass&
   return policy;
 }
 
+std::optional<absl::Time> ExemptUntil(const TolerationPolicy& policy, const PodInfo& victim,
+                                      const PodInfo& preemptor) {
+  if (preemptor.priority() >= policy.minimum_preemptable_priority) return std::nullopt;
+  if (policy.toleration_seconds < 0) return std::nullopt;
+  const std::optional<absl::Time> scheduled = ScheduledTime(victim);
+  if (!scheduled.has_value()) return std::nullopt;
+  return *scheduled + absl::Seconds(policy.toleration_seconds);
+}
+
 bool Exempts(const TolerationPolicy& policy, const PodInfo& victim, const PodInfo& preemptor,
              absl::Time now) {
   if (preemptor.priority() >= policy.minimum_preemptable_priority) return false;
-  if (policy.toleration_seconds < 0) return true;
-  const std::optional<absl::Time> scheduled = ScheduledTime(victim);
-  if (!scheduled.has_value()) return true;
-  return *scheduled + absl::Seconds(policy.toleration_seconds) > now;
+  const std::optional<absl::Time> end = ExemptUntil(policy, victim, preemptor);
+  return !end.has_value() || *end > now;
 }
 
 }  // namespace berth

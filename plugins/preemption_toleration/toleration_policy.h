@@ -3,6 +3,7 @@
 #define BERTH_PLUGINS_PREEMPTION_TOLERATION_TOLERATION_POLICY_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -21,6 +22,11 @@ struct TolerationPolicy {
 // From the annotations preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority (the
 // class's value + 1 if absent) and /toleration-seconds (0). InvalidArgument if one is no number.
 absl::StatusOr<TolerationPolicy> ParseTolerationPolicy(const api::PriorityClass& priority_class);
+
+// Until when `policy`, of the victim's class, saves `victim` from `preemptor`; absent if the time
+// does not matter.
+std::optional<absl::Time> ExemptUntil(const TolerationPolicy& policy, const PodInfo& victim,
+                                      const PodInfo& preemptor);
 
 // Whether `policy`, of the victim's class, saves `victim` from `preemptor`.
 bool Exempts(const TolerationPolicy& policy, const PodInfo& victim, const PodInfo& preemptor,

@@ -7,6 +7,8 @@
 
 #include "absl/strings/numbers.h"
 #include "berth/api/policy_v1.pb.h"
+#include "berth/api/scheduling_v1.pb.h"
+#include "berth/api/time.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -46,6 +48,16 @@ profiles:
       enabled: [{name: CapacityScheduling}]
       disabled: [{name: "*"}]
 )";
+constexpr absl::string_view kByToleration = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    postFilter:
+      enabled: [{name: PreemptionToleration}]
+      disabled: [{name: "*"}]
+)";
 constexpr const char* kNamespaces[] = {"a", "b", "c"};
 
 Object Budget(const std::string& name_space, int allowed, const std::string& app) {
@@ -66,6 +78,18 @@ Object Quota(const std::string& name_space, int min_cpu, int max_cpu) {
   return Object::Of(std::move(quota));
 }
 
+// Pods of priority `value` are safe from pods up to two above that, for so long.
+Object Class(int value, int toleration_seconds) {
+  auto priority_class = std::make_shared<api::PriorityClass>();
+  priority_class->mutable_metadata()->set_name(absl::StrCat("class-", value));
+  priority_class->set_value(value);
+  auto& annotations = *priority_class->mutable_metadata()->mutable_annotations();
+  const std::string prefix = "preemption-toleration.scheduling.x-k8s.io/";
+  annotations[prefix + "minimum-preemptable-priority"] = absl::StrCat(value + 2);
+  annotations[prefix + "toleration-seconds"] = absl::StrCat(toleration_seconds);
+  return Object::Of(std::move(priority_class));
+}
+
 class CrowdedCluster {
  public:
   CrowdedCluster(absl::string_view configuration, uint64_t seed, bool remember) : random_(seed) {
@@ -83,6 +107,9 @@ class CrowdedCluster {
   Outcome Run(int steps) {
     nodes_ = random_.Between(3, 12);
     for (int i = 0; i < nodes_; ++i) SetNode(i);
+    for (int value = 0; value < 4; ++value) {
+      simulation_->cluster().Set(Class(value, 20 * random_.Below(4)));
+    }
     for (int step = 0; step < steps; ++step) {
       Change();
       simulation_->RunUntilIdle();
@@ -139,6 +166,9 @@ class CrowdedCluster {
       const std::string name_space = kNamespaces[random_.Below(3)];
       const int min_cpu = random_.Between(1, 2 * nodes_);
       simulation_->cluster().Set(Quota(name_space, min_cpu, min_cpu + random_.Below(2 * nodes_)));
+    } else if (kind == 6) {
+      const int value = random_.Below(4);
+      simulation_->cluster().Set(Class(value, 20 * random_.Below(4)));
     } else {
       AddPods();
     }
@@ -153,6 +183,7 @@ class CrowdedCluster {
     const int extra = random_.Below(20);
     const std::string nominated = absl::StrCat("n", random_.Below(nodes_));
     const int grace = random_.Below(3) * 20;
+    const bool in_class = random_.Percent(50);
     const int copies = random_.Between(1, 5);
     for (int i = 0; i < copies; ++i) {
       PodBuilder pod = MakePod().Name(absl::StrCat("p", next_++)).Namespace(name_space);
@@ -165,6 +196,13 @@ class CrowdedCluster {
       if (extra == 5) pod.NodeName(nominated);  // somebody else placed it
       auto object = std::make_shared<api::Pod>(pod.Object().As<api::Pod>());
       object->mutable_spec()->set_termination_grace_period_seconds(grace);
+      if (in_class) {
+        object->mutable_spec()->set_priority_class_name(absl::StrCat("class-", priority));
+        api::PodCondition* scheduled = object->mutable_status()->add_conditions();
+        scheduled->set_type("PodScheduled");
+        scheduled->set_status("True");
+        SetTime(simulation_->now(), scheduled->mutable_last_transition_time());
+      }
       simulation_->cluster().Set(Object::Of(std::move(object)));
     }
   }
@@ -204,6 +242,7 @@ void Compare(absl::string_view configuration) {
 
 TEST(PreemptionMemory, ChangesNoDecisionByPriority) { Compare(kByPriority); }
 TEST(PreemptionMemory, ChangesNoDecisionByQuota) { Compare(kByQuota); }
+TEST(PreemptionMemory, ChangesNoDecisionByToleration) { Compare(kByToleration); }
 
 }  // namespace
 }  // namespace berth
