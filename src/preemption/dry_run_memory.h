@@ -71,6 +71,9 @@ class DryRunMemory {
   // What is remembered under `key`, over `rows` nodes. Null if nothing is to be.
   RememberedRuns* Find(const std::string& key, int rows);
 
+  // Scratch of a search: the rows to look at.
+  std::vector<NodeRow>& rows() { return rows_; }
+
  private:
   struct Entry {
     std::unique_ptr<RememberedRuns> runs;
@@ -82,6 +85,7 @@ class DryRunMemory {
   uint64_t uses_ = 0;
   absl::flat_hash_map<std::string, Entry> entries_;
   absl::flat_hash_set<std::string> seen_once_;
+  std::vector<NodeRow> rows_;
 };
 
 }  // namespace berth

@@ -52,12 +52,27 @@ class Failures {
     }
   }
 
+  // Of nodes without victims, whose reasons may name them: too many for a map.
+  void AddAll(std::vector<std::string> reasons) {
+    nodes_ += static_cast<int>(reasons.size());
+    if (!std::is_sorted(reasons.begin(), reasons.end())) std::sort(reasons.begin(), reasons.end());
+    for (size_t i = 0, end = 0; i < reasons.size(); i = end) {
+      while (end < reasons.size() && reasons[end] == reasons[i]) ++end;
+      const auto known = counts_.find(reasons[i]);
+      if (known != counts_.end()) {
+        known->second += static_cast<int>(end - i);
+      } else {
+        texts_.push_back(absl::StrCat(end - i, " ", reasons[i]));
+      }
+    }
+  }
+
   Status ToStatus(int all_nodes) && {
     if (!errors_.empty()) return Status::Error(ErrorText());
     if (nodes_ < all_nodes) counts_[std::string(kNotHelpful)] += all_nodes - nodes_;
-    std::vector<std::string> texts;
+    std::vector<std::string> texts = std::move(texts_);
     for (const auto& [reason, count] : counts_) texts.push_back(absl::StrCat(count, " ", reason));
-    std::sort(texts.begin(), texts.end());
+    if (!std::is_sorted(texts.begin(), texts.end())) std::sort(texts.begin(), texts.end());
     std::string text = absl::StrCat("0/", all_nodes, " nodes are available:");
     if (!texts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(texts, ", "), ".");
     return Status::Unschedulable(std::move(text));
@@ -78,6 +93,7 @@ class Failures {
 
   int nodes_ = 0;
   std::map<std::string, int> counts_;
+  std::vector<std::string> texts_;  // "count reason" of further reasons
   std::vector<std::string> errors_;
   std::vector<int> remembered_;
 };
@@ -198,7 +214,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
 
   const NodeTable& nodes = handle_.nodes();
   if (nodes.size() == 0) return Status::Error("no nodes available");
-  const std::vector<NodeRow> rows = statuses.RowsWith(Code::kUnschedulable);
+  std::vector<NodeRow>& rows = memory_->rows();
+  rows.clear();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (statuses.code(row) == Code::kUnschedulable) rows.push_back(row);
+  }
   const int count = static_cast<int>(rows.size());
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
@@ -239,9 +259,12 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {
     if (remembered != nullptr) failures.EndRemembered(remembered->failures());
+    std::vector<std::string> reasons;
+    reasons.reserve(without_victims.size());
     for (const NodeRow row : without_victims) {
-      failures.Add(NoVictims(rules, nodes.node(row), pod));
+      reasons.push_back(rules.NoVictimsReason(nodes.node(row), pod));
     }
+    failures.AddAll(std::move(reasons));
     Status status = std::move(failures).ToStatus(nodes.size());
     if (!status.IsError()) result.nominated_node = "";
     return status;
