@@ -90,12 +90,12 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
   }
   const bool was_assumed = known->assumed();
   if (!runs && was_assumed && !pod->terminal()) return PodChange::kNone;
-  const Symbol node_name = Symbol::Intern(pod->node_name());
-  if (runs && known->node_name == node_name && ReplaceInPlace(pod)) {
+  if (runs && known->node_name.view() == pod->node_name() && ReplaceInPlace(pod)) {
     return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
   }
   Take(pod->uid());
   if (!runs) return PodChange::kRemoved;
+  const Symbol node_name = Symbol::Intern(pod->node_name());
   Put({std::move(pod), node_name, CachedPod::State::kBound});
   return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
 }

@@ -45,8 +45,10 @@ void SetCondition(const PodStatusPatch& patch, api::PodStatus& status) {
   if (condition == nullptr) condition = status.add_conditions();
   condition->set_type(patch.condition_type);
   condition->set_status(patch.condition_true ? "True" : "False");
-  condition->set_reason(patch.condition_reason);
-  condition->set_message(patch.condition_message);
+  condition->clear_reason();
+  condition->clear_message();
+  if (!patch.condition_reason.empty()) condition->set_reason(patch.condition_reason);
+  if (!patch.condition_message.empty()) condition->set_message(patch.condition_message);
 }
 
 bool HasCondition(const api::Pod& pod, absl::string_view type) {

@@ -149,9 +149,10 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
     Diagnose(request, pod, placement.state, cycle, result);
     return false;
   }
-  placement.node_name = std::string(cluster_.nodes().node(cycle.row).name().view());
+  const Symbol node_name = cluster_.nodes().node(cycle.row).name();
+  placement.node_name = std::string(node_name.view());
   placement.assumed_at = cluster_.outside_changes();
-  cluster_.Assume(pod, placement.node_name);
+  cluster_.Assume(pod, node_name);
   cluster_.Refresh();
   Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
   if (!reserved.ok()) {

@@ -76,10 +76,10 @@ std::shared_ptr<const PodInfo> ClusterState::FindPod(absl::string_view uid) cons
   return it == pods_.end() ? nullptr : it->second;
 }
 
-void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, const std::string& node_name) {
-  const absl::Status assumed = cache_.AssumePod(pod, Symbol::Intern(node_name));
+void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
+  const absl::Status assumed = cache_.AssumePod(pod, node_name);
   BERTH_CHECK(assumed.ok()) << assumed.message();
-  groups_.Assume(pod->uid(), node_name);
+  groups_.Assume(pod->uid(), node_name.view());
 }
 
 void ClusterState::Forget(const std::shared_ptr<const PodInfo>& pod) {
@@ -209,9 +209,10 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     return;
   }
   nominations_.Remove(pod->uid());
-  const Symbol node_name = Symbol::Intern(pod->node_name());
+  const bool stays = known != nullptr && counted.node_name.view() == pod->node_name();
+  const Symbol node_name = stays ? counted.node_name : Symbol::Intern(pod->node_name());
   const bool grew = old != nullptr && !(old->requests() == pod->requests());
-  result.confirmed = known != nullptr && counted.node_name == node_name;
+  result.confirmed = stays;
   if (!result.confirmed || grew) NoteOutsideChange(node_name);
   if (placed == Cache::PodChange::kUpdated && old != nullptr) {
     result.type = ClusterChange::Type::kPodChanged;

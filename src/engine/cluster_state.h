@@ -76,7 +76,7 @@ class ClusterState {
   std::optional<std::string> GroupOf(const PodInfo& pod) const;
 
   // A placement of an attempt: counted as if the pod ran there.
-  void Assume(const std::shared_ptr<const PodInfo>& pod, const std::string& node_name);
+  void Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name);
   // Takes it back. Nothing if the pod is not assumed (it may have gone in the meantime).
   void Forget(const std::shared_ptr<const PodInfo>& pod);
 

@@ -320,10 +320,24 @@ Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score
   return status;
 }
 
+NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+  NodeRow row = best_.best();
+  std::vector<NodeRow> refused;
+  while (row >= 0 && !accepts(row)) {
+    refused.push_back(row);
+    best_.Set(row, false);
+    best_.Update(row, totals_);
+    row = static_cast<int>(refused.size()) < most ? best_.best() : -1;
+  }
+  for (const NodeRow back : refused) {
+    best_.Set(back, true);
+    best_.Update(back, totals_);
+  }
+  return row;
+}
+
 Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
-  const bool uniform =
-      std::all_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.uniform(); });
-  if (uniform || rows.size() == feasible_.size()) {
+  if (uniform() || rows.size() == feasible_.size()) {
     for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
     return Status::Success();
   }

@@ -3,11 +3,13 @@
 #ifndef BERTH_SRC_ENGINE_RANKED_NODES_H_
 #define BERTH_SRC_ENGINE_RANKED_NODES_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/framework/node_verdicts.h"
 #include "engine/rejection_counts.h"
@@ -61,6 +63,17 @@ class RankedNodes {
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
   NodeRow best() const { return best_.best(); }
+  // Whether plugins beyond these scored the last pod of this kind.
+  bool others_score() const { return others_score_; }
+  void set_others_score(bool others_score) { others_score_ = others_score; }
+  // Whether the totals are the same over any part of the feasible rows.
+  bool uniform() const {
+    return std::all_of(columns_.begin(), columns_.end(),
+                       [](const Column& column) { return column.uniform(); });
+  }
+  // The best of the feasible rows that `accepts`, which is asked about better ones first; -1 if it
+  // accepts none of the `most` best.
+  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
   // What the per-node Filter of the plugins says of one row.
@@ -108,6 +121,7 @@ class RankedNodes {
 
   bool prepared_ = false;
   bool narrows_ = false;
+  bool others_score_ = false;
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;

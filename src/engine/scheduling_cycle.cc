@@ -10,6 +10,7 @@ namespace berth {
 namespace {
 
 constexpr int kMinFeasibleNodesToFind = 100;
+constexpr int kMostTries = 64;            // rows asked about one by one, before all are at once
 constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
 
 }  // namespace
@@ -137,6 +138,23 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
   };
   const bool judged = !takes_part(framework.filter(), state.skips().filter);
   absl::Span<const NodeRow> feasible = ranked.feasible();
+  if (!judged && feasible.size() > 1 && ranked.uniform() && !ranked.others_score()) {
+    // If the others do not score, the best row that they accept is the best of all they accept.
+    if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
+    ranked.set_others_score(takes_part(framework.score(), state.skips().score));
+    if (!ranked.others_score()) {
+      const NodeRow row = ranked.BestThat(
+          [&](NodeRow row) {
+            return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
+          },
+          kMostTries);
+      if (row >= 0 && ranked.Confirm(row, pod).ok()) {
+        result.row = row;
+        result.score = ranked.total(row);
+        return true;
+      }
+    }
+  }
   if (!judged && !feasible.empty()) {
     verdicts_.Reset(nodes.size());
     if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, others).ok()) {
@@ -165,8 +183,8 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
   int64_t score = 0;
   if (feasible.size() > 1) {
     if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
-    if (feasible.size() == ranked.feasible().size() &&
-        !takes_part(framework.score(), state.skips().score)) {
+    ranked.set_others_score(takes_part(framework.score(), state.skips().score));
+    if (feasible.size() == ranked.feasible().size() && !ranked.others_score()) {
       row = ranked.best();
       score = ranked.total(row);
     } else {
