@@ -52,9 +52,17 @@ std::vector<DomainCounts> CountExisting(const PodInfo& pod, const LabelSet* name
     std::vector<int64_t> counts;
     int64_t matches = 0;
   };
+  const auto terms =
+      nodes.pods().TermsAbout(pod, namespace_labels, TermKind::kRequiredAntiAffinity);
+  if (terms.size() == 1) {  // counted already; the term stays as long as the cycle lasts
+    const PodTerm& its = *terms.front();
+    std::shared_ptr<const PodCounts> counts(std::shared_ptr<void>(), &its.counts);
+    const Symbol key = its.term.topology_key;
+    if (counts->total() == 0) return {};
+    return {DomainCounts(key, nodes.label_column(key), std::move(counts))};
+  }
   std::vector<OfKey> keys;
-  for (const PodTerm* its :
-       nodes.pods().TermsAbout(pod, namespace_labels, TermKind::kRequiredAntiAffinity)) {
+  for (const PodTerm* its : terms) {
     const Symbol key = its->term.topology_key;
     auto it = absl::c_find_if(keys, [key](const OfKey& of_key) { return of_key.key == key; });
     if (it == keys.end()) {

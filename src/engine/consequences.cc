@@ -178,7 +178,7 @@ void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_n
 
 // Another scheduler may have taken the room, or the node may have changed or gone, since the pod
 // was assumed there.
-Status Engine::StillFits(const Placement& placement) const {
+Status Engine::StillFits(const Placement& placement) {
   const Symbol node_name = Symbol::Intern(placement.node_name);
   if (!cluster_.ChangedOutside(node_name, placement.assumed_at)) return Status::Success();
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(placement.pod->uid());
@@ -189,9 +189,21 @@ Status Engine::StillFits(const Placement& placement) const {
   if (node == nullptr || !node->has_node()) {
     return Status::Unschedulable(absl::StrCat("node ", placement.node_name, " is gone"));
   }
-  NodeInfo without_pod = *node;
-  without_pod.RemovePod(placement.pod->uid());
-  return placement.framework->RunFilter(placement.state, *placement.pod, without_pod);
+  return JudgeAgain(*placement.framework, *placement.pod, *node);
+}
+
+// What the Filter plugins say of a pod on the node that it is counted on, as if it were not.
+Status Engine::JudgeAgain(const Framework& framework, const PodInfo& pod, const NodeInfo& node) {
+  PluginMask filters = 0;
+  for (const Hook<FilterPlugin>& hook : framework.filter()) filters |= PluginMask{1} << hook.index;
+  cluster_.Refresh();
+  CycleState state;
+  PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, cluster_.nodes(), filters);
+  if (!pre_filter.status.ok()) return std::move(pre_filter.status);
+  NodeInfo without_pod = node;
+  without_pod.RemovePod(pod.uid());
+  Status removed = framework.RunPreFilterRemovePod(state, pod, pod, without_pod);
+  return removed.ok() ? framework.RunFilter(state, pod, without_pod) : std::move(removed);
 }
 
 bool Engine::SeenBound(const Placement& placement) const {

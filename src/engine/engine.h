@@ -106,7 +106,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   std::vector<std::shared_ptr<const PodInfo>> PodsNominatedTo(Symbol node_name) const;
   void EndNominations(Symbol node_name);
   void PatchNomination(const PodInfo& pod, const std::string& node_name);
-  Status StillFits(const Placement& placement) const;
+  Status StillFits(const Placement& placement);
+  Status JudgeAgain(const Framework& framework, const PodInfo& pod, const NodeInfo& node);
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
   // Keeps a placement whose binding failed and binds it again later, if its group already runs in
   // part and would stay so without it. Returns false if it is to be undone.

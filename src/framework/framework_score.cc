@@ -23,9 +23,12 @@ Status FromAbsl(const absl::Status& status) {
 
 // No early end: this way it compiles to vector instructions.
 bool InRange(absl::Span<const int64_t> scores, int64_t max) {
-  bool in_range = true;
-  for (const int64_t score : scores) in_range &= score >= kMinNodeScore && score <= max;
-  return in_range;
+  static_assert(kMinNodeScore == 0);
+  uint64_t signs = 0;  // of what is negative: a score, or what it leaves of the highest
+  for (const int64_t score : scores) {
+    signs |= static_cast<uint64_t>(score) | (static_cast<uint64_t>(max) - score);
+  }
+  return signs >> 63 == 0;
 }
 
 Status OutOfRange(Symbol plugin, absl::Span<const int64_t> scores, int64_t max) {
@@ -79,10 +82,10 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
     const int64_t factor = ScoreFactor(hook);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      scores_[i] *= factor;
-      totals[i] += scores_[i];
+    if (factor != 1) {
+      for (int64_t& score : scores_) score *= factor;
     }
+    for (size_t i = 0; i < rows.size(); ++i) totals[i] += scores_[i];
     if (by_plugin != nullptr) by_plugin->push_back({hook.name, scores_});
   }
   return Status::Success();

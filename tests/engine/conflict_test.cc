@@ -2,6 +2,7 @@
 // cannot be bound is taken back and placed again.
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/engine/scripted_plugin.h"
@@ -48,6 +49,53 @@ TEST(Conflict, AForeignPodOnTheNodeWhileOursWaits) {
   world.Set(CpuNode("n1", "4").Object());
   world.Advance(absl::Seconds(3));
   EXPECT_EQ(world.NodeOf("ours"), "n1");
+}
+
+// Its cycle judged no node, since the verdicts on pods like it are remembered.
+TEST(Conflict, AForeignPodOnTheNodeWhileOneOfManyWaits) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  world.Set(CpuNode("n0", "8").Object());
+  plugins["A"].permit = [](CycleState&, const PodInfo&, absl::Duration& timeout) {
+    timeout = absl::Seconds(60);
+    return Status::Wait();
+  };
+  for (const char* name : {"p0", "p1", "p2"}) world.Set(CpuPod(name, "2").Object());
+  world.Run();
+  ASSERT_EQ(plugins["A"].log.size(), 3u);
+  world.Set(CpuPod("foreign", "3").SchedulerName("other").NodeName("n0").Object());
+  world.Run();
+  plugins["A"].permit = nullptr;
+  plugins["A"].handle->ForEachWaitingPod([](WaitingPod& waiting) { waiting.Allow("A"); });
+  world.Run();
+  EXPECT_LE(UsedOn(world, "n0"), 8);
+  world.Advance(absl::Seconds(5));
+  EXPECT_EQ(UsedOn(world, "n0"), 7);
+}
+
+// What the counts of pods by domain were when it was placed has moved since.
+TEST(Conflict, AntiAffinityIsLookedAtAnewWithoutThePodItself) {
+  ScriptedPlugins plugins({"A"});
+  World world(plugins.configuration(), plugins.registry());
+  plugins["A"].permit = [](CycleState&, const PodInfo& pod, absl::Duration& timeout) {
+    timeout = absl::Seconds(60);
+    return pod.name() == "ours" ? Status::Wait() : Status::Success();
+  };
+  const auto host = [](const std::string& name) { return CpuNode(name, "8").Label("host", name); };
+  const auto alone = [](const std::string& name) {
+    return CpuPod(name, "1").Label("app", "a").PodAntiAffinity("host", {{"app", "a"}});
+  };
+  world.Set(host("n0").Object());
+  world.Set(alone("ours").Object());
+  world.Run();
+  for (int i = 1; i < 100; ++i) world.Set(host(absl::StrCat("n", i)).Object());
+  for (int i = 1; i < 50; ++i) world.Set(alone(absl::StrCat("p", i)).Object());
+  world.Set(CpuPod("foreign", "3").SchedulerName("other").NodeName("n0").Object());
+  world.Run();
+  plugins["A"].handle->ForEachWaitingPod([](WaitingPod& waiting) { waiting.Allow("A"); });
+  world.Run();
+  EXPECT_EQ(world.NodeOf("ours"), "n0");
+  EXPECT_EQ(world.memory().Bindings().size(), 50u);
 }
 
 TEST(Conflict, ANodeThatIsCordonedOrGoneIsNotBoundTo) {
