@@ -15,6 +15,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/clock.h"
@@ -26,7 +27,9 @@ namespace berth {
 
 class Admission;
 class Chance;
-class PodRevision;
+namespace api {
+class Pod;
+}
 class WatchStream;
 
 // Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, for as long as
@@ -125,9 +128,17 @@ class InMemoryCluster final : public Cluster {
   void Record(ClusterNote note) override;
 
  private:
+  // What is asked of a pod at every turn.
+  struct PodState {
+    explicit PodState(const api::Pod& pod);
+    PodState() = default;
+    bool on_node = false, leaving = false, ended = false;
+    absl::Duration run_time = absl::InfiniteDuration();  // once it is on a node
+  };
   struct Stored {
     Object object;
     uint64_t order;
+    bool on_node, leaving, ended;  // of a pod
   };
   using Store = absl::flat_hash_map<std::string, Stored>;
 
@@ -144,13 +155,16 @@ class InMemoryCluster final : public Cluster {
     enum class Kind { kFinished, kDeleted } kind;
   };
 
+  // What the API server makes of a packed pod.
   Object Admitted(Object pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LearnPriorityClasses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Put(Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Put(Object object, const PodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Marks a pod as going, or removes it if it may go at once. `change` alters the marked pod.
-  void StartDeletion(const Object& pod, const std::function<void(PodRevision&)>& change)
+  void StartDeletion(const Object& pod, const std::function<void(api::Pod& own)>& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reach(const End& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod if it is there with that uid; any uid if the reference has none.

@@ -70,7 +70,7 @@ void ResourceBounds::Add(const ResourceBounds& other) {
 
 ResourceVector QuotaRequest(const PodInfo& pod) {
   if (IsPlain(pod)) return pod.requests();
-  const api::PodSpec& spec = pod.object().spec();
+  const api::PodSpec& spec = pod.spec();
   ResourceVector request;
   for (const api::Container& container : spec.containers()) {
     request.Add(Amounts(container.resources().requests()));

@@ -9,7 +9,7 @@ namespace berth {
 namespace {
 
 Status JudgeClaims(const PodInfo& pod) {
-  if (pod.object().spec().resource_claims().empty()) return Status::Success();
+  if (pod.spec().resource_claims().empty()) return Status::Success();
   return Status::UnschedulableAndUnresolvable(
       "resource claims (spec.resourceClaims) are not supported yet");
 }
@@ -73,7 +73,7 @@ absl::Status DynamicResources::ScoreNodes(const CycleState&, const PodInfo&, con
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature&) const {
-  if (pod.object().spec().resource_claims().empty()) return Status::Success();
+  if (pod.spec().resource_claims().empty()) return Status::Success();
   return Status::Unschedulable("pods with resource claims are not signable");
 }
 

@@ -76,7 +76,7 @@ bool IsControlledBy(const api::PersistentVolumeClaim& claim, const PodInfo& pod)
 }  // namespace
 
 bool MayAttach(const PodInfo& pod) {
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
     if (source.has_persistent_volume_claim() || source.has_ephemeral() ||
         FindMigratedPlugin(source) != nullptr) {
@@ -89,7 +89,7 @@ bool MayAttach(const PodInfo& pod) {
 Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& objects,
                             std::vector<AttachableVolume>& volumes) {
   const absl::string_view namespace_name = pod.namespace_name().view();
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
     std::string name;
     if (source.has_persistent_volume_claim()) {

@@ -80,7 +80,7 @@ QueueingHint AfterClaimAddition(const PodInfo& pod, const Object& claim) {
 
 QueueingHint AfterAttachmentDeletion(const PodInfo& pod, const Object& gone) {
   const std::string& attacher = gone.As<api::VolumeAttachment>().spec().attacher();
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     if (volume.volume_source().has_persistent_volume_claim()) return QueueingHint::kQueue;
     const MigratedPlugin* plugin = FindMigratedPlugin(volume.volume_source());
     if (plugin != nullptr && plugin->driver == attacher) return QueueingHint::kQueue;

@@ -23,6 +23,7 @@ void Narrow(bool has_selector, const api::LabelSelector& of_controller, LabelSel
 }
 
 const api::OwnerReference* FindController(const PodInfo& pod) {
+  if (!pod.has_owners()) return nullptr;
   const auto& owners = pod.object().metadata().owner_references();
   const auto it = absl::c_find_if(owners, [](const auto& owner) { return owner.controller(); });
   return it == owners.end() ? nullptr : &*it;

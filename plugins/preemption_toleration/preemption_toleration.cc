@@ -27,7 +27,7 @@ Status PreemptionToleration::PostFilter(CycleState& state, const PodInfo& pod,
 
 absl::StatusOr<bool> TolerationRules::MayEvict(const NodeInfo&, const PodInfo& victim,
                                                const PodInfo& preemptor) {
-  const std::string& class_name = victim.object().spec().priority_class_name();
+  const std::string& class_name = victim.spec().priority_class_name();
   if (class_name.empty()) return true;
   absl::StatusOr<std::optional<TolerationPolicy>> policy = PolicyOf(class_name);
   if (!policy.ok()) return policy.status();

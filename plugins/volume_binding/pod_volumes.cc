@@ -298,7 +298,7 @@ void JudgeProvisions(const LabelSet& labels, const VolumeChoice& choice, Verdict
 
 Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_claims) {
   has_claims = false;
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     const std::optional<ClaimName> name = ClaimNameOf(pod, volume);
     if (!name.has_value()) continue;
     has_claims = true;
@@ -311,7 +311,7 @@ Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_cla
 
 Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
                       PodVolumes& volumes) {
-  for (const api::Volume& pod_volume : pod.object().spec().volumes()) {
+  for (const api::Volume& pod_volume : pod.spec().volumes()) {
     const std::optional<ClaimName> name = ClaimNameOf(pod, pod_volume);
     if (!name.has_value()) continue;
     const Object* object =

@@ -58,7 +58,7 @@ QueueingHint AfterDriverUpdate(const PodInfo& pod, const ObjectChange& change) {
       change.new_object->As<api::CSIDriver>().spec().storage_capacity()) {
     return QueueingHint::kSkip;
   }
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     if (volume.volume_source().has_csi() &&
         volume.volume_source().csi().driver() == change.new_object->name()) {
       return QueueingHint::kQueue;

@@ -57,16 +57,16 @@ bool Conflict(const api::VolumeSource& a, const api::VolumeSource& b) {
 }
 
 bool HasRestrictedVolume(const PodInfo& pod) {
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     if (IsRestricted(volume.volume_source())) return true;
   }
   return false;
 }
 
 bool DisksConflict(const PodInfo& pod, const PodInfo& other) {
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     if (!IsRestricted(volume.volume_source())) continue;
-    for (const api::Volume& existing : other.object().spec().volumes()) {
+    for (const api::Volume& existing : other.spec().volumes()) {
       if (Conflict(volume.volume_source(), existing.volume_source())) return true;
     }
   }
@@ -78,7 +78,7 @@ bool DisksConflict(const PodInfo& pod, const PodInfo& other) {
 template <class Visit>
 void ForEachNamedClaim(const PodInfo& pod, Visit visit) {
   if (pod.claims().empty()) return;
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
     if (source.has_persistent_volume_claim() &&
         !visit(source.persistent_volume_claim().claim_name())) {

@@ -101,7 +101,7 @@ Status JudgeUnbound(const api::PersistentVolumeClaim& claim, const ObjectStore& 
 
 Status CollectTopologies(const PodInfo& pod, const ObjectStore& objects,
                          std::vector<VolumeTopology>& topologies) {
-  for (const api::Volume& pod_volume : pod.object().spec().volumes()) {
+  for (const api::Volume& pod_volume : pod.spec().volumes()) {
     if (!pod_volume.volume_source().has_persistent_volume_claim()) continue;
     const std::string& name = pod_volume.volume_source().persistent_volume_claim().claim_name();
     if (name.empty()) {
@@ -130,7 +130,7 @@ QueueingHint AfterClassAddition(const Object& added) {
 
 QueueingHint AfterClaimChange(const PodInfo& pod, const Object& claim) {
   if (claim.namespace_name() != pod.namespace_name().view()) return QueueingHint::kSkip;
-  for (const api::Volume& volume : pod.object().spec().volumes()) {
+  for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
     if (source.has_persistent_volume_claim() &&
         source.persistent_volume_claim().claim_name() == claim.name()) {
@@ -156,7 +156,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> VolumeZone::Create(const PluginArgs&, Ha
 
 Status VolumeZone::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                              PreFilterResult&) {
-  if (pod.object().spec().volumes().empty()) return Status::Skip();
+  if (pod.spec().volumes().empty()) return Status::Skip();
   auto data = std::make_unique<ZoneState>();
   Status status = CollectTopologies(pod, handle_.objects(), data->topologies);
   if (!status.ok()) return status;

@@ -156,6 +156,10 @@ bool Admission::GivesPriority(const api::PodSpec& spec) const {
   return !spec.has_priority() && priorities_.contains(PriorityClassOf(spec));
 }
 
+bool Admission::NeedsClasses(const api::Pod& pod) {
+  return !pod.spec().has_priority() || !pod.spec().runtime_class_name().empty();
+}
+
 // kubernetes v1.35 plugin/pkg/admission/priority/admission.go admitPod.
 void Admission::AdmitPriority(api::PodSpec& spec) const {
   if (!GivesPriority(spec)) return;

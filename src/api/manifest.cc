@@ -229,8 +229,19 @@ class ManifestReader {
 
   void AddObject(Kind kind, std::shared_ptr<google::protobuf::Message> message,
                  SourceLocation where) {
-    google::protobuf::Message* const changeable = message.get();
+    google::protobuf::Message* changeable = message.get();
     Object object(kind, std::move(message), where);
+    // Most pods are done with here, so that only few messages are in memory at a time.
+    if (kind == Kind::kPod) {
+      auto& pod = static_cast<api::Pod&>(*changeable);
+      if (Admission::NeedsClasses(pod)) {
+        waiting_pods_.push_back(result_.objects.size());
+      } else {
+        admission_.Admit(pod);
+      }
+      object = Object(PackedPod::Pack(pod), where);
+      changeable = nullptr;
+    }
     const auto [first, is_new] =
         first_of_.try_emplace(absl::StrCat(KindName(kind), "/", object.key()), object.where());
     if (!is_new) {
@@ -248,7 +259,8 @@ class ManifestReader {
     absl::flat_hash_set<std::string> owners;  // of the pods in the input
     for (const Object& object : result_.objects) {
       if (object.kind() != Kind::kPod) continue;
-      for (const api::OwnerReference& owner : object.As<api::Pod>().metadata().owner_references()) {
+      const auto pod = object.Share<api::Pod>();
+      for (const api::OwnerReference& owner : pod->metadata().owner_references()) {
         owners.insert(OwnerKey(owner.kind(), object.namespace_name(), owner.name()));
         // A ReplicaSet is named by its Deployment and a hash.
         const size_t dash = owner.name().rfind('-');
@@ -281,14 +293,17 @@ class ManifestReader {
       if (object.kind() == Kind::kPriorityClass) admission_.Learn(object.As<api::PriorityClass>());
       if (object.kind() == Kind::kStorageClass) admission_.Learn(object.As<api::StorageClass>());
     }
+    for (const size_t i : waiting_pods_) {
+      Object& object = result_.objects[i];
+      api::Pod pod = *object.Share<api::Pod>();
+      for (std::string& warning : admission_.Admit(pod)) {
+        result_.problems.AddWarning(object.where(), object.ToString(), std::move(warning));
+      }
+      object = Object(PackedPod::Pack(pod), object.where());
+    }
     for (size_t i = 0; i < messages_.size(); ++i) {
       const Object& object = result_.objects[i];
       switch (object.kind()) {
-        case Kind::kPod:
-          for (std::string& warning : admission_.Admit(static_cast<api::Pod&>(*messages_[i]))) {
-            result_.problems.AddWarning(object.where(), object.ToString(), std::move(warning));
-          }
-          break;
         case Kind::kPersistentVolumeClaim:
           admission_.Admit(static_cast<api::PersistentVolumeClaim&>(*messages_[i]));
           break;
@@ -339,8 +354,10 @@ class ManifestReader {
   Admission own_admission_;
   Admission& admission_;
   Manifests result_;
-  // Of the objects, in their order: they change once more before anybody else sees them.
+  // Of the objects, in their order: they change once more before anybody else sees them. Null for
+  // pods.
   std::vector<google::protobuf::Message*> messages_;
+  std::vector<size_t> waiting_pods_;  // those of the objects that classes may add to
   std::vector<Workload> workloads_;
   int generated_names_ = 0;
   absl::flat_hash_map<std::string, SourceLocation> first_of_;  // by "Kind/namespace/name"

@@ -80,12 +80,14 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
 
 SimulationReport::SimulationReport(Simulation& simulation) : simulation_(simulation) {
   for (const Object& object : simulation.cluster().List(Kind::kPod)) {
-    const auto& pod = object.As<api::Pod>();
-    if (pod.spec().node_name().empty() && IsLive(pod)) {
-      PodLine& line = pods_.emplace_back();
-      line.pod = std::string(object.key());
-      line.uid = std::string(object.uid());
-    }
+    bool is_pending = false;
+    object.packed()->ReadOwn([&](const api::Pod& own) {
+      is_pending = own.spec().node_name().empty() && IsLive(own);
+    });
+    if (!is_pending) continue;
+    PodLine& line = pods_.emplace_back();
+    line.pod = std::string(object.key());
+    line.uid = std::string(object.uid());
   }
 }
 
@@ -135,10 +137,9 @@ void SimulationReport::ReadPods() {
 void SimulationReport::ReadNodes() {
   std::map<std::string, ResourceVector> used;
   for (const Object& object : simulation_.cluster().List(Kind::kPod)) {
-    const auto& pod = object.As<api::Pod>();
-    if (pod.spec().node_name().empty() || !IsLive(pod)) continue;
-    const auto info = PodInfo::Create(object.Share<api::Pod>());
-    if (info.ok()) used[pod.spec().node_name()].Add((*info)->requests());
+    const auto info = PodInfo::Create(object.packed());
+    if (!info.ok() || (*info)->node_name().empty() || (*info)->terminal()) continue;
+    used[(*info)->node_name()].Add((*info)->requests());
   }
   for (const Object& object : simulation_.cluster().List(Kind::kNode)) {
     const auto spec = NodeSpec::Create(object.Share<api::Node>());

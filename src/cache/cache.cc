@@ -104,7 +104,7 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
 // same, and so is what observers and counts make of it.
 bool Cache::ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod) {
   CachedPod& known = pods_.find(pod->uid())->second;
-  const bool same_metadata = &known.pod->object().metadata() == &pod->object().metadata();
+  const bool same_metadata = known.pod->packed()->HasMetadataOf(*pod->packed());
   NodeEntry& node = EntryOf(known.node_name);
   if (!same_metadata || !node.info->ReplacePod(pod)) return false;
   if (known.assumed()) --assumed_count_;

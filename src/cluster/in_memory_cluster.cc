@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/admission.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/pod_revision.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "cluster/chance.h"
@@ -28,13 +27,6 @@ std::string Key(const PodReference& pod) { return absl::StrCat(pod.namespace_nam
 
 absl::Status Gone(const PodReference& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", Key(pod), " is gone"));
-}
-
-// A changed copy of a stored pod.
-Object With(const Object& object, absl::FunctionRef<void(PodRevision&)> change) {
-  PodRevision revision(object.Share<api::Pod>());
-  change(revision);
-  return Object::Of(std::move(revision).Finish(), object.where());
 }
 
 void SetCondition(const PodStatusPatch& patch, api::PodStatus& status) {
@@ -73,6 +65,12 @@ absl::Duration RunTime(const api::Pod& pod) {
 
 }  // namespace
 
+InMemoryCluster::PodState::PodState(const api::Pod& pod)
+    : on_node(!pod.spec().node_name().empty()),
+      leaving(pod.metadata().has_deletion_timestamp()),
+      ended(HasEnded(pod)),
+      run_time(on_node && !ended ? RunTime(pod) : absl::InfiniteDuration()) {}
+
 InMemoryCluster::InMemoryCluster(const Clock& clock)
     : clock_(clock),
       // Called with the mutex held, as all of the stream.
@@ -94,32 +92,33 @@ void InMemoryCluster::Tell(const Incident& incident) {
 
 // --- Storing -------------------------------------------------------------------------------------
 
-void InMemoryCluster::Put(Object object) {
+void InMemoryCluster::Put(Object object, const PodState& state) {
   Store& store = objects_[object.kind()];
   const absl::Time now = clock_.Now();
   WatchStream::Change change = WatchStream::Change::kCreated;
   bool was_on_node = false;
   auto it = store.find(object.key());
   if (it == store.end()) {
-    store.emplace(object.key(), Stored{object, next_order_++});
+    store.emplace(object.key(),
+                  Stored{object, next_order_++, state.on_node, state.leaving, state.ended});
   } else {
-    const bool recreated = it->second.object.uid() != object.uid();
-    Object last = std::exchange(it->second.object, object);
+    Stored& stored = it->second;
+    const bool recreated = stored.object.uid() != object.uid();
+    if (!recreated) was_on_node = stored.on_node;
+    Object last = std::exchange(stored.object, object);
+    stored.on_node = state.on_node;
+    stored.leaving = state.leaving;
+    stored.ended = state.ended;
     if (recreated) {
       Tell({.what = Incident::What::kDeleted, .object = &last});
       watch_->Push(WatchStream::Change::kDeleted, std::move(last), now);
     } else {
       change = WatchStream::Change::kChanged;
-      was_on_node = object.kind() == Kind::kPod && !last.As<api::Pod>().spec().node_name().empty();
     }
   }
-  if (object.kind() == Kind::kPod && !was_on_node) {
-    const api::Pod& pod = object.As<api::Pod>();
-    const absl::Duration run_time = RunTime(pod);
-    if (!pod.spec().node_name().empty() && !HasEnded(pod) && run_time < absl::InfiniteDuration()) {
-      ends_.emplace(now + run_time, End{std::string(object.key()), std::string(object.uid()),
-                                        End::Kind::kFinished});
-    }
+  if (!was_on_node && state.run_time < absl::InfiniteDuration()) {
+    ends_.emplace(now + state.run_time,
+                  End{std::string(object.key()), std::string(object.uid()), End::Kind::kFinished});
   }
   Tell({.what = change == WatchStream::Change::kCreated ? Incident::What::kCreated
                                                         : Incident::What::kChanged,
@@ -148,34 +147,36 @@ InMemoryCluster::Stored* InMemoryCluster::FindPod(const PodReference& pod) {
 
 // kubernetes v1.35 plugin/pkg/admission/priority/admission.go, pkg/registry/core/pod/strategy.go.
 Object InMemoryCluster::Admitted(Object pod) {
-  const api::Pod& current = pod.As<api::Pod>();
-  const api::Pod* before = nullptr;
-  if (!current.spec().has_priority()) {
+  const api::PodSpec& spec = pod.packed()->shape()->spec();
+  if (!spec.has_priority()) {
     const Store& pods = objects_[Kind::kPod];
     const auto it = pods.find(pod.key());
+    std::shared_ptr<const PackedPod> before;
     if (it != pods.end() && it->second.object.uid() == pod.uid()) {
-      before = &it->second.object.As<api::Pod>();
+      before = it->second.object.packed();
+    }
+    const bool had_priority = before != nullptr && before->shape()->spec().has_priority();
+    if (had_priority || admission_->GivesPriority(spec)) {
+      api::Pod changed = *pod.Share<api::Pod>();
+      if (had_priority) {
+        const api::PodSpec& then = before->shape()->spec();
+        changed.mutable_spec()->set_priority(then.priority());
+        changed.mutable_spec()->set_priority_class_name(then.priority_class_name());
+        changed.mutable_spec()->set_preemption_policy(then.preemption_policy());
+      }
+      admission_->AdmitPriority(*changed.mutable_spec());
+      pod = pod.With(PackedPod::Pack(changed));
     }
   }
-  const bool had_priority = before != nullptr && before->spec().has_priority();
-  const bool gated =
-      !current.spec().scheduling_gates().empty() && !HasCondition(current, "PodScheduled");
-  if (!had_priority && !gated && !admission_->GivesPriority(current.spec())) return pod;
-  return With(pod, [&](PodRevision& changed) {
-    if (had_priority) {
-      changed.spec().set_priority(before->spec().priority());
-      changed.spec().set_priority_class_name(before->spec().priority_class_name());
-      changed.spec().set_preemption_policy(before->spec().preemption_policy());
-    }
-    // spec() counts as a change of the spec.
-    if (admission_->GivesPriority(current.spec())) admission_->AdmitPriority(changed.spec());
-    if (!gated) return;
+  if (pod.packed()->shape()->spec().scheduling_gates().empty()) return pod;
+  return pod.With(pod.packed()->With([](api::Pod& own) {
+    if (HasCondition(own, "PodScheduled")) return;
     PodStatusPatch condition;
     condition.condition_type = "PodScheduled";
     condition.condition_reason = "SchedulingGated";
     condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
-    SetCondition(condition, changed.status());
-  });
+    SetCondition(condition, *own.mutable_status());
+  }));
 }
 
 // Of the classes that there are now.
@@ -188,10 +189,24 @@ void InMemoryCluster::LearnPriorityClasses() {
   for (const auto& [name, priority_class] : classes) admission_->Learn(*priority_class);
 }
 
+void InMemoryCluster::ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change) {
+  PodState state;
+  auto changed = pod.packed()->With([&](api::Pod& own) {
+    change(own);
+    state = PodState(own);
+  });
+  Put(pod.With(std::move(changed)), state);
+}
+
 void InMemoryCluster::Set(Object object) {
-  MutexLock lock(mutex_);
   const Kind kind = object.kind();
-  Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object));
+  PodState state;
+  if (kind == Kind::kPod) {  // pods are stored packed
+    if (!object.is_packed()) object = Object(object.packed(), object.where());
+    object.packed()->ReadOwn([&](const api::Pod& own) { state = PodState(own); });
+  }
+  MutexLock lock(mutex_);
+  Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object), state);
   if (kind == Kind::kPriorityClass) LearnPriorityClasses();
 }
 
@@ -208,27 +223,30 @@ bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
   auto it = store.find(pod_key);
   if (it == store.end()) return false;
   const Object pod = it->second.object;
-  if (!pod.As<api::Pod>().metadata().has_deletion_timestamp()) StartDeletion(pod, nullptr);
+  if (!it->second.leaving) StartDeletion(pod, nullptr);
   return true;
 }
 
 void InMemoryCluster::StartDeletion(const Object& pod,
-                                    const std::function<void(PodRevision&)>& change) {
-  const api::Pod& current = pod.As<api::Pod>();
-  const int64_t grace = current.spec().has_termination_grace_period_seconds()
-                            ? current.spec().termination_grace_period_seconds()
-                            : kDefaultGracePeriodSeconds;
-  if (grace <= 0 || current.spec().node_name().empty() || HasEnded(current)) {
+                                    const std::function<void(api::Pod& own)>& change) {
+  int64_t grace = 0;
+  pod.packed()->ReadOwn([&](const api::Pod& own) {
+    const api::PodSpec& spec = own.spec();
+    if (spec.node_name().empty() || HasEnded(own)) return;
+    grace = spec.has_termination_grace_period_seconds() ? spec.termination_grace_period_seconds()
+                                                        : kDefaultGracePeriodSeconds;
+  });
+  if (grace <= 0) {
     Remove(Kind::kPod, pod.key());
     return;
   }
   const absl::Time due = clock_.Now() + absl::Seconds(grace);
   ends_.emplace(due, End{std::string(pod.key()), std::string(pod.uid()), End::Kind::kDeleted});
-  Put(With(pod, [&](PodRevision& changed) {
-    SetTime(due, changed.metadata().mutable_deletion_timestamp());
-    changed.metadata().set_deletion_grace_period_seconds(grace);
+  ChangePod(pod, [&](api::Pod& changed) {
+    SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
+    changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);
     if (change != nullptr) change(changed);
-  }));
+  });
 }
 
 bool InMemoryCluster::Finish(absl::string_view pod_key) {
@@ -241,7 +259,7 @@ bool InMemoryCluster::Finish(absl::string_view pod_key) {
 }
 
 void InMemoryCluster::FinishPod(const Object& pod) {
-  Put(With(pod, [](PodRevision& changed) { changed.status().set_phase("Succeeded"); }));
+  ChangePod(pod, [](api::Pod& own) { own.mutable_status()->set_phase("Succeeded"); });
   const PodReference reference{std::string(pod.namespace_name()), std::string(pod.name()), ""};
   Tell({.what = Incident::What::kFinished, .pod = &reference});
 }
@@ -325,7 +343,7 @@ void InMemoryCluster::Reach(const End& end) {
   if (it == store.end() || it->second.object.uid() != end.uid) return;
   if (end.kind == End::Kind::kDeleted) {
     Remove(Kind::kPod, end.pod_key);
-  } else if (!HasEnded(it->second.object.As<api::Pod>())) {
+  } else if (!it->second.ended) {
     FinishPod(Object(it->second.object));
   }
 }
@@ -424,12 +442,12 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
-  const api::Pod& current = stored->object.As<api::Pod>();
-  if (!current.spec().node_name().empty()) {
+  if (stored->on_node) {
+    const auto current = stored->object.Share<api::Pod>();
     return absl::FailedPreconditionError(absl::StrCat(
-        "pod ", Key(pod), " is already assigned to node ", current.spec().node_name()));
+        "pod ", Key(pod), " is already assigned to node ", current->spec().node_name()));
   }
-  if (current.metadata().has_deletion_timestamp()) {
+  if (stored->leaving) {
     return absl::FailedPreconditionError(absl::StrCat("pod ", Key(pod), " is being deleted"));
   }
   if (!objects_[Kind::kNode].contains(node_name)) {
@@ -437,20 +455,20 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   }
   bindings_.emplace_back(Key(pod), node_name);
   Tell({.what = Incident::What::kBound, .pod = &pod, .node = node_name});
-  Put(With(stored->object, [&](PodRevision& changed) {
-    changed.SetNodeName(node_name);
+  ChangePod(Object(stored->object), [&](api::Pod& changed) {
+    changed.mutable_spec()->set_node_name(node_name);
     for (const auto& [key, value] : binding.annotations) {
-      (*changed.metadata().mutable_annotations())[key] = value;
+      (*changed.mutable_metadata()->mutable_annotations())[key] = value;
     }
     for (const auto& [key, value] : binding.labels) {
-      changed.metadata().mutable_labels()->insert({key, value});
+      changed.mutable_metadata()->mutable_labels()->insert({key, value});
     }
-    api::PodStatus& status = changed.status();
+    api::PodStatus& status = *changed.mutable_status();
     status.set_phase("Running");
     status.clear_nominated_node_name();
     SetTime(clock_.Now(), status.mutable_start_time());
     SetCondition(kScheduled, status);
-  }));
+  });
   return absl::OkStatus();
 }
 
@@ -458,25 +476,27 @@ absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const PodReference& po
   MutexLock lock(mutex_);
   const Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
-  return stored->object.As<api::Pod>().spec().node_name();
+  std::string node_name;
+  stored->object.packed()->ReadOwn(
+      [&](const api::Pod& own) { node_name = own.spec().node_name(); });
+  return node_name;
 }
 
 absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& message) {
   MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
-  const api::Pod& current = stored->object.As<api::Pod>();
-  if (current.metadata().has_deletion_timestamp()) return absl::OkStatus();
+  if (stored->leaving) return absl::OkStatus();
   evictions_.push_back(Key(pod));
   Tell({.what = Incident::What::kEvicted, .pod = &pod});
   const Object victim = stored->object;
-  StartDeletion(victim, [&](PodRevision& changed) {
+  StartDeletion(victim, [&](api::Pod& changed) {
     PodStatusPatch target;
     target.condition_type = "DisruptionTarget";
     target.condition_true = true;
     target.condition_reason = "PreemptionByScheduler";
     target.condition_message = message;
-    SetCondition(target, changed.status());
+    SetCondition(target, *changed.mutable_status());
   });
   return absl::OkStatus();
 }
@@ -485,18 +505,23 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   MutexLock lock(mutex_);
   Stored* stored = FindPod(patch.pod);
   if (stored == nullptr) return Gone(patch.pod);
-  if (patch.nominated_node_name.has_value() &&
-      *patch.nominated_node_name != stored->object.As<api::Pod>().status().nominated_node_name()) {
+  bool nominates = false;
+  if (patch.nominated_node_name.has_value()) {
+    stored->object.packed()->ReadOwn([&](const api::Pod& own) {
+      nominates = *patch.nominated_node_name != own.status().nominated_node_name();
+    });
+  }
+  if (nominates) {
     Tell({.what = Incident::What::kNominated,
           .pod = &patch.pod,
           .node = *patch.nominated_node_name});
   }
-  Put(With(stored->object, [&](PodRevision& changed) {
-    if (!patch.condition_type.empty()) SetCondition(patch, changed.status());
+  ChangePod(Object(stored->object), [&](api::Pod& changed) {
+    if (!patch.condition_type.empty()) SetCondition(patch, *changed.mutable_status());
     if (patch.nominated_node_name.has_value()) {
-      changed.status().set_nominated_node_name(*patch.nominated_node_name);
+      changed.mutable_status()->set_nominated_node_name(*patch.nominated_node_name);
     }
-  }));
+  });
   return absl::OkStatus();
 }
 

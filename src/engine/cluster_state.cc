@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/pod_revision.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
@@ -22,9 +22,10 @@ std::shared_ptr<const NodeInfo> Bare(std::shared_ptr<const NodeSpec> spec) {
   return std::make_shared<NodeInfo>(std::move(spec));
 }
 
-std::shared_ptr<const PodInfo> Reparsed(const PodInfo& pod, PodRevision revision) {
+std::shared_ptr<const PodInfo> Changed(const PodInfo& pod,
+                                       absl::FunctionRef<void(api::Pod& own)> change) {
   absl::StatusOr<std::shared_ptr<const PodInfo>> parsed =
-      PodInfo::Create(std::move(revision).Finish(), &pod);
+      PodInfo::Create(pod.packed()->With(change), &pod);
   BERTH_CHECK(parsed.ok()) << parsed.status().message();  // it could be parsed before
   return *std::move(parsed);
 }
@@ -32,26 +33,24 @@ std::shared_ptr<const PodInfo> Reparsed(const PodInfo& pod, PodRevision revision
 // The pod as it will look when the API server has accepted its eviction.
 std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& message,
                                          absl::Time since) {
-  PodRevision changed(pod.shared_object());
-  SetTime(since, changed.metadata().mutable_deletion_timestamp());
-  auto* conditions = changed.status().mutable_conditions();
-  for (int i = conditions->size(); i-- > 0;) {
-    if (conditions->Get(i).type() == "DisruptionTarget") conditions->DeleteSubrange(i, 1);
-  }
-  api::PodCondition& target = *conditions->Add();
-  target.set_type("DisruptionTarget");
-  target.set_status("True");
-  target.set_reason("PreemptionByScheduler");
-  target.set_message(message);
-  return Reparsed(pod, std::move(changed));
+  return Changed(pod, [&](api::Pod& own) {
+    SetTime(since, own.mutable_metadata()->mutable_deletion_timestamp());
+    auto* conditions = own.mutable_status()->mutable_conditions();
+    for (int i = conditions->size(); i-- > 0;) {
+      if (conditions->Get(i).type() == "DisruptionTarget") conditions->DeleteSubrange(i, 1);
+    }
+    api::PodCondition& target = *conditions->Add();
+    target.set_type("DisruptionTarget");
+    target.set_status("True");
+    target.set_reason("PreemptionByScheduler");
+    target.set_message(message);
+  });
 }
 
 }  // namespace
 
 std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string& node_name) {
-  PodRevision changed(pod.shared_object());
-  changed.SetNodeName(node_name);
-  return Reparsed(pod, std::move(changed));
+  return Changed(pod, [&](api::Pod& own) { own.mutable_spec()->set_node_name(node_name); });
 }
 
 ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
@@ -171,7 +170,7 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
 void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
   const std::shared_ptr<const PodInfo> before = FindPod(object.uid());
   absl::StatusOr<std::shared_ptr<const PodInfo>> parsed =
-      PodInfo::Create(object.Share<api::Pod>(), before.get());
+      PodInfo::Create(object.packed(), before.get());
   if (!parsed.ok()) {
     result.problem = parsed.status();
     return;

@@ -79,7 +79,7 @@ void Engine::OnEvent(WatchEvent event) {
     // A pod was created anew under its name, and nobody told of the end of the old one.
     const auto predecessor = cluster_.FindPredecessor(*event.object);
     if (predecessor != nullptr) {
-      OnEvent({WatchEvent::Type::kDeleted, Object::Of(predecessor->shared_object())});
+      OnEvent({WatchEvent::Type::kDeleted, Object(predecessor->packed())});
     }
   }
   const ClusterChange change = cluster_.Apply(std::move(event));
@@ -89,6 +89,7 @@ void Engine::OnEvent(WatchEvent event) {
   }
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
+    cluster_.Refresh();  // the table of the whole cluster is not for the first cycle to make
     return;
   }
   if (change.type == ClusterChange::Type::kNode && change.change.new_node == nullptr) {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/api/pod_revision.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "framework/pod_requests.h"
@@ -164,43 +163,58 @@ bool HostPort::ConflictsWith(const HostPort& other) const {
 // Fills one PodInfo, part by part.
 class PodInfoParser {
  public:
-  explicit PodInfoParser(std::shared_ptr<const api::Pod> object)
-      : object_(*object), pod_(new PodInfo()) {
+  explicit PodInfoParser(std::shared_ptr<const PackedPod> object) : pod_(new PodInfo()) {
     pod_->object_ = std::move(object);
   }
 
   absl::StatusOr<std::shared_ptr<const PodInfo>> Parse(const PodInfo* before) {
-    if (object_.metadata().name().empty()) {
+    const PodShape& shape = *pod_->object_->shape();
+    pod_->object_->ReadOwn([&](const api::Pod& own) {
+      ParseMetadata(own);
+      if (before != nullptr && before->object_->shape().get() == &shape) Share(own, before->spec_);
+      if (pod_->spec_ == nullptr) {
+        Share(own, std::static_pointer_cast<const PodInfo::Spec>(shape.Remembered()));
+      }
+    });
+    if (pod_->name_.empty()) {
       return absl::InvalidArgumentError("metadata.name: Required value");
     }
-    ParseMetadata();
-    if (before != nullptr && HasSpecOf(*before)) {
-      pod_->spec_ = before->spec_;
-      return std::move(pod_);
-    }
+    if (pod_->spec_ != nullptr) return std::move(pod_);
+    object_ = pod_->object_->Unpack();
     absl::Status status = ParseSpec();
     if (!status.ok()) return status;
+    if (!spec_->of_this_pod_only) shape.Remember(spec_);
     pod_->spec_ = std::move(spec_);
     return std::move(pod_);
   }
 
  private:
-  bool HasSpecOf(const PodInfo& before) const {
-    const api::Pod& then = *before.object_;
-    // What a status says of requests would have to be looked at.
-    const auto has_amounts = [](const api::PodStatus& status) {
-      return !status.container_statuses().empty() || !status.init_container_statuses().empty();
-    };
-    return SameSpec(pod_->object_, before.object_) && !has_amounts(object_.status()) &&
-           !has_amounts(then.status()) &&
-           object_.status().qos_class() == then.status().qos_class() &&
-           (&object_.metadata() == &then.metadata() ||
-            LabelSet::FromMap(object_.metadata().labels()) == before.labels());
+  // What a status says of requests counts besides the spec.
+  static bool HasAmounts(const api::PodStatus& status) {
+    return !status.container_statuses().empty() || !status.init_container_statuses().empty();
+  }
+
+  // Takes what is parsed of an alike pod, if it holds for this one.
+  void Share(const api::Pod& own, std::shared_ptr<const PodInfo::Spec> spec) {
+    if (spec == nullptr || spec->of_this_pod_only || HasAmounts(own.status()) ||
+        spec->namespace_name != pod_->namespace_name_ ||
+        spec->given_qos_class != own.status().qos_class()) {
+      return;
+    }
+    const auto& labels = own.metadata().labels();
+    if (spec->labels.size() != labels.size() ||
+        (!labels.empty() && spec->labels != LabelSet::FromMap(labels))) {
+      return;
+    }
+    pod_->spec_ = std::move(spec);
   }
 
   absl::Status ParseSpec() {
     spec_ = std::make_shared<PodInfo::Spec>();
-    spec_->labels = LabelSet::FromMap(object_.metadata().labels());
+    spec_->labels = LabelSet::FromMap(object_->metadata().labels());
+    spec_->namespace_name = pod_->namespace_name_;
+    spec_->given_qos_class = object_->status().qos_class();
+    spec_->of_this_pod_only = HasAmounts(object_->status());
     ParseScheduling();
     ParseContainers();
     ParseNodeAffinity();
@@ -210,8 +224,8 @@ class PodInfoParser {
     return ParseRequests();
   }
 
-  void ParseMetadata() {
-    const api::ObjectMeta& metadata = object_.metadata();
+  void ParseMetadata(const api::Pod& own) {
+    const api::ObjectMeta& metadata = own.metadata();
     pod_->name_ = metadata.name();
     pod_->namespace_name_ = Symbol::Intern(metadata.namespace_());
     pod_->key_ = absl::StrCat(metadata.namespace_(), "/", metadata.name());
@@ -220,15 +234,16 @@ class PodInfoParser {
     if (metadata.has_deletion_timestamp()) {
       pod_->deletion_time_ = ToTime(metadata.deletion_timestamp());
     }
-    const api::PodStatus& status = object_.status();
+    pod_->has_owners_ = !metadata.owner_references().empty();
+    const api::PodStatus& status = own.status();
     if (status.has_start_time()) pod_->start_time_ = ToTime(status.start_time());
-    pod_->node_name_ = object_.spec().node_name();
+    pod_->node_name_ = own.spec().node_name();
     pod_->nominated_node_name_ = status.nominated_node_name();
     pod_->terminal_ = status.phase() == "Succeeded" || status.phase() == "Failed";
   }
 
   void ParseScheduling() {
-    const api::PodSpec& spec = object_.spec();
+    const api::PodSpec& spec = object_->spec();
     spec_->scheduler_name = SymbolOr(spec.scheduler_name(), "default-scheduler");
     spec_->priority = spec.priority();
     if (spec.preemption_policy() == "Never") spec_->preemption_policy = PreemptionPolicy::kNever;
@@ -242,7 +257,7 @@ class PodInfoParser {
   }
 
   void ParseContainers() {
-    const api::PodSpec& spec = object_.spec();
+    const api::PodSpec& spec = object_->spec();
     spec_->container_count = spec.containers_size() + spec.init_containers_size();
     for (const auto* containers : {&spec.containers(), &spec.init_containers()}) {
       for (const api::Container& container : *containers) {
@@ -260,7 +275,7 @@ class PodInfoParser {
     for (const api::ContainerPort& port : container.ports()) {
       int32_t number = port.host_port();
       // The API server's default for hostNetwork, for manifests that did not pass through it.
-      if (number == 0 && object_.spec().host_network()) number = port.container_port();
+      if (number == 0 && object_->spec().host_network()) number = port.container_port();
       if (number <= 0) continue;
       spec_->host_ports.push_back(
           {SymbolOr(port.host_ip(), "0.0.0.0"), SymbolOr(port.protocol(), "TCP"), number});
@@ -268,8 +283,8 @@ class PodInfoParser {
   }
 
   void ParseNodeAffinity() {
-    spec_->required_node_affinity = RequiredNodeAffinity(object_);
-    const api::Affinity& affinity = object_.spec().affinity();
+    spec_->required_node_affinity = RequiredNodeAffinity(*object_);
+    const api::Affinity& affinity = object_->spec().affinity();
     if (!affinity.has_node_affinity()) return;
     absl::StatusOr<PreferredSchedulingTerms> preferred =
         PreferredSchedulingTerms::Create(affinity.node_affinity());
@@ -282,8 +297,8 @@ class PodInfoParser {
 
   // kube-scheduler v1.35 framework/types.go PodInfo.Update.
   void ParsePodAffinity() {
-    const api::PodAffinity& near = object_.spec().affinity().pod_affinity();
-    const api::PodAntiAffinity& far = object_.spec().affinity().pod_anti_affinity();
+    const api::PodAffinity& near = object_->spec().affinity().pod_affinity();
+    const api::PodAntiAffinity& far = object_->spec().affinity().pod_anti_affinity();
     const Symbol ns = pod_->namespace_name_;
     Keep("requiredAffinityTerms",
          ParseTerms(near.required_during_scheduling_ignored_during_execution(), ns),
@@ -315,7 +330,7 @@ class PodInfoParser {
   }
 
   void ParseTopologySpread() {
-    const auto& constraints = object_.spec().topology_spread_constraints();
+    const auto& constraints = object_->spec().topology_spread_constraints();
     for (int i = 0; i < constraints.size(); ++i) {
       absl::StatusOr<TopologySpreadConstraint> parsed =
           ParseConstraint(constraints[i], spec_->labels);
@@ -330,12 +345,13 @@ class PodInfoParser {
   }
 
   void ParseClaims() {
-    for (const api::Volume& volume : object_.spec().volumes()) {
+    for (const api::Volume& volume : object_->spec().volumes()) {
       const api::VolumeSource& source = volume.volume_source();
       if (source.has_persistent_volume_claim()) {
         AddClaim(source.persistent_volume_claim().claim_name());
       } else if (source.has_ephemeral()) {
         AddClaim(absl::StrCat(pod_->name_, "-", volume.name()));
+        spec_->of_this_pod_only = true;
       }
     }
   }
@@ -348,27 +364,33 @@ class PodInfoParser {
   }
 
   absl::Status ParseRequests() {
-    absl::StatusOr<PodRequests> requests = ComputePodRequests(object_);
+    absl::StatusOr<PodRequests> requests = ComputePodRequests(*object_);
     if (!requests.ok()) return requests.status();
     spec_->requests = std::move(requests->requests);
     spec_->nonzero_requests = std::move(requests->nonzero_requests);
     spec_->nonzero_scoring_requests = std::move(requests->nonzero_scoring_requests);
-    absl::StatusOr<QosClass> qos_class = ComputeQosClass(object_);
+    absl::StatusOr<QosClass> qos_class = ComputeQosClass(*object_);
     if (!qos_class.ok()) return qos_class.status();
     spec_->qos_class = *qos_class;
     return absl::OkStatus();
   }
 
-  const api::Pod& object_;
+  std::shared_ptr<const api::Pod> object_;
   std::shared_ptr<PodInfo> pod_;
   std::shared_ptr<PodInfo::Spec> spec_;
   std::vector<std::string> affinity_errors_;
 };
 
 absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
-    std::shared_ptr<const api::Pod> object, const PodInfo* before) {
+    std::shared_ptr<const PackedPod> object, const PodInfo* before) {
   BERTH_CHECK(object != nullptr);
   return PodInfoParser(std::move(object)).Parse(before);
+}
+
+absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
+    std::shared_ptr<const api::Pod> object) {
+  BERTH_CHECK(object != nullptr);
+  return Create(PackedPod::Pack(*object));
 }
 
 }  // namespace berth

@@ -48,7 +48,13 @@ std::vector<ClusterEvent> PodChangeEvents(const PodInfo& old_pod, const PodInfo&
   if (old_pod.tolerations().size() != new_pod.tolerations().size()) {
     add(action::kUpdatePodToleration, "UpdatePodToleration");
   }
-  if (!SameClaimStatuses(old_pod.object().status(), new_pod.object().status())) {
+  bool same_claims = true;
+  old_pod.packed()->ReadOwn([&](const api::Pod& before) {
+    new_pod.packed()->ReadOwn([&](const api::Pod& now) {
+      same_claims = SameClaimStatuses(before.status(), now.status());
+    });
+  });
+  if (!same_claims) {
     add(action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim");
   }
   if (events.empty()) add(action::kUpdateOther, "Update");

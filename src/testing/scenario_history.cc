@@ -107,7 +107,7 @@ void ScenarioHistory::TakeInPod(const Object& object, bool deleted, absl::Durati
     --node.pods;
     running_.erase(known);
   } else if (runs && known == running_.end()) {
-    const auto info = PodInfo::Create(object.Share<api::Pod>());
+    const auto info = PodInfo::Create(object.packed());
     if (!info.ok()) return;
     const Running& running =
         running_.emplace(uid, Running{pod.spec().node_name(), (*info)->requests()}).first->second;

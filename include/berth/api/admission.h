@@ -40,6 +40,8 @@ class Admission {
 
   // Returns what is said of classes that nobody has seen, a sentence each; empty if all is well.
   std::vector<std::string> Admit(api::Pod& pod) const;
+  // Whether what Admit() makes of the pod depends on what was learned.
+  static bool NeedsClasses(const api::Pod& pod);
   void Admit(api::PersistentVolumeClaim& claim) const;
   // The priority alone. GivesPriority: whether that changes anything.
   bool GivesPriority(const api::PodSpec& spec) const;

@@ -17,6 +17,7 @@
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/node_selector.h"
+#include "berth/api/packed_pod.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/api/taints.h"
@@ -78,19 +79,26 @@ enum class PreemptionPolicy : uint8_t { kPreemptLowerPriority, kNever };
 class PodInfo {
  public:
   // Returns InvalidArgument, naming the field, if the pod has no name or a quantity does not parse.
-  // `before`, if not null, is an earlier state of the pod: what is known to be the same, as between
-  // a PodRevision and its original, is shared with it.
+  // What is parsed of a spec is shared among pods of one shape with the same labels, of which
+  // `before`, if not null, may be one.
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
-      std::shared_ptr<const api::Pod> object, const PodInfo* before = nullptr);
+      std::shared_ptr<const PackedPod> object, const PodInfo* before = nullptr);
+  static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
+      std::shared_ptr<const api::Pod> object);
 
-  // The whole message, for what is not parsed here; include "berth/api/core_v1.pb.h" to read it.
-  const api::Pod& object() const { return *object_; }
-  const std::shared_ptr<const api::Pod>& shared_object() const { return object_; }
+  // The whole message, for what is not parsed here; include "berth/api/core_v1.pb.h" to read it. It
+  // is unpacked at the first call, which costs microseconds, and then takes some 3 KiB.
+  const api::Pod& object() const { return object_->message(); }
+  // Its spec, of which nodeName, hostname and terminationGracePeriodSeconds are left out. Alike
+  // pods share it.
+  const api::PodSpec& spec() const { return object_->shape()->spec(); }
+  const std::shared_ptr<const PackedPod>& packed() const { return object_; }
 
   const std::string& name() const { return name_; }
   Symbol namespace_name() const { return namespace_name_; }
   const std::string& uid() const { return uid_; }  // "Pod/namespace/name" if it has none
   const std::string& key() const { return key_; }  // "namespace/name"
+  bool has_owners() const { return has_owners_; }  // metadata.ownerReferences is not empty
   const LabelSet& labels() const { return spec_->labels; }
   absl::Time creation_time() const { return creation_time_; }
   std::optional<absl::Time> deletion_time() const { return deletion_time_; }
@@ -162,8 +170,11 @@ class PodInfo {
 
  private:
   friend class PodInfoParser;
-  // What is made of the spec and the labels; all states of a pod share it while these are the same.
+  // What is made of the spec and the labels; pods for which these are the same share it.
   struct Spec {
+    Symbol namespace_name;  // terms that name no namespace mean it
+    std::string given_qos_class;
+    bool of_this_pod_only = false;  // looks at the pod's name or status besides
     LabelSet labels;
     Symbol scheduler_name;
     int32_t priority = 0;
@@ -186,13 +197,14 @@ class PodInfo {
 
   PodInfo() = default;
 
-  std::shared_ptr<const api::Pod> object_;
+  std::shared_ptr<const PackedPod> object_;
   std::shared_ptr<const Spec> spec_;
   std::string name_, uid_, key_, node_name_, nominated_node_name_;
   Symbol namespace_name_;
   absl::Time creation_time_;
   std::optional<absl::Time> deletion_time_, start_time_;
   bool terminal_ = false;
+  bool has_owners_ = false;
 };
 
 }  // namespace berth

@@ -1,0 +1,81 @@
+// What does it cost to keep the node table in step: one changed row, and a node that comes, by
+// cluster size? The first should not depend on the size; the second renumbers all rows.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "berth/check.h"
+#include "berth/testing/objects.h"
+#include "cache/cache.h"
+
+namespace berth {
+namespace {
+
+using ::berth::testing::MakeNode;
+using ::berth::testing::MakePod;
+
+std::string NodeName(int i) { return absl::StrCat("node-", i); }
+
+std::shared_ptr<const NodeSpec> Node(int i) {
+  return MakeNode()
+      .Name(NodeName(i))
+      .Label("topology.kubernetes.io/zone", absl::StrCat("zone-", i % 3))
+      .Allocatable("cpu", "4")
+      .Allocatable("memory", "32Gi")
+      .Allocatable("pods", "110")
+      .Obj();
+}
+
+void Fill(Cache& cache, int nodes) {
+  for (int i = 0; i < nodes; ++i) cache.SetNode(Node(i));
+  cache.Refresh();
+}
+
+// A pod is assumed and forgotten, each followed by a refresh.
+void BM_OnePodComesAndGoes(benchmark::State& state) {
+  Cache cache;
+  const int nodes = static_cast<int>(state.range(0));
+  Fill(cache, nodes);
+  const auto pod = MakePod().Name("p").Namespace("default").Request("cpu", "100m").Obj();
+  int next = 0;
+  for (auto _ : state) {
+    const Symbol node = Symbol::Intern(NodeName(next++ % nodes));
+    BERTH_CHECK(cache.AssumePod(pod, node).ok());
+    cache.Refresh();
+    BERTH_CHECK(cache.ForgetPod(pod->uid()));
+    cache.Refresh();
+  }
+}
+BENCHMARK(BM_OnePodComesAndGoes)->Arg(1'000)->Arg(5'000)->Arg(15'000)->Arg(100'000);
+
+void BM_NodeComesAndGoes(benchmark::State& state) {
+  Cache cache;
+  const int nodes = static_cast<int>(state.range(0));
+  Fill(cache, nodes);
+  const auto spec = Node(nodes);
+  for (auto _ : state) {
+    cache.SetNode(spec);
+    cache.Refresh();
+    BERTH_CHECK(cache.RemoveNode(spec->name));
+    cache.Refresh();
+  }
+}
+BENCHMARK(BM_NodeComesAndGoes)
+    ->Arg(1'000)
+    ->Arg(5'000)
+    ->Arg(15'000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMicrosecond);
+
+// Nothing changed.
+void BM_RefreshOfNothing(benchmark::State& state) {
+  Cache cache;
+  Fill(cache, static_cast<int>(state.range(0)));
+  for (auto _ : state) cache.Refresh();
+}
+BENCHMARK(BM_RefreshOfNothing)->Arg(1'000)->Arg(100'000);
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,80 @@
+// A pod's message in little memory: what alike pods have in common is kept once for all of them.
+#ifndef BERTH_API_PACKED_POD_H_
+#define BERTH_API_PACKED_POD_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "berth/mutex.h"
+
+namespace berth {
+
+namespace api {
+class Pod;
+class PodSpec;
+}  // namespace api
+
+// The spec of a pod but for what is the pod's own, in the wire format. Alike pods share one: two
+// shapes with the same bytes are the same object, as long as anybody holds it. Threads: any.
+class PodShape {
+ public:
+  explicit PodShape(std::string bytes) : bytes_(std::move(bytes)) {}
+  ~PodShape();
+  // The one of these bytes.
+  static std::shared_ptr<const PodShape> Intern(absl::string_view bytes);
+
+  const std::string& bytes() const { return bytes_; }
+  // Parsed, at the first call.
+  const api::PodSpec& spec() const;
+
+  // What somebody made of the shape last, for the next pod of it; or null.
+  std::shared_ptr<const void> Remembered() const;
+  void Remember(std::shared_ptr<const void> made) const;
+
+ private:
+  const std::string bytes_;
+  mutable std::atomic<const api::PodSpec*> spec_ = nullptr;
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<const void> made_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Immutable, and an eighth of the message it stands for. The pod's own is its metadata, its status,
+// and of the spec nodeName, hostname and terminationGracePeriodSeconds. Threads: any.
+class PackedPod {
+ public:
+  static std::shared_ptr<const PackedPod> Pack(const api::Pod& pod);
+  PackedPod(std::shared_ptr<const PodShape> shape, std::string own)
+      : shape_(std::move(shape)), own_(std::move(own)) {}
+  ~PackedPod();
+
+  const std::shared_ptr<const PodShape>& shape() const { return shape_; }
+
+  // The whole message, made at the first call and kept as long as this.
+  const api::Pod& message() const;
+  // The same, made for the caller only.
+  std::shared_ptr<const api::Pod> Unpack() const;
+
+  // Whether the metadata is known to be the same; false says nothing.
+  bool HasMetadataOf(const PackedPod& other) const;
+  // Calls `look` with a pod that has nothing but the pod's own. It lives as long as the call.
+  void ReadOwn(absl::FunctionRef<void(const api::Pod& own)> look) const;
+
+  // A changed copy of the same shape. `change` gets the pod's own, and sets nothing else.
+  std::shared_ptr<const PackedPod> With(absl::FunctionRef<void(api::Pod& own)> change) const;
+
+ private:
+  void UnpackTo(api::Pod& pod) const;
+
+  const std::shared_ptr<const PodShape> shape_;
+  const std::string own_;  // in the wire format
+  mutable std::atomic<const api::Pod*> message_ = nullptr;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_API_PACKED_POD_H_

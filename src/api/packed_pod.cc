@@ -1,0 +1,229 @@
+// Messages in the wire format are merged by putting one behind the other: a shape and a pod's own
+// make the pod.
+#include "berth/api/packed_pod.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "absl/container/flat_hash_map.h"
+#include "api/wire_writer.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/check.h"
+
+namespace berth {
+namespace {
+
+using google::protobuf::Arena;
+using google::protobuf::io::CodedInputStream;
+
+constexpr uint32_t LengthDelimited(int field) { return static_cast<uint32_t>(field) << 3 | 2; }
+
+// The same bytes for the same content: maps are written in order.
+void Serialize(const google::protobuf::Message& message, std::string* bytes) {
+  bytes->clear();
+  google::protobuf::io::StringOutputStream stream(bytes);
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  BERTH_CHECK(message.SerializeToCodedStream(&out)) << message.GetTypeName();
+}
+
+bool IsOwn(int field_of_spec) {
+  return field_of_spec == api::PodSpec::kNodeNameFieldNumber ||
+         field_of_spec == api::PodSpec::kHostnameFieldNumber ||
+         field_of_spec == api::PodSpec::kTerminationGracePeriodSecondsFieldNumber;
+}
+
+// The end of the value behind a tag that was just read.
+void SkipValue(uint32_t tag, CodedInputStream& in) {
+  uint64_t number;
+  uint32_t size;
+  switch (tag & 7) {
+    case 0:
+      BERTH_CHECK(in.ReadVarint64(&number));
+      return;
+    case 1:
+      BERTH_CHECK(in.Skip(8));
+      return;
+    case 2:
+      BERTH_CHECK(in.ReadVarint32(&size) && in.Skip(static_cast<int>(size)));
+      return;
+    default:
+      BERTH_CHECK((tag & 7) == 5 && in.Skip(4)) << "tag " << tag;
+      return;
+  }
+}
+
+// Takes the pod's own fields out of the bytes of a spec.
+void Split(absl::string_view spec, std::string& shape, std::string& own) {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(spec.data()), static_cast<int>(spec.size()));
+  while (true) {
+    const int begin = in.CurrentPosition();
+    const uint32_t tag = in.ReadTag();
+    if (tag == 0) return;
+    SkipValue(tag, in);
+    std::string& to = IsOwn(static_cast<int>(tag >> 3)) ? own : shape;
+    to.append(spec.data() + begin, in.CurrentPosition() - begin);
+  }
+}
+
+// A pod's own, on the stack as far as it fits.
+class Own {
+ public:
+  explicit Own(const std::string& bytes) : arena_(WithBlock(block_)) {
+    pod_ = Arena::CreateMessage<api::Pod>(&arena_);
+    BERTH_CHECK(pod_->ParsePartialFromString(bytes));
+  }
+  api::Pod& pod() { return *pod_; }
+
+ private:
+  static constexpr size_t kBlockBytes = 4096;
+  static google::protobuf::ArenaOptions WithBlock(char* block) {
+    google::protobuf::ArenaOptions options;
+    options.initial_block = block;
+    options.initial_block_size = kBlockBytes;
+    return options;
+  }
+
+  alignas(8) char block_[kBlockBytes];
+  Arena arena_;
+  api::Pod* pod_;
+};
+
+// The message that `known` points to, which `make` fills if nobody has yet.
+template <class T, class Make>
+const T& Once(std::atomic<const T*>& known, Make make) {
+  const T* there = known.load(std::memory_order_acquire);
+  if (there != nullptr) return *there;
+  auto made = std::make_unique<T>();
+  make(*made);
+  if (known.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) {
+    return *made.release();
+  }
+  return *there;
+}
+
+// All shapes that somebody holds.
+struct Shapes {
+  Mutex mutex;
+  absl::flat_hash_map<absl::string_view, std::weak_ptr<const PodShape>> by_bytes
+      ABSL_GUARDED_BY(mutex);
+};
+
+Shapes& AllShapes() {
+  static Shapes& shapes = *new Shapes;
+  return shapes;
+}
+
+}  // namespace
+
+// --- Shapes --------------------------------------------------------------------------------------
+
+std::shared_ptr<const PodShape> PodShape::Intern(absl::string_view bytes) {
+  Shapes& shapes = AllShapes();
+  MutexLock lock(shapes.mutex);
+  const auto it = shapes.by_bytes.find(bytes);
+  if (it != shapes.by_bytes.end()) {
+    if (std::shared_ptr<const PodShape> known = it->second.lock()) return known;
+    shapes.by_bytes.erase(it);  // it is about to go, and its key with it
+  }
+  auto shape = std::make_shared<const PodShape>(std::string(bytes));
+  shapes.by_bytes.emplace(shape->bytes(), shape);
+  return shape;
+}
+
+PodShape::~PodShape() {
+  delete spec_.load(std::memory_order_relaxed);
+  Shapes& shapes = AllShapes();
+  MutexLock lock(shapes.mutex);
+  const auto it = shapes.by_bytes.find(bytes_);
+  if (it != shapes.by_bytes.end() && it->first.data() == bytes_.data()) shapes.by_bytes.erase(it);
+}
+
+const api::PodSpec& PodShape::spec() const {
+  return Once(spec_,
+              [this](api::PodSpec& spec) { BERTH_CHECK(spec.ParsePartialFromString(bytes_)); });
+}
+
+std::shared_ptr<const void> PodShape::Remembered() const {
+  MutexLock lock(mutex_);
+  return made_;
+}
+
+void PodShape::Remember(std::shared_ptr<const void> made) const {
+  MutexLock lock(mutex_);
+  made_.swap(made);
+}
+
+// --- Pods ----------------------------------------------------------------------------------------
+
+std::shared_ptr<const PackedPod> PackedPod::Pack(const api::Pod& pod) {
+  std::string bytes, shape, own_spec;
+  Serialize(pod.spec(), &bytes);
+  Split(bytes, shape, own_spec);
+  WireWriter own;
+  if (pod.has_metadata()) {
+    Serialize(pod.metadata(), &bytes);
+    own.StringField(LengthDelimited(api::Pod::kMetadataFieldNumber), bytes);
+  }
+  if (pod.has_spec()) own.StringField(LengthDelimited(api::Pod::kSpecFieldNumber), own_spec);
+  if (pod.has_status()) {
+    Serialize(pod.status(), &bytes);
+    own.StringField(LengthDelimited(api::Pod::kStatusFieldNumber), bytes);
+  }
+  const google::protobuf::UnknownFieldSet& unknown = pod.unknown_fields();
+  std::string rest;
+  if (!unknown.empty()) unknown.SerializeToString(&rest);
+  std::string whole;
+  whole.reserve(own.size() + rest.size());  // and no more
+  whole.append(own.bytes()).append(rest);
+  return std::make_shared<const PackedPod>(PodShape::Intern(shape), std::move(whole));
+}
+
+PackedPod::~PackedPod() { delete message_.load(std::memory_order_relaxed); }
+
+const api::Pod& PackedPod::message() const {
+  return Once(message_, [this](api::Pod& pod) { UnpackTo(pod); });
+}
+
+std::shared_ptr<const api::Pod> PackedPod::Unpack() const {
+  auto pod = std::make_shared<api::Pod>();
+  UnpackTo(*pod);
+  return pod;
+}
+
+void PackedPod::UnpackTo(api::Pod& pod) const {
+  if (!shape_->bytes().empty()) {
+    BERTH_CHECK(pod.mutable_spec()->ParsePartialFromString(shape_->bytes()));
+  }
+  CodedInputStream own(reinterpret_cast<const uint8_t*>(own_.data()),
+                       static_cast<int>(own_.size()));
+  BERTH_CHECK(pod.MergePartialFromCodedStream(&own));
+}
+
+// It comes first.
+bool PackedPod::HasMetadataOf(const PackedPod& other) const {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(own_.data()), static_cast<int>(own_.size()));
+  uint32_t size;
+  if (in.ReadTag() != LengthDelimited(api::Pod::kMetadataFieldNumber) || !in.ReadVarint32(&size)) {
+    return false;
+  }
+  const size_t end = in.CurrentPosition() + size;
+  return own_.compare(0, end, other.own_, 0, end) == 0;
+}
+
+void PackedPod::ReadOwn(absl::FunctionRef<void(const api::Pod& own)> look) const {
+  Own own(own_);
+  look(own.pod());
+}
+
+std::shared_ptr<const PackedPod> PackedPod::With(
+    absl::FunctionRef<void(api::Pod& own)> change) const {
+  Own own(own_);
+  change(own.pod());
+  std::string bytes;
+  Serialize(own.pod(), &bytes);
+  bytes.shrink_to_fit();
+  return std::make_shared<const PackedPod>(shape_, std::move(bytes));
+}
+
+}  // namespace berth

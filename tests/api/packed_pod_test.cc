@@ -1,0 +1,148 @@
+// PackedPod: nothing is lost, alike pods share, and how long that lives.
+#include "berth/api/packed_pod.h"
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "berth/api/core_v1.pb.h"
+
+namespace berth {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::util::MessageDifferencer;
+
+// Sets every field, two elements where there may be many.
+void Fill(Message& message, int depth) {
+  const auto& reflection = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    for (int k = 0; k < (field->is_repeated() && !field->is_map() ? 2 : 1); ++k) {
+      const bool many = field->is_repeated();
+      switch (field->cpp_type()) {
+        case FieldDescriptor::CPPTYPE_MESSAGE:
+          if (depth == 0) break;
+          Fill(many ? *reflection.AddMessage(&message, field)
+                    : *reflection.MutableMessage(&message, field),
+               depth - 1);
+          break;
+        case FieldDescriptor::CPPTYPE_STRING:
+          many ? reflection.AddString(&message, field, field->name())
+               : reflection.SetString(&message, field, field->name());
+          break;
+        case FieldDescriptor::CPPTYPE_BOOL:
+          many ? reflection.AddBool(&message, field, true)
+               : reflection.SetBool(&message, field, true);
+          break;
+        case FieldDescriptor::CPPTYPE_INT32:
+          many ? reflection.AddInt32(&message, field, i)
+               : reflection.SetInt32(&message, field, i + 1);
+          break;
+        case FieldDescriptor::CPPTYPE_INT64:
+          many ? reflection.AddInt64(&message, field, i)
+               : reflection.SetInt64(&message, field, i + 1);
+          break;
+        case FieldDescriptor::CPPTYPE_DOUBLE:
+          many ? reflection.AddDouble(&message, field, i)
+               : reflection.SetDouble(&message, field, i + 1);
+          break;
+        default:
+          FAIL() << field->full_name() << " is of a type that this test cannot fill";
+      }
+    }
+  }
+}
+
+std::shared_ptr<const api::Pod> FullPod() {
+  auto pod = std::make_shared<api::Pod>();
+  Fill(*pod, 4);
+  return pod;
+}
+
+TEST(PackedPodTest, UnpacksToWhatWasPacked) {
+  const std::shared_ptr<const api::Pod> pod = FullPod();
+  const auto packed = PackedPod::Pack(*pod);
+  EXPECT_TRUE(MessageDifferencer::Equals(*packed->Unpack(), *pod));
+  EXPECT_TRUE(MessageDifferencer::Equals(packed->message(), *pod));
+  EXPECT_EQ(&packed->message(), &packed->message());
+  EXPECT_TRUE(MessageDifferencer::Equals(*PackedPod::Pack({})->Unpack(), api::Pod()));
+}
+
+TEST(PackedPodTest, KeepsFieldsThatItDoesNotKnow) {
+  api::Pod pod;
+  pod.mutable_unknown_fields()->AddVarint(99, 1);
+  pod.mutable_spec()->mutable_unknown_fields()->AddLengthDelimited(98, "later");
+  pod.mutable_spec()->mutable_unknown_fields()->AddFixed64(97, 2);
+  pod.mutable_spec()->mutable_unknown_fields()->AddFixed32(96, 3);
+  EXPECT_TRUE(MessageDifferencer::Equals(*PackedPod::Pack(pod)->Unpack(), pod));
+}
+
+TEST(PackedPodTest, AlikePodsShareTheirShape) {
+  api::Pod a = *FullPod();
+  api::Pod b = a;
+  b.mutable_metadata()->set_name("other");
+  b.mutable_status()->set_phase("Running");
+  b.mutable_spec()->set_node_name("n1");
+  b.mutable_spec()->set_hostname("h1");
+  b.mutable_spec()->set_termination_grace_period_seconds(1);
+  api::Pod c = a;
+  c.mutable_spec()->mutable_containers(0)->set_image("other");
+  const auto packed = PackedPod::Pack(a);
+  EXPECT_EQ(packed->shape(), PackedPod::Pack(b)->shape());
+  EXPECT_NE(packed->shape(), PackedPod::Pack(c)->shape());
+  EXPECT_TRUE(MessageDifferencer::Equals(*PackedPod::Pack(b)->Unpack(), b));
+
+  api::PodSpec common = a.spec();
+  common.clear_node_name();
+  common.clear_hostname();
+  common.clear_termination_grace_period_seconds();
+  EXPECT_TRUE(MessageDifferencer::Equals(packed->shape()->spec(), common));
+}
+
+// Maps are written in order.
+TEST(PackedPodTest, TheOrderOfLabelsOfANodeSelectorDoesNotMatter) {
+  api::Pod a, b;
+  for (int i = 0; i < 100; ++i) {
+    (*a.mutable_spec()->mutable_node_selector())[std::to_string(i)] = "x";
+    (*b.mutable_spec()->mutable_node_selector())[std::to_string(99 - i)] = "x";
+  }
+  EXPECT_EQ(PackedPod::Pack(a)->shape(), PackedPod::Pack(b)->shape());
+}
+
+TEST(PackedPodTest, AShapeGoesWithItsLastPod) {
+  std::weak_ptr<const PodShape> shape;
+  for (int i = 0; i < 2; ++i) {
+    auto packed = PackedPod::Pack(*FullPod());
+    shape = packed->shape();
+    EXPECT_FALSE(shape.expired());
+    packed = nullptr;
+    EXPECT_TRUE(shape.expired());
+  }
+}
+
+TEST(PackedPodTest, AChangedCopyHasTheShapeAndWhatIsTheOriginalsOwn) {
+  const std::shared_ptr<const api::Pod> pod = FullPod();
+  api::Pod expected = *pod;
+  expected.mutable_spec()->set_node_name("n1");
+  expected.mutable_status()->set_phase("Running");
+  expected.mutable_status()->clear_conditions();
+  const auto packed = PackedPod::Pack(*pod);
+  const auto changed = packed->With([](api::Pod& own) {
+    own.mutable_spec()->set_node_name("n1");
+    own.mutable_status()->set_phase("Running");
+    own.mutable_status()->clear_conditions();
+  });
+  EXPECT_EQ(changed->shape(), packed->shape());
+  EXPECT_TRUE(changed->HasMetadataOf(*packed));
+  EXPECT_FALSE(packed->With([](api::Pod& own) { own.mutable_metadata()->set_uid("u"); })
+                   ->HasMetadataOf(*packed));
+  EXPECT_TRUE(MessageDifferencer::Equals(*changed->Unpack(), expected));
+  EXPECT_TRUE(MessageDifferencer::Equals(*packed->Unpack(), *pod));
+}
+
+}  // namespace
+}  // namespace berth
