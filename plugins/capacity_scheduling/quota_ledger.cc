@@ -31,15 +31,19 @@ ResourceBounds Bounds(const QuantityMap& map) {
 // Whether PodInfo::requests() is known to be what a quota counts: one container, no part that is
 // counted differently, and no resource that nodes do not have. True of most pods.
 bool IsPlain(const PodInfo& pod) {
-  const api::Pod& object = pod.object();
-  const api::PodSpec& spec = object.spec();
+  const api::PodSpec& spec = pod.spec();
   if (spec.containers_size() != 1 || spec.init_containers_size() > 0 || spec.has_resources() ||
-      !spec.overhead().empty() || object.status().init_container_statuses_size() > 0) {
+      !spec.overhead().empty()) {
     return false;
   }
-  for (const api::ContainerStatus& status : object.status().container_statuses()) {
-    if (status.has_resources()) return false;  // of a resize
-  }
+  bool resized = false;
+  pod.packed()->ReadOwn([&resized](const api::Pod& own) {
+    resized = own.status().init_container_statuses_size() > 0;
+    for (const api::ContainerStatus& status : own.status().container_statuses()) {
+      resized |= status.has_resources();
+    }
+  });
+  if (resized) return false;
   size_t counted = 0;
   pod.requests().ForEach([&counted](ResourceId, int64_t) { ++counted; });
   return counted == spec.containers(0).resources().requests().size();
