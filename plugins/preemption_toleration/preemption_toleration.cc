@@ -40,7 +40,7 @@ Status TolerationRules::SelectVictims(DryRun& run, const DisruptionBudgets& budg
                                       PreemptionCandidate& candidate) {
   using Limits = std::numeric_limits<int64_t>;
   for (const std::shared_ptr<const PodInfo>& victim : run.node().pods()) {
-    const std::string& class_name = victim->object().spec().priority_class_name();
+    const std::string& class_name = victim->spec().priority_class_name();
     if (class_name.empty() || victim->priority() >= run.pod().priority()) continue;
     const absl::StatusOr<std::optional<TolerationPolicy>> policy = PolicyOf(class_name);
     if (!policy.ok() || !policy->has_value()) continue;
