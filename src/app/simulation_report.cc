@@ -81,9 +81,8 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
 SimulationReport::SimulationReport(Simulation& simulation) : simulation_(simulation) {
   for (const Object& object : simulation.cluster().List(Kind::kPod)) {
     bool is_pending = false;
-    object.packed()->ReadOwn([&](const api::Pod& own) {
-      is_pending = own.spec().node_name().empty() && IsLive(own);
-    });
+    object.packed()->ReadOwn(
+        [&](const api::Pod& own) { is_pending = own.spec().node_name().empty() && IsLive(own); });
     if (!is_pending) continue;
     PodLine& line = pods_.emplace_back();
     line.pod = std::string(object.key());

@@ -78,6 +78,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   // --- inbox.cc: what arrives ---
   bool TakeInbox();
   void OnEvent(WatchEvent event);
+  void MakeTables();
   void UpdateQueue(const ClusterChange& change);
   void RejectWaiting(absl::string_view uid);
 

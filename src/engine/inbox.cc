@@ -89,7 +89,7 @@ void Engine::OnEvent(WatchEvent event) {
   }
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
-    cluster_.Refresh();  // the table of the whole cluster is not for the first cycle to make
+    MakeTables();
     return;
   }
   if (change.type == ClusterChange::Type::kNode && change.change.new_node == nullptr) {
@@ -101,6 +101,15 @@ void Engine::OnEvent(WatchEvent event) {
     queue_->MoveAllOnEvent(moved, change.meanwhile);
   }
   for (const ClusterEvent& moved : change.events) queue_->MoveAllOnEvent(moved, change.change);
+}
+
+// What covers the whole cluster is not for the first cycle to make.
+void Engine::MakeTables() {
+  cluster_.Refresh();
+  for (const Framework* framework : profiles_->all()) {
+    const Aspects aspects = framework->DependenciesOf(~PluginMask{0});
+    if ((aspects & Aspect::kOtherNodes) != 0) cluster_.nodes().pods();
+  }
 }
 
 void Engine::UpdateQueue(const ClusterChange& change) {
