@@ -91,7 +91,7 @@ struct PluginTrouble {
   std::string plugin;
   std::string point;   // "Filter", "Less", "QueueingHint"
   int64_t faults = 0;  // it threw, answered what the point does not allow, or scored out of range
-  int64_t slow_calls = 0;  // SchedulerOptions::slow_plugin_call; hints and per-node calls left out
+  int64_t slow_calls = 0;  // SchedulerOptions::slow_plugin_call; of Less: slow insertions
   absl::Duration slowest;
 };
 

@@ -80,7 +80,9 @@ void Engine::MakeQueue() {
       profiles_->all().front()->queue_sort(), std::move(profiles), &cluster_.groups(),
       *options_.clock,
       QueueOptions{.initial_backoff = absl::Seconds(configuration.pod_initial_backoff_seconds),
-                   .max_backoff = absl::Seconds(configuration.pod_max_backoff_seconds)});
+                   .max_backoff = absl::Seconds(configuration.pod_max_backoff_seconds),
+                   .fault_log = &profiles_->all().front()->fault_log(),
+                   .queue_sort_name = profiles_->all().front()->queue_sort_name()});
 }
 
 // --- The loop -----------------------------------------------------------------------------------

@@ -96,10 +96,12 @@ PreFilterOutcome Framework::RunPreFilter(CycleState& state, const PodInfo& pod,
 
 Status Framework::RunPreFilterAddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
                                      const NodeInfo& node) const {
+  CallTimer timer(fault_log_);
   for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     Status status =
         Guarded(kAddPod, hook.name, [&] { return hook.plugin->AddPod(state, pod, added, node); });
+    timer.Lap(hook.name, kAddPod.name);
     if (!status.ok()) return status;
   }
   return Status::Success();
@@ -107,10 +109,12 @@ Status Framework::RunPreFilterAddPod(CycleState& state, const PodInfo& pod, cons
 
 Status Framework::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod,
                                         const PodInfo& removed, const NodeInfo& node) const {
+  CallTimer timer(fault_log_);
   for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     Status status = Guarded(kRemovePod, hook.name,
                             [&] { return hook.plugin->RemovePod(state, pod, removed, node); });
+    timer.Lap(hook.name, kRemovePod.name);
     if (!status.ok()) return status;
   }
   return Status::Success();
@@ -118,10 +122,12 @@ Status Framework::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod,
 
 Status Framework::RunFilter(const CycleState& state, const PodInfo& pod,
                             const NodeInfo& node) const {
+  CallTimer timer(fault_log_);
   for (const Hook<FilterPlugin>& hook : filter_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     Status status =
         Guarded(kFilter, hook.name, [&] { return hook.plugin->Filter(state, pod, node); });
+    timer.Lap(hook.name, kFilter.name);
     if (!status.ok()) return status;
   }
   return Status::Success();

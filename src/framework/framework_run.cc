@@ -190,10 +190,12 @@ void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, cons
     }
   }
   if (rejection.IsError()) return;
+  CallTimer timer(fault_log_);
   for (const Hook<const WaitingExplainer>& hook : explainers_) {
     if (hook.name != plugin) continue;
     GuardedVoid("ExplainWaiting", plugin,
                 [&] { hook.plugin->ExplainWaiting(pod, rejection, nodes, waiting); });
+    timer.Lap(plugin, "ExplainWaiting");
   }
 }
 

@@ -146,9 +146,9 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
 void SchedulingQueue::Detach(Entry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
-      return active_.Remove(entry);
+      return Sort([&] { active_.Remove(entry); });
     case QueueState::kBackoff:
-      return backoff_.Remove(entry);
+      return Sort([&] { backoff_.Remove(entry); });
     case QueueState::kErrorBackoff:
       return error_backoff_.Remove(entry);
     case QueueState::kUnschedulable:
@@ -170,10 +170,10 @@ void SchedulingQueue::Attach(Entry& entry, QueueState state) {
   if (!entry.members.empty()) SetLead(entry);
   switch (state) {
     case QueueState::kActive:
-      active_.Push(entry);
+      Sort([&] { active_.Push(entry); });
       break;
     case QueueState::kBackoff:
-      backoff_.Push(entry);
+      Sort([&] { backoff_.Push(entry); });
       break;
     case QueueState::kErrorBackoff:
       error_backoff_.Push(entry);

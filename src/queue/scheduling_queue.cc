@@ -183,10 +183,10 @@ void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<s
       }
       return;
     case QueueState::kActive:
-      active_.Fix(*entry);
+      Sort([&] { active_.Fix(*entry); });
       break;
     case QueueState::kBackoff:
-      backoff_.Fix(*entry);
+      Sort([&] { backoff_.Fix(*entry); });
       break;
     default:
       break;

@@ -22,6 +22,7 @@
 #include "berth/framework/enqueue.h"
 #include "berth/framework/group.h"
 #include "berth/framework/queue_sort.h"
+#include "framework/fault_log.h"
 #include "queue/backoff.h"
 #include "queue/event_log.h"
 #include "queue/indexed_heap.h"
@@ -48,6 +49,9 @@ struct QueueOptions {
   absl::Duration initial_backoff = absl::Seconds(1);
   absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
   absl::Duration max_in_unschedulable = absl::Minutes(5);
+  // Where sorting that takes long is counted, and for whom; null: nowhere.
+  FaultLog* fault_log = nullptr;
+  Symbol queue_sort_name;
 };
 
 // A pending pod for a report.
@@ -222,6 +226,14 @@ class SchedulingQueue {
   void RecheckGroup(Entry& entry);
 
   // Places.
+  // Runs what calls Less, and counts it for the plugin if that takes long.
+  template <class Sorting>
+  void Sort(const Sorting& sorting) {
+    if (options_.fault_log == nullptr) return sorting();
+    CallTimer timer(*options_.fault_log);
+    sorting();
+    timer.Lap(options_.queue_sort_name, "Less");
+  }
   void Detach(Entry& entry);
   void Attach(Entry& entry, QueueState state);
   void MoveToActive(Entry& entry, Gates gates);

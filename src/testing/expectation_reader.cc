@@ -90,6 +90,7 @@ const std::map<absl::string_view, int64_t SchedulerCounters::*>& Counters() {
       {"evictions", &SchedulerCounters::evictions},
       {"evictionFailures", &SchedulerCounters::eviction_failures},
       {"pluginFaults", &SchedulerCounters::plugin_faults},
+      {"rememberedCycles", &SchedulerCounters::remembered_cycles},
       {"unconfirmed", &SchedulerCounters::unconfirmed},
       {"unusableObjects", &SchedulerCounters::unusable_objects},
   };

@@ -349,8 +349,8 @@ class Sequence {
     EXPECT_EQ(counted, have) << "the scheduler counts other pods than the cluster has";
   }
 
-  // A scheduler that starts now and tries everything must find nothing that fits: it should have
-  // been bound by now, without the periodic flush.
+  // A scheduler that starts now and tries everything must find nothing that fits, and nobody to
+  // evict: it should have been bound by now, without the periodic flush.
   void CompareWithFreshScheduler() {
     std::vector<Object> objects;
     for (const Kind kind : {Kind::kNode, Kind::kPod}) {
@@ -360,6 +360,9 @@ class Sequence {
     fresh->RunUntilIdle();
     for (const auto& [pod, node] : fresh->cluster().Bindings()) {
       ADD_FAILURE() << pod << " waits although it could run on " << node;
+    }
+    for (const std::string& victim : fresh->cluster().Evictions()) {
+      ADD_FAILURE() << "a pod waits although it could run if " << victim << " went";
     }
   }
 
