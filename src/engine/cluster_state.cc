@@ -203,6 +203,8 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
       nominations_.Add(pod);
     } else {
       nominations_.Update(*old, pod);
+      const std::string was = old->nominated_node_name();
+      if (!was.empty() && was != pod->nominated_node_name()) result.unnominated = old;
     }
     result.type = ClusterChange::Type::kPodPending;
     return;

@@ -45,6 +45,8 @@ struct ClusterChange {
   // before the others.
   ObjectChange meanwhile;
   std::vector<ClusterEvent> meanwhile_events;
+  // A pending pod as it was when it was nominated to a node that it is nominated to no more.
+  std::shared_ptr<const PodInfo> unnominated;
   // The pod was assigned or assumed before it went.
   bool was_assigned = false;
   // The pod was assumed where it is assigned now.

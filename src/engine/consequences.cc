@@ -35,12 +35,21 @@ std::string Truncated(const std::string& message) {
 void Engine::NoteNomination(PodFailure& failure) {
   if (!failure.nominated_node.has_value()) return;
   const PodInfo& pod = *failure.pod;
-  if (failure.nominated_node->empty() && pod.nominated_node_name().empty() &&
-      cluster_.nominations().NominatedNode(pod).empty()) {
+  const std::string had = cluster_.nominations().NominatedNode(pod);
+  if (failure.nominated_node->empty() && pod.nominated_node_name().empty() && had.empty()) {
     failure.nominated_node.reset();
     return;
   }
   cluster_.nominations().Nominate(failure.pod, *failure.nominated_node);
+  if (!had.empty() && had != *failure.nominated_node) WakeWhoYieldsTo(failure.pod);
+}
+
+// kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there.
+void Engine::WakeWhoYieldsTo(const std::shared_ptr<const PodInfo>& pod) {
+  queue_->MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
+                         {.old_pod = pod}, [&](const PodInfo& other) {
+                           return other.priority() <= pod->priority() && other.uid() != pod->uid();
+                         });
 }
 
 // Tells the pod's condition and event, unless that would repeat what was said last.

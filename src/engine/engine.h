@@ -99,6 +99,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   // Takes over what the attempt decided of the pod's nomination, or drops it from `failure` if that
   // changes nothing.
   void NoteNomination(PodFailure& failure);
+  // The pod is nominated no more: those that left room for it are tried again.
+  void WakeWhoYieldsTo(const std::shared_ptr<const PodInfo>& pod);
   void ReportFailure(const PodFailure& failure);
   void ReportBound(const Placement& placement);
   void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);

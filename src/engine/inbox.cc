@@ -97,6 +97,7 @@ void Engine::OnEvent(WatchEvent event) {
   }
   UpdateQueue(change);
   for (const std::string& group : change.groups) queue_->GroupChanged(group);
+  if (change.unnominated != nullptr) WakeWhoYieldsTo(change.unnominated);
   for (const ClusterEvent& moved : change.meanwhile_events) {
     queue_->MoveAllOnEvent(moved, change.meanwhile);
   }
