@@ -24,8 +24,9 @@ class PreScorePlugin {
  public:
   virtual ~PreScorePlugin() = default;
 
-  // Runs once a cycle, after the filters. `feasible` are the rows to be scored. Returns Success;
-  // Skip to leave this plugin's Score out for this pod; anything else ends the cycle as an error.
+  // Runs after the filters; may run again for the same pod with fewer rows. `feasible` are the rows
+  // to be scored. Returns Success; Skip to leave this plugin's Score out for this pod, whichever
+  // rows are feasible; anything else ends the cycle as an error.
   virtual Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> feasible) = 0;
 };
