@@ -201,7 +201,8 @@ Status Engine::StillFits(const Placement& placement) {
   return JudgeAgain(*placement.framework, *placement.pod, *node);
 }
 
-// What the Filter plugins say of a pod on the node that it is counted on, as if it were not.
+// What the Filter plugins say of a pod on the node that it is counted on, as if it were not. It may
+// be counted in a later state than the one that was placed.
 Status Engine::JudgeAgain(const Framework& framework, const PodInfo& pod, const NodeInfo& node) {
   PluginMask filters = 0;
   for (const Hook<FilterPlugin>& hook : framework.filter()) filters |= PluginMask{1} << hook.index;
@@ -209,10 +210,13 @@ Status Engine::JudgeAgain(const Framework& framework, const PodInfo& pod, const 
   CycleState state;
   PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, cluster_.nodes(), filters);
   if (!pre_filter.status.ok()) return std::move(pre_filter.status);
+  const CachedPod* const counted = cluster_.cache().FindPod(pod.uid());
   NodeInfo without_pod = node;
-  without_pod.RemovePod(pod.uid());
-  Status removed = framework.RunPreFilterRemovePod(state, pod, pod, without_pod);
-  return removed.ok() ? framework.RunFilter(state, pod, without_pod) : std::move(removed);
+  if (counted != nullptr && without_pod.RemovePod(pod.uid())) {
+    Status removed = framework.RunPreFilterRemovePod(state, pod, *counted->pod, without_pod);
+    if (!removed.ok()) return removed;
+  }
+  return framework.RunFilter(state, pod, without_pod);
 }
 
 bool Engine::SeenBound(const Placement& placement) const {

@@ -10,6 +10,11 @@
 namespace berth {
 namespace {
 
+// Whether a plugin is to be asked again; of a row that was rejected before, every one.
+bool Concerns(Aspects changed, Aspects depends_on) {
+  return changed == Aspect::kEverything || (changed & depends_on) != 0;
+}
+
 // When so many rows changed, the batch forms are faster than row by row.
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
@@ -249,7 +254,7 @@ Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
 Status RankedNodes::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker) {
   PluginMask concerned = 0;
   for (const Participant& filter : filters_) {
-    if (filter.depends_on & aspects) concerned |= filter.plugin;
+    if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
   uint64_t& skips = state_.skips().filter;
   const uint64_t always_skipped = std::exchange(skips, skips | ~concerned);
@@ -284,7 +289,7 @@ ReasonCounts RankedNodes::CountRejections(const PodInfo& asker) {
 Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) {
   if (!was_feasible) plain_totals_[row] = 0;
   for (Column& column : plain_) {
-    if ((column.depends_on & aspects) == 0) continue;
+    if (!Concerns(aspects, column.depends_on)) continue;
     int64_t score = 0;
     Status status = ScoreRow(column, row, score);
     if (status.ok()) status = framework_.CheckScores(*column.hook, {&score, 1});
@@ -294,7 +299,7 @@ Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) 
     column.raw[row] = score;
   }
   for (Column& column : columns_) {
-    if ((column.depends_on & aspects) == 0) continue;
+    if (!Concerns(aspects, column.depends_on)) continue;
     int64_t score = 0;
     Status status = ScoreRow(column, row, score);
     if (!status.ok()) return status;

@@ -81,7 +81,8 @@ class Columns {
       if (static_cast<size_t>(arrived) < unscheduled_.size()) {
         unscheduled = std::max(unscheduled, unscheduled_[arrived]);
       }
-      auto [first, last] = std::equal_range(columns_.begin(), columns_.end(), arrived);
+      const auto range = std::equal_range(columns_.begin(), columns_.end(), arrived);
+      const auto first = range.first, last = range.second;
       if (first == last) {
         first = std::lower_bound(columns_.begin(), columns_.end(), arrived - 1);
         last = std::upper_bound(columns_.begin(), columns_.end(), arrived + 1);
