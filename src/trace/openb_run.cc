@@ -82,7 +82,7 @@ class Columns {
         unscheduled = std::max(unscheduled, unscheduled_[arrived]);
       }
       const auto range = std::equal_range(columns_.begin(), columns_.end(), arrived);
-      const auto first = range.first, last = range.second;
+      auto first = range.first, last = range.second;
       if (first == last) {
         first = std::lower_bound(columns_.begin(), columns_.end(), arrived - 1);
         last = std::upper_bound(columns_.begin(), columns_.end(), arrived + 1);
