@@ -231,6 +231,12 @@ class ManifestReader {
                  SourceLocation where) {
     google::protobuf::Message* changeable = message.get();
     Object object(kind, std::move(message), where);
+    const auto [first, is_new] =
+        first_of_.try_emplace(absl::StrCat(KindName(kind), "/", object.key()), object.where());
+    if (!is_new) {
+      return Report(object.where(), object.ToString(),
+                    absl::StrCat("is there a second time; first at ", first->second.ToString()));
+    }
     // Most pods are done with here, so that only few messages are in memory at a time.
     if (kind == Kind::kPod) {
       auto& pod = static_cast<api::Pod&>(*changeable);
@@ -241,12 +247,6 @@ class ManifestReader {
       }
       object = Object(PackedPod::Pack(pod), where);
       changeable = nullptr;
-    }
-    const auto [first, is_new] =
-        first_of_.try_emplace(absl::StrCat(KindName(kind), "/", object.key()), object.where());
-    if (!is_new) {
-      return Report(object.where(), object.ToString(),
-                    absl::StrCat("is there a second time; first at ", first->second.ToString()));
     }
     result_.objects.push_back(std::move(object));
     messages_.push_back(changeable);

@@ -148,6 +148,9 @@ TEST(ParseManifestTest, Reports) {
       {"{apiVersion: v1, kind: Node, metadata: {name: a}}\n---\n"
        "{apiVersion: v1, kind: Node, metadata: {name: a}}",
        "f:3:1: error: Node a: is there a second time; first at f:1:1"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: p}}\n---\n"
+       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priorityClassName: high}}",
+       "f:3:1: error: Pod default/p: is there a second time; first at f:1:1"},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(Lines(ParseManifest(c.text, "f")), ElementsAre(c.want)) << c.text;
