@@ -1,6 +1,6 @@
 // Very many short histories of small clusters under the default profile, with and without faults of
 // the cluster, and what must hold at every quiet moment of them. BERTH_SEED=N repeats one,
-// BERTH_SEQUENCES=N runs so many.
+// BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if that is given.
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -61,7 +61,7 @@ class Sequence {
  public:
   explicit Sequence(uint64_t seed) : random_(seed), simulation_(NewSimulation(seed)) {
     faulty_ = random_.Percent(50);
-    alone_ = random_.Percent(30);
+    resources_only_ = random_.Percent(30);
     // As the API server sees it when a binding arrives.
     cluster().SetBindFault([this](const PodReference& pod, const std::string& node) {
       Note(absl::StrCat("bind ", pod.name, " to ", node));
@@ -147,8 +147,8 @@ class Sequence {
     if (random_.Percent(15)) pod.NodeSelector("zone", "a");
     if (random_.Percent(15)) pod.TolerationExists("dedicated");
     if (random_.Percent(10)) pod.SchedulingGate("wait");
+    if (resources_only_) return Set(pod.Object());
     if (random_.Percent(10)) pod.HostPort(8080);
-    if (alone_) return Set(pod.Object());
     if (random_.Percent(15)) pod.PodAntiAffinity("kubernetes.io/hostname", {{"app", app}});
     if (random_.Percent(10)) pod.PodAffinity("zone", {{"app", "web"}});
     if (random_.Percent(15)) {
@@ -363,9 +363,9 @@ class Sequence {
     for (const auto& [pod, node] : fresh->cluster().Bindings()) {
       ADD_FAILURE() << pod << " waits although it could run on " << node;
     }
-    // Where pods depend on pods, preemption may become possible by an event that only concerns
+    // With more than resources, preemption may become possible by an event that only concerns
     // plugins that it asks, not the ones that rejected the pod: upstream leaves that to the flush.
-    if (!alone_) return;
+    if (!resources_only_) return;
     for (const std::string& victim : fresh->cluster().Evictions()) {
       ADD_FAILURE() << "a pod waits although it could run if " << victim << " went";
     }
@@ -374,7 +374,7 @@ class Sequence {
   Random random_;
   std::unique_ptr<Simulation> simulation_;
   bool faulty_ = false;
-  bool alone_ = false;  // no pod has affinity or spread constraints
+  bool resources_only_ = false;  // no pod has affinity, spread constraints or host ports
   std::string timeline_;
   std::map<std::string, NodeBuilder> nodes_;
   int next_ = 0;
@@ -390,7 +390,7 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
 TEST(RandomOperations, LoseNoPodAndOverloadNoNode) {
   const uint64_t first = FromEnvironment("BERTH_SEED", 1);
   const uint64_t count =
-      std::getenv("BERTH_SEED") ? 1 : FromEnvironment("BERTH_SEQUENCES", kSequences);
+      FromEnvironment("BERTH_SEQUENCES", std::getenv("BERTH_SEED") ? 1 : kSequences);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     const Sequence::Bindings once = Sequence(seed).Run();
