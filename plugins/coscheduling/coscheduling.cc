@@ -142,8 +142,8 @@ Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
   const std::optional<std::string> name = GroupOf(pod);
   const api::PodGroup* pod_group = name.has_value() ? FindPodGroup(*name) : nullptr;
   if (pod_group == nullptr) return Status::Unschedulable("can not find pod group");
-  const int min_member = pod_group->spec().min_member();
-  const int missing = min_member - CountMembers(*name).assigned;
+  const int64_t min_member = pod_group->spec().min_member();
+  const int64_t missing = min_member - CountMembers(*name).assigned;
   if (missing <= 0 || missing * 100 <= args_.pod_group_reject_percentage * min_member) {
     return Status::Make(Code::kUnschedulable, {});
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "berth/api/amounts.h"
 #include "berth/framework/bind.h"
 
 namespace berth {
@@ -28,9 +29,9 @@ std::string DeviceAllocated(const GpuNode& node, const GpuRequest& request, cons
             if (memory > 0) {
               absl::StrAppend(out, ",\"koordinator.sh/gpu-memory\":\"", memory, "\"");
             }
-            absl::StrAppend(out, ",\"koordinator.sh/gpu-memory-ratio\":\"",
-                            card.memory_bytes > 0 ? memory * 100 / card.memory_bytes : milli / 10,
-                            "\"}}");
+            absl::StrAppend(
+                out, ",\"koordinator.sh/gpu-memory-ratio\":\"",
+                card.memory_bytes > 0 ? PercentOf(memory, card.memory_bytes) : milli / 10, "\"}}");
           }),
       "]}");
 }

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/amounts.h"
 
 namespace berth {
 namespace {
@@ -93,8 +94,10 @@ int64_t GpuNode::MilliOn(const GpuRequest& request, const GpuCard& card) const {
   if (request.milli > 0 || card.memory_bytes <= 0) return request.milli;
   // Asked for by memory: the same share of the rest, rounded down so that the shares of a card that
   // is full of memory add up to no more than the card.
-  return static_cast<int64_t>(static_cast<double>(request.memory_bytes) /
-                              static_cast<double>(card.memory_bytes) * kMilliPerGpu);
+  constexpr double kTooMany = 1e9;
+  return static_cast<int64_t>(std::min(static_cast<double>(request.memory_bytes) /
+                                           static_cast<double>(card.memory_bytes) * kMilliPerGpu,
+                                       kTooMany));
 }
 
 int64_t GpuNode::MemoryOn(const GpuRequest& request, const GpuCard& card) const {
@@ -190,7 +193,7 @@ void GpuNode::Take(const GpuRequest& request, const CardSet& taken) {
   for (const int position : taken) {
     GpuCard& card = cards[position];
     card.milli_free -= MilliOn(request, card);
-    card.memory_free -= MemoryOn(request, card);
+    card.memory_free = SaturatingSubtract(card.memory_free, MemoryOn(request, card));
     ++card.pods;
   }
   if (request.cards > 0) ++pods_of_class[ClassOf(request)];

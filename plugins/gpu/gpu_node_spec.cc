@@ -1,6 +1,7 @@
 // GpuNode::Of: the cards that a Node object, or Koordinator's Device, says a node has.
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -189,7 +190,9 @@ GpuNode GpuNode::Of(const NodeSpec& spec, const api::Device* device,
   if (cards > 0) cards = std::max(cards, NumberLabel(spec.labels, kCountLabel));
   cards = std::min(cards, kMaxCards);
   node.usable = static_cast<int>(std::min(usable, cards));
-  int64_t memory = NumberLabel(spec.labels, kMemoryLabel) << 20;
+  int64_t memory =
+      std::min(NumberLabel(spec.labels, kMemoryLabel), std::numeric_limits<int64_t>::max() >> 20)
+      << 20;
   if (memory == 0 && cards > 0) {
     memory = std::max(Amount(status.capacity(), "koordinator.sh/gpu-memory"),
                       Amount(status.allocatable(), "koordinator.sh/gpu-memory")) /

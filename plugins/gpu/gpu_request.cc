@@ -159,6 +159,10 @@ class Reader {
       Refuse("koordinator.sh/gpu-core needs gpu-memory or gpu-memory-ratio");
       return;
     }
+    if (std::max({core, ratio, shared}) > 100 * kMaxCards) {
+      Refuse("more GPUs than any node has");
+      return;
+    }
     // Amounts are of all cards together: 200 are two cards.
     const int64_t percent = std::max(core, ratio);
     const int64_t cards = shared > 0 ? shared : percent > 100 ? percent / 100 : 1;
@@ -172,7 +176,7 @@ class Reader {
                           " GPUs"));
     } else if (memory > 0) {
       Want("koordinator.sh/gpu-memory", GpuDialect::kKoordinator, cards, core * 10 / cards,
-           (memory + cards - 1) / cards);
+           memory / cards + (memory % cards > 0 ? 1 : 0));
     } else {
       Want("koordinator.sh/gpu-memory-ratio", GpuDialect::kKoordinator, cards,
            std::max(core, ratio) * 10 / cards, 0);

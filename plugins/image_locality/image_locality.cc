@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "berth/api/amounts.h"
 
 namespace berth {
 namespace {
@@ -44,7 +45,8 @@ ImageLocality::Images ImageLocality::ImagesOf(const PodInfo& pod, const NodeTabl
     if (count == 0) continue;
     const double spread = static_cast<double>(count) / static_cast<double>(nodes.size());
     const double bytes = static_cast<double>(nodes.image_size_bytes(name));
-    images.push_back({name, static_cast<int64_t>(bytes * spread)});
+    // Beyond every threshold, and an int64.
+    images.push_back({name, static_cast<int64_t>(std::min(bytes * spread, 0x1p62))});
   }
   return images;
 }
@@ -54,7 +56,7 @@ int64_t ImageLocality::ScoreOf(const Images& images, const PodInfo& pod, const N
   for (const Image& image : images) {
     const bool present = absl::c_any_of(
         node.spec().images, [&](const NodeImage& other) { return other.name == image.name; });
-    if (present) sum += image.scaled_bytes;
+    if (present) sum = SaturatingAdd(sum, image.scaled_bytes);
   }
   const int64_t max = kMaxThresholdPerContainer * pod.container_count();
   // The larger bound wins for a pod without containers, as upstream.

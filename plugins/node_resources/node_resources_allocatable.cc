@@ -2,9 +2,11 @@
 #include "plugins/node_resources/node_resources_allocatable.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_format.h"
+#include "berth/api/amounts.h"
 
 namespace berth {
 namespace {
@@ -47,32 +49,45 @@ NodeResourcesAllocatable::NodeResourcesAllocatable(const NodeResourcesAllocatabl
   absl::btree_map<ResourceId, int64_t> weights;  // the last of two entries for a resource counts
   for (const ResourceSpec& spec : args.resources) weights[ResourceIdOf(spec.name)] = spec.weight;
   for (const auto& [id, weight] : weights) {
-    weight_sum_ += weight;
+    weight_sum_ = SaturatingAdd(weight_sum_, weight);
     // A resource that nobody accounts for still has its weight in the sum, as upstream.
     if (id > kEphemeralStorage && !IsScalarResourceName(ResourceName(id))) continue;
     weights_.emplace_back(id, args.mode == "Least" ? -weight : weight);
   }
 }
 
+template <class Amount>
+int64_t NodeResourcesAllocatable::MeanOf(Amount amount) const {
+  using Limits = std::numeric_limits<int64_t>;
+  __int128 sum = 0;
+  for (const auto& [id, weight] : weights_) {
+    const __int128 part = __int128{amount(id)} * weight;
+    // What does not even fit here is beyond all scores, however it ends.
+    if (__builtin_add_overflow(sum, part, &sum)) return part > 0 ? Limits::max() : Limits::min();
+  }
+  if (sum == static_cast<int64_t>(sum)) return static_cast<int64_t>(sum) / weight_sum_;
+  return static_cast<int64_t>(
+      std::clamp<__int128>(sum / weight_sum_, Limits::min(), Limits::max()));
+}
+
 // scheduler-plugins allocatable.go: the sum of ±allocatable * weight, by the sum of the weights,
 // truncated towards 0.
 absl::StatusOr<int64_t> NodeResourcesAllocatable::Score(const CycleState&, const PodInfo&,
                                                         const NodeInfo& node) const {
-  int64_t sum = 0;
-  for (const auto& [id, weight] : weights_) sum += node.allocatable().Get(id) * weight;
-  return sum / weight_sum_;
+  return MeanOf([&](ResourceId id) { return node.allocatable().Get(id); });
 }
 
 absl::Status NodeResourcesAllocatable::ScoreNodes(const CycleState&, const PodInfo&,
                                                   const NodeTable& nodes,
                                                   absl::Span<const NodeRow> rows,
                                                   absl::Span<int64_t> scores) const {
-  std::fill(scores.begin(), scores.end(), 0);
-  for (const auto& [id, weight] : weights_) {
-    const absl::Span<const int64_t> allocatable = nodes.allocatable(id);
-    for (size_t i = 0; i < rows.size(); ++i) scores[i] += allocatable[rows[i]] * weight;
+  std::vector<const int64_t*> columns;  // by ResourceId
+  for (ResourceId id = 0; weights_.size() > 0 && id <= weights_.back().first; ++id) {
+    columns.push_back(nodes.allocatable(id).data());
   }
-  for (int64_t& score : scores) score /= weight_sum_;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    scores[i] = MeanOf([&](ResourceId id) { return columns[id][rows[i]]; });
+  }
   return absl::OkStatus();
 }
 
@@ -81,9 +96,9 @@ absl::Status NodeResourcesAllocatable::NormalizeScores(const CycleState&, const 
                                                        absl::Span<int64_t> scores) const {
   if (scores.empty()) return absl::OkStatus();
   const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
-  const int64_t lowest = *low, range = *high - *low;
+  const int64_t lowest = *low, range = SaturatingSubtract(*high, *low);
   for (int64_t& score : scores) {
-    score = range == 0 ? kMinNodeScore : (score - lowest) * kMaxNodeScore / range;
+    score = range == 0 ? kMinNodeScore : PercentOf(SaturatingSubtract(score, lowest), range);
   }
   return absl::OkStatus();
 }

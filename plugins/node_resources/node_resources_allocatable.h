@@ -39,6 +39,10 @@ class NodeResourcesAllocatable final : public Plugin, public ScorePlugin, public
   Aspects DependsOn() const override { return Aspect::kNodeAllocatable; }
 
  private:
+  // `amount(id)` is what the node can allocate of a resource.
+  template <class Amount>
+  int64_t MeanOf(Amount amount) const;
+
   std::vector<std::pair<ResourceId, int64_t>> weights_;  // negative where less is better
   int64_t weight_sum_ = 0;
 };

@@ -7,7 +7,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_format.h"
+#include "berth/api/amounts.h"
 #include "plugins/node_resources/requests.h"
+#include "plugins/node_resources/row_block.h"
 
 namespace berth {
 namespace {
@@ -26,7 +28,9 @@ class Fractions {
   // (1 - standard deviation) * 100, truncated. Two fractions have an exact short form, which
   // upstream uses as well: the other would round differently.
   int64_t Score() const {
-    return static_cast<int64_t>((1 - Deviation()) * static_cast<double>(kMaxNodeScore));
+    // Negative requests could come to anything.
+    return static_cast<int64_t>(
+        std::max((1 - Deviation()) * static_cast<double>(kMaxNodeScore), -1e9));
   }
 
  private:
@@ -44,6 +48,34 @@ class Fractions {
 
   absl::InlinedVector<double, 6> fractions_;
 };
+
+struct Columns {
+  int64_t pod_request;
+  const int64_t* requested;
+  const int64_t* allocatable;
+
+  bool exact() const { return pod_request >= 0 && pod_request < kExactAmounts; }
+};
+
+// What Fractions makes of two resources on the rows of a block, with the same operations in the
+// same order. False, and nothing done, unless every node has both and all amounts are exact as
+// doubles.
+bool ScoreBlock(const Columns& first, const Columns& second, absl::Span<const NodeRow> rows,
+                absl::Span<int64_t> scores) {
+  const RowBlock block(rows);
+  const BlockAmounts a(block, first.requested, first.allocatable);
+  const BlockAmounts b(block, second.requested, second.allocatable);
+  if (!a.exact() || !b.exact() || !first.exact() || !second.exact()) return false;
+  const double request_a = static_cast<double>(first.pod_request);
+  const double request_b = static_cast<double>(second.pod_request);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double fraction_a = std::min(1.0, (a.requested(i) + request_a) / a.capacity(i));
+    const double fraction_b = std::min(1.0, (b.requested(i) + request_b) / b.capacity(i));
+    const double deviation = std::abs((fraction_a - fraction_b) / 2);
+    scores[i] = static_cast<int32_t>((1 - deviation) * static_cast<double>(kMaxNodeScore));
+  }
+  return true;
+}
 
 void CheckResources(const NodeResourcesBalancedAllocationArgs& args, FieldProblems& problems) {
   absl::flat_hash_set<absl::string_view> seen;
@@ -101,7 +133,8 @@ absl::StatusOr<int64_t> NodeResourcesBalancedAllocation::Score(const CycleState&
   if (RequestsNothing(pod)) return 0;
   Fractions fractions;
   for (const ResourceId id : ResourcesFor(pod)) {
-    fractions.Add(node.requested().Get(id) + pod.requests().Get(id), node.allocatable().Get(id));
+    fractions.Add(SaturatingAdd(node.requested().Get(id), pod.requests().Get(id)),
+                  node.allocatable().Get(id));
   }
   return fractions.Score();
 }
@@ -114,23 +147,24 @@ absl::Status NodeResourcesBalancedAllocation::ScoreNodes(const CycleState&, cons
     std::fill(scores.begin(), scores.end(), 0);
     return absl::OkStatus();
   }
-  struct Columns {
-    int64_t pod_request;
-    const int64_t* requested;
-    const int64_t* allocatable;
-  };
   absl::InlinedVector<Columns, 4> columns;
   for (const ResourceId id : ResourcesFor(pod)) {
     columns.push_back(
         {pod.requests().Get(id), nodes.requested(id).data(), nodes.allocatable(id).data()});
   }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    Fractions fractions;
-    for (const Columns& c : columns) {
-      fractions.Add(c.requested[rows[i]] + c.pod_request, c.allocatable[rows[i]]);
+  ForEachBlock(rows, scores, [&](absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) {
+    if (rows.size() >= kFewRows && columns.size() == 2 &&
+        ScoreBlock(columns[0], columns[1], rows, scores)) {
+      return;
     }
-    scores[i] = fractions.Score();
-  }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Fractions fractions;
+      for (const Columns& c : columns) {
+        fractions.Add(SaturatingAdd(c.requested[rows[i]], c.pod_request), c.allocatable[rows[i]]);
+      }
+      scores[i] = fractions.Score();
+    }
+  });
   return absl::OkStatus();
 }
 

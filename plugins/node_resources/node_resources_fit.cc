@@ -7,8 +7,10 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "berth/api/amounts.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/requests.h"
+#include "plugins/node_resources/row_block.h"
 
 namespace berth {
 namespace {
@@ -29,7 +31,7 @@ constexpr StateKey<FitState> kFitState{"NodeResourcesFit"};
 enum class Shortage : uint8_t { kNone, kOccupied, kTooSmall };
 
 Shortage ShortageOf(int64_t request, int64_t allocatable, int64_t requested) {
-  if (request <= allocatable - requested) return Shortage::kNone;
+  if (request <= SaturatingSubtract(allocatable, requested)) return Shortage::kNone;
   return request > allocatable ? Shortage::kTooSmall : Shortage::kOccupied;
 }
 
@@ -40,7 +42,44 @@ Code CodeOf(Shortage worst) {
 
 // A node full of pods has room again when some are evicted.
 Shortage PodShortage(int64_t pods, int64_t allowed) {
-  return pods + 1 > allowed ? Shortage::kOccupied : Shortage::kNone;
+  return pods >= allowed ? Shortage::kOccupied : Shortage::kNone;
+}
+
+struct Columns {
+  int64_t request;
+  const int64_t* allocatable;
+  const int64_t* requested;
+};
+
+// Which rows of a block may lack something, by the highest bit of each one's entry: all that do,
+// and those with an amount from 2^62 on or below 0, of which differences might overflow. Returns
+// whether there are any.
+bool FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
+                   const int64_t* allowed_pods, const RowBlock& block,
+                   uint64_t (&shortages)[kRowBlock]) {
+  int64_t copy[kRowBlock], other_copy[kRowBlock];
+  const int64_t* const pods = block.Values(pod_count, copy);
+  const int64_t* const allowed = block.Values(allowed_pods, other_copy);
+  uint64_t any = 0;
+  for (size_t i = 0; i < block.size(); ++i) {
+    const uint64_t most = static_cast<uint64_t>(allowed[i]);
+    shortages[i] = (most - static_cast<uint64_t>(pods[i]) - 1) | most;
+    any |= shortages[i];
+  }
+  for (const Columns& c : columns) {
+    const int64_t* const allocatable = block.Values(c.allocatable, copy);
+    const int64_t* const requested = block.Values(c.requested, other_copy);
+    const uint64_t request = static_cast<uint64_t>(c.request);
+    const uint64_t doubtful = request | request << 1;
+    for (size_t i = 0; i < block.size(); ++i) {
+      const uint64_t has = static_cast<uint64_t>(allocatable[i]);
+      const uint64_t used = static_cast<uint64_t>(requested[i]);
+      const uint64_t either = has | used;
+      shortages[i] |= (has - used - request) | either | either << 1 | doubtful;
+      any |= shortages[i];
+    }
+  }
+  return any >> 63 != 0;
 }
 
 }  // namespace
@@ -84,11 +123,6 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
   const FitState* fit = state.Find(kFitState);
   if (fit == nullptr) return Status::Error("NodeResourcesFit filters only where its PreFilter ran");
-  struct Columns {
-    int64_t request;
-    const int64_t* allocatable;
-    const int64_t* requested;
-  };
   absl::InlinedVector<Columns, 4> columns;
   for (const auto& [resource, amount] : fit->requests) {
     columns.push_back(
@@ -96,13 +130,19 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   }
   const int64_t* const pod_count = nodes.pod_count().data();
   const int64_t* const allowed_pods = nodes.allowed_pods().data();
-  for (const NodeRow row : verdicts.candidates()) {
-    Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
-    for (const Columns& c : columns) {
-      worst = std::max(worst, ShortageOf(c.request, c.allocatable[row], c.requested[row]));
+  uint64_t shortages[kRowBlock];
+  ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
+    if (!FindShortages(columns, pod_count, allowed_pods, RowBlock(rows), shortages)) return;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (shortages[i] >> 63 == 0) continue;
+      const NodeRow row = rows[i];
+      Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
+      for (const Columns& c : columns) {
+        worst = std::max(worst, ShortageOf(c.request, c.allocatable[row], c.requested[row]));
+      }
+      if (worst != Shortage::kNone) verdicts.Set(row, CodeOf(worst));
     }
-    if (worst != Shortage::kNone) verdicts.Set(row, CodeOf(worst));
-  }
+  });
   return Status::Success();
 }
 

@@ -47,6 +47,10 @@ class ResourceScorer {
   template <Type type>
   void ScoreNodesAs(const Terms& terms, const NodeTable& nodes, absl::Span<const NodeRow> rows,
                     absl::Span<int64_t> scores) const;
+  struct Columns;  // of a term
+  template <Type type>
+  static bool ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
+                         absl::Span<int64_t> scores);
 
   struct Resource {
     ResourceId id;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "berth/api/amounts.h"
+
 namespace berth {
 namespace {
 
@@ -15,13 +17,20 @@ const ResourceVector& RequestedFor(ResourceId id, const NodeInfo& node) {
 class Mean {
  public:
   void Add(int64_t score, int64_t weight) {
-    sum_ += score * weight;
+    sum_ += __int128{score} * weight;
     weights_ += weight;
   }
-  int64_t Result() const { return weights_ == 0 ? kMaxNodeScore : sum_ / weights_; }
+  int64_t Result() const {
+    if (weights_ == 0) return kMaxNodeScore;
+    // The usual case: 64 bits hold the sum.
+    if (weights_ < (int64_t{1} << 31)) {
+      return static_cast<int64_t>(sum_) / static_cast<int64_t>(weights_);
+    }
+    return static_cast<int64_t>(sum_ / weights_);
+  }
 
  private:
-  int64_t sum_ = 0, weights_ = 0;
+  __int128 sum_ = 0, weights_ = 0;
 };
 
 }  // namespace
@@ -67,8 +76,8 @@ NodeResourcesFitPlus::NodeResourcesFitPlus(const NodeResourcesFitPlusArgs& args)
 int64_t NodeResourcesFitPlus::ScoreOf(Type type, int64_t requested, int64_t capacity) {
   if (capacity == 0) return 0;
   requested = std::min(requested, capacity);
-  return (type == Type::kMostAllocated ? requested : capacity - requested) * kMaxNodeScore /
-         capacity;
+  return PercentOf(
+      type == Type::kMostAllocated ? requested : SaturatingSubtract(capacity, requested), capacity);
 }
 
 absl::StatusOr<int64_t> NodeResourcesFitPlus::Score(const CycleState&, const PodInfo& pod,
@@ -76,7 +85,7 @@ absl::StatusOr<int64_t> NodeResourcesFitPlus::Score(const CycleState&, const Pod
   Mean mean;
   for (const Resource& r : ResourcesOf(pod)) {
     const int64_t requested =
-        RequestedFor(r.id, node).Get(r.id) + pod.nonzero_scoring_requests().Get(r.id);
+        SaturatingAdd(RequestedFor(r.id, node).Get(r.id), pod.nonzero_scoring_requests().Get(r.id));
     mean.Add(ScoreOf(r.type, requested, node.allocatable().Get(r.id)), r.weight);
   }
   return mean.Result();
@@ -102,9 +111,9 @@ absl::Status NodeResourcesFitPlus::ScoreNodes(const CycleState&, const PodInfo& 
   for (size_t i = 0; i < rows.size(); ++i) {
     Mean mean;
     for (const Columns& c : columns) {
-      mean.Add(
-          ScoreOf(c.resource.type, c.requested[rows[i]] + c.pod_request, c.allocatable[rows[i]]),
-          c.resource.weight);
+      mean.Add(ScoreOf(c.resource.type, SaturatingAdd(c.requested[rows[i]], c.pod_request),
+                       c.allocatable[rows[i]]),
+               c.resource.weight);
     }
     scores[i] = mean.Result();
   }

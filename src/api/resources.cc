@@ -2,7 +2,6 @@
 #include "berth/api/resources.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/string_pool.h"
+#include "berth/api/amounts.h"
 #include "berth/api/labels.h"
 
 namespace berth {
@@ -22,18 +22,6 @@ StringPool& Pool() {
     return p;
   }();
   return *pool;
-}
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
-}
-
-int64_t SaturatingSubtract(int64_t a, int64_t b) {
-  int64_t difference;
-  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return a < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
 }
 
 }  // namespace

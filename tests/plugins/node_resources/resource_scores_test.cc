@@ -1,9 +1,14 @@
 // Tests of the scores of this folder's plugins, after kube-scheduler's own tables.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "plugins/node_resources/node_resources_allocatable.h"
 #include "plugins/node_resources/node_resources_balanced_allocation.h"
 #include "plugins/node_resources/node_resources_fit.h"
+#include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
 
 namespace berth::testing {
@@ -204,6 +209,141 @@ TEST(NodeResourcesBalancedAllocationTest, Score) {
   });
 }
 
+// Nodes by the hundred are scored in blocks, amounts beyond 2^46 one node at a time.
+class AnyAmountsTest : public ::testing::Test {
+ protected:
+  static constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  struct Node {
+    int64_t milli_cpu, memory, used_milli_cpu, used_memory;
+  };
+
+  // Requests of the pod that is scored.
+  static constexpr int64_t kMilliCpu = 257, kMemory = 123456789;
+
+  static int64_t AmountOf(Random& random, bool huge) {
+    if (random.Percent(3)) return 0;
+    const int64_t unit = random.Between(1, 1 << 30);
+    const int64_t amount = unit * random.Between(1, 1 << 12);
+    return huge && random.Percent(50) ? kMost / random.Between(1, 300) : amount;
+  }
+
+  void AddNodes(Random& random, int nodes, bool huge) {
+    for (int i = 0; i < nodes; ++i) {
+      Node node;
+      node.milli_cpu = random.Between(0, 64) * 1000;
+      node.memory = AmountOf(random, huge);
+      node.used_milli_cpu = random.Between(1, 64) * 500;
+      node.used_memory = AmountOf(random, huge);
+      // Right at a boundary between two scores.
+      if (random.Percent(50)) {
+        const int64_t hundredths = random.Between(0, 100);
+        node.memory = node.memory / 100 * 100;
+        node.used_memory = std::max<int64_t>(node.memory / 100 * hundredths - kMemory, 1);
+      }
+      nodes_.push_back(node);
+    }
+  }
+
+  // What a plugin gives them; RunScore() holds the batch form against the other.
+  template <class P, class Args>
+  std::vector<int64_t> Scored(const std::string& args) {
+    std::vector<NodeAndPods> cluster;
+    for (const Node& node : nodes_) {
+      const PodBuilder running = MakePod()
+                                     .Request("cpu", absl::StrCat(node.used_milli_cpu, "m"))
+                                     .Request("memory", absl::StrCat(node.used_memory));
+      cluster.push_back({MakeNode()
+                             .Capacity("cpu", absl::StrCat(node.milli_cpu, "m"))
+                             .Capacity("memory", absl::StrCat(node.memory)),
+                         {running}});
+    }
+    FakeHandle handle(Numbered(cluster));
+    const PodBuilder pod = MakePod()
+                               .Request("cpu", absl::StrCat(kMilliCpu, "m"))
+                               .Request("memory", absl::StrCat(kMemory));
+    return RunScore(*MakePlugin<P, Args>(handle, args), pod.Obj(), handle).value();
+  }
+
+  // The mean of a rule that is given what is requested and what there is of cpu and memory.
+  template <class Rule>
+  std::vector<int64_t> Mean(int cpu_weight, int memory_weight, Rule rule) {
+    std::vector<int64_t> scores;
+    for (const Node& node : nodes_) {
+      int64_t sum = 0, weights = 0;
+      const auto add = [&](__int128 requested, __int128 capacity, int weight) {
+        if (capacity == 0) return;
+        sum += static_cast<int64_t>(rule(requested, capacity)) * weight;
+        weights += weight;
+      };
+      const __int128 used_memory = std::min<__int128>(__int128{node.used_memory} + kMemory, kMost);
+      add(node.used_milli_cpu + kMilliCpu, node.milli_cpu, cpu_weight);
+      add(used_memory, node.memory, memory_weight);
+      scores.push_back(weights == 0 ? 0 : sum / weights);
+    }
+    return scores;
+  }
+
+  std::vector<Node> nodes_;
+};
+
+TEST_F(AnyAmountsTest, ScoresAreThoseOfExactArithmetic) {
+  const std::string weights = "{name: cpu, weight: 3}, {name: memory, weight: 100}";
+  for (int seed = 0; seed < 4; ++seed) {
+    Random random(seed);
+    nodes_.clear();
+    AddNodes(random, 300, false);
+    AddNodes(random, 300, true);
+    SCOPED_TRACE(seed);
+    EXPECT_EQ((Scored<NodeResourcesFit, NodeResourcesFitArgs>("{}")),
+              Mean(1, 1, [](__int128 requested, __int128 capacity) {
+                return requested > capacity ? 0 : (capacity - requested) * 100 / capacity;
+              }));
+    EXPECT_EQ((Scored<NodeResourcesFit, NodeResourcesFitArgs>(Strategy("LeastAllocated", weights))),
+              Mean(3, 100, [](__int128 requested, __int128 capacity) {
+                return requested > capacity ? 0 : (capacity - requested) * 100 / capacity;
+              }));
+    EXPECT_EQ((Scored<NodeResourcesFit, NodeResourcesFitArgs>(Strategy("MostAllocated", weights))),
+              Mean(3, 100, [](__int128 requested, __int128 capacity) {
+                return std::min(requested, capacity) * 100 / capacity;
+              }));
+    EXPECT_EQ((Scored<NodeResourcesFit, NodeResourcesFitArgs>(
+                  "{scoringStrategy: {type: RequestedToCapacityRatio, resources: [{name: memory}], "
+                  "requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: "
+                  "100, score: 10}]}}}")),
+              Mean(0, 1, [](__int128 requested, __int128 capacity) {
+                return std::min(requested, capacity) * 100 / capacity;
+              }));
+  }
+}
+
+// kube-scheduler's balanced_allocation.go for two resources, in its order of operations.
+TEST_F(AnyAmountsTest, BalancedAllocationIsThatOfDoubles) {
+  for (int seed = 0; seed < 4; ++seed) {
+    Random random(seed);
+    nodes_.clear();
+    AddNodes(random, 300, false);
+    AddNodes(random, 300, true);
+    std::vector<int64_t> want;
+    for (const Node& node : nodes_) {
+      const double used_memory = static_cast<double>(
+          static_cast<int64_t>(std::min<__int128>(__int128{node.used_memory} + kMemory, kMost)));
+      std::vector<double> fractions;
+      if (node.milli_cpu > 0) {
+        fractions.push_back(static_cast<double>(node.used_milli_cpu + kMilliCpu) /
+                            static_cast<double>(node.milli_cpu));
+      }
+      if (node.memory > 0) fractions.push_back(used_memory / static_cast<double>(node.memory));
+      for (double& fraction : fractions) fraction = fraction > 1 ? 1 : fraction;
+      const double deviation =
+          fractions.size() == 2 ? std::fabs((fractions[0] - fractions[1]) / 2) : 0;
+      want.push_back(static_cast<int64_t>((1 - deviation) * 100));
+    }
+    EXPECT_EQ((Scored<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>("{}")),
+              want)
+        << seed;
+  }
+}
+
 TEST(NodeResourcesBalancedAllocationTest, Args) {
   EXPECT_EQ(ArgsError<NodeResourcesBalancedAllocationArgs>("{resources: [{name: cpu}]}"), "");
   EXPECT_THAT(ArgsError<NodeResourcesBalancedAllocationArgs>(
@@ -231,6 +371,20 @@ TEST(NodeResourcesAllocatableTest, Score) {
        {{NodeOf(1000, 4000), {}}, {NodeOf(9000, 3000), {}}, {NodeOf(1, 0), {}}},
        Scores{100, 75, 0},
        "{mode: Most, resources: [{name: memory, weight: 1}]}"},
+  });
+}
+
+TEST(NodeResourcesAllocatableTest, WeightsAndAmountsOfAnySize) {
+  const auto node = [](const char* cpu, const char* memory) {
+    return MakeNode().Capacity("cpu", cpu).Capacity("memory", memory);
+  };
+  ExpectScores<NodeResourcesAllocatable, NodeResourcesAllocatableArgs>({
+      {"products beyond int64",
+       MakePod(),
+       {{node("4", "8Ei"), {}}, {node("4", "4Ei"), {}}, {node("4", "0"), {}}},
+       Scores{100, 50, 0},
+       "{mode: Most, resources: [{name: cpu, weight: 4611686018427387904}, {name: memory, weight: "
+       "4611686018427387904}]}"},
   });
 }
 
