@@ -29,14 +29,21 @@ absl::Status Gone(const PodReference& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", Key(pod), " is gone"));
 }
 
-void SetCondition(const PodStatusPatch& patch, api::PodStatus& status) {
+// The condition's time is that of its last change from true to false or back, in whole seconds as
+// the API server keeps it.
+void SetCondition(const PodStatusPatch& patch, absl::Time now, api::PodStatus& status) {
   api::PodCondition* condition = nullptr;
   for (api::PodCondition& existing : *status.mutable_conditions()) {
     if (existing.type() == patch.condition_type) condition = &existing;
   }
   if (condition == nullptr) condition = status.add_conditions();
   condition->set_type(patch.condition_type);
-  condition->set_status(patch.condition_true ? "True" : "False");
+  const char* const truth = patch.condition_true ? "True" : "False";
+  if (condition->status() != truth) {
+    condition->set_status(truth);
+    condition->mutable_last_transition_time()->set_seconds(absl::ToUnixSeconds(now));
+    condition->mutable_last_transition_time()->clear_nanos();
+  }
   condition->clear_reason();
   condition->clear_message();
   if (!patch.condition_reason.empty()) condition->set_reason(patch.condition_reason);
@@ -169,13 +176,13 @@ Object InMemoryCluster::Admitted(Object pod) {
     }
   }
   if (pod.packed()->shape()->spec().scheduling_gates().empty()) return pod;
-  return pod.With(pod.packed()->With([](api::Pod& own) {
+  return pod.With(pod.packed()->With([this](api::Pod& own) {
     if (HasCondition(own, "PodScheduled")) return;
     PodStatusPatch condition;
     condition.condition_type = "PodScheduled";
     condition.condition_reason = "SchedulingGated";
     condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
-    SetCondition(condition, *own.mutable_status());
+    SetCondition(condition, clock_.Now(), *own.mutable_status());
   }));
 }
 
@@ -467,7 +474,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
     status.set_phase("Running");
     status.clear_nominated_node_name();
     SetTime(clock_.Now(), status.mutable_start_time());
-    SetCondition(kScheduled, status);
+    SetCondition(kScheduled, clock_.Now(), status);
   });
   return absl::OkStatus();
 }
@@ -496,7 +503,7 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
     target.condition_true = true;
     target.condition_reason = "PreemptionByScheduler";
     target.condition_message = message;
-    SetCondition(target, *changed.mutable_status());
+    SetCondition(target, clock_.Now(), *changed.mutable_status());
   });
   return absl::OkStatus();
 }
@@ -517,7 +524,9 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
           .node = *patch.nominated_node_name});
   }
   ChangePod(Object(stored->object), [&](api::Pod& changed) {
-    if (!patch.condition_type.empty()) SetCondition(patch, *changed.mutable_status());
+    if (!patch.condition_type.empty()) {
+      SetCondition(patch, clock_.Now(), *changed.mutable_status());
+    }
     if (patch.nominated_node_name.has_value()) {
       changed.mutable_status()->set_nominated_node_name(*patch.nominated_node_name);
     }

@@ -85,6 +85,27 @@ TEST_F(InMemoryClusterTest, APodWithARunTimeFinishesThatLongAfterItIsBound) {
   EXPECT_EQ(Pod("p")->status().phase(), "Succeeded");
 }
 
+TEST_F(InMemoryClusterTest, AConditionHasTheTimeOfItsLastChange) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p");
+  PodStatusPatch patch;
+  patch.pod = {"default", "p", ""};
+  patch.condition_type = "PodScheduled";
+  patch.condition_reason = "Unschedulable";
+  const auto changed = [&] { return Pod("p")->status().conditions(0).last_transition_time(); };
+  Advance(absl::Milliseconds(10'500));
+  ASSERT_TRUE(cluster_.PatchPodStatus(patch).ok());
+  EXPECT_EQ(changed().seconds(), 10);
+  EXPECT_EQ(changed().nanos(), 0) << "the API server keeps whole seconds";
+  Advance(absl::Seconds(10));
+  patch.condition_reason = "SchedulerError";
+  ASSERT_TRUE(cluster_.PatchPodStatus(patch).ok());
+  EXPECT_EQ(changed().seconds(), 10) << "it is as false as before";
+  Advance(absl::Seconds(10));
+  ASSERT_TRUE(Bind("p").ok());
+  EXPECT_EQ(changed().seconds(), 30);
+}
+
 TEST_F(InMemoryClusterTest, ARunTimeEndsThePodItBelongsToAndNotItsSuccessor) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p", "10s");
