@@ -1,7 +1,9 @@
 // PreemptionToleration: the shared search with exemptions by PriorityClass.
 #include "plugins/preemption_toleration/preemption_toleration.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -39,6 +41,7 @@ absl::StatusOr<bool> TolerationRules::MayEvict(const NodeInfo&, const PodInfo& v
 Status TolerationRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                       PreemptionCandidate& candidate) {
   using Limits = std::numeric_limits<int64_t>;
+  std::vector<Protected> pods;
   for (const std::shared_ptr<const PodInfo>& victim : run.node().pods()) {
     const std::string& class_name = victim->spec().priority_class_name();
     if (class_name.empty() || victim->priority() >= run.pod().priority()) continue;
@@ -48,11 +51,24 @@ Status TolerationRules::SelectVictims(DryRun& run, const DisruptionBudgets& budg
     if (!end.has_value()) continue;
     if (*end > handle_.clock().Now()) {
       run.HoldsWhile(kNow, Limits::min(), absl::ToUnixNanos(*end) - 1);
+      pods.push_back({*end, victim});
     } else {
       run.HoldsWhile(kNow, absl::ToUnixNanos(*end) + 1, Limits::max());
     }
   }
-  return PriorityPreemptionRules::SelectVictims(run, budgets, candidate);
+  Status status = PriorityPreemptionRules::SelectVictims(run, budgets, candidate);
+  if (status.IsRejected() && !pods.empty()) NoteWhenItHelps(run, std::move(pods));
+  return status;
+}
+
+// All others that may go are off the node: of the protected `pods`, those go that may go first.
+void TolerationRules::NoteWhenItHelps(DryRun& run, std::vector<Protected> pods) {
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const Protected& a, const Protected& b) { return a.until < b.until; });
+  for (const Protected& next : pods) {
+    if (!run.Remove(*next.pod).ok()) return;
+    if (run.Filter().ok()) return run.HelpsFrom(next.until);
+  }
 }
 
 bool TolerationRules::MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) {

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
@@ -42,6 +44,11 @@ class TolerationRules final : public PriorityPreemptionRules {
   bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor) override;
 
  private:
+  struct Protected {
+    absl::Time until;
+    std::shared_ptr<const PodInfo> pod;
+  };
+  void NoteWhenItHelps(DryRun& run, std::vector<Protected> pods);
   // Absent: the annotations are wrong and protect nothing. NotFound if there is no such class.
   absl::StatusOr<std::optional<TolerationPolicy>> PolicyOf(const std::string& class_name);
 

@@ -9,6 +9,7 @@
 #include "app/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/time.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 
@@ -73,6 +74,7 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
   }
   text("node", w.node);
   if (w.victims > 0) json.Key("victims").Int(w.victims);
+  if (w.until < absl::InfiniteFuture()) json.Key("until").String(TimeToString(w.until));
   json.Key("nextEvents").StringArray(w.next_events).EndObject();
 }
 

@@ -208,6 +208,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
                                                            : ReasonCounts();
 
   std::string post_filter_message;
+  absl::Time retry_at = absl::InfiniteFuture();
   const bool alone = request.pods.size() == 1 || request.minimum == 0;
   if (request.framework->post_filter().empty()) {
     failure.nominated_node = "";
@@ -216,6 +217,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
     post_filter_message = status.message();
     failure.nominated_node = found.nominated_node;
+    retry_at = found.retry_at;
     if (status.ok()) result.plan = {pod, std::move(found)};
   }
   failure.message =
@@ -228,6 +230,9 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
                                            {cycle_.verdicts(), reasons, blamed, result.placed})
                            : WhyRejected(*request.framework, *pod, nodes, failure.status);
+  if (retry_at < absl::InfiniteFuture()) {
+    failure.waiting = WhyNobodyMayGoYet(*failure.waiting, retry_at);
+  }
   result.failed.push_back(std::move(failure));
 }
 

@@ -268,6 +268,9 @@ Rejection Engine::Describe(const AttemptRequest& request, const AttemptResult& r
                               Status::Make(failure.status.code(), {failure.message})
                                   .WithPlugin(failure.status.plugin_symbol()),
                               !failure.rejecting_plugins.empty(), failure.waiting});
+    if (failure.waiting->reason == WaitingReason::kMinRuntime) {
+      rejection.retry_at = std::min(rejection.retry_at, failure.waiting->until);
+    }
   }
   if (!request.group.empty() && !rejection.IsError()) {
     add(rejection.unschedulable_plugins, request.framework->group_plugin_name());

@@ -127,4 +127,12 @@ WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
   return waiting;
 }
 
+WaitingPtr WhyNobodyMayGoYet(const WaitingFor& of_pod, absl::Time until) {
+  auto waiting = std::make_shared<WaitingFor>(of_pod);
+  waiting->reason = WaitingReason::kMinRuntime;
+  waiting->until = until;
+  waiting->next_events.push_back("MinRuntimeOver");
+  return waiting;
+}
+
 }  // namespace berth

@@ -39,6 +39,8 @@ WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const N
 // many as it needs.
 WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
                          const std::string& blocking, int64_t requests);
+// The pod waits for what `of_pod` says, and preemption would help, but not before `until`.
+WaitingPtr WhyNobodyMayGoYet(const WaitingFor& of_pod, absl::Time until);
 
 }  // namespace berth
 

@@ -55,6 +55,7 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
   CallTimer timer(fault_log_);
   std::vector<std::string> reasons;
   Symbol rejector;
+  absl::Time retry_at = absl::InfiniteFuture();
   for (const Hook<PostFilterPlugin>& hook : post_filter_) {
     PostFilterResult of_plugin;
     Status status = Guarded(kPostFilter, hook.name, [&] {
@@ -70,10 +71,12 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
       result = PostFilterResult();
       return status;
     }
+    retry_at = std::min(retry_at, of_plugin.retry_at);
     if (of_plugin.nominated_node.has_value()) result = std::move(of_plugin);
     reasons.insert(reasons.end(), status.reasons().begin(), status.reasons().end());
     if (rejector.empty()) rejector = hook.name;
   }
+  result.retry_at = retry_at;
   return Status::Make(Code::kUnschedulable, std::move(reasons)).WithPlugin(rejector);
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/resources.h"
+#include "berth/api/time.h"
 
 namespace berth {
 namespace {
@@ -47,6 +48,9 @@ std::string PodSentence(const WaitingFor& w) {
     case WaitingReason::kWaitingForVictims:
       return absl::StrCat("waiting for ", w.victims, w.victims == 1 ? " pod" : " pods",
                           " to leave node ", w.node);
+    case WaitingReason::kMinRuntime:
+      return absl::StrCat(OnNodes(w), "; the pods that would have to go may not be evicted before ",
+                          TimeToString(w.until));
     case WaitingReason::kWaitingForPermit:
       return absl::StrCat("placed on ", w.node, ", waiting to be permitted by ", w.plugin);
     case WaitingReason::kBinding:

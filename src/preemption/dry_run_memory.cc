@@ -30,6 +30,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
     outcome_of_.assign(nodes.size(), kUnknown);
     candidates_.assign(nodes.size(), nullptr);
     conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
+    helps_from_.assign(conditions_.size(), absl::InfiniteFuture());
     all_hold_.assign(gauges.size(), kEverything);
     failures_.clear();
     failure_of_.clear();
@@ -78,34 +79,33 @@ void RememberedRuns::Forget(NodeRow row) {
   candidates_[row] = nullptr;
 }
 
-void RememberedRuns::Set(NodeRow row, int32_t outcome, absl::Span<const GaugeRange> conditions) {
+void RememberedRuns::Set(NodeRow row, int32_t outcome, const DryRun& run) {
   outcome_of_[row] = outcome;
   if (conditions_.empty()) return;
-  conditions_[row].assign(conditions.begin(), conditions.end());
-  for (const GaugeRange& range : conditions) Tighten(range);
+  conditions_[row].assign(run.conditions().begin(), run.conditions().end());
+  helps_from_[row] = run.helps_from();
+  for (const GaugeRange& range : run.conditions()) Tighten(range);
 }
 
-void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate,
-                                  absl::Span<const GaugeRange> conditions) {
+void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate, const DryRun& run) {
   if (row == own_row_) return;
   candidates_[row] = std::move(candidate);
-  Set(row, kCandidate, conditions);
+  Set(row, kCandidate, run);
 }
 
-void RememberedRuns::SetNoVictims(NodeRow row, absl::Span<const GaugeRange> conditions) {
+void RememberedRuns::SetNoVictims(NodeRow row, const DryRun& run) {
   if (row == own_row_) return;
-  Set(row, kNoVictims, conditions);
+  Set(row, kNoVictims, run);
 }
 
-void RememberedRuns::SetFailure(NodeRow row, const Status& status,
-                                absl::Span<const GaugeRange> conditions) {
+void RememberedRuns::SetFailure(NodeRow row, const Status& status, const DryRun& run) {
   if (row == own_row_ || status.IsError()) return;
   std::string reasons;
   for (const std::string& reason : status.reasons()) absl::StrAppend(&reasons, reason, "\n");
   const auto [it, is_new] =
       failure_of_.try_emplace(std::move(reasons), static_cast<int32_t>(failures_.size()));
   if (is_new) failures_.push_back(status);
-  Set(row, it->second, conditions);
+  Set(row, it->second, run);
 }
 
 RememberedRuns* DryRunMemory::Find(const std::string& key, int rows) {

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/time/time.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/preemption.h"
 
@@ -37,19 +38,23 @@ class RememberedRuns {
   const WeighedPtr& candidate(NodeRow row) const { return candidates_[row]; }
   // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
   int failure(NodeRow row) const { return outcome_of_[row]; }
+  // Of the same: DryRun::helps_from().
+  absl::Time helps_from(NodeRow row) const {
+    return helps_from_.empty() ? absl::InfiniteFuture() : helps_from_[row];
+  }
   absl::Span<const Status> failures() const { return failures_; }
   static constexpr int kNoVictims = -3;
 
-  // `conditions`: under which it holds.
-  void SetCandidate(NodeRow row, WeighedPtr candidate, absl::Span<const GaugeRange> conditions);
-  void SetNoVictims(NodeRow row, absl::Span<const GaugeRange> conditions);
+  // What `run` came to; it says under which conditions that holds.
+  void SetCandidate(NodeRow row, WeighedPtr candidate, const DryRun& run);
+  void SetNoVictims(NodeRow row, const DryRun& run);
   // Not an Error, which may be gone the next time.
-  void SetFailure(NodeRow row, const Status& status, absl::Span<const GaugeRange> conditions);
+  void SetFailure(NodeRow row, const Status& status, const DryRun& run);
 
  private:
   static constexpr int32_t kUnknown = -1, kCandidate = -2;
 
-  void Set(NodeRow row, int32_t outcome, absl::Span<const GaugeRange> conditions);
+  void Set(NodeRow row, int32_t outcome, const DryRun& run);
   void Forget(NodeRow row);
   void CheckGauges(absl::Span<const int64_t> gauges);
   void Tighten(const GaugeRange& range);
@@ -58,7 +63,8 @@ class RememberedRuns {
   NodeRow own_row_ = -1;
   std::vector<int32_t> outcome_of_;  // by row: one of the constants, or an index in failures_
   std::vector<WeighedPtr> candidates_;
-  std::vector<std::vector<GaugeRange>> conditions_;  // by row
+  std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges
+  std::vector<absl::Time> helps_from_;               // the same
   // By gauge: where all conditions hold, or a part of that.
   std::vector<std::pair<int64_t, int64_t>> all_hold_;
   std::vector<Status> failures_;

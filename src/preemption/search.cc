@@ -227,6 +227,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   std::deque<WeighedPtr> weighed_now;
   Failures failures;
   std::vector<NodeRow> without_victims;
+  absl::Time retry_at = absl::InfiniteFuture();
   for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
     if (at == count) at = 0;
     const NodeRow row = rows[at];
@@ -238,22 +239,24 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       } else {
         failures.AddRemembered(remembered->failure(row));
       }
+      retry_at = std::min(retry_at, remembered->helps_from(row));
       continue;
     }
     DryRun run(handle_, state, pod, nodes.node(row));
     auto weighed = std::make_shared<WeighedCandidate>();
     const Status status = Weigh(rules, run, row, *weighed);
     if (status.ok()) {
-      if (remembered != nullptr) remembered->SetCandidate(row, weighed, run.conditions());
+      if (remembered != nullptr) remembered->SetCandidate(row, weighed, run);
       found.Add(weighed_now.emplace_back(std::move(weighed)));
     } else if (status.code() == Code::kUnschedulableAndUnresolvable &&
                status == NoVictims(rules, nodes.node(row), pod)) {
-      if (remembered != nullptr) remembered->SetNoVictims(row, run.conditions());
+      if (remembered != nullptr) remembered->SetNoVictims(row, run);
       without_victims.push_back(row);
     } else {
-      if (remembered != nullptr) remembered->SetFailure(row, status, run.conditions());
+      if (remembered != nullptr) remembered->SetFailure(row, status, run);
       failures.Add(status);
     }
+    retry_at = std::min(retry_at, run.helps_from());
   }
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
@@ -267,6 +270,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     failures.AddAll(std::move(reasons));
     Status status = std::move(failures).ToStatus(nodes.size());
     if (!status.IsError()) result.nominated_node = "";
+    result.retry_at = retry_at;
     return status;
   }
   result.candidates.reserve(candidates.size());

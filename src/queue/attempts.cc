@@ -34,6 +34,7 @@ const QueuedGroup* SchedulingQueue::Pop() {
   entry.lead.attempts = history.attempts;
   entry.unschedulable_plugins.clear();
   entry.pending_plugins.clear();
+  entry.retry_at = absl::InfiniteFuture();
   for (PendingPod& member : entry.members) member.rejected = false;
   Reindex(entry);
   return &entry;
@@ -121,6 +122,7 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
     entry.history.consecutive_errors = 0;
   }
   entry.woken_by = Symbol();
+  entry.retry_at = rejection.retry_at;
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_policy_.Expiration(entry.history, entry.timestamp);
   entry.must_rest = rejection.IsError();
@@ -152,6 +154,7 @@ void SchedulingQueue::Detach(Entry& entry) {
     case QueueState::kErrorBackoff:
       return error_backoff_.Remove(entry);
     case QueueState::kUnschedulable:
+      if (entry.retry_at < absl::InfiniteFuture()) retries_.erase({entry.retry_at, entry.sequence});
       return unschedulable_.Remove(entry);
     case QueueState::kGated:
       --gated_size_;
@@ -180,6 +183,9 @@ void SchedulingQueue::Attach(Entry& entry, QueueState state) {
       break;
     case QueueState::kUnschedulable:
       unschedulable_.Push(entry);
+      if (entry.retry_at < absl::InfiniteFuture()) {
+        retries_[{entry.retry_at, entry.sequence}] = &entry;
+      }
       break;
     case QueueState::kGated:
       ++gated_size_;
@@ -224,6 +230,11 @@ void SchedulingQueue::Tick(absl::Time now) {
   };
   flush(backoff_);
   flush(error_backoff_);
+  while (!retries_.empty() && retries_.begin()->first.first <= now) {
+    Entry& entry = *retries_.begin()->second;
+    entry.woken_by = Symbol::Intern("MinRuntimeOver");
+    Requeue(entry, Strategy::kAfterBackoff, Gates::kAll);
+  }
   // A safety net: no plugin should need it.
   while (!unschedulable_.empty() &&
          now - unschedulable_.top().timestamp >= options_.max_in_unschedulable) {
@@ -234,7 +245,7 @@ void SchedulingQueue::Tick(absl::Time now) {
 }
 
 absl::Time SchedulingQueue::NextRetry() const {
-  absl::Time due = absl::InfiniteFuture();
+  absl::Time due = retries_.empty() ? absl::InfiniteFuture() : retries_.begin()->first.first;
   if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
   if (!error_backoff_.empty()) {
     due = std::min(due, Backoff::End(error_backoff_.top().backoff_expiration));

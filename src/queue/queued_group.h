@@ -82,6 +82,9 @@ struct QueuedGroup {
   // because its group plugin asks for it.
   bool must_rest = false;
 
+  // If it is unschedulable then: tried again, whatever happens. InfiniteFuture: never.
+  absl::Time retry_at = absl::InfiniteFuture();
+
   // --- For the queue alone ---
   int heap_position = -1;
   uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
@@ -94,7 +97,8 @@ struct QueuedGroup {
 // error.
 struct Rejection {
   std::vector<Symbol> unschedulable_plugins;
-  std::vector<Symbol> pending_plugins;  // those that said Pending
+  std::vector<Symbol> pending_plugins;           // those that said Pending
+  absl::Time retry_at = absl::InfiniteFuture();  // when time alone may have helped
   // What to remember of single pods; pods not named keep what they had.
   struct Pod {
     std::string uid;

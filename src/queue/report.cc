@@ -59,7 +59,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       !unschedulable_.IsConsistent()) {
     return broken("a heap is out of order");
   }
-  size_t pods = 0, in_heaps = 0, indexed = 0;
+  size_t pods = 0, in_heaps = 0, indexed = 0, retries = 0;
   int gated = 0, flying = 0;
   for (const auto& [key, owned] : entries_) {
     const Entry* const entry = owned.get();
@@ -72,6 +72,11 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     if (entry->heap_position >= 0) ++in_heaps;
     if ((entry->heap_position >= 0) != (!in_flight && entry->state != QueueState::kGated)) {
       return broken(key, " is ", QueueStateName(entry->state), " and at ", entry->heap_position);
+    }
+    if (entry->state == QueueState::kUnschedulable && entry->retry_at < absl::InfiniteFuture()) {
+      ++retries;
+      const auto it = retries_.find({entry->retry_at, entry->sequence});
+      if (it == retries_.end() || it->second != entry) return broken(key, " is not tried again");
     }
     if (in_flight && !in_flight_.contains(entry->sequence)) {
       return broken(key, " is in flight and not recorded so");
@@ -105,6 +110,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
   }
   if (indexed != 0) return broken("the index by plugin is out of step");
   if (pods != entry_of_.size()) return broken(pods, " members, ", entry_of_.size(), " recorded");
+  if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);
   if (gated != gated_size_) return broken(gated, " gated, ", gated_size_, " recorded");
   if (flying != in_flight_size())
     return broken(flying, " in flight, ", in_flight_size(), " recorded");

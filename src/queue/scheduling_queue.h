@@ -138,11 +138,12 @@ class SchedulingQueue {
 
   // --- Time ---
 
-  // Moves what is due: ended backoffs, and what has been unschedulable for too long.
+  // Moves what is due: ended backoffs, what was to be tried again at this time, and what has been
+  // unschedulable for too long.
   void Tick(absl::Time now);
   // When Tick() next has something to do; InfiniteFuture if never.
   absl::Time NextDue() const;
-  // When the next backoff ends: NextDue() without the safety net for long unschedulable pods.
+  // NextDue() without the safety net for long unschedulable pods.
   absl::Time NextRetry() const;
 
   // --- Reports ---
@@ -268,6 +269,8 @@ class SchedulingQueue {
   IndexedHeap<BackoffLess> backoff_;
   IndexedHeap<ErrorBackoffLess> error_backoff_;
   IndexedHeap<UnschedulableLess> unschedulable_;
+  // Of these, those that are tried again at a certain time; by that, then by sequence.
+  std::map<std::pair<absl::Time, uint64_t>, Entry*> retries_;
   int gated_size_ = 0;
   // Entries that an event of the plugin may concern, by slot.
   std::vector<absl::flat_hash_set<Entry*>> waiting_for_;

@@ -183,29 +183,63 @@ std::optional<WaitingReason> FindReason(absl::string_view name) {
   return std::nullopt;
 }
 
-// {pod: REASON}, as in docs/explained_waiting.md.
+struct WantedWaiting {
+  std::optional<WaitingReason> reason;
+  std::string text;  // part of the sentence
+  std::optional<absl::Duration> until;
+};
+
+void CheckWaitingFor(ScenarioRun& run, SourceLocation at, const std::string& pod,
+                     const WantedWaiting& wanted) {
+  const auto message = run.FindPod(pod);
+  if (message == nullptr) return run.Fail(at, absl::StrCat("there is no pod ", pod));
+  const Object object(Kind::kPod, message);
+  const std::optional<WaitingFor> waiting =
+      run.simulation().scheduler().ExplainWaiting(object.uid());
+  if (!waiting.has_value()) {
+    return run.Fail(at, absl::StrCat("expected ", pod, " to wait, ", Whereabouts(run, pod)));
+  }
+  const auto expected = [&](const auto&... what) {
+    run.Fail(at, absl::StrCat("expected ", pod, " to wait ", what..., ", it waits for ",
+                              WaitingReasonName(waiting->reason), ": ", waiting->ToString()));
+  };
+  if (wanted.reason.has_value() && waiting->reason != *wanted.reason) {
+    return expected("for ", WaitingReasonName(*wanted.reason));
+  }
+  if (!absl::StrContains(waiting->ToString(), wanted.text)) {
+    return expected("with \"", wanted.text, "\"");
+  }
+  if (!wanted.until.has_value() || waiting->until == absl::UnixEpoch() + *wanted.until) return;
+  expected("until ", absl::FormatDuration(*wanted.until), ", not ",
+           absl::FormatDuration(waiting->until - absl::UnixEpoch()));
+}
+
+// {pod: REASON}, as in docs/explained_waiting.md, or {pod: {reason, text, until}}.
 void ReadWaitingFor(ScenarioReader& reader, Value value, std::vector<ScenarioAction>& actions) {
+  const auto read_reason = [&](Value name, WantedWaiting& wanted) {
+    wanted.reason = FindReason(name.text());
+    if (wanted.reason.has_value()) return;
+    reader.Report(name.where(), absl::StrCat("unknown reason ", name.text(), " to wait"));
+  };
   reader.ForEach(value, "waitingFor", [&](const Value::Item& item) {
-    const std::optional<WaitingReason> wanted = FindReason(item.value.text());
-    if (!wanted.has_value()) {
-      return reader.Report(item.value.where(),
-                           absl::StrCat("unknown reason ", item.value.text(), " to wait"));
+    WantedWaiting wanted;
+    if (!item.value.IsMap()) {
+      read_reason(item.value, wanted);
+    } else {
+      reader.ForEach(item.value, "waitingFor", [&](const Value::Item& field) {
+        if (field.key == "reason") {
+          read_reason(field.value, wanted);
+        } else if (field.key == "text") {
+          wanted.text = reader.Text(field.value, "text");
+        } else if (field.key == "until") {
+          wanted.until = reader.Duration(field.value, "until");
+        } else {
+          reader.Report(field.where, absl::StrCat("unknown field of waitingFor ", field.key));
+        }
+      });
     }
-    actions.push_back([at = item.value.where(), wanted = *wanted,
-                       pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
-      const auto message = run.FindPod(pod);
-      if (message == nullptr) return run.Fail(at, absl::StrCat("there is no pod ", pod));
-      const Object object(Kind::kPod, message);
-      const std::optional<WaitingFor> waiting =
-          run.simulation().scheduler().ExplainWaiting(object.uid());
-      if (waiting.has_value() && waiting->reason == wanted) return;
-      run.Fail(at,
-               absl::StrCat("expected ", pod, " to wait for ", WaitingReasonName(wanted), ", ",
-                            waiting.has_value()
-                                ? absl::StrCat("it waits for ", WaitingReasonName(waiting->reason),
-                                               ": ", waiting->ToString())
-                                : Whereabouts(run, pod)));
-    });
+    actions.push_back([at = item.value.where(), wanted, pod = ScenarioReader::PodKey(item.key)](
+                          ScenarioRun& run) { CheckWaitingFor(run, at, pod, wanted); });
   });
 }
 

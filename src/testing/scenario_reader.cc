@@ -209,9 +209,13 @@ bool ScenarioReader::ReadConfiguration(Value config, Script& script) {
     Report(config.where(), "this scenario may not name files");
     return false;
   }
+  const std::string path = absl::StrCat(FolderOf(file_), "/", text);
+  if (is_file && !ReadFile(path).has_value()) {
+    Report(config.where(), absl::StrCat("cannot read ", path));
+    return false;
+  }
   LoadedConfiguration loaded =
-      is_file ? LoadConfigurationFile(absl::StrCat(FolderOf(file_), "/", text), registry_)
-              : ParseConfiguration(text, file_, registry_);
+      is_file ? LoadConfigurationFile(path, registry_) : ParseConfiguration(text, file_, registry_);
   Problems& problems = expects_refusal_ ? refusal_ : problems_;
   if (is_file) {
     for (const Problem& problem : loaded.problems) {

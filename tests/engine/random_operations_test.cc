@@ -1,6 +1,7 @@
-// Very many short histories of small clusters under the default profile, with and without faults of
-// the cluster, and what must hold at every quiet moment of them. BERTH_SEED=N repeats one,
-// BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if that is given.
+// Very many short histories of small clusters under the default profile, or with
+// PreemptionToleration instead of DefaultPreemption, with and without faults of the cluster, and
+// what must hold at every quiet moment of them. BERTH_SEED=N repeats one, BERTH_SEQUENCES=N runs so
+// many, from BERTH_SEED on if that is given.
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "berth/api/scheduling_v1.pb.h"
 #include "engine/engine.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/plugins/random_cluster.h"
@@ -37,11 +39,46 @@ const KubeSchedulerConfiguration& DefaultProfile() {
   return configuration;
 }
 
-std::unique_ptr<Simulation> NewSimulation(uint64_t seed, std::vector<Object> objects = {}) {
-  auto created = Simulation::Create({.configuration = DefaultProfile(),
+// The same, but a class may spare its pods for a time.
+const KubeSchedulerConfiguration& PatientProfile() {
+  static const KubeSchedulerConfiguration& configuration = *new KubeSchedulerConfiguration([] {
+    LoadedConfiguration loaded = ParseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    postFilter:
+      enabled: [{name: PreemptionToleration}]
+      disabled: [{name: "*"}]
+)",
+                                                    "patient", Builtins());
+    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    return loaded.configuration;
+  }());
+  return configuration;
+}
+
+// Pods of it are spared by all but priority 3.
+Object PatientClass(int value, int seconds) {
+  auto priority_class = std::make_shared<api::PriorityClass>();
+  priority_class->mutable_metadata()->set_name(absl::StrCat("patient-", value));
+  priority_class->set_value(value);
+  auto& annotations = *priority_class->mutable_metadata()->mutable_annotations();
+  const std::string prefix = "preemption-toleration.scheduling.x-k8s.io/";
+  annotations[prefix + "minimum-preemptable-priority"] = "3";
+  annotations[prefix + "toleration-seconds"] = absl::StrCat(seconds);
+  return Object::Of(std::move(priority_class));
+}
+
+std::unique_ptr<Simulation> NewSimulation(uint64_t seed,
+                                          const KubeSchedulerConfiguration& configuration,
+                                          absl::Time start, std::vector<Object> objects = {}) {
+  auto created = Simulation::Create({.configuration = configuration,
                                      .registry = &Builtins(),
                                      .objects = std::move(objects),
-                                     .seed = seed});
+                                     .seed = seed,
+                                     .start = start});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }
@@ -59,9 +96,14 @@ bool Uses(const api::Pod& pod) {
 
 class Sequence {
  public:
-  explicit Sequence(uint64_t seed) : random_(seed), simulation_(NewSimulation(seed)) {
+  explicit Sequence(uint64_t seed) : random_(seed) {
     faulty_ = random_.Percent(50);
     resources_only_ = random_.Percent(30);
+    patient_ = random_.Percent(30);
+    simulation_ = NewSimulation(seed, configuration(), absl::UnixEpoch());
+    if (patient_) {
+      for (int value = 0; value < 3; ++value) Set(PatientClass(value, random_.Below(60)));
+    }
     // As the API server sees it when a binding arrives.
     cluster().SetBindFault([this](const PodReference& pod, const std::string& node) {
       Note(absl::StrCat("bind ", pod.name, " to ", node));
@@ -97,6 +139,9 @@ class Sequence {
 
  private:
   InMemoryCluster& cluster() { return simulation_->cluster(); }
+  const KubeSchedulerConfiguration& configuration() const {
+    return patient_ ? PatientProfile() : DefaultProfile();
+  }
   // What happened, for whoever has to find out why.
   void Note(absl::string_view what) {
     absl::StrAppend(&timeline_, "  ", absl::ToDoubleSeconds(simulation_->now() - absl::UnixEpoch()),
@@ -142,7 +187,12 @@ class Sequence {
     pod.Request("cpu", absl::StrCat(random_.Between(1, 4)));
     const std::string app = random_.Percent(50) ? "web" : "db";
     pod.Label("app", app);
-    if (random_.Percent(30)) pod.Priority(random_.Between(1, 2));
+    if (patient_ && random_.Percent(50)) {
+      const std::string name = absl::StrCat("patient-", random_.Below(3));
+      pod.Message().mutable_spec()->set_priority_class_name(name);
+    } else if (random_.Percent(30)) {
+      pod.Priority(random_.Between(1, patient_ ? 3 : 2));
+    }
     if (random_.Percent(10)) pod.PreemptNever();
     if (random_.Percent(15)) pod.NodeSelector("zone", "a");
     if (random_.Percent(15)) pod.TolerationExists("dedicated");
@@ -355,10 +405,11 @@ class Sequence {
   // evict: it should have been bound by now, without the periodic flush.
   void CompareWithFreshScheduler() {
     std::vector<Object> objects;
-    for (const Kind kind : {Kind::kNode, Kind::kPod}) {
+    for (const Kind kind : {Kind::kPriorityClass, Kind::kNode, Kind::kPod}) {
       for (const Object& object : cluster().List(kind)) objects.push_back(object);
     }
-    const std::unique_ptr<Simulation> fresh = NewSimulation(1, std::move(objects));
+    const std::unique_ptr<Simulation> fresh =
+        NewSimulation(1, configuration(), simulation_->now(), std::move(objects));
     fresh->RunUntilIdle();
     for (const auto& [pod, node] : fresh->cluster().Bindings()) {
       ADD_FAILURE() << pod << " waits although it could run on " << node;
@@ -374,6 +425,7 @@ class Sequence {
   Random random_;
   std::unique_ptr<Simulation> simulation_;
   bool faulty_ = false;
+  bool patient_ = false;         // pods of some classes are spared for a time
   bool resources_only_ = false;  // no pod has affinity, spread constraints or host ports
   std::string timeline_;
   std::map<std::string, NodeBuilder> nodes_;

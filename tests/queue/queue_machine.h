@@ -262,6 +262,7 @@ class QueueMachine {
       (choose_(5) == 0 ? rejection.pending_plugins : rejection.unschedulable_plugins)
           .push_back(plugin);
     }
+    if (choose_(4) == 0) rejection.retry_at = clock_.Now() + absl::Seconds(choose_(40));
     return rejection;
   }
 

@@ -653,6 +653,42 @@ TEST_F(QueueTest, WhatIsUnschedulableForLongIsTriedAgain) {
   EXPECT_EQ(StateOf("a"), kActive);
 }
 
+TEST_F(QueueTest, APodThatNamedATimeIsTriedThen) {
+  const std::string uid = Add(Pod("a"))->uid();
+  const auto reject_until = [&](absl::Time retry_at) {
+    Pop();
+    Rejection rejection;
+    rejection.unschedulable_plugins = {Symbol::Intern("Stranger")};
+    rejection.retry_at = retry_at;
+    queue().AddUnschedulable(absl::StrCat("pod/", uid), rejection);
+  };
+  const auto pass = [&](absl::Duration time) {
+    clock_.Advance(time);
+    queue().Tick(clock_.Now());
+  };
+  const absl::Time then = clock_.Now() + absl::Minutes(7);
+  reject_until(then);
+  EXPECT_EQ(queue().NextRetry(), then);
+  EXPECT_EQ(queue().NextDue(), clock_.Now() + absl::Minutes(5)) << "the safety net comes first";
+  pass(absl::Minutes(5));
+  EXPECT_EQ(StateOf("a"), kActive);
+  EXPECT_EQ(queue().NextRetry(), absl::InfiniteFuture());
+
+  reject_until(then);
+  pass(absl::Minutes(2) - absl::Nanoseconds(1));
+  EXPECT_EQ(StateOf("a"), kUnschedulable);
+  pass(absl::Nanoseconds(1));
+  EXPECT_EQ(StateOf("a"), kActive);
+  EXPECT_EQ(queue().FindByPod(uid)->woken_by.view(), "MinRuntimeOver");
+
+  reject_until(clock_.Now() + absl::Milliseconds(100));
+  pass(absl::Milliseconds(100));
+  EXPECT_EQ(StateOf("a"), kBackoff) << "it rests as after any attempt";
+  pass(absl::Minutes(1));
+  reject_until(absl::InfiniteFuture());
+  EXPECT_EQ(queue().NextRetry(), absl::InfiniteFuture());
+}
+
 // --- Return ---
 
 TEST_F(QueueTest, APodWhoseBindingFailedWaitsForItsBackoff) {

@@ -114,6 +114,7 @@ TEST(ScenarioRunner, TheTimelineSaysWhoRejectedAndWhatWokeThePod) {
 TEST(ScenarioRunner, EveryMistakeIsReportedBeforeAnythingRuns) {
   const ScenarioResult result = RunText(R"(name: bad
 stpes: []
+config: nowhere.yaml
 steps:
 - create: |
     apiVersion: v1
@@ -132,28 +133,32 @@ steps:
     sleeping: 2
     bound: many
     never: [sleeping]
-    waitingFor: {p: GODOT}
+    waitingFor: {p: GODOT, q: {reason: GODOT, since: 3s, until: dawn}}
 - copies: 2
 - 7
 )");
   EXPECT_TRUE(result.events.empty());
   const std::vector<std::pair<absl::string_view, absl::string_view>> wanted = {
       {"test.yaml:2:1: ", "unknown field stpes"},
-      {"test.yaml:8:24: ", "containers"},
-      {"test.yaml:9:3: ", "unknown step dance"},
-      {"test.yaml:10:12: ", "a duration"},
-      {"test.yaml:12:7: ", "a duration"},
-      {"test.yaml:13:29: ", "unscheduled"},
-      {"test.yaml:14:11: ", "Deployment"},
-      {"test.yaml:15:15: ", "key=value:NoSchedule"},
-      {"test.yaml:16:25: ", "from 0 to 1"},
-      {"test.yaml:16:28: ", "unknown fault gremlins"},
-      {"test.yaml:18:5: ", "unknown expectation sleeping"},
-      {"test.yaml:19:12: ", "a number"},
-      {"test.yaml:20:13: ", "never happens: sleeping"},
-      {"test.yaml:21:21: ", "GODOT"},
-      {"test.yaml:22:3: ", "copies goes with create"},
-      {"test.yaml:23:3: ", "a step is a map"},
+      {"test.yaml:3:9: ", "cannot read"},
+      {"test.yaml:9:24: ", "containers"},
+      {"test.yaml:10:3: ", "unknown step dance"},
+      {"test.yaml:11:12: ", "a duration"},
+      {"test.yaml:13:7: ", "a duration"},
+      {"test.yaml:14:29: ", "unscheduled"},
+      {"test.yaml:15:11: ", "Deployment"},
+      {"test.yaml:16:15: ", "key=value:NoSchedule"},
+      {"test.yaml:17:25: ", "from 0 to 1"},
+      {"test.yaml:17:28: ", "unknown fault gremlins"},
+      {"test.yaml:19:5: ", "unknown expectation sleeping"},
+      {"test.yaml:20:12: ", "a number"},
+      {"test.yaml:21:13: ", "never happens: sleeping"},
+      {"test.yaml:22:21: ", "GODOT"},
+      {"test.yaml:22:40: ", "GODOT"},
+      {"test.yaml:22:47: ", "unknown field of waitingFor since"},
+      {"test.yaml:22:65: ", "a duration"},
+      {"test.yaml:23:3: ", "copies goes with create"},
+      {"test.yaml:24:3: ", "a step is a map"},
   };
   std::vector<::testing::Matcher<std::string>> matchers;
   for (const auto& [place, text] : wanted) {

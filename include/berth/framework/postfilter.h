@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
@@ -44,6 +45,9 @@ struct PostFilterResult {
   // To be evicted so that the pod fits there. The engine evicts them, not the plugin: a plan that
   // does not place the whole group is dropped without a trace.
   std::vector<std::shared_ptr<const PodInfo>> victims;
+  // If there are none only because nobody may be evicted yet: when somebody may. The pod is tried
+  // again then.
+  absl::Time retry_at = absl::InfiniteFuture();
   // Every candidate that was weighed, for explanations.
   std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;
   // Positions in `candidates` of those that no criterion tells apart from the chosen one.

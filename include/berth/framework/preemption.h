@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/labels.h"
 #include "berth/api/symbol.h"
@@ -60,6 +61,11 @@ class DryRun {
   void HoldsWhile(int gauge, int64_t low, int64_t high);
   absl::Span<const GaugeRange> conditions() const { return conditions_; }
 
+  // For rules that spare pods for a time: the pod will fit here when its victims may go, which is
+  // not before `time`.
+  void HelpsFrom(absl::Time time) { helps_from_ = time; }
+  absl::Time helps_from() const { return helps_from_; }
+
  private:
   void Copy();
 
@@ -70,6 +76,7 @@ class DryRun {
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
   std::vector<GaugeRange> conditions_;  // one a gauge
+  absl::Time helps_from_ = absl::InfiniteFuture();
 };
 
 // Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
@@ -143,7 +150,8 @@ class Preemption {
   ~Preemption();
 
   // Tries every node whose status is exactly Unschedulable and fills `result`. Success if a node
-  // was found; Unschedulable with what speaks against each node if not. Changes nothing.
+  // was found; Unschedulable with what speaks against each node if not, and `retry_at` if time may
+  // mend it. Changes nothing.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 

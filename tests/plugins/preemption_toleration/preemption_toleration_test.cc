@@ -113,6 +113,32 @@ TEST_F(PreemptionTolerationTest, ToleratesLowerPrioritiesForAWhile) {
   EXPECT_THAT(PlanOf(999).victims(), ElementsAre("victim"));
 }
 
+TEST_F(PreemptionTolerationTest, SaysWhenItWouldHelp) {
+  SetClass(Annotations("1000", "3600"));
+  const absl::Time now = cluster_.clock().Now();
+  const auto add = [&](const std::string& name, absl::Duration age, const std::string& cpu) {
+    cluster_.Add(Victim(age).Name(name).Uid(name).Request("cpu", cpu));
+  };
+  add("old", absl::Minutes(50), "1");
+  add("older", absl::Minutes(55), "1");
+  add("young", absl::Minutes(1), "2");
+  const auto when = [&](const std::string& cpu, int32_t priority) {
+    PreemptionToleration plugin({}, cluster_);
+    const auto pod = MakePod().Name("p").Priority(priority).Request("cpu", cpu).Obj();
+    const Plan plan = PlanFor(cluster_, plugin, *pod);
+    return plan.result.retry_at - now;
+  };
+  EXPECT_EQ(when("1", 500), absl::Minutes(5)) << "the one that may go first is enough";
+  EXPECT_EQ(when("2", 500), absl::Minutes(10)) << "two have to go";
+  EXPECT_EQ(when("3", 500), absl::Minutes(59)) << "all of them";
+  EXPECT_EQ(when("5", 500), absl::InfiniteDuration()) << "no time will help";
+  EXPECT_EQ(when("1", 100), absl::InfiniteDuration()) << "they are as important as itself";
+  EXPECT_EQ(when("1", 1000), absl::InfiniteDuration()) << "it evicts at once";
+  cluster_.Add(MakeNode().Name("b").Capacity("cpu", "4"));
+  cluster_.Add(Victim(absl::Minutes(20)).Name("other").Uid("other").NodeName("b"));
+  EXPECT_EQ(when("3", 500), absl::Minutes(40)) << "on the other node";
+}
+
 TEST_F(PreemptionTolerationTest, ToleratesForEver) {
   SetClass(Annotations("1000", "-1"));
   cluster_.Add(Victim(absl::Hours(1000)));
