@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_format.h"
 #include "berth/api/amounts.h"
+#include "berth/framework/vector_clones.h"
 #include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
 
@@ -57,6 +58,25 @@ struct Columns {
   bool exact() const { return pod_request >= 0 && pod_request < kExactAmounts; }
 };
 
+// min(1, requested / capacity)
+inline double FractionOf(int64_t requested, double pod_request, int64_t capacity) {
+  const double most = ToDouble(capacity);
+  return (most - Free(most, ToDouble(requested) + pod_request)) / most;
+}
+
+BERTH_VECTOR_CLONES void ScoreTwo(const BlockAmounts& a, double request_a, const BlockAmounts& b,
+                                  double request_b, size_t rows, int64_t* scores) {
+  const int64_t* const requested_a = a.requested();
+  const int64_t* const requested_b = b.requested();
+  const int64_t* const capacity_a = a.capacity();
+  const int64_t* const capacity_b = b.capacity();
+  for (size_t i = 0; i < rows; ++i) {
+    const double difference = FractionOf(requested_a[i], request_a, capacity_a[i]) -
+                              FractionOf(requested_b[i], request_b, capacity_b[i]);
+    scores[i] = Truncated((1 - std::abs(difference / 2)) * static_cast<double>(kMaxNodeScore));
+  }
+}
+
 // What Fractions makes of two resources on the rows of a block, with the same operations in the
 // same order. False, and nothing done, unless every node has both and all amounts are exact as
 // doubles.
@@ -68,12 +88,7 @@ bool ScoreBlock(const Columns& first, const Columns& second, absl::Span<const No
   if (!a.exact() || !b.exact() || !first.exact() || !second.exact()) return false;
   const double request_a = static_cast<double>(first.pod_request);
   const double request_b = static_cast<double>(second.pod_request);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const double fraction_a = std::min(1.0, (a.requested(i) + request_a) / a.capacity(i));
-    const double fraction_b = std::min(1.0, (b.requested(i) + request_b) / b.capacity(i));
-    const double deviation = std::abs((fraction_a - fraction_b) / 2);
-    scores[i] = static_cast<int32_t>((1 - deviation) * static_cast<double>(kMaxNodeScore));
-  }
+  ScoreTwo(a, request_a, b, request_b, rows.size(), scores.data());
   return true;
 }
 

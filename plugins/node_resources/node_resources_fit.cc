@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/api/amounts.h"
+#include "berth/framework/vector_clones.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
@@ -54,14 +55,15 @@ struct Columns {
 // Which rows of a block may lack something, by the highest bit of each one's entry: all that do,
 // and those with an amount from 2^62 on or below 0, of which differences might overflow. Returns
 // whether there are any.
-bool FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
-                   const int64_t* allowed_pods, const RowBlock& block,
-                   uint64_t (&shortages)[kRowBlock]) {
+BERTH_VECTOR_CLONES bool FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
+                                       const int64_t* allowed_pods, const RowBlock& block,
+                                       uint64_t (&shortages)[kRowBlock]) {
   int64_t copy[kRowBlock], other_copy[kRowBlock];
   const int64_t* const pods = block.Values(pod_count, copy);
   const int64_t* const allowed = block.Values(allowed_pods, other_copy);
+  const size_t rows = block.size();
   uint64_t any = 0;
-  for (size_t i = 0; i < block.size(); ++i) {
+  for (size_t i = 0; i < rows; ++i) {
     const uint64_t most = static_cast<uint64_t>(allowed[i]);
     shortages[i] = (most - static_cast<uint64_t>(pods[i]) - 1) | most;
     any |= shortages[i];
@@ -71,7 +73,7 @@ bool FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
     const int64_t* const requested = block.Values(c.requested, other_copy);
     const uint64_t request = static_cast<uint64_t>(c.request);
     const uint64_t doubtful = request | request << 1;
-    for (size_t i = 0; i < block.size(); ++i) {
+    for (size_t i = 0; i < rows; ++i) {
       const uint64_t has = static_cast<uint64_t>(allocatable[i]);
       const uint64_t used = static_cast<uint64_t>(requested[i]);
       const uint64_t either = has | used;

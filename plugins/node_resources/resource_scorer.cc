@@ -6,6 +6,7 @@
 
 #include "berth/api/amounts.h"
 #include "berth/framework/score.h"
+#include "berth/framework/vector_clones.h"
 #include "plugins/node_resources/row_block.h"
 
 namespace berth {
@@ -24,6 +25,27 @@ int64_t ScoreOnShape(const std::vector<UtilizationShapePoint>& shape, int64_t ut
                      (shape[i].utilization - shape[i - 1].utilization);
   }
   return shape.back().score * kScale;
+}
+
+// Adds weight * what there is (`least`) or is requested * 100 / capacity, truncated, for each row.
+BERTH_VECTOR_CLONES void AddScores(bool least, const BlockAmounts& amounts, double pod_request,
+                                   double weight, size_t rows, double* sums) {
+  const int64_t* const capacities = amounts.capacity();
+  const int64_t* const requests = amounts.requested();
+  const double sign = least ? 1 : -1;
+  for (size_t i = 0; i < rows; ++i) {
+    const double capacity = ToDouble(capacities[i]);
+    const double free = Free(capacity, ToDouble(requests[i]) + pod_request);
+    const double counted = (least ? 0 : capacity) + sign * free;
+    sums[i] += ToDouble(Truncated(counted * kMaxNodeScore / capacity)) * weight;
+  }
+}
+
+// sums / weights, truncated. The half keeps the quotients away from integers, so that products may
+// stand for them.
+BERTH_VECTOR_CLONES void Divide(const double* sums, double weights, size_t rows, int64_t* scores) {
+  const double inverse = 1 / weights;
+  for (size_t i = 0; i < rows; ++i) scores[i] = Truncated((sums[i] + 0.5) * inverse);
 }
 
 }  // namespace
@@ -156,23 +178,13 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
   for (const Columns& c : columns) {
     const BlockAmounts amounts(block, c.requested, c.allocatable);
     if (!amounts.exact() || c.pod_request < 0 || c.pod_request >= kExactAmounts) return false;
-    const double pod_request = static_cast<double>(c.pod_request);
     const double weight = static_cast<double>(c.weight);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const double capacity = amounts.capacity(i);
-      const double requested = amounts.requested(i) + pod_request;
-      const double counted = type == Type::kLeastAllocated ? std::max(capacity - requested, 0.0)
-                                                           : std::min(requested, capacity);
-      sums[i] += Truncated(counted * kMaxNodeScore / capacity) * weight;
-    }
+    const double pod_request = static_cast<double>(c.pod_request);
+    AddScores(type == Type::kLeastAllocated, amounts, pod_request, weight, rows.size(), sums);
     weights += weight;
   }
   if (weights == 0) return false;
-  // The half keeps the quotient away from integers, so that a product may stand for it.
-  const double inverse = 1 / weights;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    scores[i] = static_cast<int32_t>((sums[i] + 0.5) * inverse);
-  }
+  Divide(sums, weights, rows.size(), scores.data());
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,25 +23,29 @@ inline constexpr size_t kFewRows = 8;
 // nearer to the next integer than the division rounds.
 inline constexpr int64_t kExactAmounts = int64_t{1} << 46;
 
-// `amount`, 0 .. 2^52-1. SSE2 has no instruction for it: the amount becomes the low bits of 2^52.
+// Conversions that SSE2 has no instruction for, and the rest without a branch: a number from 0 to
+// 2^51 becomes the low bits of 2^52 plus it.
 inline double ToDouble(int64_t amount) {
   return std::bit_cast<double>(static_cast<uint64_t>(amount) | std::bit_cast<uint64_t>(0x1p52)) -
          0x1p52;
 }
-
-// Truncated, for what fits an int32.
-inline double Truncated(double value) { return static_cast<double>(static_cast<int32_t>(value)); }
+inline int64_t Truncated(double value) {
+  const double shifted = value + 0x1p52;  // rounds to the nearest integer
+  const uint64_t rounded_up = std::bit_cast<uint64_t>(value - (shifted - 0x1p52)) >> 63;
+  return static_cast<int64_t>(std::bit_cast<uint64_t>(shifted) - std::bit_cast<uint64_t>(0x1p52) -
+                              rounded_up);
+}
+// What is left of a capacity; 0 if more is requested. Both are whole numbers.
+inline double Free(double capacity, double requested) {
+  const double free = capacity - requested;
+  return (free + std::abs(free)) / 2;
+}
 
 // At most kRowBlock rows.
 class RowBlock {
  public:
-  explicit RowBlock(absl::Span<const NodeRow> rows) : rows_(rows) {
-    uint32_t apart = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      apart |= static_cast<uint32_t>(rows[i]) ^ static_cast<uint32_t>(rows[0] + i);
-    }
-    adjoin_ = apart == 0;
-  }
+  explicit RowBlock(absl::Span<const NodeRow> rows)
+      : rows_(rows), adjoin_(FollowOneAnother(rows)) {}
   size_t size() const { return rows_.size(); }
   absl::Span<const NodeRow> rows() const { return rows_; }
 
@@ -71,9 +76,8 @@ class BlockAmounts {
 
   // Whether all capacities are above 0 and everything is below kExactAmounts.
   bool exact() const { return exact_; }
-  // If exact().
-  double requested(size_t i) const { return ToDouble(requested_[i]); }
-  double capacity(size_t i) const { return ToDouble(capacity_[i]); }
+  const int64_t* requested() const { return requested_; }
+  const int64_t* capacity() const { return capacity_; }
 
  private:
   int64_t requested_copy_[kRowBlock], capacity_copy_[kRowBlock];

@@ -1,6 +1,8 @@
 // The rule of NodeUnschedulable in both forms, and what may end a rejection.
 #include "plugins/node_unschedulable/node_unschedulable.h"
 
+#include <cstring>
+
 namespace berth {
 namespace {
 
@@ -38,6 +40,10 @@ Status NodeUnschedulable::FilterNodes(const CycleState&, const PodInfo& pod, con
                                       NodeVerdicts& verdicts) const {
   if (ToleratesCordon(pod)) return Status::Success();
   const absl::Span<const uint8_t> unschedulable = nodes.unschedulable();
+  // Mostly there is none at all, which is quickly seen.
+  if (std::memchr(unschedulable.data(), 1, unschedulable.size()) == nullptr) {
+    return Status::Success();
+  }
   for (const NodeRow row : verdicts.candidates()) {
     if (unschedulable[row] != 0) verdicts.Set(row, Code::kUnschedulableAndUnresolvable);
   }

@@ -1,6 +1,7 @@
 // The rules of TaintToleration, once for both forms, and what may end a rejection.
 #include "plugins/taint_toleration/taint_toleration.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 
 namespace berth {
@@ -67,8 +68,14 @@ absl::Status TaintToleration::ScoreNodes(const CycleState&, const PodInfo& pod,
                                          absl::Span<int64_t> scores) const {
   const DictionaryColumn<TaintList>& taints = nodes.taints();
   absl::InlinedVector<int64_t, 16> score_of_list;
+  int64_t any = 0;
   for (const TaintList& list : taints.values()) {
     score_of_list.push_back(CountUntoleratedPreferences(pod, list));
+    any |= score_of_list.back();
+  }
+  if (any == 0) {
+    absl::c_fill(scores, 0);
+    return absl::OkStatus();
   }
   for (size_t i = 0; i < rows.size(); ++i) scores[i] = score_of_list[taints.index(rows[i])];
   return absl::OkStatus();

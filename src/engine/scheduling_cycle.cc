@@ -210,7 +210,8 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
 void SchedulingCycle::ListRows(const NodeTable& nodes, const PreFilterResult& narrowed) {
   rows_.clear();
   if (!narrowed.node_names.has_value()) {
-    for (NodeRow row = 0; row < nodes.size(); ++row) rows_.push_back(row);
+    rows_.resize(nodes.size());
+    absl::c_iota(rows_, 0);
     return;
   }
   for (const Symbol name : *narrowed.node_names) {
@@ -225,13 +226,16 @@ Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleStat
   feasible_.clear();
   const int count = static_cast<int>(rows_.size());
   if (count == 0) return Status::Success();
-  const bool whole = wanted >= count;
-  if (!whole) {  // begin where the last partial search ended
-    std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
+  if (wanted >= count) {
+    Status error = framework.RunFilterNodes(state, pod, nodes, rows_, verdicts_);
+    if (error.ok()) verdicts_.AppendFeasible(rows_, feasible_);
+    return error;
   }
+  // Begin where the last partial search ended.
+  std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
   int judged = 0;
   while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
-    const int block = whole ? count : std::min(kPartialSearchBlock, count - judged);
+    const int block = std::min(kPartialSearchBlock, count - judged);
     const absl::Span<const NodeRow> rows = absl::MakeConstSpan(rows_).subspan(judged, block);
     Status error = framework.RunFilterNodes(state, pod, nodes, rows, verdicts_);
     if (!error.ok()) return error;
@@ -243,10 +247,8 @@ Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleStat
     }
     judged += used;
   }
-  if (!whole) {
-    next_start_ = (next_start_ + judged) % count;
-    std::sort(feasible_.begin(), feasible_.end());
-  }
+  next_start_ = (next_start_ + judged) % count;
+  std::sort(feasible_.begin(), feasible_.end());
   return Status::Success();
 }
 

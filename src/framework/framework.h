@@ -235,6 +235,8 @@ class Framework {
                          absl::Span<const NodeRow> rows) const;
   Status JudgeNominatedRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                             NodeVerdicts& verdicts) const;
+  Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
+                   absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
   Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
 
   Profile profile_;

@@ -268,8 +268,11 @@ Status Framework::RunPlainFilterNodes(const CycleState& state, const PodInfo& po
   return CheckCodes(rows, verdicts);
 }
 
-// A batch form can write any code; one look at all rows at the end is cheaper than one a plugin.
+// A batch form can write any code.
 Status Framework::CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const {
+  if ((verdicts.codes_set() & ~(kRejections | Codes(Code::kSuccess))) == 0) {
+    return Status::Success();
+  }
   for (const NodeRow row : rows) {
     const uint8_t code = static_cast<uint8_t>(verdicts.code(row));
     if (code < 8 && ((kRejections | Codes(Code::kSuccess)) >> code & 1) != 0) [[likely]]

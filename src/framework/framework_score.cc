@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "berth/framework/vector_clones.h"
 #include "framework/framework_call.h"
 
 namespace berth {
@@ -21,12 +22,37 @@ Status FromAbsl(const absl::Status& status) {
   return status.ok() ? Status::Success() : Status::Error(status);
 }
 
+static_assert(kMinNodeScore == 0);
+
+// What is negative if `score` is out of range: the score, or what it leaves of the highest.
+uint64_t OutOfRangeSign(int64_t score, int64_t max) {
+  return static_cast<uint64_t>(score) | (static_cast<uint64_t>(max) - score);
+}
+
 // No early end: this way it compiles to vector instructions.
-bool InRange(absl::Span<const int64_t> scores, int64_t max) {
-  static_assert(kMinNodeScore == 0);
-  uint64_t signs = 0;  // of what is negative: a score, or what it leaves of the highest
-  for (const int64_t score : scores) {
-    signs |= static_cast<uint64_t>(score) | (static_cast<uint64_t>(max) - score);
+BERTH_VECTOR_CLONES bool InRange(absl::Span<const int64_t> scores, int64_t max) {
+  uint64_t signs = 0;
+  for (const int64_t score : scores) signs |= OutOfRangeSign(score, max);
+  return signs >> 63 == 0;
+}
+
+// Adds score * factor to each total. Returns whether the scores are in range; otherwise the totals
+// are worth nothing.
+BERTH_VECTOR_CLONES bool AddInRange(absl::Span<const int64_t> scores, int64_t max, int64_t factor,
+                                    int64_t* totals) {
+  uint64_t signs = 0;
+  const size_t size = scores.size();
+  const int64_t* const score = scores.data();
+  if (factor == 1) {
+    for (size_t i = 0; i < size; ++i) {
+      signs |= OutOfRangeSign(score[i], max);
+      totals[i] = static_cast<int64_t>(static_cast<uint64_t>(totals[i]) + score[i]);
+    }
+  } else {
+    for (size_t i = 0; i < size; ++i) {
+      signs |= OutOfRangeSign(score[i], max);
+      totals[i] += static_cast<int64_t>(static_cast<uint64_t>(score[i]) * factor);
+    }
   }
   return signs >> 63 == 0;
 }
@@ -78,15 +104,16 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
     Status status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
     timer.Lap(hook.name, kScore.name);
     if (!status.ok()) return status;
-    status = RunNormalizeScores(hook, state, pod, rows, absl::MakeSpan(scores_));
+    status = Normalize(hook, state, pod, rows, absl::MakeSpan(scores_));
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
-    const int64_t factor = ScoreFactor(hook);
-    if (factor != 1) {
-      for (int64_t& score : scores_) score *= factor;
+    const int64_t max = kMaxNodeScore * hook.resolution;
+    if (!AddInRange(scores_, max, ScoreFactor(hook), totals.data())) {
+      return CheckScores(hook, scores_);
     }
-    for (size_t i = 0; i < rows.size(); ++i) totals[i] += scores_[i];
-    if (by_plugin != nullptr) by_plugin->push_back({hook.name, scores_});
+    if (by_plugin == nullptr) continue;
+    by_plugin->push_back({hook.name, scores_});
+    for (int64_t& score : by_plugin->back().weighted) score *= ScoreFactor(hook);
   }
   return Status::Success();
 }
@@ -98,12 +125,17 @@ Status Framework::RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState
                  [&] { return FromAbsl(hook.plugin->ScoreNodes(state, pod, nodes, rows, raw)); });
 }
 
+Status Framework::Normalize(const Hook<ScorePlugin>& hook, const CycleState& state,
+                            const PodInfo& pod, absl::Span<const NodeRow> rows,
+                            absl::Span<int64_t> scores) const {
+  return Guarded(kNormalizeScores, hook.name,
+                 [&] { return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores)); });
+}
+
 Status Framework::RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
                                      const PodInfo& pod, absl::Span<const NodeRow> rows,
                                      absl::Span<int64_t> scores) const {
-  Status status = Guarded(kNormalizeScores, hook.name, [&] {
-    return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores));
-  });
+  Status status = Normalize(hook, state, pod, rows, scores);
   return status.ok() ? CheckScores(hook, scores) : status;
 }
 

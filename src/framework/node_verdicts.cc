@@ -1,6 +1,9 @@
 // NodeVerdicts: the engine's side.
 #include "berth/framework/node_verdicts.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "berth/check.h"
 
 namespace berth {
@@ -13,6 +16,14 @@ void NodeVerdicts::Reset(int rows) {
 
 void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {
   candidates_.assign(rows.begin(), rows.end());
+  codes_set_ = ended_codes_set_ = 0;
+  if (FollowOneAnother(rows)) {
+    BERTH_DCHECK(rows.empty() || (rows.front() >= 0 && rows.back() < this->rows()));
+    const NodeRow first = rows.empty() ? 0 : rows.front();
+    std::fill_n(codes_.begin() + first, rows.size(), Code::kSuccess);
+    std::fill_n(rejectors_.begin() + first, rows.size(), kNobody);
+    return;
+  }
   for (const NodeRow row : rows) {
     BERTH_DCHECK(row >= 0 && row < this->rows()) << row;
     codes_[row] = Code::kSuccess;
@@ -22,6 +33,9 @@ void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {
 
 void NodeVerdicts::EndPlugin(uint8_t plugin) {
   BERTH_DCHECK(plugin < kNobody);
+  const uint32_t rejections = codes_set_ & ~(uint32_t{1} << static_cast<uint8_t>(Code::kSuccess));
+  ended_codes_set_ |= std::exchange(codes_set_, 0);
+  if (rejections == 0) return;  // mostly a plugin has nothing against any node
   auto kept = candidates_.begin();
   for (const NodeRow row : candidates_) {
     if (codes_[row] == Code::kSuccess) {
@@ -31,6 +45,19 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
     }
   }
   candidates_.erase(kept, candidates_.end());
+}
+
+// Without a branch a row.
+void NodeVerdicts::AppendFeasible(absl::Span<const NodeRow> rows,
+                                  std::vector<NodeRow>& feasible) const {
+  const size_t before = feasible.size();
+  feasible.resize(before + rows.size());
+  NodeRow* next = feasible.data() + before;
+  for (const NodeRow row : rows) {
+    *next = row;
+    next += rejectors_[row] == kNobody;
+  }
+  feasible.resize(next - feasible.data());
 }
 
 }  // namespace berth

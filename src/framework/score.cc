@@ -6,6 +6,7 @@
 
 #include "absl/numeric/int128.h"
 #include "berth/check.h"
+#include "berth/framework/vector_clones.h"
 
 namespace berth {
 
@@ -26,14 +27,26 @@ absl::Status ScorePlugin::NormalizeScores(const CycleState&, const PodInfo&,
   return absl::OkStatus();
 }
 
+namespace {
+
+struct Extremes {
+  int64_t min = 0, max = 0;  // 0 counts too
+};
+
+BERTH_VECTOR_CLONES Extremes ExtremesOf(const int64_t* scores, size_t size) {
+  Extremes extremes;
+  for (size_t i = 0; i < size; ++i) {
+    extremes.max = std::max(extremes.max, scores[i]);
+    extremes.min = std::min(extremes.min, scores[i]);
+  }
+  return extremes;
+}
+
+}  // namespace
+
 void DefaultNormalizeScores(ScoreDirection direction, absl::Span<int64_t> scores) {
   const bool reverse = direction == ScoreDirection::kLowerIsBetter;
-  int64_t max = 0;
-  int64_t min = 0;
-  for (const int64_t score : scores) {
-    max = std::max(max, score);
-    min = std::min(min, score);
-  }
+  const auto [min, max] = ExtremesOf(scores.data(), scores.size());
   if (max == 0) {
     if (reverse) std::fill(scores.begin(), scores.end(), kMaxNodeScore);
     return;

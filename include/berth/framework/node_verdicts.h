@@ -2,6 +2,7 @@
 #ifndef BERTH_FRAMEWORK_NODE_VERDICTS_H_
 #define BERTH_FRAMEWORK_NODE_VERDICTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +27,10 @@ class NodeVerdicts {
 
   // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
   // A candidate that is not given a code stays feasible.
-  void Set(NodeRow row, Code code) { codes_[row] = code; }
+  void Set(NodeRow row, Code code) {
+    codes_[row] = code;
+    codes_set_ |= uint32_t{1} << std::min<uint8_t>(static_cast<uint8_t>(code), 31);
+  }
 
   // --- For the engine ---
 
@@ -37,6 +41,10 @@ class NodeVerdicts {
   // After a plugin's FilterNodes: notes `plugin` (its index in the profile's Filter order) as the
   // rejector of the candidates it rejected, and keeps the others as candidates.
   void EndPlugin(uint8_t plugin);
+  // Bit c: whether Set() gave code c to any candidate since BeginBlock(); 31 is for all from 31 on.
+  uint32_t codes_set() const { return codes_set_ | ended_codes_set_; }
+  // Appends those of `rows` that are feasible to `feasible`.
+  void AppendFeasible(absl::Span<const NodeRow> rows, std::vector<NodeRow>& feasible) const;
 
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
@@ -54,6 +62,8 @@ class NodeVerdicts {
   std::vector<Code> codes_;
   std::vector<uint8_t> rejectors_;
   std::vector<NodeRow> candidates_;
+  uint32_t codes_set_ = 0;        // since the last EndPlugin()
+  uint32_t ended_codes_set_ = 0;  // before it
 };
 
 }  // namespace berth
