@@ -52,8 +52,10 @@ class SimulatedExecutor final : public Executor {
   absl::Time NextDue() const;
   // Goes on with everything that is due by the clock's time: by time, then by who slept first.
   void RunDue();
-  // Wakes all sleepers and ends every later sleep at once, whatever the time: the end is near.
+  // Wakes all sleepers and ends every later sleep at once, whatever the time: until the next call
+  // of LetSleep().
   void WakeAll();
+  void LetSleep();
 
  private:
   friend class SimulatedClock;

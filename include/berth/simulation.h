@@ -50,16 +50,20 @@ class Simulation {
   // Runs until nothing more is due: no backoff, no wait, no deletion under way. Gives up when
   // pods have only been retried in vain for `patience` of simulated time.
   void RunUntilQuiet(absl::Duration patience = absl::Minutes(15));
+  // The scheduler ends, and a new one starts from what the cluster has. What was on its way to the
+  // cluster arrives at once. References to scheduler() and its observers end with the old one.
+  void Restart();
   // Ends what runs at the moment, after the attempt it is at, and everything that is asked for
   // later. Call it from the thread that runs: from an observer, say.
   void Stop();
   bool stopped() const { return stopped_; }
 
  private:
-  explicit Simulation(absl::Time start)
-      : clock_(start),
-        cluster_(clock_),
-        executor_(clock_, [this] { return bindings_may_sleep_ || cluster_.MayDelayBindings(); }) {}
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options), clock_(options.start), cluster_(clock_), executor_(clock_, [this] {
+          return options_.bindings_may_sleep || cluster_.MayDelayBindings();
+        }) {}
+  absl::Status Start();
   // Takes time on to `due` and does what is due then, the scheduler's part included.
   void DoDue(absl::Time due);
   // When the cluster or a binding goes on next.
@@ -67,9 +71,9 @@ class Simulation {
   // What has been achieved so far: grows with every binding and eviction.
   int64_t Progress() const;
 
+  SimulationOptions options_;  // without the objects
   SimulatedClock clock_;
   InMemoryCluster cluster_;
-  bool bindings_may_sleep_ = false;
   bool stopped_ = false;
   SimulatedExecutor executor_;
   std::unique_ptr<Scheduler> scheduler_;

@@ -128,4 +128,9 @@ void SimulatedExecutor::WakeAll() {
   RunDue();
 }
 
+void SimulatedExecutor::LetSleep() {
+  MutexLock lock(mutex_);
+  awake_ = false;
+}
+
 }  // namespace berth

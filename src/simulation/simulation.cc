@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
+
+#include "berth/check.h"
 
 namespace berth {
 namespace {
@@ -14,20 +17,34 @@ const absl::Time kEndOfTime = absl::FromUnixNanos(std::numeric_limits<int64_t>::
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options) {
-  std::unique_ptr<Simulation> simulation(new Simulation(options.start));
-  simulation->bindings_may_sleep_ = options.bindings_may_sleep;
-  for (Object& object : options.objects) simulation->cluster_.Set(std::move(object));
-  absl::StatusOr<std::unique_ptr<Scheduler>> scheduler =
-      Scheduler::Create({.configuration = std::move(options.configuration),
-                         .registry = options.registry,
-                         .cluster = &simulation->cluster_,
-                         .clock = &simulation->clock_,
-                         .executor = &simulation->executor_,
-                         .seed = options.seed,
-                         .remember_verdicts = options.remember_verdicts});
-  if (!scheduler.ok()) return scheduler.status();
-  simulation->scheduler_ = *std::move(scheduler);
+  std::vector<Object> objects = std::exchange(options.objects, {});
+  std::unique_ptr<Simulation> simulation(new Simulation(options));
+  for (Object& object : objects) simulation->cluster_.Set(std::move(object));
+  absl::Status started = simulation->Start();
+  if (!started.ok()) return started;
   return simulation;
+}
+
+absl::Status Simulation::Start() {
+  absl::StatusOr<std::unique_ptr<Scheduler>> scheduler =
+      Scheduler::Create({.configuration = options_.configuration,
+                         .registry = options_.registry,
+                         .cluster = &cluster_,
+                         .clock = &clock_,
+                         .executor = &executor_,
+                         .seed = options_.seed,
+                         .remember_verdicts = options_.remember_verdicts});
+  if (!scheduler.ok()) return scheduler.status();
+  scheduler_ = *std::move(scheduler);
+  return absl::OkStatus();
+}
+
+void Simulation::Restart() {
+  executor_.WakeAll();
+  scheduler_.reset();
+  executor_.LetSleep();
+  const absl::Status started = Start();
+  BERTH_CHECK(started.ok()) << started.message();  // it could be started before
 }
 
 // Bindings that still sleep use the scheduler.

@@ -495,6 +495,8 @@ bool ScenarioReader::ReadBindOperation(const Value::Item& item,
     });
   } else if (item.key == "faults") {
     ReadFaults(item.value, actions);
+  } else if (item.key == "restart") {
+    if (Truth(item.value, "restart")) actions.push_back(&ScenarioRun::Restart);
   } else if (item.key == "relist") {
     if (Truth(item.value, "relist")) {
       actions.push_back([](ScenarioRun& run) { run.cluster().Relist(); });

@@ -55,12 +55,22 @@ ScenarioRun::ScenarioRun(Simulation& simulation, const ScenarioOptions& options,
     : simulation_(simulation), options_(options), result_(result), history_(result.events) {
   cluster().Observe(
       [this](const InMemoryCluster::Incident& incident) { history_.OnIncident(incident, time()); });
+  ObserveAttempts();
+  cluster().SetBindFault(
+      [this](const PodReference& pod, const std::string& node) { return OnBind(pod, node); });
+}
+
+void ScenarioRun::ObserveAttempts() {
   simulation_.scheduler().ObserveAttempts([this](const AttemptRecord& attempt) {
     history_.OnAttempt(attempt, time());
     if (Ended()) simulation_.Stop();
   });
-  cluster().SetBindFault(
-      [this](const PodReference& pod, const std::string& node) { return OnBind(pod, node); });
+}
+
+void ScenarioRun::Restart() {
+  Log("scheduler", "started anew");
+  simulation_.Restart();
+  ObserveAttempts();
 }
 
 bool ScenarioRun::Ended() {

@@ -77,6 +77,8 @@ class ScenarioRun {
   void SlowBinds(const std::string& pod, absl::Duration delay);
   // Before the pod's next binding `objects` appear, and it is refused.
   void Conflict(const std::string& pod, std::vector<Object> objects);
+  // The scheduler ends, and a new one starts.
+  void Restart();
   void Advance(SourceLocation at, absl::Duration by);
   void Settle();
 
@@ -94,6 +96,7 @@ class ScenarioRun {
   void Log(const std::string& object, absl::string_view what);
   absl::Status OnBind(const PodReference& pod, const std::string& node);
   std::vector<std::string> PodsOn(const std::string& node);
+  void ObserveAttempts();
   bool Ended();
   void CountFigures();
 

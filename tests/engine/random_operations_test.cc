@@ -271,7 +271,10 @@ class Sequence {
         }
         return;
       case 9:
-        if (faulty_) {
+        if (random_.Percent(50)) {
+          Note("restart");
+          simulation_->Restart();
+        } else if (faulty_) {
           Note("relist");
           cluster().Relist();
         }
