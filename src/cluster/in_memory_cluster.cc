@@ -471,7 +471,7 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
       changed.mutable_metadata()->mutable_labels()->insert({key, value});
     }
     api::PodStatus& status = *changed.mutable_status();
-    status.set_phase("Running");
+    if (!HasEnded(changed)) status.set_phase("Running");
     status.clear_nominated_node_name();
     SetTime(clock_.Now(), status.mutable_start_time());
     SetCondition(kScheduled, clock_.Now(), status);

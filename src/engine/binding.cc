@@ -134,6 +134,16 @@ WaitingPod* Binder::FindWaitingPod(absl::string_view uid) {
   return found;
 }
 
+void Binder::Drop(absl::string_view uid) {
+  for (const auto& batch : batches_) {
+    if (batch->running) continue;
+    for (const auto& member : batch->members) {
+      if (!member->alive() || member->pod().uid() != uid) continue;
+      member->Refuse(Status::Unschedulable("removed"));
+    }
+  }
+}
+
 void Binder::Expire(absl::Time now) {
   for (const auto& batch : batches_) {
     if (batch->running) continue;

@@ -69,6 +69,9 @@ class Binder {
 
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit);
   WaitingPod* FindWaitingPod(absl::string_view uid);
+  // The pod has ended, is leaving, or was bound by somebody else: unless it is being bound at this
+  // moment, its placement is given back.
+  void Drop(absl::string_view uid);
   // Ends waits whose time is over.
   void Expire(absl::Time now);
   // Gives up on everything that is not on the executor yet: the scheduler is going away.

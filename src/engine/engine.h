@@ -80,7 +80,6 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void OnEvent(WatchEvent event);
   void MakeTables();
   void UpdateQueue(const ClusterChange& change);
-  void RejectWaiting(absl::string_view uid);
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
   bool Step();

@@ -133,16 +133,16 @@ void Engine::UpdateQueue(const ClusterChange& change) {
       queue_->Delete(change.change.new_pod->uid());
       reported_.erase(change.change.new_pod->uid());
       // Somebody else was faster.
-      if (!change.confirmed) RejectWaiting(change.change.new_pod->uid());
+      if (!change.confirmed) binder_.Drop(change.change.new_pod->uid());
       return;
     case ClusterChange::Type::kPodLeaving:
-      RejectWaiting(change.change.new_pod->uid());
+      binder_.Drop(change.change.new_pod->uid());
       return;
     case ClusterChange::Type::kPodGone: {
       const std::string& uid = change.change.old_pod->uid();
       queue_->Delete(uid);
       reported_.erase(uid);
-      RejectWaiting(uid);
+      binder_.Drop(uid);
       return;
     }
     case ClusterChange::Type::kNothing:
@@ -152,11 +152,6 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kSynced:
       return;
   }
-}
-
-void Engine::RejectWaiting(absl::string_view uid) {
-  WaitingPod* waiting = binder_.FindWaitingPod(uid);
-  if (waiting != nullptr) waiting->Reject("", "removed");
 }
 
 // --- What plugins ask of the engine -------------------------------------------------------------

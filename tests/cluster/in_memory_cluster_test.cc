@@ -106,6 +106,14 @@ TEST_F(InMemoryClusterTest, AConditionHasTheTimeOfItsLastChange) {
   EXPECT_EQ(changed().seconds(), 30);
 }
 
+TEST_F(InMemoryClusterTest, APodThatHasEndedDoesNotRunAgainBecauseItIsBound) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("p");
+  cluster_.Finish("default/p");
+  ASSERT_TRUE(Bind("p").ok());
+  EXPECT_EQ(Pod("p")->status().phase(), "Succeeded");
+}
+
 TEST_F(InMemoryClusterTest, ARunTimeEndsThePodItBelongsToAndNotItsSuccessor) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p", "10s");

@@ -33,6 +33,40 @@ TEST(Binding, AGangIsNotBoundWhileAPreBindOrBindKeepsFailing) {
   EXPECT_TRUE(simulation.scheduler().Unbound().empty());
 }
 
+// One member of a gang is bound, the binding of the other is tried again after a pause, in which
+// the pod ends: it is not bound any more, and its place is free.
+TEST(Binding, APodThatEndsBeforeItsBindingIsTriedAgainGivesItsPlaceBack) {
+  for (const bool deleted : {false, true}) {
+    SCOPED_TRACE(deleted ? "deleted" : "finished");
+    auto created =
+        Simulation::Create({.configuration = GangConfiguration(),
+                            .registry = &Builtins(),
+                            .objects = {MakeGpuNode("n0", 8), MakeGroup("g", 2),
+                                        MakeGpuPod("g-0", 4, "g"), MakeGpuPod("g-1", 4, "g")}});
+    ASSERT_TRUE(created.ok()) << created.status();
+    Simulation& simulation = **created;
+    int asked = 0;
+    simulation.cluster().SetBindFault([&](const PodReference& pod, const std::string&) {
+      if (pod.name != "g-1") return absl::OkStatus();
+      ++asked;
+      return absl::UnavailableError("down");
+    });
+    simulation.RunUntilIdle();
+    ASSERT_EQ(asked, 1);
+    if (deleted) {
+      simulation.cluster().Delete(Kind::kPod, "default/g-1");
+    } else {
+      simulation.cluster().Finish("default/g-1");
+    }
+    simulation.cluster().Set(MakeGpuPod("next", 4));
+    simulation.RunUntilIdle();
+    EXPECT_EQ(simulation.cluster().Bindings().back().first, "default/next");
+    simulation.Advance(absl::Minutes(1));
+    EXPECT_EQ(asked, 1) << "it is bound though it has ended";
+    EXPECT_TRUE(simulation.scheduler().Unbound().empty());
+  }
+}
+
 TEST(Binding, APodDeletedWhileItIsBoundLeavesNothingBehind) {
   auto created = Simulation::Create(
       {.configuration = GangConfiguration(),
