@@ -138,7 +138,7 @@ class InMemoryCluster final : public Cluster {
   struct Stored {
     Object object;
     uint64_t order;
-    bool on_node, leaving, ended;  // of a pod
+    PodState pod;  // if it is one
   };
   using Store = absl::flat_hash_map<std::string, Stored>;
 
@@ -159,6 +159,9 @@ class InMemoryCluster final : public Cluster {
   Object Admitted(Object pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LearnPriorityClasses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(Object object, const PodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Replace(Stored& stored, Object object, const PodState& state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Start(const Object& pod, const PodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Remove(Kind kind, absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishPod(const Object& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change)
@@ -172,6 +175,7 @@ class InMemoryCluster final : public Cluster {
   std::vector<Object> Everything() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   BindFate DrawFate(const PodBinding& binding);
   absl::Status Assign(const PodBinding& binding);
+  void PutBound(Stored& stored, const PodBinding& binding) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Tell(const Incident& incident) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -70,6 +70,7 @@ class DynamicResources final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override { return {}; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNothing; }
 };
 

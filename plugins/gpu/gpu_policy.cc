@@ -53,15 +53,19 @@ GpuPolicy::~GpuPolicy() { inventory_->RemovePolicy(this); }
 Status GpuPolicy::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                            absl::Span<const NodeRow>) {
   const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
-  inventory_->Sync(nodes, handle_);
+  Follow(nodes);
   inventory_->demand().Note(pod, gpu_pod.request);
   const uint64_t epoch = Prepare();
-  if (epoch != epoch_ || inventory_->order_version() != order_version_) {
-    memos_.clear();
-    epoch_ = epoch;
-    order_version_ = inventory_->order_version();
-  }
+  if (epoch != epoch_) memos_.clear();
+  epoch_ = epoch;
   return gpu_pod.request.cards == 0 && !ScoresCpuPods() ? Status::Skip() : Status::Success();
+}
+
+void GpuPolicy::Follow(const NodeTable& nodes) const {
+  inventory_->Sync(nodes, handle_);
+  if (order_version_ == inventory_->order_version()) return;
+  memos_.clear();  // rows are other nodes now
+  order_version_ = inventory_->order_version();
 }
 
 absl::StatusOr<int64_t> GpuPolicy::Score(const CycleState& state, const PodInfo& pod,
@@ -113,6 +117,7 @@ absl::Status GpuPolicy::ScoreNodes(const CycleState& state, const PodInfo& pod,
   if (gpu_pod == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("PreScore did not see pod ", pod.key()));
   }
+  Follow(nodes);  // between alike pods there is no PreScore
   Memo& memo = MemoOf(*gpu_pod, nodes.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const NodeRow row = rows[i];

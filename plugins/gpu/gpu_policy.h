@@ -125,6 +125,7 @@ class GpuPolicy : public Plugin,
     uint64_t last_use = 0;
   };
   Memo& MemoOf(const GpuPod& pod, int rows) const;
+  void Follow(const NodeTable& nodes) const;
 
   Handle& handle_;
   std::shared_ptr<GpuInventory> inventory_;

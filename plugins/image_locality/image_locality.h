@@ -33,6 +33,7 @@ class ImageLocality final : public Plugin, public ScorePlugin, public SignPlugin
   bool Normalizes() const override { return false; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeImages | Aspect::kImageSpread; }
 
  private:

@@ -70,6 +70,7 @@ class InterPodAffinity final : public Plugin,
 
   // Signs pods without terms, by what the terms of other pods see of them.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override {
     return Aspect::kNodeLabels | Aspect::kNodePods | Aspect::kOtherNodes | Aspect::kObjects;
   }

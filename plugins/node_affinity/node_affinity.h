@@ -66,6 +66,7 @@ class NodeAffinity final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeLabels | Aspect::kNodeName; }
 
  private:

@@ -39,6 +39,7 @@ class NodePorts final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodePorts; }
 };
 

@@ -36,6 +36,7 @@ class NodeResourcesAllocatable final : public Plugin, public ScorePlugin, public
                                absl::Span<int64_t> scores) const override;
 
   Status SignPod(const PodInfo&, PodSignature&) const override { return Status::Success(); }
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeAllocatable; }
 
  private:

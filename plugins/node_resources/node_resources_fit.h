@@ -62,6 +62,7 @@ class NodeResourcesFit final : public Plugin,
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeAllocatable | Aspect::kNodeRequested; }
 
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,

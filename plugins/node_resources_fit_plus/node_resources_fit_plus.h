@@ -42,6 +42,7 @@ class NodeResourcesFitPlus final : public Plugin,
   bool Normalizes() const override { return false; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeAllocatable | Aspect::kNodeRequested; }
 
  private:

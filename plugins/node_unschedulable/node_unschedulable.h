@@ -38,6 +38,7 @@ class NodeUnschedulable final : public Plugin,
 
   // Of the tolerations, only whether they tolerate that taint.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNodeUnschedulable; }
 };
 

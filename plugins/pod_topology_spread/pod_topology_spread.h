@@ -77,6 +77,7 @@ class PodTopologySpread final : public Plugin,
 
   // Signs pods that no constraint applies to; every other verdict depends on where pods run.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  bool SignsSpecOnly() const override { return defaults_.constraints.empty(); }
   Aspects DependsOn() const override {
     return defaults_.constraints.empty() ? Aspect::kNothing : Aspect::kObjects;
   }

@@ -67,6 +67,7 @@ class VolumeBinding final : public Plugin,
 
   // Only pods without claims are signed, and nothing matters for those.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNothing; }
 
  private:

@@ -46,6 +46,7 @@ class VolumeRestrictions final : public Plugin,
 
   // Only pods that have neither such disks nor claims are signed, and nothing of those matters.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;
+  bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNothing; }
 
  private:

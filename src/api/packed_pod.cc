@@ -5,9 +5,12 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <limits>
+
 #include "absl/container/flat_hash_map.h"
 #include "api/wire_writer.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/time.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -20,11 +23,14 @@ constexpr uint32_t LengthDelimited(int field) { return static_cast<uint32_t>(fie
 
 // The same bytes for the same content: maps are written in order.
 void Serialize(const google::protobuf::Message& message, std::string* bytes) {
-  bytes->clear();
-  google::protobuf::io::StringOutputStream stream(bytes);
+  const size_t size = message.ByteSizeLong();
+  BERTH_CHECK(size <= std::numeric_limits<int>::max()) << message.GetTypeName();
+  bytes->resize(size);
+  google::protobuf::io::ArrayOutputStream stream(bytes->data(), static_cast<int>(size));
   google::protobuf::io::CodedOutputStream out(&stream);
   out.SetSerializationDeterministic(true);
-  BERTH_CHECK(message.SerializeToCodedStream(&out)) << message.GetTypeName();
+  message.SerializeWithCachedSizes(&out);
+  BERTH_CHECK(!out.HadError()) << message.GetTypeName();
 }
 
 bool IsOwn(int field_of_spec) {
@@ -88,6 +94,28 @@ class Own {
   Arena arena_;
   api::Pod* pod_;
 };
+
+void Bind(const PackedPod::Binding& binding, api::Pod& pod) {
+  pod.mutable_spec()->set_node_name(std::string(binding.node_name.view()));
+  api::PodStatus& status = *pod.mutable_status();
+  const bool has_ended = status.phase() == "Succeeded" || status.phase() == "Failed";
+  if (!has_ended) status.set_phase("Running");
+  status.clear_nominated_node_name();
+  SetTime(binding.start_time, status.mutable_start_time());
+  api::PodCondition* scheduled = nullptr;
+  for (api::PodCondition& condition : *status.mutable_conditions()) {
+    if (condition.type() == "PodScheduled") scheduled = &condition;
+  }
+  if (scheduled == nullptr) scheduled = status.add_conditions();
+  scheduled->set_type("PodScheduled");
+  if (scheduled->status() != "True") {
+    scheduled->set_status("True");
+    scheduled->mutable_last_transition_time()->set_seconds(absl::ToUnixSeconds(binding.start_time));
+    scheduled->mutable_last_transition_time()->clear_nanos();
+  }
+  scheduled->clear_reason();
+  scheduled->clear_message();
+}
 
 // The message that `known` points to, which `make` fills if nobody has yet.
 template <class T, class Make>
@@ -198,6 +226,7 @@ void PackedPod::UnpackTo(api::Pod& pod) const {
   CodedInputStream own(reinterpret_cast<const uint8_t*>(own_.data()),
                        static_cast<int>(own_.size()));
   BERTH_CHECK(pod.MergePartialFromCodedStream(&own));
+  if (bound_.has_value()) Bind(*bound_, pod);
 }
 
 // It comes first.
@@ -213,17 +242,29 @@ bool PackedPod::HasMetadataOf(const PackedPod& other) const {
 
 void PackedPod::ReadOwn(absl::FunctionRef<void(const api::Pod& own)> look) const {
   Own own(own_);
+  if (bound_.has_value()) Bind(*bound_, own.pod());
   look(own.pod());
 }
 
 std::shared_ptr<const PackedPod> PackedPod::With(
     absl::FunctionRef<void(api::Pod& own)> change) const {
   Own own(own_);
+  if (bound_.has_value()) Bind(*bound_, own.pod());
   change(own.pod());
   std::string bytes;
   Serialize(own.pod(), &bytes);
-  bytes.shrink_to_fit();
   return std::make_shared<const PackedPod>(shape_, std::move(bytes));
+}
+
+std::shared_ptr<const PackedPod> PackedPod::Bound(Symbol node_name, absl::Time start_time) const {
+  auto bound = std::make_shared<PackedPod>(shape_, own_);
+  bound->bound_ = Binding{node_name, start_time};
+  return bound;
+}
+
+const PackedPod::Binding* PackedPod::BoundSince(const PackedPod& earlier) const {
+  if (!bound_.has_value() || earlier.bound_.has_value()) return nullptr;
+  return shape_ == earlier.shape_ && own_ == earlier.own_ ? &*bound_ : nullptr;
 }
 
 }  // namespace berth

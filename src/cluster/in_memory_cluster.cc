@@ -16,11 +16,6 @@ namespace berth {
 namespace {
 
 constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
-const PodStatusPatch kScheduled{.pod = {},
-                                .condition_type = "PodScheduled",
-                                .condition_true = true,
-                                .condition_reason = "",
-                                .condition_message = ""};
 constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
 
 std::string Key(const PodReference& pod) { return absl::StrCat(pod.namespace_name, "/", pod.name); }
@@ -76,7 +71,7 @@ InMemoryCluster::PodState::PodState(const api::Pod& pod)
     : on_node(!pod.spec().node_name().empty()),
       leaving(pod.metadata().has_deletion_timestamp()),
       ended(HasEnded(pod)),
-      run_time(on_node && !ended ? RunTime(pod) : absl::InfiniteDuration()) {}
+      run_time(RunTime(pod)) {}
 
 InMemoryCluster::InMemoryCluster(const Clock& clock)
     : clock_(clock),
@@ -101,36 +96,35 @@ void InMemoryCluster::Tell(const Incident& incident) {
 
 void InMemoryCluster::Put(Object object, const PodState& state) {
   Store& store = objects_[object.kind()];
-  const absl::Time now = clock_.Now();
-  WatchStream::Change change = WatchStream::Change::kCreated;
-  bool was_on_node = false;
-  auto it = store.find(object.key());
-  if (it == store.end()) {
-    store.emplace(object.key(),
-                  Stored{object, next_order_++, state.on_node, state.leaving, state.ended});
-  } else {
-    Stored& stored = it->second;
-    const bool recreated = stored.object.uid() != object.uid();
-    if (!recreated) was_on_node = stored.on_node;
-    Object last = std::exchange(stored.object, object);
-    stored.on_node = state.on_node;
-    stored.leaving = state.leaving;
-    stored.ended = state.ended;
-    if (recreated) {
-      Tell({.what = Incident::What::kDeleted, .object = &last});
-      watch_->Push(WatchStream::Change::kDeleted, std::move(last), now);
-    } else {
-      change = WatchStream::Change::kChanged;
-    }
+  const auto it = store.find(object.key());
+  if (it != store.end()) return Replace(it->second, std::move(object), state);
+  store.emplace(object.key(), Stored{object, next_order_++, state});
+  if (state.on_node) Start(object, state);
+  Tell({.what = Incident::What::kCreated, .object = &object});
+  watch_->Push(WatchStream::Change::kCreated, std::move(object), clock_.Now());
+}
+
+void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& state) {
+  const bool recreated = stored.object.uid() != object.uid();
+  const bool was_on_node = stored.pod.on_node && !recreated;
+  Object last = std::exchange(stored.object, object);
+  stored.pod = state;
+  if (recreated) {
+    Tell({.what = Incident::What::kDeleted, .object = &last});
+    watch_->Push(WatchStream::Change::kDeleted, std::move(last), clock_.Now());
   }
-  if (!was_on_node && state.run_time < absl::InfiniteDuration()) {
-    ends_.emplace(now + state.run_time,
-                  End{std::string(object.key()), std::string(object.uid()), End::Kind::kFinished});
-  }
-  Tell({.what = change == WatchStream::Change::kCreated ? Incident::What::kCreated
-                                                        : Incident::What::kChanged,
-        .object = &object});
-  watch_->Push(change, std::move(object), now);
+  if (state.on_node && !was_on_node) Start(object, state);
+  Tell(
+      {.what = recreated ? Incident::What::kCreated : Incident::What::kChanged, .object = &object});
+  watch_->Push(recreated ? WatchStream::Change::kCreated : WatchStream::Change::kChanged,
+               std::move(object), clock_.Now());
+}
+
+// The pod runs from now on, and ends if it says when.
+void InMemoryCluster::Start(const Object& pod, const PodState& state) {
+  if (state.ended || state.run_time == absl::InfiniteDuration()) return;
+  ends_.emplace(clock_.Now() + state.run_time,
+                End{std::string(pod.key()), std::string(pod.uid()), End::Kind::kFinished});
 }
 
 bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
@@ -230,7 +224,7 @@ bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
   auto it = store.find(pod_key);
   if (it == store.end()) return false;
   const Object pod = it->second.object;
-  if (!it->second.leaving) StartDeletion(pod, nullptr);
+  if (!it->second.pod.leaving) StartDeletion(pod, nullptr);
   return true;
 }
 
@@ -350,7 +344,7 @@ void InMemoryCluster::Reach(const End& end) {
   if (it == store.end() || it->second.object.uid() != end.uid) return;
   if (end.kind == End::Kind::kDeleted) {
     Remove(Kind::kPod, end.pod_key);
-  } else if (!it->second.ended) {
+  } else if (!it->second.pod.ended) {
     FinishPod(Object(it->second.object));
   }
 }
@@ -449,12 +443,12 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
-  if (stored->on_node) {
+  if (stored->pod.on_node) {
     const auto current = stored->object.Share<api::Pod>();
     return absl::FailedPreconditionError(absl::StrCat(
         "pod ", Key(pod), " is already assigned to node ", current->spec().node_name()));
   }
-  if (stored->leaving) {
+  if (stored->pod.leaving) {
     return absl::FailedPreconditionError(absl::StrCat("pod ", Key(pod), " is being deleted"));
   }
   if (!objects_[Kind::kNode].contains(node_name)) {
@@ -462,21 +456,26 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   }
   bindings_.emplace_back(Key(pod), node_name);
   Tell({.what = Incident::What::kBound, .pod = &pod, .node = node_name});
-  ChangePod(Object(stored->object), [&](api::Pod& changed) {
-    changed.mutable_spec()->set_node_name(node_name);
-    for (const auto& [key, value] : binding.annotations) {
-      (*changed.mutable_metadata()->mutable_annotations())[key] = value;
-    }
-    for (const auto& [key, value] : binding.labels) {
-      changed.mutable_metadata()->mutable_labels()->insert({key, value});
-    }
-    api::PodStatus& status = *changed.mutable_status();
-    if (!HasEnded(changed)) status.set_phase("Running");
-    status.clear_nominated_node_name();
-    SetTime(clock_.Now(), status.mutable_start_time());
-    SetCondition(kScheduled, clock_.Now(), status);
-  });
+  PutBound(*stored, binding);
   return absl::OkStatus();
+}
+
+void InMemoryCluster::PutBound(Stored& stored, const PodBinding& binding) {
+  std::shared_ptr<const PackedPod> pod = stored.object.packed();
+  if (!binding.annotations.empty() || !binding.labels.empty()) {
+    pod = pod->With([&](api::Pod& own) {
+      for (const auto& [key, value] : binding.annotations) {
+        (*own.mutable_metadata()->mutable_annotations())[key] = value;
+      }
+      for (const auto& [key, value] : binding.labels) {
+        own.mutable_metadata()->mutable_labels()->insert({key, value});
+      }
+    });
+  }
+  PodState state = stored.pod;
+  state.on_node = true;
+  Replace(stored, stored.object.With(pod->Bound(Symbol::Intern(binding.node_name), clock_.Now())),
+          state);
 }
 
 absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const PodReference& pod) {
@@ -493,7 +492,7 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
   MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
-  if (stored->leaving) return absl::OkStatus();
+  if (stored->pod.leaving) return absl::OkStatus();
   evictions_.push_back(Key(pod));
   Tell({.what = Incident::What::kEvicted, .pod = &pod});
   const Object victim = stored->object;

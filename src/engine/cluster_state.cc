@@ -139,30 +139,32 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
     return result;
   }
   const bool deleted = event.type == WatchEvent::Type::kDeleted;
-  auto object = std::make_shared<const Object>(*std::move(event.object));
-  result.subject = object->ToString();
-  result.where = object->where();
-  switch (object->kind()) {
+  const Object& object = *event.object;
+  switch (object.kind()) {
     case Kind::kPod:
       if (deleted) {
-        PodGone(std::string(object->uid()), result);
+        PodGone(std::string(object.uid()), result);
       } else {
-        ApplyPod(*object, result);
+        ApplyPod(object, result);
       }
       break;
     case Kind::kNode:
       if (deleted) {
-        NodeGone(*object, result);
+        NodeGone(object, result);
       } else {
-        ApplyNode(*object, result);
+        ApplyNode(object, result);
       }
       break;
     default:
       if (deleted) {
-        ObjectGone(*object, result);
+        ObjectGone(object, result);
       } else {
-        ApplyObject(std::move(object), result);
+        ApplyObject(std::make_shared<const Object>(*std::move(event.object)), result);
       }
+  }
+  if (!result.problem.ok()) {
+    result.subject = object.ToString();
+    result.where = object.where();
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 #define BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -266,11 +267,14 @@ class Framework {
   // Filter and Score plugins; `plugin` is null if it does not sign.
   struct Signer : Hook<const SignPlugin> {
     Aspects depends_on = Aspect::kEverything;
+    bool signs_spec_only = false;
     bool node_by_node() const {
       return plugin != nullptr && (depends_on & (Aspect::kOtherNodes | Aspect::kObjects)) == 0;
     }
   };
   std::vector<Signer> signers_;
+  // Appends what the signers that look at the spec only, or the others, say of a pod.
+  PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
 
   // The guards that the pointers above lead to.
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;
@@ -284,6 +288,12 @@ class Framework {
   mutable absl::flat_hash_map<Symbol, std::unique_ptr<NominatedNode>> nominated_nodes_;
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
   mutable PodSignature plugin_signature_;
+  struct SignedSpec {
+    std::shared_ptr<const void> spec;  // kept, so that no other comes to stand in its place
+    PodSignature signature;
+    PluginMask signed_by = 0;
+  };
+  mutable std::array<SignedSpec, 64> signed_specs_;  // the latest, by hash
 };
 
 }  // namespace berth

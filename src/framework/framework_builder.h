@@ -122,6 +122,7 @@ class FrameworkBuilder {
   void FindObservers();
   void FindExplainers();
   static Aspects DependsOn(const SignPlugin& plugin);
+  static bool SignsSpecOnly(const SignPlugin& plugin);
   void FindSigners();
 
   const Registry& registry_;

@@ -168,14 +168,23 @@ Aspects FrameworkBuilder::DependsOn(const SignPlugin& plugin) {
   }
 }
 
+bool FrameworkBuilder::SignsSpecOnly(const SignPlugin& plugin) {
+  try {
+    return plugin.SignsSpecOnly();
+  } catch (...) {
+    return false;
+  }
+}
+
 void FrameworkBuilder::FindSigners() {
   std::set<int> seen;
   const auto add = [&](const auto& hooks) {
     for (const auto& hook : hooks) {
       if (!seen.insert(hook.index).second) continue;
       const auto* plugin = As<const SignPlugin>(hook.index);
-      framework_->signers_.push_back(
-          {{plugin, hook.name, hook.index}, plugin ? DependsOn(*plugin) : Aspect::kEverything});
+      framework_->signers_.push_back({{plugin, hook.name, hook.index},
+                                      plugin != nullptr ? DependsOn(*plugin) : Aspect::kEverything,
+                                      plugin != nullptr && SignsSpecOnly(*plugin)});
     }
   };
   add(framework_->filter_);

@@ -1,6 +1,7 @@
 // Framework: the points around the search for a node, from PreEnqueue to PostBind.
 #include <algorithm>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "framework/framework_call.h"
 
@@ -220,9 +221,24 @@ Status Framework::SignPod(const PodInfo& pod, PodSignature& signature) const {
 }
 
 PluginMask Framework::SignForNodes(const PodInfo& pod, PodSignature& signature) const {
+  std::shared_ptr<const void> spec = pod.shared_spec();
+  SignedSpec& known = signed_specs_[absl::Hash<const void*>()(spec.get()) % signed_specs_.size()];
+  if (known.spec != spec) {
+    known.spec = std::move(spec);
+    known.signature.clear();
+    known.signed_by = SignForNodes(pod, true, known.signature);
+  }
+  signature.Add(known.signature.bytes());
+  const PluginMask signed_by = known.signed_by | SignForNodes(pod, false, signature);
+  signature.Add(static_cast<int64_t>(signed_by));
+  return signed_by;
+}
+
+PluginMask Framework::SignForNodes(const PodInfo& pod, bool spec_only,
+                                   PodSignature& signature) const {
   PluginMask signed_by = 0;
   for (const Signer& hook : signers_) {
-    if (!hook.node_by_node()) continue;
+    if (!hook.node_by_node() || hook.signs_spec_only != spec_only) continue;
     plugin_signature_.clear();
     const Status status =
         Guarded(kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
@@ -230,7 +246,6 @@ PluginMask Framework::SignForNodes(const PodInfo& pod, PodSignature& signature) 
     signature.Add(plugin_signature_.bytes());
     signed_by |= SkipBit(hook);
   }
-  signature.Add(static_cast<int64_t>(signed_by));
   return signed_by;
 }
 

@@ -381,9 +381,23 @@ class PodInfoParser {
   std::vector<std::string> affinity_errors_;
 };
 
+std::shared_ptr<const PodInfo> PodInfo::AsBound(std::shared_ptr<const PackedPod> object) const {
+  const PackedPod::Binding* bound = object->BoundSince(*object_);
+  if (bound == nullptr) return nullptr;
+  std::shared_ptr<PodInfo> pod(new PodInfo(*this));
+  pod->node_name_ = std::string(bound->node_name.view());
+  pod->start_time_ = bound->start_time;
+  pod->nominated_node_name_.clear();
+  pod->object_ = std::move(object);
+  return pod;
+}
+
 absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
     std::shared_ptr<const PackedPod> object, const PodInfo* before) {
   BERTH_CHECK(object != nullptr);
+  if (before != nullptr) {
+    if (std::shared_ptr<const PodInfo> pod = before->AsBound(object); pod != nullptr) return pod;
+  }
   return PodInfoParser(std::move(object)).Parse(before);
 }
 

@@ -19,7 +19,7 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
     for (Entry* entry : waiting_for_[slot]) waiting.emplace_back(entry->sequence, entry);
   }
   if (IsWildcard(event)) {
-    for (Entry* entry : unschedulable_.entries()) waiting.emplace_back(entry->sequence, entry);
+    unschedulable_.ForEach([&](Entry& entry) { waiting.emplace_back(entry.sequence, &entry); });
   }
   std::sort(waiting.begin(), waiting.end());
   waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());

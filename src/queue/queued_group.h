@@ -86,7 +86,8 @@ struct QueuedGroup {
   absl::Time retry_at = absl::InfiniteFuture();
 
   // --- For the queue alone ---
-  int heap_position = -1;
+  static constexpr int64_t kNowhere = -1;
+  int64_t place = kNowhere;        // in OrderedEntries
   uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
   uint64_t first_event = 0;        // in flight: the first event in the log after Pop
   bool changed_in_flight = false;  // a member joined while it was in flight

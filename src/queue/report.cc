@@ -57,9 +57,9 @@ absl::Status SchedulingQueue::CheckInvariants() const {
   };
   if (!active_.IsConsistent() || !backoff_.IsConsistent() || !error_backoff_.IsConsistent() ||
       !unschedulable_.IsConsistent()) {
-    return broken("a heap is out of order");
+    return broken("a place is out of order");
   }
-  size_t pods = 0, in_heaps = 0, indexed = 0, retries = 0;
+  size_t pods = 0, placed = 0, indexed = 0, retries = 0;
   int gated = 0, flying = 0;
   for (const auto& [key, owned] : entries_) {
     const Entry* const entry = owned.get();
@@ -69,9 +69,10 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     indexed += entry->indexed_under.size();
     if (entry->state == QueueState::kGated) ++gated;
     if (in_flight) ++flying;
-    if (entry->heap_position >= 0) ++in_heaps;
-    if ((entry->heap_position >= 0) != (!in_flight && entry->state != QueueState::kGated)) {
-      return broken(key, " is ", QueueStateName(entry->state), " and at ", entry->heap_position);
+    const bool has_place = entry->place != Entry::kNowhere;
+    if (has_place) ++placed;
+    if (has_place != (!in_flight && entry->state != QueueState::kGated)) {
+      return broken(key, " is ", QueueStateName(entry->state), " and at ", entry->place);
     }
     if (entry->state == QueueState::kUnschedulable && entry->retry_at < absl::InfiniteFuture()) {
       ++retries;
@@ -114,8 +115,8 @@ absl::Status SchedulingQueue::CheckInvariants() const {
   if (gated != gated_size_) return broken(gated, " gated, ", gated_size_, " recorded");
   if (flying != in_flight_size())
     return broken(flying, " in flight, ", in_flight_size(), " recorded");
-  const int heaps = active_size() + backoff_size() + unschedulable_size();
-  if (static_cast<int>(in_heaps) != heaps) return broken(in_heaps, " in heaps of ", heaps);
+  const int places = active_size() + backoff_size() + unschedulable_size();
+  if (static_cast<int>(placed) != places) return broken(placed, " have a place of ", places);
   if (in_flight_.empty() && log_.size() > 0) return broken(log_.size(), " events for nobody");
   return absl::OkStatus();
 }

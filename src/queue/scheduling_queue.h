@@ -25,7 +25,7 @@
 #include "framework/fault_log.h"
 #include "queue/backoff.h"
 #include "queue/event_log.h"
-#include "queue/indexed_heap.h"
+#include "queue/ordered_entries.h"
 #include "queue/plugin_events.h"
 #include "queue/queued_group.h"
 
@@ -265,10 +265,10 @@ class SchedulingQueue {
 
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_;  // by key
   absl::flat_hash_map<std::string, Entry*> entry_of_;                 // by uid of the pod
-  IndexedHeap<ActiveLess> active_;
-  IndexedHeap<BackoffLess> backoff_;
-  IndexedHeap<ErrorBackoffLess> error_backoff_;
-  IndexedHeap<UnschedulableLess> unschedulable_;
+  OrderedEntries<ActiveLess> active_;
+  OrderedEntries<BackoffLess> backoff_;
+  OrderedEntries<ErrorBackoffLess> error_backoff_;
+  OrderedEntries<UnschedulableLess> unschedulable_;
   // Of these, those that are tried again at a certain time; by that, then by sequence.
   std::map<std::pair<absl::Time, uint64_t>, Entry*> retries_;
   int gated_size_ = 0;

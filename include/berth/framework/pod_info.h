@@ -112,6 +112,8 @@ class PodInfo {
   QosClass qos_class() const { return spec_->qos_class; }
   // Whether what is parsed of spec and labels is the very same.
   bool SharesSpec(const PodInfo& other) const { return spec_ == other.spec_; }
+  // That, for holding and comparing.
+  std::shared_ptr<const void> shared_spec() const { return spec_; }
   // Phase Succeeded or Failed: the pod no longer uses anything.
   bool terminal() const { return terminal_; }
 
@@ -196,6 +198,9 @@ class PodInfo {
   };
 
   PodInfo() = default;
+  PodInfo(const PodInfo&) = default;
+  // This pod as `object` has it, if that is the same but for having been bound; otherwise null.
+  std::shared_ptr<const PodInfo> AsBound(std::shared_ptr<const PackedPod> object) const;
 
   std::shared_ptr<const PackedPod> object_;
   std::shared_ptr<const Spec> spec_;

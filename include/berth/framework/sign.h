@@ -35,6 +35,10 @@ class SignPlugin {
   // like it must not share verdicts.
   virtual Status SignPod(const PodInfo& pod, PodSignature& signature) const = 0;
 
+  // Whether SignPod() reads nothing but what pods share that PodInfo::SharesSpec(): spec, labels
+  // and namespace. They are signed once, however many they are. Always the same.
+  virtual bool SignsSpecOnly() const { return false; }
+
   // What else its verdicts and scores read; always the same. Without kOtherNodes and kObjects the
   // engine remembers them node by node between cycles: then PreFilter and PreScore must not look at
   // nodes, and NormalizeScores must map each score by its value and the lowest and highest one
