@@ -97,23 +97,39 @@ bool GpuInventory::SetResources(const std::vector<std::string>& resources) {
 
 void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
   const uint64_t devices = handle.objects().version(Kind::kDevice);
-  if (table_ == &nodes && table_version_ == nodes.version() && devices_version_ == devices) return;
+  if (table_ == &nodes && table_version_ == nodes.version() && devices_version_ == devices &&
+      claimed_.empty()) {
+    return;
+  }
+  bool all = false;
   if (table_ != &nodes || order_version_ != nodes.order_version() ||
       rows_.size() != static_cast<size_t>(nodes.size())) {
+    all = true;
     rows_.assign(nodes.size(), Row());
     row_of_.clear();
     for (NodeRow row = 0; row < nodes.size(); ++row) row_of_[nodes.node(row).name()] = row;
     order_version_ = nodes.order_version();
     devices_version_ = devices + 1;
   }
-  if (devices_version_ != devices) FollowDevices(nodes, handle.objects());
-  devices_version_ = devices;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
+  if (devices_version_ != devices) {
+    all = true;
+    FollowDevices(nodes, handle.objects());
+    devices_version_ = devices;
+  }
+  const auto follow = [&](NodeRow row) {
     const bool fresh = rows_[row].spec == nullptr;
-    if (!fresh && rows_[row].row_version == nodes.row_version(row)) continue;
+    if (!fresh && rows_[row].row_version == nodes.row_version(row)) return;
     rows_[row].row_version = nodes.row_version(row);
     Refresh(rows_[row], nodes.node(row), handle);
+  };
+  const auto changes = all ? std::nullopt : nodes.ChangesSince(table_version_);
+  if (changes.has_value()) {
+    for (const RowChange& change : *changes) follow(change.row);
+    for (const NodeRow row : claimed_) follow(row);
+  } else {
+    for (NodeRow row = 0; row < nodes.size(); ++row) follow(row);
   }
+  claimed_.clear();
   table_ = &nodes;
   table_version_ = nodes.version();
 }
@@ -268,7 +284,7 @@ void GpuInventory::MarkChanged(absl::string_view node_name) {
   const auto it = name.has_value() ? row_of_.find(*name) : row_of_.end();
   if (it == row_of_.end()) return;
   rows_[it->second].row_version = 0;
-  table_version_ = 0;
+  claimed_.push_back(it->second);
 }
 
 void GpuInventory::Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards) {

@@ -117,6 +117,7 @@ class GpuInventory {
   std::vector<ResourceId> resources_ = {ResourceIdOf("nvidia.com/gpu")};
   std::vector<Row> rows_;
   absl::flat_hash_map<Symbol, NodeRow> row_of_;
+  std::vector<NodeRow> claimed_;  // whose claims changed since the last Sync()
   const NodeTable* table_ = nullptr;
   uint64_t order_version_ = 0, table_version_ = 0, next_version_ = 1;
   uint64_t devices_version_ = 0;

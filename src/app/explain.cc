@@ -253,7 +253,9 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   for (const auto& pod : explainer->pending()) {
     if (!options.pod.empty() && pod->key() != options.pod) continue;
     found = true;
-    progress.Show(absl::StrCat("explaining pod ", ++done, " of ", explainer->pending().size()));
+    ++done;
+    progress.Show(
+        [&] { return absl::StrCat("explaining pod ", done, " of ", explainer->pending().size()); });
     const PodExplanation explanation = explainer->Explain(*pod);
     if (options.output == OutputFormat::kJson) {
       WritePod(explanation, json);

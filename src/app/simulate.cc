@@ -76,8 +76,10 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
     last_decision = absl::Now();
     placed += attempt.placed;
     for (int i = 0; i < attempt.cycles; ++i) cycles.Add(attempt.duration / attempt.cycles);
-    progress.Show(absl::StrCat("scheduling: ", Thousands(placed), " of ",
-                               Thousands(report.pending_at_start()), " pods placed"));
+    progress.Show([&] {
+      return absl::StrCat("scheduling: ", Thousands(placed), " of ",
+                          Thousands(report.pending_at_start()), " pods placed");
+    });
     if (Interrupted()) simulation.Stop();
   });
   CatchInterrupts();

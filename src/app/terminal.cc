@@ -80,13 +80,13 @@ std::string TextTable::ToString() const {
 
 Progress::Progress() : enabled_(isatty(fileno(stderr)) != 0) {}
 
-void Progress::Show(absl::string_view text) {
+void Progress::Show(absl::FunctionRef<std::string()> text) {
   if (!enabled_) return;
   const absl::Time now = absl::Now();
   if (now - last_ < absl::Milliseconds(100)) return;
   last_ = now;
   shown_ = true;
-  absl::FPrintF(stderr, "\r\033[K%s", text);
+  absl::FPrintF(stderr, "\r\033[K%s", text());
   std::fflush(stderr);
 }
 

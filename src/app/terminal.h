@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
@@ -33,8 +34,8 @@ class Progress {
  public:
   Progress();
   ~Progress() { Clear(); }
-  // Shows `text`, at most ten times a second.
-  void Show(absl::string_view text);
+  // Shows what `text` returns, at most ten times a second; it is not called for nothing.
+  void Show(absl::FunctionRef<std::string()> text);
   void Clear();
 
  private:

@@ -147,12 +147,13 @@ int RunTrace(const CommandOptions& options, const Registry& registry) {
     return 1;
   }
   Progress progress;
-  TraceOptions run{.configuration = *std::move(configuration),
-                   .registry = &registry,
-                   .until_percent = options.until_percent,
-                   .progress = [&progress](int64_t arrived) {
-                     progress.Show(absl::StrCat("trace: ", Thousands(arrived), " pods arrived"));
-                   }};
+  TraceOptions run{
+      .configuration = *std::move(configuration),
+      .registry = &registry,
+      .until_percent = options.until_percent,
+      .progress = [&progress](int64_t arrived) {
+        progress.Show([&] { return absl::StrCat("trace: ", Thousands(arrived), " pods arrived"); });
+      }};
   int64_t end = 1;
   for (const OpenbPod& pod : trace->pods) end = std::max(end, pod.deleted);
   const absl::StatusOr<TraceResult> result =

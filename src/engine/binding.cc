@@ -79,25 +79,25 @@ class Binder::Waiting final : public WaitingPod {
 };
 
 struct Binder::Batch {
-  std::vector<std::unique_ptr<Waiting>> members;
+  std::vector<Waiting> members;  // where they are: plugins hold pointers to them
   int minimum = 1;
   bool running = false;  // on the executor: hands off
 
   int alive() const {
     return static_cast<int>(std::count_if(members.begin(), members.end(),
-                                          [](const auto& member) { return member->alive(); }));
+                                          [](const Waiting& member) { return member.alive(); }));
   }
   bool waits(absl::Time now) const {
-    return std::any_of(members.begin(), members.end(), [now](const auto& member) {
-      return member->waits() || member->delayed(now);
+    return std::any_of(members.begin(), members.end(), [now](const Waiting& member) {
+      return member.waits() || member.delayed(now);
     });
   }
   // Fails the members that are left when they are too few.
   void FailIfTooFew() {
     if (alive() >= minimum) return;
-    for (auto& member : members) {
-      if (!member->alive()) continue;
-      member->set_status(Status::Unschedulable("the rest of the group could not be bound"));
+    for (Waiting& member : members) {
+      if (!member.alive()) continue;
+      member.set_status(Status::Unschedulable("the rest of the group could not be bound"));
     }
   }
 };
@@ -111,17 +111,16 @@ Binder::~Binder() = default;
 void Binder::Start(std::vector<Member> members, int minimum, absl::Time now) {
   auto batch = std::make_unique<Batch>();
   batch->minimum = minimum;
-  for (Member& member : members) {
-    batch->members.push_back(std::make_unique<Waiting>(std::move(member), now));
-  }
+  batch->members.reserve(members.size());
+  for (Member& member : members) batch->members.emplace_back(std::move(member), now);
   batches_.push_back(std::move(batch));
 }
 
 void Binder::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
   for (const auto& batch : batches_) {
     if (batch->running) continue;
-    for (const auto& member : batch->members) {
-      if (member->waits()) visit(*member);
+    for (Waiting& member : batch->members) {
+      if (member.waits()) visit(member);
     }
   }
 }
@@ -147,8 +146,8 @@ void Binder::Drop(absl::string_view uid) {
 void Binder::Expire(absl::Time now) {
   for (const auto& batch : batches_) {
     if (batch->running) continue;
-    for (const auto& member : batch->members) {
-      if (member->deadline() <= now) member->Expire(now);
+    for (Waiting& member : batch->members) {
+      if (member.deadline() <= now) member.Expire(now);
     }
   }
 }
@@ -156,8 +155,8 @@ void Binder::Expire(absl::Time now) {
 void Binder::Abandon() {
   for (const auto& batch : batches_) {
     if (batch->running) continue;
-    for (const auto& member : batch->members) {
-      if (member->alive()) member->set_status(Status::Unschedulable("the scheduler stops"));
+    for (Waiting& member : batch->members) {
+      if (member.alive()) member.set_status(Status::Unschedulable("the scheduler stops"));
     }
   }
 }
@@ -166,10 +165,10 @@ absl::Time Binder::NextDue() const {
   absl::Time due = absl::InfiniteFuture();
   for (const auto& batch : batches_) {
     if (batch->running) continue;
-    for (const auto& member : batch->members) {
-      due = std::min(due, member->deadline());
-      if (member->alive() && member->not_before() != absl::InfinitePast()) {
-        due = std::min(due, member->not_before());
+    for (const Waiting& member : batch->members) {
+      due = std::min(due, member.deadline());
+      if (member.alive() && member.not_before() != absl::InfinitePast()) {
+        due = std::min(due, member.not_before());
       }
     }
   }
@@ -181,10 +180,10 @@ std::vector<BindingOutcome> Binder::Settle(absl::Time now) {
     if (batch->running) continue;
     batch->FailIfTooFew();
     if (batch->waits(now)) continue;
-    for (auto& member : batch->members) {
-      if (!member->alive()) continue;
-      Status fits = still_fits_(member->placement());
-      if (!fits.ok()) member->Refuse(std::move(fits));
+    for (Waiting& member : batch->members) {
+      if (!member.alive()) continue;
+      Status fits = still_fits_(member.placement());
+      if (!fits.ok()) member.Refuse(std::move(fits));
     }
     batch->FailIfTooFew();
     batch->running = true;
@@ -210,17 +209,17 @@ void Binder::Run(Batch& batch) {
         (placement.framework->*point)(placement.state, *placement.pod, placement.node_name);
     if (!status.ok()) member.set_status(std::move(status));
   };
-  for (auto& member : batch.members) {
-    if (!member->alive() || member->placement().pre_bound) continue;
-    run(*member, &Framework::RunPreBind);
-    member->placement().pre_bound = true;
+  for (Waiting& member : batch.members) {
+    if (!member.alive() || member.placement().pre_bound) continue;
+    run(member, &Framework::RunPreBind);
+    member.placement().pre_bound = true;
   }
   batch.FailIfTooFew();
-  for (auto& member : batch.members) {
-    if (!member->alive()) continue;
-    run(*member, &Framework::RunBind);
-    Placement& placement = member->placement();
-    if (member->alive()) {
+  for (Waiting& member : batch.members) {
+    if (!member.alive()) continue;
+    run(member, &Framework::RunBind);
+    Placement& placement = member.placement();
+    if (member.alive()) {
       placement.framework->RunPostBind(placement.state, *placement.pod, placement.node_name);
     }
   }
@@ -228,8 +227,8 @@ void Binder::Run(Batch& batch) {
 
 // Back on the scheduling thread: the batch's outcomes are known. It is dropped in Settle().
 void Binder::Finish(Batch& batch) {
-  for (auto& member : batch.members) {
-    outcomes_.push_back({std::move(member->placement()), member->status(), member->refused()});
+  for (Waiting& member : batch.members) {
+    outcomes_.push_back({std::move(member.placement()), member.status(), member.refused()});
   }
   batch.members.clear();
 }
@@ -237,11 +236,11 @@ void Binder::Finish(Batch& batch) {
 std::vector<Binder::Unbound> Binder::unbound() const {
   std::vector<Unbound> pods;
   for (const auto& batch : batches_) {
-    for (const auto& member : batch->members) {
-      Unbound unbound{&member->pod(), member->node_name(), {}};
-      if (!batch->running && member->waits()) {
-        unbound.waiting_for = member->pending_plugins();
-        unbound.until = member->deadline();
+    for (const Waiting& member : batch->members) {
+      Unbound unbound{&member.pod(), member.node_name(), {}};
+      if (!batch->running && member.waits()) {
+        unbound.waiting_for = member.pending_plugins();
+        unbound.until = member.deadline();
       }
       pods.push_back(std::move(unbound));
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
@@ -16,6 +17,14 @@ namespace berth {
 namespace {
 
 bool IsAssigned(const PodInfo& pod) { return !pod.node_name().empty(); }
+
+// What stands for the uid of a pod that has none (Object::uid).
+std::string UidFromName(absl::string_view key) { return absl::StrCat("Pod/", key); }
+
+bool IsNamedByUid(const PodInfo& pod) {
+  return absl::StartsWith(pod.uid(), "Pod/") && absl::EndsWith(pod.uid(), pod.key()) &&
+         pod.uid().size() == pod.key().size() + 4;
+}
 
 // A Node's name, parsed form and no pods: what hints compare.
 std::shared_ptr<const NodeInfo> Bare(std::shared_ptr<const NodeSpec> spec) {
@@ -104,6 +113,7 @@ void ClusterState::ExpectToStay(absl::string_view uid) {
 
 void ClusterState::Know(const std::shared_ptr<const PodInfo>& pod) {
   pods_[pod->uid()] = pod;
+  if (IsNamedByUid(*pod)) return;
   const auto [known, is_new] = pods_by_name_.insert(pod);
   // An earlier state of it, or of one that went unseen: of the same name, so it keeps its place.
   if (!is_new) const_cast<std::shared_ptr<const PodInfo>&>(*known) = pod;
@@ -112,7 +122,8 @@ void ClusterState::Know(const std::shared_ptr<const PodInfo>& pod) {
 std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) const {
   if (pods_.contains(pod.uid())) return nullptr;
   const auto it = pods_by_name_.find(ByName::Name{pod.namespace_name(), pod.name()});
-  return it == pods_by_name_.end() || (*it)->uid() == pod.uid() ? nullptr : *it;
+  if (it == pods_by_name_.end()) return FindPod(UidFromName(pod.key()));
+  return (*it)->uid() == pod.uid() ? nullptr : *it;
 }
 
 void ClusterState::NoteOutsideChange(Symbol node_name) {

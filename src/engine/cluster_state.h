@@ -132,7 +132,7 @@ class ClusterState {
   Nominations nominations_;
   GroupIndex groups_;
   absl::flat_hash_map<std::string, std::shared_ptr<const PodInfo>> pods_;  // live ones, by uid
-  // The same by namespace and name.
+  // The same by namespace and name, where the uid does not say as much.
   struct ByName {
     using is_transparent = void;
     using Name = std::pair<absl::string_view, absl::string_view>;

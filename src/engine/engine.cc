@@ -144,7 +144,6 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
 
 void Engine::TryEntry(const QueuedGroup& entry) {
   const AttemptRequest request = MakeRequest(entry);
-  const std::string key = entry.key;
   const Symbol woken_by = entry.woken_by;
   const absl::Time start = absl::Now();
   AttemptResult result = attempts_.Run(request);
@@ -155,13 +154,13 @@ void Engine::TryEntry(const QueuedGroup& entry) {
 
   StartBinding(request, result);
   if (result.failed.empty()) {
-    queue_->Done(key);
+    queue_->Done(entry.key);
     return;
   }
   if (!result.reached) TellGroup(request, result);
   // Before the entry goes back: the evictions are what its gate asks for.
   if (result.plan.has_value()) Preempt(result.plan->pod, result.plan->result);
-  queue_->AddUnschedulable(key, Describe(request, result));
+  queue_->AddUnschedulable(entry.key, Describe(request, result));
   for (PodFailure& failure : result.failed) {
     NoteNomination(failure);
     ReportFailure(failure);

@@ -34,8 +34,8 @@ class Inbox final : public WatchSink {
   void Deliver(std::vector<WatchEvent> events) override;
   void Post(std::function<void()> work);
 
-  // Everything that has arrived, in order.
-  std::vector<Item> Take();
+  // Puts everything that has arrived into `items`, in order, which was empty.
+  void Take(std::vector<Item>& items);
   bool empty() const;
   // Blocks until something arrives, `deadline` has passed, or Stop().
   void WaitUntil(absl::Time deadline);
@@ -138,6 +138,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   const SchedulerOptions options_;
   Inbox inbox_;
+  std::vector<Inbox::Item> arrived_;  // scratch of TakeInbox()
   RandomSequence random_;
   ClusterState cluster_;
   std::unique_ptr<Profiles> profiles_;

@@ -32,9 +32,9 @@ void Inbox::Post(std::function<void()> work) {
   arrived_.SignalAll();
 }
 
-std::vector<Inbox::Item> Inbox::Take() {
+void Inbox::Take(std::vector<Item>& items) {
   MutexLock lock(mutex_);
-  return std::exchange(items_, {});
+  items.swap(items_);
 }
 
 bool Inbox::empty() const {
@@ -66,12 +66,14 @@ bool Inbox::stopped() const {
 }
 
 bool Engine::TakeInbox() {
-  std::vector<Inbox::Item> items = inbox_.Take();
-  for (Inbox::Item& item : items) {
+  inbox_.Take(arrived_);
+  for (Inbox::Item& item : arrived_) {
     for (WatchEvent& event : item.events) OnEvent(std::move(event));
     if (item.work != nullptr) item.work();
   }
-  return !items.empty();
+  const bool any = !arrived_.empty();
+  arrived_.clear();
+  return any;
 }
 
 void Engine::OnEvent(WatchEvent event) {

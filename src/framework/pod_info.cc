@@ -383,7 +383,7 @@ class PodInfoParser {
 
 std::shared_ptr<const PodInfo> PodInfo::AsBound(std::shared_ptr<const PackedPod> object) const {
   const PackedPod::Binding* bound = object->BoundSince(*object_);
-  if (bound == nullptr) return nullptr;
+  if (bound == nullptr || spec_->of_this_pod_only) return nullptr;
   std::shared_ptr<PodInfo> pod(new PodInfo(*this));
   pod->node_name_ = std::string(bound->node_name.view());
   pod->start_time_ = bound->start_time;

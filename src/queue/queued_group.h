@@ -86,6 +86,7 @@ struct QueuedGroup {
   absl::Time retry_at = absl::InfiniteFuture();
 
   // --- For the queue alone ---
+  bool is_taken = false;  // of a single pod's: that pod is pending
   static constexpr int64_t kNowhere = -1;
   int64_t place = kNowhere;        // in OrderedEntries
   uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties

@@ -20,17 +20,23 @@ PendingReport SchedulingQueue::ReportOf(const Entry& entry, const PendingPod& me
   return report;
 }
 
+int SchedulingQueue::size() const {
+  const auto taken = std::count_if(single_pods_.begin(), single_pods_.end(),
+                                   [](const auto& single) { return single.second->is_taken; });
+  return static_cast<int>(taken + group_of_.size());
+}
+
 std::vector<PendingReport> SchedulingQueue::Pending() const {
   std::vector<std::pair<uint64_t, PendingReport>> reports;
-  reports.reserve(entry_of_.size());
-  for (const auto& [key, entry] : entries_) {
-    for (const PendingPod& member : entry->members) {
-      reports.emplace_back(member.arrival, ReportOf(*entry, member, false));
+  reports.reserve(size());
+  ForEachEntry([&](const Entry& entry) {
+    for (const PendingPod& member : entry.members) {
+      reports.emplace_back(member.arrival, ReportOf(entry, member, false));
     }
-    for (const PendingPod& member : entry->gated_members) {
-      reports.emplace_back(member.arrival, ReportOf(*entry, member, true));
+    for (const PendingPod& member : entry.gated_members) {
+      reports.emplace_back(member.arrival, ReportOf(entry, member, true));
     }
-  }
+  });
   std::sort(reports.begin(), reports.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<PendingReport> result;
@@ -61,9 +67,15 @@ absl::Status SchedulingQueue::CheckInvariants() const {
   }
   size_t pods = 0, placed = 0, indexed = 0, retries = 0;
   int gated = 0, flying = 0;
-  for (const auto& [key, owned] : entries_) {
-    const Entry* const entry = owned.get();
-    if (entry->key != key) return broken(key, " holds the entry ", entry->key);
+  std::vector<const Entry*> entries;
+  ForEachEntry([&](const Entry& entry) { entries.push_back(&entry); });
+  for (const Entry* const entry : entries) {
+    const std::string& key = entry->key;
+    if (FindEntry(key) != entry) return broken(key, " is kept under another key");
+    const bool has_member = !entry->members.empty() || !entry->gated_members.empty();
+    if (!entry->is_group && entry->is_taken != has_member) {
+      return broken(key, has_member ? " has a pod" : " has no pod", " and does not know it");
+    }
     const bool in_flight = entry->state == QueueState::kInFlight;
     pods += entry->members.size() + entry->gated_members.size();
     indexed += entry->indexed_under.size();
@@ -106,11 +118,11 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     }
   }
   for (const auto& slot : waiting_for_) {
-    if (slot.size() > entries_.size()) return broken("an index has entries that are gone");
+    if (slot.size() > entries.size()) return broken("an index has entries that are gone");
     indexed -= slot.size();
   }
   if (indexed != 0) return broken("the index by plugin is out of step");
-  if (pods != entry_of_.size()) return broken(pods, " members, ", entry_of_.size(), " recorded");
+  if (static_cast<int>(pods) != size()) return broken(pods, " members, ", size(), " recorded");
   if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);
   if (gated != gated_size_) return broken(gated, " gated, ", gated_size_, " recorded");
   if (flying != in_flight_size())

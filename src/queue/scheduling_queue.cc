@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "berth/check.h"
 #include "queue/change_events.h"
 
@@ -13,8 +14,10 @@ namespace berth {
 namespace {
 
 // The prefixes keep a pod's uid from being taken for a group's name.
+constexpr absl::string_view kPodPrefix = "pod/";
+
 std::string KeyOf(const PodInfo& pod, const std::optional<std::string>& group) {
-  if (!group.has_value()) return absl::StrCat("pod/", pod.uid());
+  if (!group.has_value()) return absl::StrCat(kPodPrefix, pod.uid());
   return absl::StrCat("group/", pod.scheduler_name().view(), "/", *group);
 }
 
@@ -68,8 +71,10 @@ std::optional<GroupSpec> SchedulingQueue::SpecOf(const Entry& entry) const {
 }
 
 QueuedGroup* SchedulingQueue::FindEntry(absl::string_view key) const {
-  const auto it = entries_.find(key);
-  return it == entries_.end() ? nullptr : it->second.get();
+  const absl::string_view uid = absl::StripPrefix(key, kPodPrefix);
+  const auto& entries = uid.size() < key.size() ? single_pods_ : groups_of_pods_;
+  const auto it = entries.find(uid);
+  return it == entries.end() ? nullptr : it->second.get();
 }
 
 QueuedGroup* SchedulingQueue::FindEntryInFlight(absl::string_view key) const {
@@ -78,8 +83,12 @@ QueuedGroup* SchedulingQueue::FindEntryInFlight(absl::string_view key) const {
 }
 
 QueuedGroup* SchedulingQueue::FindEntryOf(absl::string_view uid) const {
-  const auto it = entry_of_.find(uid);
-  return it == entry_of_.end() ? nullptr : it->second;
+  if (const auto it = single_pods_.find(uid); it != single_pods_.end() && it->second->is_taken) {
+    return it->second.get();
+  }
+  if (group_of_.empty()) return nullptr;
+  const auto it = group_of_.find(uid);
+  return it == group_of_.end() ? nullptr : it->second;
 }
 
 const QueuedGroup* SchedulingQueue::FindByPod(absl::string_view uid) const {
@@ -91,7 +100,8 @@ const QueuedGroup* SchedulingQueue::Find(absl::string_view key) const { return F
 std::pair<QueuedGroup*, bool> SchedulingQueue::FindOrCreate(
     const PodInfo& pod, const std::optional<std::string>& group) {
   std::string key = KeyOf(pod, group);
-  std::unique_ptr<Entry>& entry = entries_[key];
+  std::unique_ptr<Entry>& entry =
+      group.has_value() ? groups_of_pods_[key] : single_pods_[pod.uid()];
   if (entry != nullptr) return {entry.get(), false};
   entry = std::make_unique<Entry>();
   entry->key = std::move(key);
@@ -108,7 +118,12 @@ void SchedulingQueue::Erase(Entry& entry) {
   Detach(entry);
   entry.state = QueueState::kInFlight;
   Reindex(entry);
-  entries_.erase(std::string(entry.key));  // a copy: the entry goes while its key is looked up
+  // A copy: the entry goes while its key is looked up.
+  if (entry.is_group) {
+    groups_of_pods_.erase(std::string(entry.key));
+  } else {
+    single_pods_.erase(entry.key.substr(kPodPrefix.size()));
+  }
 }
 
 // --- Pods ---
@@ -134,7 +149,11 @@ void SchedulingQueue::Enter(PendingPod member, std::optional<std::string> group)
 
 // Puts the pod among the members or the gated ones, whichever it belongs to.
 void SchedulingQueue::Insert(Entry& entry, PendingPod member) {
-  entry_of_[member.pod->uid()] = &entry;
+  if (entry.is_group) {
+    group_of_[member.pod->uid()] = &entry;
+  } else {
+    entry.is_taken = true;
+  }
   Status gate = PodGate(entry, member);
   member.gated_by = gate.plugin_symbol();
   std::vector<PendingPod>& members = gate.ok() ? entry.members : entry.gated_members;
@@ -230,11 +249,19 @@ void SchedulingQueue::Placed(absl::string_view uid) {
   RemoveMember(*entry, uid);
 }
 
+void SchedulingQueue::Unlist(Entry& entry, absl::string_view uid) {
+  if (entry.is_group) {
+    group_of_.erase(uid);
+  } else {
+    entry.is_taken = false;
+  }
+}
+
 void SchedulingQueue::RemoveMember(Entry& entry, absl::string_view uid) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
     const auto it = FindMember(*members, uid);
     if (it == members->end()) continue;
-    entry_of_.erase(uid);
+    Unlist(entry, uid);
     members->erase(it);
     return;
   }
@@ -248,7 +275,7 @@ std::vector<PendingPod> SchedulingQueue::TakeStrayMembers(Entry& entry) {
         members->begin(), members->end(),
         [&](const PendingPod& member) { return KeyOf(*member.pod, member.group) == entry.key; });
     for (auto it = first; it != members->end(); ++it) {
-      entry_of_.erase(it->pod->uid());
+      Unlist(entry, it->pod->uid());
       strays.push_back(std::move(*it));
     }
     members->erase(first, members->end());

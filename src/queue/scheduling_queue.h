@@ -91,7 +91,7 @@ class SchedulingQueue {
   void Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group);
   // It was deleted, or bound by somebody else. Unknown uids are ignored.
   void Delete(absl::string_view uid);
-  bool Contains(absl::string_view uid) const { return entry_of_.contains(uid); }
+  bool Contains(absl::string_view uid) const { return FindEntryOf(uid) != nullptr; }
   // The entry that holds the pod, or null.
   const QueuedGroup* FindByPod(absl::string_view uid) const;
   const QueuedGroup* Find(absl::string_view key) const;
@@ -152,8 +152,9 @@ class SchedulingQueue {
   std::vector<PendingReport> Pending() const;
   // One of them; absent if the pod is not in the queue.
   std::optional<PendingReport> Report(absl::string_view uid) const;
-  int size() const { return static_cast<int>(entry_of_.size()); }  // pods
-  int active_size() const { return active_.size(); }               // entries
+  // Pods.
+  int size() const;
+  int active_size() const { return active_.size(); }  // entries
   int backoff_size() const { return backoff_.size() + error_backoff_.size(); }
   int unschedulable_size() const { return unschedulable_.size(); }
   int gated_size() const { return gated_size_; }
@@ -215,6 +216,7 @@ class SchedulingQueue {
   void Insert(Entry& entry, PendingPod member);
   void MembersGrew(Entry& entry);
   void RemoveMember(Entry& entry, absl::string_view uid);
+  void Unlist(Entry& entry, absl::string_view uid);
   void AskAboutOwnUpdate(Entry& entry, const ObjectChange& change);
   std::vector<PendingPod> TakeStrayMembers(Entry& entry);
   void SetLead(Entry& entry);
@@ -243,6 +245,12 @@ class SchedulingQueue {
   void EndFlight(Entry& entry);
   void CountFailure(Entry& entry, const Rejection& rejection);
   void Erase(Entry& entry);
+  // Calls `visit` for every entry, in no order.
+  template <class Visit>
+  void ForEachEntry(const Visit& visit) const {
+    for (const auto& [uid, entry] : single_pods_) visit(*entry);
+    for (const auto& [key, entry] : groups_of_pods_) visit(*entry);
+  }
 
   // Events.
   Strategy WorthRequeuing(const Entry& entry, const ClusterEvent& event,
@@ -263,8 +271,9 @@ class SchedulingQueue {
   const Backoff backoff_policy_;
   EventTable table_;
 
-  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_;  // by key
-  absl::flat_hash_map<std::string, Entry*> entry_of_;                 // by uid of the pod
+  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> single_pods_;     // by uid
+  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> groups_of_pods_;  // by key
+  absl::flat_hash_map<std::string, Entry*> group_of_;  // by uid of the pod: the entry in the above
   OrderedEntries<ActiveLess> active_;
   OrderedEntries<BackoffLess> backoff_;
   OrderedEntries<ErrorBackoffLess> error_backoff_;

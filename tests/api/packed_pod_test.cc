@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/time.h"
 
 namespace berth {
 namespace {
@@ -142,6 +143,50 @@ TEST(PackedPodTest, AChangedCopyHasTheShapeAndWhatIsTheOriginalsOwn) {
                    ->HasMetadataOf(*packed));
   EXPECT_TRUE(MessageDifferencer::Equals(*changed->Unpack(), expected));
   EXPECT_TRUE(MessageDifferencer::Equals(*packed->Unpack(), *pod));
+}
+
+TEST(PackedPodTest, ABoundCopyRuns) {
+  const absl::Time start = absl::FromUnixSeconds(1000);
+  for (const api::Pod& pod : {*FullPod(), api::Pod()}) {
+    const auto packed = PackedPod::Pack(pod);
+    const auto bound = packed->Bound(Symbol::Intern("n1"), start);
+    api::Pod expected = pod;
+    expected.mutable_spec()->set_node_name("n1");
+    expected.mutable_status()->set_phase("Running");
+    expected.mutable_status()->clear_nominated_node_name();
+    SetTime(start, expected.mutable_status()->mutable_start_time());
+    api::PodCondition& scheduled = *expected.mutable_status()->add_conditions();
+    scheduled.set_type("PodScheduled");
+    scheduled.set_status("True");
+    scheduled.mutable_last_transition_time()->set_seconds(1000);
+    EXPECT_TRUE(MessageDifferencer::Equals(*bound->Unpack(), expected));
+    EXPECT_TRUE(MessageDifferencer::Equals(bound->message(), expected));
+    EXPECT_TRUE(MessageDifferencer::Equals(*bound->With([](api::Pod&) {})->Unpack(), expected));
+    EXPECT_TRUE(bound->HasMetadataOf(*packed));
+    bound->ReadOwn([](const api::Pod& own) { EXPECT_EQ(own.spec().node_name(), "n1"); });
+
+    ASSERT_NE(bound->BoundSince(*packed), nullptr);
+    EXPECT_EQ(bound->BoundSince(*packed)->node_name.view(), "n1");
+    EXPECT_EQ(packed->BoundSince(*packed), nullptr);
+    EXPECT_EQ(bound->BoundSince(*bound), nullptr);
+    const auto other = packed->With([](api::Pod& own) { own.mutable_metadata()->set_uid("u"); });
+    EXPECT_EQ(bound->BoundSince(*other), nullptr);
+  }
+}
+
+TEST(PackedPodTest, BindingReplacesTheConditionThatThereWas) {
+  api::Pod pod;
+  api::PodCondition& condition = *pod.mutable_status()->add_conditions();
+  condition.set_type("PodScheduled");
+  condition.set_status("False");
+  condition.set_reason("Unschedulable");
+  condition.set_message("0/1 nodes are available");
+  const auto bound = PackedPod::Pack(pod)->Bound(Symbol::Intern("n1"), absl::UnixEpoch());
+  const auto unpacked = bound->Unpack();
+  ASSERT_EQ(unpacked->status().conditions_size(), 1);
+  EXPECT_EQ(unpacked->status().conditions(0).status(), "True");
+  EXPECT_FALSE(unpacked->status().conditions(0).has_reason());
+  EXPECT_FALSE(unpacked->status().conditions(0).has_message());
 }
 
 }  // namespace

@@ -101,6 +101,34 @@ HostPort Port(absl::string_view ip, absl::string_view protocol, int32_t port) {
   return {S(ip), S(protocol), port};
 }
 
+// The short way and the long one lead to the same.
+TEST(PodInfo, OfAPodThatWasBound) {
+  api::Pod pod;
+  pod.mutable_metadata()->set_name("p");
+  pod.mutable_metadata()->set_namespace_("ns");
+  pod.mutable_metadata()->set_uid("u");
+  pod.mutable_metadata()->mutable_creation_timestamp()->set_seconds(5);
+  (*pod.mutable_metadata()->mutable_labels())["app"] = "web";
+  pod.mutable_spec()->set_priority(7);
+  pod.mutable_status()->set_nominated_node_name("n0");
+  const auto packed = PackedPod::Pack(pod);
+  const auto bound = packed->Bound(Symbol::Intern("n1"), absl::FromUnixSeconds(9));
+  const auto before = PodInfo::Create(packed).value();
+  for (const auto& info : {PodInfo::Create(bound, before.get()).value(),
+                           PodInfo::Create(PackedPod::Pack(*bound->Unpack())).value()}) {
+    EXPECT_EQ(info->node_name(), "n1");
+    EXPECT_EQ(info->nominated_node_name(), "");
+    EXPECT_EQ(info->start_time(), absl::FromUnixSeconds(9));
+    EXPECT_EQ(info->key(), "ns/p");
+    EXPECT_EQ(info->uid(), "u");
+    EXPECT_EQ(info->creation_time(), absl::FromUnixSeconds(5));
+    EXPECT_EQ(info->priority(), 7);
+    EXPECT_EQ(info->object().spec().node_name(), "n1");
+    EXPECT_TRUE(info->SharesSpec(*before));
+    EXPECT_FALSE(info->terminal());
+  }
+}
+
 TEST(PodInfo, HostPortsOfSidecarsAndContainers) {
   const auto pod = MakePod()
                        .InitContainer()

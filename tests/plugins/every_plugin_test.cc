@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/observer.h"
@@ -314,6 +315,38 @@ TEST(EveryPluginTest, PodsOfOneSignatureAreJudgedAlike) {
         }
       },
       3 * kSeeds);  // most pairs have different signatures
+}
+
+// Who signs by the spec alone looks at nothing else of a pod.
+TEST(EveryPluginTest, WhatSignsBySpecDoesNotSeeWhoseItIs) {
+  int pods_signed = 0;
+  ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
+    const auto* const signer = stage.As<SignPlugin>();
+    if (signer == nullptr || !signer->SignsSpecOnly()) return;
+    for (int i = 0; i < 10 * kPodsPerCluster; ++i) {
+      const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
+      const auto packed = pod->packed()->With([&](api::Pod& own) {
+        api::ObjectMeta& metadata = *own.mutable_metadata();
+        metadata.set_name(absl::StrCat("other-", i));
+        metadata.set_uid(absl::StrCat("uid-", i));
+        (*metadata.mutable_annotations())["example.com/gpu"] = "1";
+        metadata.mutable_creation_timestamp()->set_seconds(i);
+        metadata.add_owner_references()->set_kind("ReplicaSet");
+        own.mutable_spec()->set_node_name("somewhere");
+        own.mutable_status()->set_nominated_node_name("elsewhere");
+      });
+      const PodPtr other = PodInfo::Create(packed, pod.get()).value();
+      if (!other->SharesSpec(*pod)) continue;
+      PodSignature signature, other_signature;
+      const Status status = signer->SignPod(*pod, signature);
+      EXPECT_EQ(status.code(), signer->SignPod(*other, other_signature).code());
+      EXPECT_EQ(signature.bytes(), other_signature.bytes());
+      if (status.ok()) ++pods_signed;
+    }
+  });
+  EXPECT_GT(pods_signed, 1000);
 }
 
 // The random pods and clusters are worth something: the filters say yes and no, the scores differ.
