@@ -40,6 +40,7 @@ void Nominations::Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> 
 }
 
 void Nominations::Remove(absl::string_view uid) {
+  if (node_of_.empty()) return;  // as mostly
   const auto found = node_of_.find(uid);
   if (found == node_of_.end()) return;
   const Symbol node = found->second;

@@ -194,7 +194,8 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     PodGone(pod->uid(), result);
     return;
   }
-  if (const auto leaving = leaving_.find(pod->uid()); leaving != leaving_.end()) {
+  if (const auto leaving = leaving_.empty() ? leaving_.end() : leaving_.find(pod->uid());
+      leaving != leaving_.end()) {
     if (pod->deletion_time().has_value()) {
       leaving_.erase(leaving);
     } else {

@@ -295,7 +295,7 @@ bool Engine::SettleBindings() {
     if (!outcome.status.ok()) continue;
     const std::string& uid = outcome.placement.pod->uid();
     cluster_.cache().FinishBinding(uid);
-    reported_.erase(uid);
+    if (!reported_.empty()) reported_.erase(uid);
     ++counters_.bound;
     ReportBound(outcome.placement);
     ActivateWanted(outcome.placement.state);

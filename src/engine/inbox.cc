@@ -133,7 +133,7 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     }
     case ClusterChange::Type::kPodAssigned:
       queue_->Delete(change.change.new_pod->uid());
-      reported_.erase(change.change.new_pod->uid());
+      if (!reported_.empty()) reported_.erase(change.change.new_pod->uid());
       // Somebody else was faster.
       if (!change.confirmed) binder_.Drop(change.change.new_pod->uid());
       return;
@@ -143,7 +143,7 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kPodGone: {
       const std::string& uid = change.change.old_pod->uid();
       queue_->Delete(uid);
-      reported_.erase(uid);
+      if (!reported_.empty()) reported_.erase(uid);
       binder_.Drop(uid);
       return;
     }

@@ -70,7 +70,7 @@ std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) 
   std::vector<std::string> changed;
   std::string assumed_node;
 
-  const auto place = places_.find(pod->uid());
+  const auto place = places_.empty() ? places_.end() : places_.find(pod->uid());
   if (place != places_.end()) {
     Group& group = *place->second.group;
     changed.emplace_back(group.name());
@@ -107,6 +107,7 @@ void GroupIndex::Remove(absl::flat_hash_map<std::string, Place>::iterator place)
 }
 
 void GroupIndex::Assume(absl::string_view uid, absl::string_view node_name) {
+  if (places_.empty()) return;
   const auto place = places_.find(uid);
   if (place != places_.end()) place->second.group->SetNode(place->second.position, node_name);
 }
