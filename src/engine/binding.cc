@@ -136,9 +136,9 @@ WaitingPod* Binder::FindWaitingPod(absl::string_view uid) {
 void Binder::Drop(absl::string_view uid) {
   for (const auto& batch : batches_) {
     if (batch->running) continue;
-    for (const auto& member : batch->members) {
-      if (!member->alive() || member->pod().uid() != uid) continue;
-      member->Refuse(Status::Unschedulable("removed"));
+    for (Waiting& member : batch->members) {
+      if (!member.alive() || member.pod().uid() != uid) continue;
+      member.Refuse(Status::Unschedulable("removed"));
     }
   }
 }
