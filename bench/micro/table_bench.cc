@@ -1,5 +1,5 @@
 // What does it cost to keep the node table in step: one changed row, and a node that comes, by
-// cluster size? The first should not depend on the size; the second renumbers all rows.
+// cluster size? The first should not depend on the size; with the second, rows behind it move.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -50,19 +50,41 @@ void BM_OnePodComesAndGoes(benchmark::State& state) {
 }
 BENCHMARK(BM_OnePodComesAndGoes)->Arg(1'000)->Arg(5'000)->Arg(15'000)->Arg(100'000);
 
-void BM_NodeComesAndGoes(benchmark::State& state) {
+// `kNew`: a node comes last, and goes. `kOld`: one from the middle goes; the clock stops while it
+// comes back.
+enum class Which { kNew, kOld };
+
+void NodeComesAndGoes(benchmark::State& state, Which which) {
   Cache cache;
   const int nodes = static_cast<int>(state.range(0));
   Fill(cache, nodes);
-  const auto spec = Node(nodes);
+  int next = which == Which::kNew ? nodes : nodes / 2;
   for (auto _ : state) {
-    cache.SetNode(spec);
-    cache.Refresh();
-    BERTH_CHECK(cache.RemoveNode(spec->name));
-    cache.Refresh();
+    if (which == Which::kNew) {
+      cache.SetNode(Node(next));
+      cache.Refresh();
+      BERTH_CHECK(cache.RemoveNode(Symbol::Intern(NodeName(next))));
+      cache.Refresh();
+    } else {
+      BERTH_CHECK(cache.RemoveNode(Symbol::Intern(NodeName(next))));
+      cache.Refresh();
+      state.PauseTiming();
+      cache.SetNode(Node(next));
+      cache.Refresh();
+      next = nodes / 4 + (next + 1) % (nodes / 2);
+      state.ResumeTiming();
+    }
   }
 }
+void BM_NodeComesAndGoes(benchmark::State& state) { NodeComesAndGoes(state, Which::kNew); }
+void BM_NodeGoes(benchmark::State& state) { NodeComesAndGoes(state, Which::kOld); }
 BENCHMARK(BM_NodeComesAndGoes)
+    ->Arg(1'000)
+    ->Arg(5'000)
+    ->Arg(15'000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_NodeGoes)
     ->Arg(1'000)
     ->Arg(5'000)
     ->Arg(15'000)

@@ -30,14 +30,15 @@ void Cache::MarkChanged(Symbol name, NodeEntry& node) {
 void Cache::SetNode(std::shared_ptr<const NodeSpec> spec) {
   const Symbol name = spec->name;
   NodeEntry& node = EntryOf(name);
-  if (tree_.Set(*spec)) order_changed_ = true;
+  tree_.Set(*spec, order_changes_);
+  NoteOrderChanges();
   node.info->SetSpec(std::move(spec));
   MarkChanged(name, node);
 }
 
 bool Cache::RemoveNode(Symbol name) {
-  if (!tree_.Remove(name)) return false;
-  order_changed_ = true;
+  if (!tree_.Remove(name, order_changes_)) return false;
+  NoteOrderChanges();
   nodes_.find(name)->second.info->ClearSpec();
   EraseIfUnused(name);
   return true;
@@ -48,7 +49,7 @@ void Cache::EraseIfUnused(Symbol name) {
   const auto it = nodes_.find(name);
   const NodeInfo& info = *it->second.info;
   if (info.has_node() || !info.pods().empty()) return;
-  if (it->second.row >= 0) retired_.push_back(std::move(it->second.info));
+  if (table_.FindRow(name) >= 0) retired_.push_back(std::move(it->second.info));
   nodes_.erase(it);
 }
 
@@ -167,24 +168,48 @@ std::vector<const NodeInfo*> Cache::NodesInOrder() const {
   return nodes;
 }
 
-void Cache::Refresh() {
-  if (order_changed_) {
-    for (NodeRow row = 0; row < table_.size(); ++row) {
-      const auto it = nodes_.find(table_.node(row).name());
-      if (it != nodes_.end()) it->second.row = -1;
+// A row that moves costs far less than one made anew.
+void Cache::NoteOrderChanges() {
+  constexpr size_t kMovesWorthARow = 8;
+  if (order_changes_.empty()) return;
+  const OrderChange& last = order_changes_.back();
+  rows_to_move_ += 8 + last.rows.size() + static_cast<size_t>(tree_.size()) -
+                   std::min<size_t>(tree_.size(), last.rows.back());
+  reorder_ |= rows_to_move_ > kMovesWorthARow * static_cast<size_t>(table_.size());
+  if (reorder_) order_changes_.clear();
+}
+
+// Takes the changes of the order over to the table. False if that is not possible.
+bool Cache::MoveRows() {
+  for (const OrderChange& change : order_changes_) {
+    if (!change.came) {
+      table_.RemoveRow(change.rows);
+      continue;
     }
-    table_.SetOrder(NodesInOrder());
-    for (NodeRow row = 0; row < table_.size(); ++row) {
-      nodes_.find(table_.node(row).name())->second.row = row;
-    }
+    const auto it = nodes_.find(change.node);
+    if (it == nodes_.end()) return false;  // it went again
+    table_.InsertRow(change.rows.front(), it->second.info.get());
   }
+  return !table_.is_sparse();
+}
+
+void Cache::Refresh() {
+  const bool order_changed = reorder_ || !order_changes_.empty();
+  if (order_changed && (reorder_ || !MoveRows())) table_.SetOrder(NodesInOrder());
   for (const Symbol name : changed_) {
     const auto it = nodes_.find(name);
     if (it == nodes_.end() || !it->second.changed) continue;
-    it->second.changed = false;
-    if (it->second.row >= 0 && !order_changed_) table_.RefreshRow(it->second.row);
+    NodeEntry& node = it->second;
+    node.changed = false;
+    if (reorder_) continue;
+    if (node.row < 0 || node.row >= table_.size() || &table_.node(node.row) != node.info.get()) {
+      node.row = table_.FindRow(name);
+    }
+    if (node.row >= 0) table_.RefreshRow(node.row);
   }
-  order_changed_ = false;
+  reorder_ = false;
+  order_changes_.clear();
+  rows_to_move_ = 0;
   changed_.clear();
   retired_.clear();
 }

@@ -80,8 +80,8 @@ class Cache {
 
   // --- Reading ---
 
-  // Brings the table up to date. Costs what changed since the last call; renumbers the rows only
-  // if nodes came, went or moved to another zone.
+  // Brings the table up to date. Costs what changed since the last call; rows move only if nodes
+  // came, went or moved to another zone.
   void Refresh();
   // As of the last Refresh().
   const NodeTable& table() const { return table_; }
@@ -109,7 +109,7 @@ class Cache {
  private:
   struct NodeEntry {
     std::unique_ptr<NodeInfo> info;
-    NodeRow row = -1;  // in the table; -1: not there
+    NodeRow row = -1;  // where it was last seen in the table
     bool changed = false;
   };
 
@@ -120,6 +120,8 @@ class Cache {
   bool ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
   std::vector<const NodeInfo*> NodesInOrder() const;
+  void NoteOrderChanges();
+  bool MoveRows();
 
   absl::flat_hash_map<Symbol, NodeEntry> nodes_;
   NodeTree tree_;
@@ -128,7 +130,11 @@ class Cache {
   std::vector<AssignmentObserver*> observers_;
 
   NodeTable table_;
-  bool order_changed_ = false;
+  // What became of the order since the last Refresh(), unless it is so much that all rows are
+  // better made anew.
+  std::vector<OrderChange> order_changes_;
+  size_t rows_to_move_ = 0;
+  bool reorder_ = false;
   std::vector<Symbol> changed_;                     // nodes whose row is to be refreshed
   std::vector<std::unique_ptr<NodeInfo>> retired_;  // gone, but still in the table
 };

@@ -27,30 +27,55 @@ std::string ZoneKey(const NodeSpec& node) {
   return absl::StrCat(region, absl::string_view(":\0:", 3), zone);
 }
 
-bool NodeTree::Set(const NodeSpec& node) {
+void NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>& changes) {
   std::string key = ZoneKey(node);
   const auto known = zone_of_.find(node.name);
   if (known != zone_of_.end()) {
-    if (known->second == key) return false;
-    Remove(node.name);
+    if (known->second == key) return;
+    Remove(node.name, changes);
   }
   auto zone =
       std::find_if(zones_.begin(), zones_.end(), [&](const Zone& z) { return z.key == key; });
   if (zone == zones_.end()) zone = zones_.insert(zones_.end(), Zone{key, {}});
   zone->nodes.push_back(node.name);
   zone_of_[node.name] = std::move(key);
-  return true;
+  changes.push_back({node.name, RowsOf(zone - zones_.begin(), zone->nodes.size() - 1), true});
 }
 
-bool NodeTree::Remove(Symbol name) {
+bool NodeTree::Remove(Symbol name, std::vector<OrderChange>& changes) {
   const auto known = zone_of_.find(name);
   if (known == zone_of_.end()) return false;
   const auto zone = std::find_if(zones_.begin(), zones_.end(),
                                  [&](const Zone& z) { return z.key == known->second; });
-  zone->nodes.erase(std::find(zone->nodes.begin(), zone->nodes.end(), name));
+  const auto at = std::find(zone->nodes.begin(), zone->nodes.end(), name);
+  changes.push_back({name, RowsOf(zone - zones_.begin(), at - zone->nodes.begin()), false});
+  zone->nodes.erase(at);
   if (zone->nodes.empty()) zones_.erase(zone);
   zone_of_.erase(known);
   return true;
+}
+
+std::vector<NodeRow> NodeTree::RowsOf(size_t index, size_t from) const {
+  // The sizes of the zones before and behind this one, as long as they have nodes in the turn.
+  std::vector<size_t> before, behind;
+  size_t row = 0;
+  for (size_t i = 0; i < zones_.size(); ++i) {
+    const size_t size = zones_[i].nodes.size();
+    row += std::min(size, from);
+    if (i != index && size > from) (i < index ? before : behind).push_back(size);
+  }
+  row += before.size();
+  std::vector<NodeRow> rows;
+  for (size_t turn = from;; ++turn) {
+    rows.push_back(static_cast<NodeRow>(row));
+    if (turn + 1 == zones_[index].nodes.size()) return rows;
+    // To the next turn pass the zones behind, and in it those before.
+    row += 1 + behind.size();
+    const auto has_none = [turn](size_t size) { return size <= turn + 1; };
+    std::erase_if(before, has_none);
+    std::erase_if(behind, has_none);
+    row += before.size();
+  }
 }
 
 std::vector<Symbol> NodeTree::List() const {

@@ -23,8 +23,8 @@ NodeTable::NodeTable() = default;
 NodeTable::~NodeTable() = default;
 
 NodeRow NodeTable::FindRow(Symbol name) const {
-  const auto it = row_of_.find(name);
-  return it == row_of_.end() ? -1 : it->second;
+  const auto it = slot_of_.find(name);
+  return it == slot_of_.end() ? -1 : row_of_slot_[it->second];
 }
 
 absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
@@ -67,11 +67,12 @@ int64_t NodeTable::image_size_bytes(Symbol image) const {
 
 void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   nodes_ = std::move(nodes);
-  ++version_;
-  ++order_version_;
-  changes_.clear();
-  row_of_.clear();
-  row_of_.reserve(nodes_.size());
+  NoteOrderChange();
+  slot_of_.clear();
+  slot_of_.reserve(nodes_.size());
+  slots_.resize(nodes_.size());
+  row_of_slot_.resize(nodes_.size());
+  free_slots_.clear();
   resources_.clear();
   zeros_.assign(nodes_.size(), 0);
   for (std::vector<int64_t>* column : {&pod_count_, &allowed_pods_}) column->resize(nodes_.size());
@@ -79,7 +80,6 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
                                        &has_pods_with_required_anti_affinity_}) {
     column->resize(nodes_.size());
   }
-  row_versions_.assign(nodes_.size(), version_);
   specs_.resize(nodes_.size());
   arrivals_.resize(nodes_.size());
   taints_.Reset(size());
@@ -89,15 +89,109 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
     for (auto& [key, column] : labels_) column->Reset(size());
   }
   for (NodeRow row = 0; row < size(); ++row) {
-    row_of_.emplace(nodes_[row]->name(), row);
+    slot_of_.emplace(nodes_[row]->name(), row);
+    slots_[row] = row_of_slot_[row] = row;
     specs_[row] = nodes_[row]->shared_spec();
     arrivals_[row] = nodes_[row]->arrival();
     for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
     FillFromSpec(row);
     FillFromPods(row);
   }
-  BERTH_DCHECK(row_of_.size() == nodes_.size()) << "two nodes of one name";
+  BERTH_DCHECK(slot_of_.size() == nodes_.size()) << "two nodes of one name";
   if (pods_ != nullptr) pods_->SetOrder();
+}
+
+void NodeTable::NoteOrderChange() {
+  ++version_;
+  ++order_version_;
+  changes_.clear();
+  row_versions_.assign(nodes_.size(), version_);
+}
+
+template <class Visit>
+void NodeTable::ForEachColumn(Visit visit) {
+  for (ResourceColumns& columns : resources_) {
+    visit(columns.allocatable);
+    visit(columns.requested);
+    visit(columns.nonzero_requested);
+  }
+  visit(zeros_);
+  visit(pod_count_);
+  visit(allowed_pods_);
+  visit(unschedulable_);
+  visit(has_used_ports_);
+  visit(has_pods_with_affinity_);
+  visit(has_pods_with_required_anti_affinity_);
+  visit(specs_);
+  visit(arrivals_);
+}
+
+void NodeTable::InsertRow(NodeRow row, const NodeInfo* node) {
+  ForEachColumn([row](auto& column) { column.emplace(column.begin() + row); });
+  taints_.Insert(row);
+  {
+    MutexLock lock(labels_mutex_);
+    for (auto& [key, column] : labels_) column->Insert(row);
+  }
+  nodes_.insert(nodes_.begin() + row, node);
+  NoteOrderChange();
+
+  int slot = static_cast<int>(row_of_slot_.size());
+  if (free_slots_.empty()) {
+    row_of_slot_.push_back(row);
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  const bool is_new = slot_of_.emplace(node->name(), slot).second;
+  BERTH_CHECK(is_new) << "two nodes of one name";
+  slots_.insert(slots_.begin() + row, slot);
+  for (NodeRow moved = row; moved < size(); ++moved) row_of_slot_[slots_[moved]] = moved;
+
+  specs_[row] = node->shared_spec();
+  arrivals_[row] = node->arrival();
+  for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
+  FillFromSpec(row);
+  FillFromPods(row);
+  if (pods_ != nullptr) pods_->InsertRow(row);
+}
+
+void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) {
+  ForgetImages(rows.front());
+  const int slot = slots_[rows.front()];
+  const Symbol name = nodes_[rows.front()]->name();
+  slot_of_.erase(name);
+  free_slots_.push_back(slot);
+  row_of_slot_[slot] = -1;
+
+  ForEachColumn([rows](auto& column) { MoveUp(column, rows); });
+  taints_.Remove(rows);
+  {
+    MutexLock lock(labels_mutex_);
+    for (auto& [key, column] : labels_) column->Remove(rows);
+  }
+  MoveUp(nodes_, rows);
+  MoveUp(slots_, rows);
+  for (const NodeRow row : rows.first(rows.size() - 1)) row_of_slot_[slots_[row]] = row;
+  for (NodeRow row = rows.back(); row < size(); ++row) row_of_slot_[slots_[row]] = row;
+  NoteOrderChange();
+  if (pods_ != nullptr) pods_->RemoveRow(name, rows);
+}
+
+bool NodeTable::is_sparse() const {
+  MutexLock lock(labels_mutex_);
+  return taints_.is_sparse() || std::any_of(labels_.begin(), labels_.end(), [](const auto& entry) {
+           return entry.second->is_sparse();
+         });
+}
+
+void NodeTable::ForgetImages(NodeRow row) {
+  static const NodeSpec& kNone = *new NodeSpec();
+  const std::shared_ptr<const NodeSpec> before = std::move(specs_[row]);
+  const uint64_t arrival = arrivals_[row];
+  // Nobody else came that late.
+  arrivals_[row] = std::numeric_limits<uint64_t>::max();
+  ReplaceImages(row, *before, kNone, arrival);
 }
 
 void NodeTable::RefreshRow(NodeRow row) {
@@ -107,7 +201,7 @@ void NodeTable::RefreshRow(NodeRow row) {
     const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
     const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
     aspects |= Aspect::kOfNodeObject;
-    if (ReplaceImages(row, *before, arrival_before)) aspects |= Aspect::kImageSpread;
+    if (ReplaceImages(row, *before, *specs_[row], arrival_before)) aspects |= Aspect::kImageSpread;
     FillFromSpec(row);
   }
   aspects |= FillFromPods(row);
@@ -182,8 +276,8 @@ void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
 }
 
 // Nodes report their images again and again, and few of them change.
-bool NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before) {
-  const NodeSpec& after = *specs_[row];
+bool NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpec& after,
+                              uint64_t arrival_before) {
   const uint64_t arrival = arrivals_[row];
   const auto is_in = [&](const NodeSpec& spec, const NodeImage& image) {
     return arrival == arrival_before &&

@@ -61,8 +61,7 @@ absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
 }
 
 void PodTable::SetOrder() {
-  slots_.rows = nodes_.size();
-  slots_.order_version = nodes_.order_version();
+  NoteOrderChange();
   absl::c_fill(slots_.row_of_slot, -1);
   slot_of_row_.clear();
   for (NodeRow row = 0; row < nodes_.size(); ++row) {
@@ -74,12 +73,48 @@ void PodTable::SetOrder() {
   absl::erase_if(slot_of_node_, [&](const auto& entry) {
     const int slot = entry.second;
     if (slots_.row_of_slot[slot] >= 0) return false;
-    Replace(slot, 0, {});
-    pods_[slot] = NodePods();
-    free_slots_.push_back(slot);
+    FreeSlot(slot);
     return true;
   });
   for (NodeRow row = 0; row < nodes_.size(); ++row) RefreshRow(row);
+}
+
+void PodTable::NoteOrderChange() {
+  slots_.rows = nodes_.size();
+  slots_.order_version = nodes_.order_version();
+}
+
+void PodTable::InsertRow(NodeRow row) {
+  NoteOrderChange();
+  const int slot = TakeSlot();
+  slot_of_node_[nodes_.node(row).name()] = slot;
+  slot_of_row_.insert(slot_of_row_.begin() + row, slot);
+  for (NodeRow moved = row; moved < nodes_.size(); ++moved) {
+    slots_.row_of_slot[slot_of_row_[moved]] = moved;
+  }
+  RefreshRow(row);
+}
+
+void PodTable::RemoveRow(Symbol node, absl::Span<const NodeRow> rows) {
+  NoteOrderChange();
+  const int slot = slot_of_row_[rows.front()];
+  slots_.row_of_slot[slot] = -1;
+  FreeSlot(slot);
+  slot_of_node_.erase(node);
+  MoveUp(slot_of_row_, rows);
+  for (const NodeRow row : rows.first(rows.size() - 1)) {
+    slots_.row_of_slot[slot_of_row_[row]] = row;
+  }
+  for (NodeRow row = rows.back(); row < nodes_.size(); ++row) {
+    slots_.row_of_slot[slot_of_row_[row]] = row;
+  }
+}
+
+// Its node is not in the table any more, and in no row.
+void PodTable::FreeSlot(int slot) {
+  Replace(slot, 0, {});
+  pods_[slot] = NodePods();
+  free_slots_.push_back(slot);
 }
 
 int PodTable::TakeSlot() {

@@ -153,10 +153,18 @@ class CacheMachine {
       ASSERT_EQ(cache_.FindNode(node.name()), &node);
       nodes.push_back(&node);
     }
+    NodeRow next = 0;
+    cache_.ForEachNode([&](const NodeInfo& node) {
+      if (next < table.size()) {
+        ASSERT_EQ(&table.node(next), &node) << "in another order";
+      }
+      ++next;
+    });
     NodeTable fresh;
     fresh.SetOrder(nodes);
     const Symbol zone = Symbol::Intern("topology.kubernetes.io/zone");
     for (NodeRow row = 0; row < table.size(); ++row) {
+      ASSERT_EQ(table.FindRow(table.node(row).name()), row);
       ASSERT_EQ(table.requested(kCpu)[row], fresh.requested(kCpu)[row]);
       ASSERT_EQ(table.allocatable(kCpu)[row], fresh.allocatable(kCpu)[row]);
       ASSERT_EQ(table.nonzero_requested(kCpu)[row], fresh.nonzero_requested(kCpu)[row]);

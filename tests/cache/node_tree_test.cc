@@ -1,6 +1,9 @@
 // The order of nodes. After the cases of kube-scheduler's node tree tests.
 #include "cache/node_tree.h"
 
+#include <random>
+
+#include "absl/strings/str_cat.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 
@@ -19,16 +22,53 @@ NodeBuilder InZone(absl::string_view name, absl::string_view region, absl::strin
 
 class NodeTreeTest : public ::testing::Test {
  protected:
-  bool Set(const NodeBuilder& node) { return tree_.Set(*node.Obj()); }
-  bool Remove(absl::string_view name) { return tree_.Remove(Symbol::Intern(name)); }
+  // Whether the order changed.
+  bool Set(const NodeBuilder& node) {
+    const size_t before = changes_.size();
+    tree_.Set(*node.Obj(), changes_);
+    return changes_.size() > before;
+  }
+  bool Remove(absl::string_view name) { return tree_.Remove(Symbol::Intern(name), changes_); }
   std::vector<std::string> List() const {
     std::vector<std::string> names;
     for (const Symbol name : tree_.List()) names.emplace_back(name.view());
     return names;
   }
 
+  // The order that the changes make of nothing.
+  std::vector<std::string> Replayed() const {
+    std::vector<std::string> names;
+    for (const OrderChange& change : changes_) {
+      const std::string name(change.node.view());
+      if (change.came) {
+        names.insert(names.begin() + change.rows.front(), name);
+      } else {
+        EXPECT_EQ(names[change.rows.front()], name);
+        MoveUp(names, change.rows);
+      }
+    }
+    return names;
+  }
+
   NodeTree tree_;
+  std::vector<OrderChange> changes_;
 };
+
+TEST_F(NodeTreeTest, ChangesTellWhereNodesAre) {
+  std::mt19937 random(7);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  for (int step = 0; step < 3000; ++step) {
+    const std::string name = absl::StrCat("n", below(40));
+    if (below(3) == 0) {
+      Remove(name);
+    } else {
+      // Zones of very different size, some of which come and go.
+      const int zone = below(below(6) + 1);
+      Set(InZone(name, "r", absl::StrCat("z", zone)));
+    }
+    ASSERT_EQ(Replayed(), List()) << step;
+  }
+}
 
 TEST_F(NodeTreeTest, NothingInNothingOut) {
   EXPECT_THAT(List(), IsEmpty());

@@ -185,7 +185,8 @@ class RandomHistory {
   }
 
   void Step() {
-    if (order_.empty() || Below(12) == 0) return SetOrder();
+    if (order_.empty() || Below(40) == 0) return SetOrder();
+    if (Below(6) == 0) return MoveRows();
     const NodeRow row = Below(static_cast<int>(order_.size()));
     NodeInfo& node = *order_[row];
     // One to three changes between refreshes.
@@ -210,6 +211,22 @@ class RandomHistory {
     }
     std::shuffle(order_.begin(), order_.end(), random_);
     table_.SetOrder({order_.begin(), order_.end()});
+  }
+
+  // A node comes, or one goes and some others take its place and each other's.
+  void MoveRows() {
+    for (NodeInfo& node : nodes_) {
+      if (Below(2) == 0 || table_.FindRow(node.name()) >= 0) continue;
+      const NodeRow row = Below(static_cast<int>(order_.size()) + 1);
+      order_.insert(order_.begin() + row, &node);
+      return table_.InsertRow(row, &node);
+    }
+    std::vector<NodeRow> rows = {Below(static_cast<int>(order_.size()))};
+    for (NodeRow row = rows.front() + 1; row < static_cast<int>(order_.size()); ++row) {
+      if (Below(2) == 0) rows.push_back(row);
+    }
+    MoveUp(order_, rows);
+    table_.RemoveRow(rows);
   }
 
   void Change(NodeInfo& node) {

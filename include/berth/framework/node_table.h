@@ -37,6 +37,14 @@ inline bool FollowOneAnother(absl::Span<const NodeRow> rows) {
   return apart == 0;
 }
 
+// Moves the value at each of `rows`, which rise, to the one before it, over the first one's value,
+// and those behind the last one to the next lower place.
+template <class T>
+void MoveUp(std::vector<T>& values, absl::Span<const NodeRow> rows) {
+  for (size_t i = 1; i < rows.size(); ++i) values[rows[i - 1]] = std::move(values[rows[i]]);
+  values.erase(values.begin() + rows.back());
+}
+
 // A column whose values repeat: each distinct value once, and an index a row. Judge each value,
 // then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
 // long; it may be remembered.
@@ -92,6 +100,19 @@ class DictionaryColumn {
     indexes_[row] = it->second;
     ++version_;
   }
+  // A row without a value is put in before `row`; Set() is to give it one.
+  void Insert(NodeRow row) {
+    indexes_.insert(indexes_.begin() + row, kUnset);
+    ++version_;
+  }
+  // As NodeTable::RemoveRow().
+  void Remove(absl::Span<const NodeRow> rows) {
+    --row_counts_[indexes_[rows.front()]];
+    MoveUp(indexes_, rows);
+    ++version_;
+  }
+  // Values that no row has are more than those that rows have, and than a few.
+  bool is_sparse() const { return values_.size() > 2 * indexes_.size() + 64; }
 
  private:
   static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
@@ -179,6 +200,13 @@ class NodeTable {
 
   // Makes `nodes`, in this order, the rows.
   void SetOrder(std::vector<const NodeInfo*> nodes);
+  // `node` becomes row `row`; who had it, and all behind, move up by one.
+  void InsertRow(NodeRow row, const NodeInfo* node);
+  // The node of the first of `rows` goes. The nodes of the others, which rise, move to the row
+  // before theirs in `rows`, and all behind the last one down by one.
+  void RemoveRow(absl::Span<const NodeRow> rows);
+  // Whether so many values of columns are of no row any more that SetOrder() is worth its cost.
+  bool is_sparse() const;
   // The NodeInfo of `row` changed.
   void RefreshRow(NodeRow row);
 
@@ -193,16 +221,27 @@ class NodeTable {
   };
 
   void NoteChange(RowChange change);
+  void NoteOrderChange();
+  void ForgetImages(NodeRow row);
   void EnsureResources(int count);
   void FillFromSpec(NodeRow row);
   Aspects FillFromPods(NodeRow row);
   void AddImage(const NodeImage& image, uint64_t arrival);
   // Returns whether the row's images changed.
-  bool ReplaceImages(NodeRow row, const NodeSpec& before, uint64_t arrival_before);
+  bool ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpec& after,
+                     uint64_t arrival_before);
   void FindImageSize(Symbol name);
 
+  // Calls visit(column) for every column that is a vector, by row.
+  template <class Visit>
+  void ForEachColumn(Visit visit);
+
   std::vector<const NodeInfo*> nodes_;
-  absl::flat_hash_map<Symbol, NodeRow> row_of_;
+  // A node keeps its slot, so that rows can move without a look at names.
+  absl::flat_hash_map<Symbol, int> slot_of_;
+  std::vector<int> slots_;  // by row
+  std::vector<NodeRow> row_of_slot_;
+  std::vector<int> free_slots_;
   std::vector<ResourceColumns> resources_;  // by ResourceId
   std::vector<int64_t> zeros_;
   std::vector<int64_t> pod_count_, allowed_pods_;

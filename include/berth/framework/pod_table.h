@@ -77,6 +77,9 @@ class PodTable {
 
   // The rows are other nodes, or in another order.
   void SetOrder();
+  // The table did the same.
+  void InsertRow(NodeRow row);
+  void RemoveRow(Symbol node, absl::Span<const NodeRow> rows);
   // Pods came to the node of `row`, or went.
   void RefreshRow(NodeRow row);
 
@@ -89,6 +92,8 @@ class PodTable {
   };
 
   int TakeSlot();
+  void FreeSlot(int slot);
+  void NoteOrderChange();
   void Replace(int slot, size_t same, absl::Span<const PodPtr> pods);
   void Add(int slot, const PodInfo& pod, int64_t difference);
 
