@@ -61,6 +61,12 @@ endif()
 if(BERTH_BUILD_FUZZ)
   list(APPEND berth_compile_options -fsanitize=fuzzer-no-link)
 endif()
+# For sources with loops over columns (berth/framework/vector_clones.h). Nothing is fused: many nodes
+# at once are judged as one, to the last bit. The loader chooses forms before sanitizers are ready.
+set(berth_column_options -ffp-contract=off)
+if(berth_sanitize)
+  list(APPEND berth_column_options -DBERTH_NO_VECTOR_CLONES)
+endif()
 set(berth_sanitizer_environment ASAN_OPTIONS=abort_on_error=1
     UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1)
 find_program(BERTH_SYMBOLIZER NAMES llvm-symbolizer llvm-symbolizer-14)

@@ -51,7 +51,8 @@ BERTH_VECTOR_CLONES bool AddInRange(absl::Span<const int64_t> scores, int64_t ma
   } else {
     for (size_t i = 0; i < size; ++i) {
       signs |= OutOfRangeSign(score[i], max);
-      totals[i] += static_cast<int64_t>(static_cast<uint64_t>(score[i]) * factor);
+      totals[i] = static_cast<int64_t>(static_cast<uint64_t>(totals[i]) +
+                                       static_cast<uint64_t>(score[i]) * factor);
     }
   }
   return signs >> 63 == 0;
