@@ -72,21 +72,16 @@ void Schedule(benchmark::State& state, bool alike) {
   if (simulation->scheduler().counters().bound != next) state.SkipWithError("a pod is not bound");
 }
 
+void BySize(benchmark::internal::Benchmark* benchmark) {
+  for (const int nodes : {1'000, 5'000, 15'000, 100'000}) benchmark->Arg(nodes);
+  benchmark->Unit(benchmark::kMicrosecond);
+}
+
 void BM_AlikePod(benchmark::State& state) { Schedule(state, true); }
-BENCHMARK(BM_AlikePod)
-    ->Arg(1'000)
-    ->Arg(5'000)
-    ->Arg(15'000)
-    ->Arg(100'000)
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_AlikePod)->Apply(BySize);
 
 void BM_UnlikePod(benchmark::State& state) { Schedule(state, false); }
-BENCHMARK(BM_UnlikePod)
-    ->Arg(1'000)
-    ->Arg(5'000)
-    ->Arg(15'000)
-    ->Arg(100'000)
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_UnlikePod)->Apply(BySize);
 
 }  // namespace
 }  // namespace berth

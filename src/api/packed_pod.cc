@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "api/wire_writer.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 
@@ -98,23 +99,10 @@ class Own {
 void Bind(const PackedPod::Binding& binding, api::Pod& pod) {
   pod.mutable_spec()->set_node_name(std::string(binding.node_name.view()));
   api::PodStatus& status = *pod.mutable_status();
-  const bool has_ended = status.phase() == "Succeeded" || status.phase() == "Failed";
-  if (!has_ended) status.set_phase("Running");
+  if (!HasEnded(status)) status.set_phase("Running");
   status.clear_nominated_node_name();
   SetTime(binding.start_time, status.mutable_start_time());
-  api::PodCondition* scheduled = nullptr;
-  for (api::PodCondition& condition : *status.mutable_conditions()) {
-    if (condition.type() == "PodScheduled") scheduled = &condition;
-  }
-  if (scheduled == nullptr) scheduled = status.add_conditions();
-  scheduled->set_type("PodScheduled");
-  if (scheduled->status() != "True") {
-    scheduled->set_status("True");
-    scheduled->mutable_last_transition_time()->set_seconds(absl::ToUnixSeconds(binding.start_time));
-    scheduled->mutable_last_transition_time()->clear_nanos();
-  }
-  scheduled->clear_reason();
-  scheduled->clear_message();
+  SetCondition("PodScheduled", true, binding.start_time, status);
 }
 
 // The message that `known` points to, which `make` fills if nobody has yet.

@@ -9,6 +9,7 @@
 #include "app/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
@@ -18,9 +19,7 @@ namespace {
 
 constexpr size_t kReasonsShown = 12;
 
-bool IsLive(const api::Pod& pod) {
-  return pod.status().phase() != "Succeeded" && pod.status().phase() != "Failed";
-}
+bool IsLive(const api::Pod& pod) { return !HasEnded(pod.status()); }
 
 std::string Percent(int64_t part, int64_t whole) {
   if (whole == 0) return "-";

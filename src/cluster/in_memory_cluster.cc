@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/admission.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "cluster/chance.h"
@@ -24,25 +25,11 @@ absl::Status Gone(const PodReference& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", Key(pod), " is gone"));
 }
 
-// The condition's time is that of its last change from true to false or back, in whole seconds as
-// the API server keeps it.
-void SetCondition(const PodStatusPatch& patch, absl::Time now, api::PodStatus& status) {
-  api::PodCondition* condition = nullptr;
-  for (api::PodCondition& existing : *status.mutable_conditions()) {
-    if (existing.type() == patch.condition_type) condition = &existing;
-  }
-  if (condition == nullptr) condition = status.add_conditions();
-  condition->set_type(patch.condition_type);
-  const char* const truth = patch.condition_true ? "True" : "False";
-  if (condition->status() != truth) {
-    condition->set_status(truth);
-    condition->mutable_last_transition_time()->set_seconds(absl::ToUnixSeconds(now));
-    condition->mutable_last_transition_time()->clear_nanos();
-  }
-  condition->clear_reason();
-  condition->clear_message();
-  if (!patch.condition_reason.empty()) condition->set_reason(patch.condition_reason);
-  if (!patch.condition_message.empty()) condition->set_message(patch.condition_message);
+void ApplyCondition(const PodStatusPatch& patch, absl::Time now, api::PodStatus& status) {
+  api::PodCondition& condition =
+      SetCondition(patch.condition_type, patch.condition_true, now, status);
+  if (!patch.condition_reason.empty()) condition.set_reason(patch.condition_reason);
+  if (!patch.condition_message.empty()) condition.set_message(patch.condition_message);
 }
 
 bool HasCondition(const api::Pod& pod, absl::string_view type) {
@@ -50,10 +37,6 @@ bool HasCondition(const api::Pod& pod, absl::string_view type) {
     if (condition.type() == type) return true;
   }
   return false;
-}
-
-bool HasEnded(const api::Pod& pod) {
-  return pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
 }
 
 // How long the pod runs once it is on a node; infinite if it does not say, or not in words that
@@ -70,7 +53,7 @@ absl::Duration RunTime(const api::Pod& pod) {
 InMemoryCluster::PodState::PodState(const api::Pod& pod)
     : on_node(!pod.spec().node_name().empty()),
       leaving(pod.metadata().has_deletion_timestamp()),
-      ended(HasEnded(pod)),
+      ended(HasEnded(pod.status())),
       run_time(RunTime(pod)) {}
 
 InMemoryCluster::InMemoryCluster(const Clock& clock)
@@ -176,7 +159,7 @@ Object InMemoryCluster::Admitted(Object pod) {
     condition.condition_type = "PodScheduled";
     condition.condition_reason = "SchedulingGated";
     condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
-    SetCondition(condition, clock_.Now(), *own.mutable_status());
+    ApplyCondition(condition, clock_.Now(), *own.mutable_status());
   }));
 }
 
@@ -233,7 +216,7 @@ void InMemoryCluster::StartDeletion(const Object& pod,
   int64_t grace = 0;
   pod.packed()->ReadOwn([&](const api::Pod& own) {
     const api::PodSpec& spec = own.spec();
-    if (spec.node_name().empty() || HasEnded(own)) return;
+    if (spec.node_name().empty() || HasEnded(own.status())) return;
     grace = spec.has_termination_grace_period_seconds() ? spec.termination_grace_period_seconds()
                                                         : kDefaultGracePeriodSeconds;
   });
@@ -502,7 +485,7 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
     target.condition_true = true;
     target.condition_reason = "PreemptionByScheduler";
     target.condition_message = message;
-    SetCondition(target, clock_.Now(), *changed.mutable_status());
+    ApplyCondition(target, clock_.Now(), *changed.mutable_status());
   });
   return absl::OkStatus();
 }
@@ -524,7 +507,7 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   }
   ChangePod(Object(stored->object), [&](api::Pod& changed) {
     if (!patch.condition_type.empty()) {
-      SetCondition(patch, clock_.Now(), *changed.mutable_status());
+      ApplyCondition(patch, clock_.Now(), *changed.mutable_status());
     }
     if (patch.nominated_node_name.has_value()) {
       changed.mutable_status()->set_nominated_node_name(*patch.nominated_node_name);

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
@@ -44,13 +45,8 @@ std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& 
                                          absl::Time since) {
   return Changed(pod, [&](api::Pod& own) {
     SetTime(since, own.mutable_metadata()->mutable_deletion_timestamp());
-    auto* conditions = own.mutable_status()->mutable_conditions();
-    for (int i = conditions->size(); i-- > 0;) {
-      if (conditions->Get(i).type() == "DisruptionTarget") conditions->DeleteSubrange(i, 1);
-    }
-    api::PodCondition& target = *conditions->Add();
-    target.set_type("DisruptionTarget");
-    target.set_status("True");
+    api::PodCondition& target =
+        SetCondition("DisruptionTarget", true, since, *own.mutable_status());
     target.set_reason("PreemptionByScheduler");
     target.set_message(message);
   });

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "framework/pod_requests.h"
@@ -239,7 +240,7 @@ class PodInfoParser {
     if (status.has_start_time()) pod_->start_time_ = ToTime(status.start_time());
     pod_->node_name_ = own.spec().node_name();
     pod_->nominated_node_name_ = status.nominated_node_name();
-    pod_->terminal_ = status.phase() == "Succeeded" || status.phase() == "Failed";
+    pod_->terminal_ = HasEnded(status);
   }
 
   void ParseScheduling() {
