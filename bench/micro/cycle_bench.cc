@@ -1,7 +1,7 @@
-// What does a pod cost from the queue to its binding, by cluster size, for pods that are all alike
-// and for pods of which no two ask for the same? Alike pods should cost nearly the same at every
-// size, others in proportion to the nodes. The default profile on the in-memory cluster, binding
-// and its confirmation included.
+// What does a pod cost from the queue to its binding, by cluster size, for pods that are all alike,
+// for alike pods while nodes come and go, and for pods of which no two ask for the same? Alike pods
+// should cost nearly the same at every size, others in proportion to the nodes. The default profile
+// on the in-memory cluster, binding and its confirmation included.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -28,11 +28,14 @@ kind: KubeSchedulerConfiguration
 profiles: [{schedulerName: default-scheduler}]
 )";
 
+constexpr char kZone[] = "topology.kubernetes.io/zone";
+
 Object Node(int i) {
   const std::string name = absl::StrCat("node-", i);
   return Object::Of(std::make_shared<const api::Node>(MakeNode()
                                                           .Name(name)
                                                           .Label("kubernetes.io/hostname", name)
+                                                          .Label(kZone, absl::StrCat("z", i % 3))
                                                           .Allocatable("cpu", "64")
                                                           .Allocatable("memory", "256Gi")
                                                           .Allocatable("pods", "1000")
@@ -49,16 +52,20 @@ Object Pod(int i, bool alike) {
           .Proto()));
 }
 
-void Schedule(benchmark::State& state, bool alike) {
+std::unique_ptr<Simulation> NewCluster(int nodes) {
   static const Registry& registry = *new Registry(BuiltinRegistry().value());
   LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "configuration", registry);
   BERTH_CHECK(loaded.problems.ok());
-  std::vector<Object> nodes;
-  for (int i = 0; i < state.range(0); ++i) nodes.push_back(Node(i));
-  auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
-                                        .registry = &registry,
-                                        .objects = std::move(nodes)})
-                        .value();
+  std::vector<Object> objects;
+  for (int i = 0; i < nodes; ++i) objects.push_back(Node(i));
+  return Simulation::Create({.configuration = std::move(loaded.configuration),
+                             .registry = &registry,
+                             .objects = std::move(objects)})
+      .value();
+}
+
+void Schedule(benchmark::State& state, bool alike) {
+  const auto simulation = NewCluster(static_cast<int>(state.range(0)));
   int next = 0;
   for (; next < 3; ++next) simulation->cluster().Set(Pod(next, alike));
   simulation->RunUntilIdle();
@@ -82,6 +89,33 @@ BENCHMARK(BM_AlikePod)->Apply(BySize);
 
 void BM_UnlikePod(benchmark::State& state) { Schedule(state, false); }
 BENCHMARK(BM_UnlikePod)->Apply(BySize);
+
+// Before every pod a node goes, each from another place of the middle half, or comes back at the
+// end of its zone.
+void BM_AlikePodAfterANodeCameOrWent(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const auto simulation = NewCluster(nodes);
+  int next = 0;
+  for (; next < 3; ++next) simulation->cluster().Set(Pod(next, true));
+  simulation->RunUntilIdle();
+  int changes = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Object pod = Pod(next++, true);
+    const int node = nodes / 4 + (changes / 2 * 7) % (nodes / 2);
+    Object changed = Node(node);
+    state.ResumeTiming();
+    if (changes++ % 2 == 0) {
+      simulation->cluster().Delete(Kind::kNode, changed.key());
+    } else {
+      simulation->cluster().Set(std::move(changed));
+    }
+    simulation->cluster().Set(std::move(pod));
+    simulation->RunUntilIdle();
+  }
+  if (simulation->scheduler().counters().bound != next) state.SkipWithError("a pod is not bound");
+}
+BENCHMARK(BM_AlikePodAfterANodeCameOrWent)->Apply(BySize);
 
 }  // namespace
 }  // namespace berth

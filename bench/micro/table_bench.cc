@@ -1,5 +1,6 @@
-// What does it cost to keep the node table in step: one changed row, and a node that comes, by
-// cluster size? The first should not depend on the size; with the second, rows behind it move.
+// What does it cost to keep the node table in step: one changed row, a node that comes or
+// goes, and a zone that goes, by cluster size? The first should not depend on the size; with the
+// second, rows behind it move; with the third, the table is made anew.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -85,6 +86,23 @@ void BM_NodeComesAndGoes(benchmark::State& state) { NodeComesAndGoes(state, Whic
 void BM_NodeGoes(benchmark::State& state) { NodeComesAndGoes(state, Which::kOld); }
 BENCHMARK(BM_NodeComesAndGoes)->Apply(BySize);
 BENCHMARK(BM_NodeGoes)->Apply(BySize);
+
+// All nodes of one of the three zones go between two refreshes.
+void BM_ZoneGoes(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto cache = std::make_unique<Cache>();
+    Fill(*cache, nodes);
+    state.ResumeTiming();
+    for (int i = 0; i < nodes; i += 3) cache->RemoveNode(Symbol::Intern(NodeName(i)));
+    cache->Refresh();
+    state.PauseTiming();
+    cache.reset();
+    state.ResumeTiming();
+  }
+}
+BENCHMARK(BM_ZoneGoes)->Apply(BySize);
 
 // Nothing changed.
 void BM_RefreshOfNothing(benchmark::State& state) {

@@ -30,15 +30,17 @@ void Cache::MarkChanged(Symbol name, NodeEntry& node) {
 void Cache::SetNode(std::shared_ptr<const NodeSpec> spec) {
   const Symbol name = spec->name;
   NodeEntry& node = EntryOf(name);
-  tree_.Set(*spec, order_changes_);
-  NoteOrderChanges();
+  const size_t known = order_changes_.size();
+  tree_.Set(*spec, OrderChanges());
+  NoteOrderChanges(known);
   node.info->SetSpec(std::move(spec));
   MarkChanged(name, node);
 }
 
 bool Cache::RemoveNode(Symbol name) {
-  if (!tree_.Remove(name, order_changes_)) return false;
-  NoteOrderChanges();
+  const size_t known = order_changes_.size();
+  if (!tree_.Remove(name, OrderChanges())) return false;
+  NoteOrderChanges(known);
   nodes_.find(name)->second.info->ClearSpec();
   EraseIfUnused(name);
   return true;
@@ -168,13 +170,14 @@ std::vector<const NodeInfo*> Cache::NodesInOrder() const {
   return nodes;
 }
 
-// A row that moves costs far less than one made anew.
-void Cache::NoteOrderChanges() {
+// Beyond the `known` first ones. A row that moves costs far less than one made anew.
+void Cache::NoteOrderChanges(size_t known) {
   constexpr size_t kMovesWorthARow = 8;
-  if (order_changes_.empty()) return;
-  const OrderChange& last = order_changes_.back();
-  rows_to_move_ += 8 + last.rows.size() + static_cast<size_t>(tree_.size()) -
-                   std::min<size_t>(tree_.size(), last.rows.back());
+  for (; known < order_changes_.size(); ++known) {
+    const OrderChange& change = order_changes_[known];
+    rows_to_move_ += 8 + change.rows.size() + static_cast<size_t>(tree_.size()) -
+                     std::min<size_t>(tree_.size(), change.rows.back());
+  }
   reorder_ |= rows_to_move_ > kMovesWorthARow * static_cast<size_t>(table_.size());
   if (reorder_) order_changes_.clear();
 }

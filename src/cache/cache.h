@@ -120,7 +120,8 @@ class Cache {
   bool ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
   std::vector<const NodeInfo*> NodesInOrder() const;
-  void NoteOrderChanges();
+  std::vector<OrderChange>* OrderChanges() { return reorder_ ? nullptr : &order_changes_; }
+  void NoteOrderChanges(size_t known);
   bool MoveRows();
 
   absl::flat_hash_map<Symbol, NodeEntry> nodes_;

@@ -27,7 +27,7 @@ std::string ZoneKey(const NodeSpec& node) {
   return absl::StrCat(region, absl::string_view(":\0:", 3), zone);
 }
 
-void NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>& changes) {
+void NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>* changes) {
   std::string key = ZoneKey(node);
   const auto known = zone_of_.find(node.name);
   if (known != zone_of_.end()) {
@@ -39,16 +39,19 @@ void NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>& changes) {
   if (zone == zones_.end()) zone = zones_.insert(zones_.end(), Zone{key, {}});
   zone->nodes.push_back(node.name);
   zone_of_[node.name] = std::move(key);
-  changes.push_back({node.name, RowsOf(zone - zones_.begin(), zone->nodes.size() - 1), true});
+  if (changes == nullptr) return;
+  changes->push_back({node.name, RowsOf(zone - zones_.begin(), zone->nodes.size() - 1), true});
 }
 
-bool NodeTree::Remove(Symbol name, std::vector<OrderChange>& changes) {
+bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
   const auto known = zone_of_.find(name);
   if (known == zone_of_.end()) return false;
   const auto zone = std::find_if(zones_.begin(), zones_.end(),
                                  [&](const Zone& z) { return z.key == known->second; });
   const auto at = std::find(zone->nodes.begin(), zone->nodes.end(), name);
-  changes.push_back({name, RowsOf(zone - zones_.begin(), at - zone->nodes.begin()), false});
+  if (changes != nullptr) {
+    changes->push_back({name, RowsOf(zone - zones_.begin(), at - zone->nodes.begin()), false});
+  }
   zone->nodes.erase(at);
   if (zone->nodes.empty()) zones_.erase(zone);
   zone_of_.erase(known);

@@ -27,10 +27,10 @@ struct OrderChange {
 class NodeTree {
  public:
   // Adds the node, or moves it to the end of its new zone if that changed. Appends what that does
-  // to the order, nothing if it stays.
-  void Set(const NodeSpec& node, std::vector<OrderChange>& changes);
+  // to the order, nothing if it stays, unless `changes` is null.
+  void Set(const NodeSpec& node, std::vector<OrderChange>* changes);
   // Returns whether it was there.
-  bool Remove(Symbol name, std::vector<OrderChange>& changes);
+  bool Remove(Symbol name, std::vector<OrderChange>* changes);
 
   int size() const { return static_cast<int>(zone_of_.size()); }
   std::vector<Symbol> List() const;

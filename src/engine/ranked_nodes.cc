@@ -2,9 +2,9 @@
 #include "engine/ranked_nodes.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -22,13 +22,19 @@ bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
 // --- BestRow ---
 
-void BestRow::Reset(int size) {
-  leaves_ = 1;
-  while (leaves_ < size) leaves_ *= 2;
-  winners_.assign(2 * leaves_, -1);
-}
-
 namespace {
+
+// The best of the rows from `begin` on and before `end`.
+NodeRow BestOf(absl::Span<const int64_t> totals, int begin, int end) {
+  NodeRow best = -1;
+  int64_t high = BestRow::kOut;
+  for (NodeRow row = begin; row < end; ++row) {
+    if (totals[row] <= high) continue;
+    high = totals[row];
+    best = row;
+  }
+  return best;
+}
 
 NodeRow Better(NodeRow left, NodeRow right, absl::Span<const int64_t> totals) {
   if (left < 0) return right;
@@ -38,14 +44,35 @@ NodeRow Better(NodeRow left, NodeRow right, absl::Span<const int64_t> totals) {
 
 }  // namespace
 
-void BestRow::Build(absl::Span<const int64_t> totals) {
-  for (int i = leaves_ - 1; i >= 1; --i) {
-    winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
+void BestRow::Build(absl::Span<const int64_t> totals, NodeRow first) {
+  const int size = static_cast<int>(totals.size());
+  int leaves = 1;
+  while (leaves * kBlock < size) leaves *= 2;
+  if (leaves != leaves_) {
+    leaves_ = leaves;
+    winners_.assign(2 * leaves, -1);
+    first = 0;
+  }
+  int begin = std::min(leaves_ + first / kBlock, 2 * leaves_ - 1);
+  int end = 2 * leaves_;
+  for (int i = begin; i < end; ++i) {
+    const int row = (i - leaves_) * kBlock;
+    winners_[i] = BestOf(totals, row, std::min(row + kBlock, size));
+  }
+  while (begin > 1) {
+    begin /= 2;
+    end /= 2;
+    for (int i = begin; i < end; ++i) {
+      winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
+    }
   }
 }
 
 void BestRow::Update(NodeRow row, absl::Span<const int64_t> totals) {
-  for (int i = (leaves_ + row) / 2; i >= 1; i /= 2) {
+  const int begin = row - row % kBlock;
+  int i = leaves_ + row / kBlock;
+  winners_[i] = BestOf(totals, begin, std::min<int>(begin + kBlock, totals.size()));
+  for (i /= 2; i >= 1; i /= 2) {
     winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
   }
 }
@@ -93,7 +120,9 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
   if (rebuild) return Rebuild(nodes, asker);
-  if (changed_.empty()) return Status::Success();
+  const bool have_moved = first_moved_ != kNothingMoved;
+  if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
+  if (have_moved) ListFeasible(first_moved_);
 
   std::vector<std::pair<int64_t, int64_t>> extremes;
   for (const Column& column : columns_) extremes.push_back({column.low, column.high});
@@ -102,58 +131,126 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
     if (!status.ok()) return status;
     aspects_[row] = 0;
   }
-  bool moved = false;
+  bool all_differ = false;
+  for (std::vector<Column>* columns : {&plain_, &columns_}) {
+    for (Column& column : *columns) {
+      if (!spread_changed_ || !column.looks_at_spread()) continue;
+      Status status = ScoreAll(column, all_differ);
+      if (!status.ok()) return status;
+    }
+  }
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
     if (column.at_low == 0 || column.at_high == 0) FindExtremes(column);
-    moved |= extremes[i] != std::pair(column.low, column.high);
+    all_differ |= extremes[i] != std::pair(column.low, column.high);
   }
-  if (moved) return Renormalize();
+  if (all_differ) return Renormalize();
+  if (have_moved) best_.Build(totals_, first_moved_);
   for (const NodeRow row : changed_) {
-    int64_t total = plain_totals_[row];
-    for (const Column& column : columns_) {
-      if (!is_feasible(row)) break;
-      int64_t score = 0;
-      Status status = Normalized(column, row, score);
-      if (!status.ok()) return status;
-      total += score * framework_.ScoreFactor(*column.hook);
-    }
-    totals_[row] = total;
-    best_.Set(row, is_feasible(row));
+    Status status = AddUp(row);
+    if (!status.ok()) return status;
     best_.Update(row, totals_);
   }
   return Status::Success();
 }
 
-// Fills changed_ with the rows to be judged again, each once. False if it is all of them.
+// The total of one row, its scores being those of now.
+Status RankedNodes::AddUp(NodeRow row) {
+  totals_[row] = BestRow::kOut;
+  if (!is_feasible(row)) return Status::Success();
+  int64_t total = plain_totals_[row];
+  for (const Column& column : columns_) {
+    int64_t score = 0;
+    Status status = Normalized(column, row, score);
+    if (!status.ok()) return status;
+    total += score * framework_.ScoreFactor(*column.hook);
+  }
+  totals_[row] = total;
+  return Status::Success();
+}
+
+// Fills changed_ with the rows to be judged again, each once, and moves everything as the rows did.
+// False if it is all of them.
 bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                                  const PodInfo& asker) {
-  const auto row_of = [&](absl::string_view node_name) {
-    const std::optional<Symbol> name = Symbol::Find(node_name);
-    return name.has_value() ? nodes.FindRow(*name) : -1;
-  };
-  const NodeRow last_own_row = own_row_;
-  own_row_ = row_of(nominator.NominatedNode(asker));
-  const auto changes = nodes.ChangesSince(version_);
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  if (version_ == 0 || !changes.has_value() || !nominations.has_value()) return false;
-  changed_.clear();
-  bool all = false;
-  for (const RowChange& change : *changes) {
-    const Aspects aspects = change.aspects & depends_on_;
-    if (aspects == 0) continue;
-    all |= (aspects & Aspect::kImageSpread) != 0;
-    MarkChanged(change.row, aspects);
-  }
-  const auto mark_all_of = [&](NodeRow row) { MarkChanged(row, Aspect::kEverything); };
-  for (const Symbol name : *nominations) mark_all_of(nodes.FindRow(name));
+  const Symbol last_own_node =
+      std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
+  if (version_ == 0 || !nominations.has_value() || !Follow(nodes)) return false;
+  const auto mark_all_of = [&](Symbol node) {
+    if (!node.empty()) MarkChanged(nodes.FindRow(node), Aspect::kEverything);
+  };
+  for (const Symbol node : *nominations) mark_all_of(node);
   // Nobody leaves room for itself.
-  mark_all_of(last_own_row);
-  mark_all_of(own_row_);
+  mark_all_of(last_own_node);
+  mark_all_of(own_node_);
   if (asker.priority() != asker_priority_) {
-    nominator.ForEach([&](const PodInfo&, absl::string_view name) { mark_all_of(row_of(name)); });
+    nominator.ForEach([&](const PodInfo&, absl::string_view node) {
+      mark_all_of(Symbol::Find(node).value_or(Symbol()));
+    });
   }
-  return !all && !IsMany(changed_.size(), nodes.size());
+  return !IsMany(changed_.size(), nodes.size());
+}
+
+// What became of the rows since the last Refresh(). False if all of them are to be judged again.
+bool RankedNodes::Follow(const NodeTable& nodes) {
+  changed_.clear();
+  first_moved_ = kNothingMoved;
+  spread_changed_ = false;
+  const bool followed = nodes.Replay(
+      version_,
+      [&](const RowChange& change) {
+        const Aspects aspects = change.aspects & depends_on_;
+        spread_changed_ |= (aspects & Aspect::kImageSpread) != 0;
+        if (aspects != 0) MarkChanged(change.row, aspects);
+      },
+      [&](const RowMove& move) { Move(move); });
+  if (!followed) return false;
+  if (first_moved_ != kNothingMoved) {  // and so did what was changed by then
+    spread_changed_ |= (depends_on_ & Aspect::kImageSpread) != 0;
+    changed_.clear();
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      if (aspects_[row] != 0) changed_.push_back(row);
+    }
+  }
+  return !spread_changed_ || absl::c_none_of(filters_, [](const Participant& filter) {
+    return (filter.depends_on & Aspect::kImageSpread) != 0;
+  });
+}
+
+// A node came, which is to be judged, or went.
+void RankedNodes::Move(const RowMove& move) {
+  const NodeRow row = move.rows.front();
+  first_moved_ = std::min(first_moved_, row);
+  if (move.came) {
+    ++rejected_by_[NodeVerdicts::kNotJudged];
+  } else {
+    --rejected_by_[verdicts_.rejector(row)];
+    if (is_feasible(row)) {
+      for (Column& column : columns_) column.Remove(column.raw[row]);
+    }
+  }
+  verdicts_.Move(move);
+  if (rejections_known_) rejections_.Move(move);
+  for (std::vector<Column>* columns : {&plain_, &columns_}) {
+    for (Column& column : *columns) move.Apply(column.raw);
+  }
+  move.Apply(plain_totals_);
+  move.Apply(totals_, BestRow::kOut);
+  move.Apply(aspects_, Aspect::kEverything);
+}
+
+// Without a branch a row.
+void RankedNodes::ListFeasible(NodeRow first) {
+  feasible_.erase(absl::c_lower_bound(feasible_, first), feasible_.end());
+  const size_t before = feasible_.size();
+  feasible_.resize(before + verdicts_.rows() - first);
+  NodeRow* next = feasible_.data() + before;
+  for (NodeRow row = first; row < verdicts_.rows(); ++row) {
+    *next = row;
+    next += is_feasible(row);
+  }
+  feasible_.resize(next - feasible_.data());
 }
 
 void RankedNodes::MarkChanged(NodeRow row, Aspects aspects) {
@@ -198,36 +295,18 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   rejected_by_.fill(0);
   for (NodeRow row = 0; row < nodes.size(); ++row) ++rejected_by_[verdicts_.rejector(row)];
   rejections_known_ = false;
-  std::erase_if(feasible_, [&](NodeRow row) { return !is_feasible(row); });
+  ListFeasible(0);
 
   aspects_.assign(nodes.size(), 0);
   plain_totals_.assign(nodes.size(), 0);
-  scores_.resize(feasible_.size());
-  const auto score = [&](const Hook<ScorePlugin>& hook) {
-    std::fill(scores_.begin(), scores_.end(), 0);
-    return framework_.RunScorePlugin(hook, state_, *pod_, nodes, feasible_,
-                                     absl::MakeSpan(scores_));
-  };
-  const auto fill = [&](Column& column) {
-    column.raw.assign(nodes.size(), 0);
-    for (size_t i = 0; i < feasible_.size(); ++i) column.raw[feasible_[i]] = scores_[i];
-  };
-  for (Column& column : plain_) {
-    status = score(*column.hook);
-    if (status.ok()) status = framework_.CheckScores(*column.hook, scores_);
-    if (!status.ok()) return status;
-    fill(column);
-    for (size_t i = 0; i < feasible_.size(); ++i) {
-      plain_totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*column.hook);
+  for (std::vector<Column>* columns : {&plain_, &columns_}) {
+    for (Column& column : *columns) {
+      column.raw.assign(nodes.size(), 0);
+      bool differs = false;
+      status = ScoreAll(column, differs);
+      if (!status.ok()) return status;
     }
   }
-  for (Column& column : columns_) {
-    status = score(*column.hook);
-    if (!status.ok()) return status;
-    fill(column);
-    FindExtremes(column);
-  }
-  totals_.resize(nodes.size());
   return Renormalize();
 }
 
@@ -310,6 +389,25 @@ Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) 
   return Status::Success();
 }
 
+// All feasible rows; sets `differs` if one of the scores is another than it was.
+Status RankedNodes::ScoreAll(Column& column, bool& differs) {
+  const bool plain = !column.hook->plugin->Normalizes();
+  scores_.assign(feasible_.size(), 0);
+  Status status = framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, feasible_,
+                                            absl::MakeSpan(scores_));
+  if (status.ok() && plain) status = framework_.CheckScores(*column.hook, scores_);
+  if (!status.ok()) return status;
+  const int64_t factor = plain ? framework_.ScoreFactor(*column.hook) : 0;
+  for (size_t i = 0; i < feasible_.size(); ++i) {
+    int64_t& raw = column.raw[feasible_[i]];
+    const int64_t more = scores_[i] - std::exchange(raw, scores_[i]);
+    plain_totals_[feasible_[i]] += more * factor;
+    differs |= more != 0;
+  }
+  if (!plain) FindExtremes(column);
+  return Status::Success();
+}
+
 Status RankedNodes::ScoreRow(const Column& column, NodeRow row, int64_t& score) const {
   return framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, {&row, 1}, {&score, 1});
 }
@@ -327,15 +425,14 @@ Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score
 
 NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
   NodeRow row = best_.best();
-  std::vector<NodeRow> refused;
+  std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
   while (row >= 0 && !accepts(row)) {
-    refused.push_back(row);
-    best_.Set(row, false);
+    refused.push_back({row, std::exchange(totals_[row], BestRow::kOut)});
     best_.Update(row, totals_);
     row = static_cast<int>(refused.size()) < most ? best_.best() : -1;
   }
-  for (const NodeRow back : refused) {
-    best_.Set(back, true);
+  for (const auto& [back, total] : refused) {
+    totals_[back] = total;
     best_.Update(back, totals_);
   }
   return row;
@@ -361,6 +458,7 @@ Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t>
 
 // The totals of all feasible rows, and the order of them.
 Status RankedNodes::Renormalize() {
+  totals_.assign(nodes_->size(), BestRow::kOut);
   for (const NodeRow row : feasible_) totals_[row] = plain_totals_[row];
   for (const Column& column : columns_) {
     scores_.resize(feasible_.size());
@@ -372,8 +470,6 @@ Status RankedNodes::Renormalize() {
       totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*column.hook);
     }
   }
-  best_.Reset(nodes_->size());
-  for (const NodeRow row : feasible_) best_.Set(row, true);
   best_.Build(totals_);
   return Status::Success();
 }

@@ -6,33 +6,38 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
 #include "engine/rejection_counts.h"
 #include "framework/framework.h"
 
 namespace berth {
 
-// The best of a set of rows by total, the first of equals; a change costs the logarithm of their
+// The row with the highest total, the first of equals; a change costs the logarithm of their
 // number.
 class BestRow {
  public:
-  // Forgets all rows; rows will be below `size`.
-  void Reset(int size);
-  // Puts `row` in, or takes it out, at the next Build() or at once with Update().
-  void Set(NodeRow row, bool in) { winners_[leaves_ + row] = in ? row : -1; }
-  void Build(absl::Span<const int64_t> totals);
+  // The total of a row that does not come into question.
+  static constexpr int64_t kOut = std::numeric_limits<int64_t>::min();
+
+  // Rows before `first` have the totals they had.
+  void Build(absl::Span<const int64_t> totals, NodeRow first = 0);
+  // Only `row` has another total.
   void Update(NodeRow row, absl::Span<const int64_t> totals);
-  // -1 if no row is in.
+  // -1 if no row comes into question.
   NodeRow best() const { return winners_[1]; }
 
  private:
-  int leaves_ = 1;
-  std::vector<NodeRow> winners_ = {-1, -1};  // of each subtree; [1] is the root
+  static constexpr int kBlock = 16;
+
+  int leaves_ = 1;                           // a power of two, at least as many as there are blocks
+  std::vector<NodeRow> winners_ = {-1, -1};  // of each subtree; [1] is the root, a leaf is a block
 };
 
 // One profile's judgement on all nodes for pods of one signature. Scheduling thread.
@@ -98,17 +103,24 @@ class RankedNodes {
     void Add(int64_t score);
     void Remove(int64_t score);
     bool uniform() const { return low == high; }
+    bool looks_at_spread() const { return (depends_on & Aspect::kImageSpread) != 0; }
   };
+  static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
+  bool Follow(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
+  void Move(const RowMove& move);
+  void ListFeasible(NodeRow first);
+  Status AddUp(NodeRow row);
   Status JudgeAgain(NodeRow row, const PodInfo& asker);
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker);
   void SetVerdict(NodeRow row, const Status& status);
   Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
   Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
+  Status ScoreAll(Column& column, bool& differs);
   Status Renormalize();
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
@@ -126,7 +138,7 @@ class RankedNodes {
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
   int32_t asker_priority_ = 0;
-  NodeRow own_row_ = -1;  // that the asker itself was nominated to
+  Symbol own_node_;  // that the asker itself was nominated to, or empty
   CycleState state_;
   std::vector<Participant> filters_;
   std::vector<Column> plain_;    // score plugins that do not normalise
@@ -138,11 +150,14 @@ class RankedNodes {
   bool rejections_known_ = false;
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
-  std::vector<int64_t> totals_;        // by row
+  std::vector<int64_t> totals_;        // by row; BestRow::kOut if it is not feasible
   BestRow best_;
-  std::vector<NodeRow> changed_;  // scratch
-  std::vector<Aspects> aspects_;  // by row: what of it changed; all 0 between calls
-  std::vector<int64_t> scores_;   // scratch
+  // Scratch of a Refresh().
+  std::vector<NodeRow> changed_;
+  std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls
+  NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
+  bool spread_changed_ = false;          // what Aspect::kImageSpread stands for
+  std::vector<int64_t> scores_;
 };
 
 }  // namespace berth

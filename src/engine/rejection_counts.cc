@@ -35,6 +35,11 @@ void RejectionCounts::Set(NodeRow row, const Status& status) {
   if (index != kNone) ++rows_with_[index];
 }
 
+void RejectionCounts::Move(const RowMove& move) {
+  if (!move.came) Set(move.rows.front(), Status::Success());
+  move.Apply(status_of_, kNone);
+}
+
 // The plugin that gives `reason` on the first row that has it.
 Symbol RejectionCounts::FirstPlugin(const std::string& reason) const {
   for (const int32_t index : status_of_) {

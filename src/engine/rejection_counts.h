@@ -20,6 +20,8 @@ class RejectionCounts {
   void Reset(int rows);
   // What is said of `row` from now on; Success counts for nothing.
   void Set(NodeRow row, const Status& status);
+  // A node came, not rejected yet, or went.
+  void Move(const RowMove& move);
   // What CountReasons() would find, asking every row.
   ReasonCounts Count() const;
 

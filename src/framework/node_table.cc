@@ -67,7 +67,12 @@ int64_t NodeTable::image_size_bytes(Symbol image) const {
 
 void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   nodes_ = std::move(nodes);
-  NoteOrderChange();
+  ++order_version_;
+  order_changed_at_ = replayable_since_ = ++version_;
+  changes_.clear();
+  moves_.clear();
+  moved_rows_ = 0;
+  row_versions_.assign(nodes_.size(), version_);
   slot_of_.clear();
   slot_of_.reserve(nodes_.size());
   slots_.resize(nodes_.size());
@@ -101,11 +106,18 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   if (pods_ != nullptr) pods_->SetOrder();
 }
 
-void NodeTable::NoteOrderChange() {
-  ++version_;
+// Keeps as many as may move all rows twice: whoever is further behind looks at every row.
+void NodeTable::NoteMove(bool came, absl::Span<const NodeRow> rows) {
   ++order_version_;
-  changes_.clear();
-  row_versions_.assign(nodes_.size(), version_);
+  order_changed_at_ = ++version_;
+  NoteChange({-1, Aspect::kNothing});
+  const int moved = static_cast<int>(rows.size()) + size() - rows.back() - (came ? 1 : 0);
+  moves_.push_back({version_, came, {rows.begin(), rows.end()}, moved});
+  moved_rows_ += moved;
+  for (; moved_rows_ > std::max(2 * size(), 1024); moves_.pop_front()) {
+    moved_rows_ -= moves_.front().moved;
+    replayable_since_ = moves_.front().version;
+  }
 }
 
 template <class Visit>
@@ -124,6 +136,7 @@ void NodeTable::ForEachColumn(Visit visit) {
   visit(has_pods_with_required_anti_affinity_);
   visit(specs_);
   visit(arrivals_);
+  visit(row_versions_);
 }
 
 void NodeTable::InsertRow(NodeRow row, const NodeInfo* node) {
@@ -134,7 +147,8 @@ void NodeTable::InsertRow(NodeRow row, const NodeInfo* node) {
     for (auto& [key, column] : labels_) column->Insert(row);
   }
   nodes_.insert(nodes_.begin() + row, node);
-  NoteOrderChange();
+  NoteMove(true, {&row, 1});
+  row_versions_[row] = version_;
 
   int slot = static_cast<int>(row_of_slot_.size());
   if (free_slots_.empty()) {
@@ -174,7 +188,7 @@ void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) {
   MoveUp(slots_, rows);
   for (const NodeRow row : rows.first(rows.size() - 1)) row_of_slot_[slots_[row]] = row;
   for (NodeRow row = rows.back(); row < size(); ++row) row_of_slot_[slots_[row]] = row;
-  NoteOrderChange();
+  NoteMove(false, rows);
   if (pods_ != nullptr) pods_->RemoveRow(name, rows);
 }
 
@@ -219,7 +233,9 @@ void NodeTable::NoteChange(RowChange change) {
 
 std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t version) const {
   const uint64_t behind = version_ - version;
-  if (version > version_ || behind > changes_.size()) return std::nullopt;
+  if (version > version_ || version < order_changed_at_ || behind > changes_.size()) {
+    return std::nullopt;
+  }
   return absl::MakeConstSpan(changes_).last(behind);
 }
 

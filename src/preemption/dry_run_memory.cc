@@ -23,10 +23,13 @@ constexpr std::pair<int64_t, int64_t> kEverything = {std::numeric_limits<int64_t
 void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
                              uint64_t budgets_version, NodeRow own_row,
                              absl::Span<const int64_t> gauges) {
-  const auto changes = nodes.ChangesSince(nodes_version_);
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  if (nodes_version_ == 0 || !changes.has_value() || !nominations.has_value() ||
-      budgets_version != budgets_version_) {
+  const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
+                       budgets_version == budgets_version_ &&
+                       nodes.Replay(
+                           nodes_version_, [&](const RowChange& change) { Forget(change.row); },
+                           [&](const RowMove& move) { Move(move); });
+  if (!in_step) {
     outcome_of_.assign(nodes.size(), kUnknown);
     candidates_.assign(nodes.size(), nullptr);
     conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
@@ -35,7 +38,6 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
     failures_.clear();
     failure_of_.clear();
   } else {
-    for (const RowChange& change : *changes) Forget(change.row);
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
   }
   nodes_version_ = nodes.version();
@@ -77,6 +79,25 @@ void RememberedRuns::Forget(NodeRow row) {
   if (row < 0) return;
   outcome_of_[row] = kUnknown;
   candidates_[row] = nullptr;
+}
+
+// A node came or went.
+void RememberedRuns::Move(const RowMove& move) {
+  move.Apply(outcome_of_, kUnknown);
+  move.Apply(candidates_);
+  if (conditions_.empty()) return;
+  move.Apply(conditions_);
+  move.Apply(helps_from_, absl::InfiniteFuture());
+}
+
+const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
+  WeighedPtr& known = candidates_[row];
+  if (known != nullptr && known->candidate.row != row) {
+    auto moved = std::make_shared<WeighedCandidate>(*known);
+    moved->candidate.row = row;
+    known = std::move(moved);
+  }
+  return known;
 }
 
 void RememberedRuns::Set(NodeRow row, int32_t outcome, const DryRun& run) {

@@ -34,8 +34,8 @@ class RememberedRuns {
                NodeRow own_row, absl::Span<const int64_t> gauges);
 
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
-  // Of a known row: the candidate, or null.
-  const WeighedPtr& candidate(NodeRow row) const { return candidates_[row]; }
+  // Of a known row: the candidate, or null. Valid until the next Refresh().
+  const WeighedPtr& candidate(NodeRow row);
   // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
   int failure(NodeRow row) const { return outcome_of_[row]; }
   // Of the same: DryRun::helps_from().
@@ -56,13 +56,14 @@ class RememberedRuns {
 
   void Set(NodeRow row, int32_t outcome, const DryRun& run);
   void Forget(NodeRow row);
+  void Move(const RowMove& move);
   void CheckGauges(absl::Span<const int64_t> gauges);
   void Tighten(const GaugeRange& range);
 
   uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
   NodeRow own_row_ = -1;
-  std::vector<int32_t> outcome_of_;  // by row: one of the constants, or an index in failures_
-  std::vector<WeighedPtr> candidates_;
+  std::vector<int32_t> outcome_of_;     // by row: one of the constants, or an index in failures_
+  std::vector<WeighedPtr> candidates_;  // the number of their row may be an earlier one
   std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges
   std::vector<absl::Time> helps_from_;               // the same
   // By gauge: where all conditions hold, or a part of that.

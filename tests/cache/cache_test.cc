@@ -218,6 +218,27 @@ TEST_F(CacheTest, ANodeThatChangesItsZoneChangesTheOrder) {
   EXPECT_THAT(Rows(), ElementsAre("b=0", "c=0", "a=0"));
 }
 
+TEST_F(CacheTest, RowsMoveUnlessThatIsMoreWorkThanToBeginAnew) {
+  const auto name = [](int i) { return absl::StrCat("n", i); };
+  for (int i = 0; i < 100; ++i) SetNode(name(i));
+  cache_.Refresh();
+  // Whether the rows moved.
+  const auto refresh = [&] {
+    const uint64_t before = cache_.table().version();
+    cache_.Refresh();
+    return cache_.table().Replay(
+        before, [](const RowChange&) {}, [](const RowMove&) {});
+  };
+  cache_.RemoveNode(Name(name(50)));
+  for (int i = 0; i < 1000; ++i) SetNode(name(i % 50));  // which moves nothing more
+  EXPECT_TRUE(refresh());
+  for (int i = 0; i < 40; ++i) cache_.RemoveNode(Name(name(i)));
+  EXPECT_FALSE(refresh());
+  EXPECT_EQ(cache_.table().size(), 59);
+  cache_.RemoveNode(Name(name(60)));
+  EXPECT_TRUE(refresh());
+}
+
 TEST_F(CacheTest, ALateObserverHearsOfWhatIsThere) {
   SetNode("n");
   cache_.SetPod(Pod("a", "n").Obj());

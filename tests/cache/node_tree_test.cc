@@ -25,10 +25,10 @@ class NodeTreeTest : public ::testing::Test {
   // Whether the order changed.
   bool Set(const NodeBuilder& node) {
     const size_t before = changes_.size();
-    tree_.Set(*node.Obj(), changes_);
+    tree_.Set(*node.Obj(), &changes_);
     return changes_.size() > before;
   }
-  bool Remove(absl::string_view name) { return tree_.Remove(Symbol::Intern(name), changes_); }
+  bool Remove(absl::string_view name) { return tree_.Remove(Symbol::Intern(name), &changes_); }
   std::vector<std::string> List() const {
     std::vector<std::string> names;
     for (const Symbol name : tree_.List()) names.emplace_back(name.view());

@@ -27,9 +27,13 @@ struct Outcome {
   }
 };
 
+// What happens to the nodes: now and then something, or one comes or goes before most pods.
+enum class Nodes { kStay, kComeAndGo };
+
 class AlikePods {
  public:
-  AlikePods(uint64_t seed, bool remember) : random_(seed), cluster_(RandomNodes()) {
+  AlikePods(Nodes nodes, uint64_t seed, bool remember)
+      : random_(seed), nodes_(nodes), cluster_(RandomNodes()) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
@@ -64,12 +68,15 @@ class AlikePods {
 
  private:
   testing::RandomCluster RandomNodes() {
-    testing::RandomCluster cluster = MakeRandomCluster(random_, 12);
+    testing::RandomCluster cluster = MakeRandomCluster(random_, nodes_ == Nodes::kStay ? 12 : 50);
     for (auto& pods : cluster.pods) pods.clear();
     return cluster;
   }
 
   void Change() {
+    if (nodes_ == Nodes::kComeAndGo) {
+      for (int i = random_.Below(4); i > 0; --i) LoseOrRegainANode();
+    }
     const int kind = random_.Below(10);
     if (kind == 0) {  // a node changes
       const testing::NodeChange change = ChangeNode(random_, cluster_);
@@ -77,14 +84,7 @@ class AlikePods {
       simulation_->cluster().Set(cluster_.nodes[change.node].Object());
       return;
     }
-    if (kind == 1) {  // a node goes, or comes back
-      NodeBuilder& node = cluster_.nodes[random_.Below(static_cast<int>(cluster_.nodes.size()))];
-      const Object object = node.Object();
-      if (!simulation_->cluster().Delete(Kind::kNode, object.key())) {
-        simulation_->cluster().Set(object);
-      }
-      return;
-    }
+    if (kind == 1) return LoseOrRegainANode();
     if (kind == 2) {  // a pod goes
       const std::vector<Object> pods = simulation_->cluster().List(Kind::kPod);
       if (pods.empty()) return;
@@ -103,38 +103,54 @@ class AlikePods {
     }
   }
 
+  void LoseOrRegainANode() {
+    NodeBuilder& node = cluster_.nodes[random_.Below(static_cast<int>(cluster_.nodes.size()))];
+    const Object object = node.Object();
+    if (!simulation_->cluster().Delete(Kind::kNode, object.key())) {
+      simulation_->cluster().Set(object);
+    }
+  }
+
   Random random_;
+  const Nodes nodes_;
   testing::RandomCluster cluster_;
   std::vector<PodBuilder> templates_;
   std::unique_ptr<Simulation> simulation_;
   int next_ = 0;
 };
 
-// BERTH_SEED=N repeats one history.
-TEST(Memory, ChangesNoDecision) {
+// BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
+void Compare(Nodes nodes) {
   uint64_t first = 1;
-  uint64_t last = 200;
-  if (const char* seed = std::getenv("BERTH_SEED"); seed != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(seed, &first));
-    last = first;
+  const char* const seed_text = std::getenv("BERTH_SEED");
+  if (seed_text != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(seed_text, &first));
   }
+  uint64_t count = seed_text == nullptr ? 200 : 1;
+  if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(text, &count));
+  }
+  const uint64_t last = first + count - 1;
   int64_t cycles = 0;
   int64_t remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = AlikePods(seed, true).Run(60);
-    const Outcome without = AlikePods(seed, false).Run(60);
+    const Outcome with = AlikePods(nodes, seed, true).Run(60);
+    const Outcome without = AlikePods(nodes, seed, false).Run(60);
     EXPECT_EQ(with.bindings, without.bindings);
     EXPECT_EQ(with.evictions, without.evictions);
     EXPECT_EQ(with.waiting, without.waiting);
     EXPECT_EQ(without.remembered, 0);
     cycles += with.cycles;
     remembered += with.remembered;
-    if (HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
   EXPECT_GT(remembered * 4, cycles) << "hardly anything was remembered";
 }
+
+TEST(Memory, ChangesNoDecision) { Compare(Nodes::kStay); }
+TEST(Memory, ChangesNoDecisionWhileNodesComeAndGo) { Compare(Nodes::kComeAndGo); }
 
 }  // namespace
 }  // namespace berth

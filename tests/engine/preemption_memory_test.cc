@@ -106,6 +106,7 @@ class CrowdedCluster {
 
   Outcome Run(int steps) {
     nodes_ = random_.Between(3, 12);
+    restless_ = random_.Percent(50);
     for (int i = 0; i < nodes_; ++i) SetNode(i);
     for (int value = 0; value < 4; ++value) {
       simulation_->cluster().Set(Class(value, 20 * random_.Below(4)));
@@ -140,14 +141,19 @@ class CrowdedCluster {
     simulation_->cluster().Set(node.Object());
   }
 
+  void LoseOrRegainANode() {
+    const int node = random_.Below(nodes_);
+    const std::string key = absl::StrCat("n", node);
+    if (!simulation_->cluster().Delete(Kind::kNode, key)) SetNode(node);
+  }
+
   void Change() {
+    if (restless_ && random_.Percent(40)) LoseOrRegainANode();
     const int kind = random_.Below(20);
     if (kind == 0) {  // a node changes
       SetNode(random_.Below(nodes_));
-    } else if (kind == 1) {  // a node goes, or comes
-      const int node = random_.Below(nodes_);
-      const std::string key = absl::StrCat("n", node);
-      if (!simulation_->cluster().Delete(Kind::kNode, key)) SetNode(node);
+    } else if (kind == 1) {
+      LoseOrRegainANode();
     } else if (kind <= 3) {  // a pod goes
       const std::vector<Object> pods = simulation_->cluster().List(Kind::kPod);
       if (pods.empty()) return;
@@ -210,17 +216,22 @@ class CrowdedCluster {
   Random random_;
   std::unique_ptr<Simulation> simulation_;
   int nodes_ = 0;
+  bool restless_ = false;  // nodes come and go all the time
   int next_ = 0;
 };
 
-// BERTH_SEED=N repeats one history.
+// BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
 void Compare(absl::string_view configuration) {
   uint64_t first = 1;
-  uint64_t last = 150;
-  if (const char* seed = std::getenv("BERTH_SEED"); seed != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(seed, &first));
-    last = first;
+  const char* const seed_text = std::getenv("BERTH_SEED");
+  if (seed_text != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(seed_text, &first));
   }
+  uint64_t count = seed_text == nullptr ? 150 : 1;
+  if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
+    ASSERT_TRUE(absl::SimpleAtoi(text, &count));
+  }
+  const uint64_t last = first + count - 1;
   int64_t evictions = 0;
   int64_t remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {

@@ -2,6 +2,7 @@
 #include "berth/framework/node_table.h"
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <limits>
 #include <list>
@@ -177,6 +178,49 @@ void ExpectImagesInStep(const NodeTable& table, const std::vector<NodeInfo*>& no
   }
 }
 
+// Keeps something by row and follows the table from time to time.
+class Follower {
+ public:
+  void Follow(const NodeTable& table) {
+    const bool in_step =
+        version_ != 0 &&
+        table.Replay(
+            version_, [&](const RowChange& change) { kept_[change.row].is_old = true; },
+            [&](const RowMove& move) {
+              move.Apply(kept_);
+              if (move.came) kept_[move.rows.front()].is_new = true;
+              ++moves;
+            });
+    begun_anew += !in_step;
+    if (!in_step) kept_.assign(table.size(), {.is_new = true});
+    ASSERT_EQ(kept_.size(), static_cast<size_t>(table.size()));
+    for (NodeRow row = 0; row < table.size(); ++row) {
+      const NodeInfo& node = table.node(row);
+      Kept& kept = kept_[row];
+      if (!kept.is_new) {
+        EXPECT_EQ(kept.node, &node) << row;
+      }
+      if (!kept.is_new && !kept.is_old) {
+        EXPECT_EQ(kept.row_version, table.row_version(row)) << row;
+      }
+      kept = {.node = &node, .row_version = table.row_version(row)};
+    }
+    version_ = table.version();
+  }
+  int moves = 0;
+  int begun_anew = 0;
+
+ private:
+  struct Kept {
+    const NodeInfo* node = nullptr;
+    uint64_t row_version = 0;
+    bool is_old = false;
+    bool is_new = false;
+  };
+  std::vector<Kept> kept_;
+  uint64_t version_ = 0;
+};
+
 class RandomHistory {
  public:
   explicit RandomHistory(uint32_t seed) : random_(seed) {
@@ -195,10 +239,15 @@ class RandomHistory {
     if (Below(4) == 0) table_.label_column(S(kLabels[Below(3)]));
   }
 
-  void Check() const {
+  void Check() {
     ExpectInStep(table_, order_);
     ExpectImagesInStep(table_, order_);
+    // Some are often in step, others seldom.
+    for (size_t i = 0; i < followers_.size(); ++i) {
+      if (Below(1 << (2 * i)) == 0) followers_[i].Follow(table_);
+    }
   }
+  absl::Span<const Follower> followers() const { return followers_; }
 
  private:
   int Below(int n) { return static_cast<int>(random_() % n); }
@@ -286,6 +335,7 @@ class RandomHistory {
   std::vector<NodeInfo*> order_;
   NodeTable table_;
   int pods_made_ = 0;
+  std::array<Follower, 4> followers_;
 };
 
 TEST(NodeTable, IsInStepAfterAnyHistory) {
@@ -299,7 +349,48 @@ TEST(NodeTable, IsInStepAfterAnyHistory) {
       history.Check();
       if (::testing::Test::HasFailure()) return;
     }
+    EXPECT_GT(history.followers().front().moves, 5);
   }
+}
+
+TEST(NodeTable, TellsWhichRowsMoved) {
+  std::list<NodeInfo> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(MakeNode().Name(absl::StrCat("n", i)).Info());
+  NodeTable table;
+  table.SetOrder({&nodes.front()});
+  const uint64_t begin = table.version();
+  std::vector<std::string> names = {"n0"};
+  const auto replay = [&](uint64_t since) {
+    return table.Replay(
+        since, [&](const RowChange& change) { names[change.row] += "!"; },
+        [&](const RowMove& move) { move.Apply(names, std::string("new")); });
+  };
+  table.InsertRow(0, &*std::next(nodes.begin()));
+  table.RefreshRow(1);
+  table.InsertRow(1, &*std::next(nodes.begin(), 2));
+  table.RefreshRow(0);
+  EXPECT_EQ(table.ChangesSince(begin), std::nullopt) << "rows have other numbers";
+  EXPECT_THAT(*table.ChangesSince(table.version() - 1), SizeIs(1));
+  ASSERT_TRUE(replay(begin));
+  EXPECT_THAT(names, ElementsAre("new!", "new", "n0!"));
+
+  const uint64_t then = table.version();
+  table.RemoveRow({0, 2});
+  ASSERT_TRUE(replay(then));
+  EXPECT_THAT(names, ElementsAre("n0!", "new"));
+
+  // So much moved that nobody wants to follow.
+  for (int i = 0; i < 600; ++i) {
+    table.InsertRow(0, &nodes.back());
+    table.RemoveRow({0});
+  }
+  EXPECT_FALSE(replay(then));
+  EXPECT_TRUE(replay(table.version() - 2));
+  EXPECT_THAT(names, ElementsAre("n0!", "new"));
+  const uint64_t last = table.version();
+  table.SetOrder({&nodes.front()});
+  EXPECT_FALSE(replay(last)) << "all is new";
+  EXPECT_TRUE(replay(table.version()));
 }
 
 }  // namespace

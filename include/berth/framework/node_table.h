@@ -2,7 +2,9 @@
 #ifndef BERTH_FRAMEWORK_NODE_TABLE_H_
 #define BERTH_FRAMEWORK_NODE_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -141,6 +143,24 @@ struct RowChange {
   Aspects aspects;
 };
 
+// A node that came or went. `rows` are as InsertRow() or RemoveRow() of the table was told.
+struct RowMove {
+  uint64_t version;  // of the table, right after it
+  bool came;
+  std::vector<NodeRow> rows;
+  int moved;  // how many rows came, went or have another number
+
+  // Does to values by row what it did to the rows. A row that came gets `fresh`.
+  template <class T>
+  void Apply(std::vector<T>& values, T fresh = T()) const {
+    if (came) {
+      values.insert(values.begin() + rows.front(), std::move(fresh));
+    } else {
+      MoveUp(values, rows);
+    }
+  }
+};
+
 using LabelColumn = DictionaryColumn<LabelValue>;
 
 // Rows are in snapshot order: zone by zone in turn, as kube-scheduler's node tree lists them.
@@ -195,6 +215,26 @@ class NodeTable {
   // What changed after `version`, oldest first, a row once for each change. Absent if the order
   // changed since, or so much that the changes are no longer kept.
   std::optional<absl::Span<const RowChange>> ChangesSince(uint64_t version) const;
+  // The same for who keeps values by row and moves them as the rows do: calls on_change(RowChange)
+  // and on_move(RowMove) in the order in which it happened; rows have the numbers of that time.
+  // False, without a call, if SetOrder() was called since, or so much happened that looking at
+  // every row costs less.
+  template <class OnChange, class OnMove>
+  bool Replay(uint64_t version, OnChange on_change, OnMove on_move) const {
+    const uint64_t behind = version_ - version;
+    if (version > version_ || version < replayable_since_ || behind > changes_.size()) return false;
+    auto move = std::partition_point(moves_.begin(), moves_.end(),
+                                     [&](const RowMove& m) { return m.version <= version; });
+    for (size_t i = changes_.size() - behind; i < changes_.size(); ++i) {
+      ++version;
+      if (move != moves_.end() && move->version == version) {
+        on_move(*move++);
+      } else {
+        on_change(changes_[i]);
+      }
+    }
+    return true;
+  }
 
   // --- For the cache (and for tests that build a table) ---
 
@@ -221,7 +261,7 @@ class NodeTable {
   };
 
   void NoteChange(RowChange change);
-  void NoteOrderChange();
+  void NoteMove(bool came, absl::Span<const NodeRow> rows);
   void ForgetImages(NodeRow row);
   void EnsureResources(int count);
   void FillFromSpec(NodeRow row);
@@ -258,8 +298,12 @@ class NodeTable {
   mutable std::unique_ptr<PodTable> pods_;
   uint64_t version_ = 0, order_version_ = 0;
   std::vector<uint64_t> row_versions_;
-  // The latest changes; the last one made version_.
+  // The latest changes; the last one made version_. For a move it is none of a row: what it was is
+  // in moves_.
   std::vector<RowChange> changes_;
+  std::deque<RowMove> moves_;
+  int64_t moved_rows_ = 0;                                // by moves_, in all
+  uint64_t order_changed_at_ = 0, replayable_since_ = 0;  // versions
 };
 
 }  // namespace berth

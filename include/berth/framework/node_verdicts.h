@@ -46,6 +46,12 @@ class NodeVerdicts {
   // Appends those of `rows` that are feasible to `feasible`.
   void AppendFeasible(absl::Span<const NodeRow> rows, std::vector<NodeRow>& feasible) const;
 
+  // A node came, not judged yet, or went.
+  void Move(const RowMove& move) {
+    move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
+    move.Apply(rejectors_, kNotJudged);
+  }
+
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
   // Index of the Filter plugin that rejected `row` first, kNobody or kNotJudged.

@@ -1,0 +1,99 @@
+// The parts of which RankedNodes is made: each against the plain way to find the same.
+#include "engine/ranked_nodes.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+namespace berth {
+namespace {
+
+NodeRow FirstOfTheBest(const std::vector<int64_t>& totals) {
+  const auto best = std::max_element(totals.begin(), totals.end());
+  if (best == totals.end() || *best == BestRow::kOut) return -1;
+  return static_cast<NodeRow>(best - totals.begin());
+}
+
+TEST(BestRow, IsTheFirstOfTheBest) {
+  std::mt19937 random(11);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  const auto any_total = [&] { return below(3) == 0 ? BestRow::kOut : int64_t{below(40)} - 10; };
+  std::vector<int64_t> totals;
+  BestRow best;
+  EXPECT_EQ(best.best(), -1);
+  for (int step = 0; step < 20'000; ++step) {
+    const int size = static_cast<int>(totals.size());
+    const int kind = below(8);
+    if (kind <= 1 && size < 300) {  // rows come
+      const NodeRow row = below(size + 1);
+      totals.insert(totals.begin() + row, 1 + below(20), any_total());
+      best.Build(totals, row);
+    } else if (kind <= 3 && size > 0) {  // rows go
+      const NodeRow row = below(size);
+      totals.erase(totals.begin() + row,
+                   totals.begin() + row + 1 + below(std::min(20, size - row)));
+      best.Build(totals, row);
+    } else if (kind == 4 && below(20) == 0) {
+      totals.assign(below(300), any_total());
+      best.Build(totals);
+    } else if (size > 0) {
+      const NodeRow row = below(size);
+      totals[row] = any_total();
+      best.Update(row, totals);
+    }
+    ASSERT_EQ(best.best(), FirstOfTheBest(totals)) << step;
+  }
+}
+
+TEST(RejectionCounts, FollowRowsThatMove) {
+  const Status kStatuses[] = {Status::Success(), Status::Unschedulable("full"),
+                              Status::UnschedulableAndUnresolvable("tainted"),
+                              Status::Unschedulable("other").WithPlugin(Symbol::Intern("one")),
+                              Status::Unschedulable("other").WithPlugin(Symbol::Intern("two"))};
+  std::mt19937 random(12);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  std::vector<Status> statuses;
+  RejectionCounts moved;
+  moved.Reset(0);
+  for (int step = 0; step < 3'000; ++step) {
+    const int size = static_cast<int>(statuses.size());
+    const int kind = below(3);
+    if (kind == 0 || size == 0) {
+      const RowMove move = {.version = 0, .came = true, .rows = {below(size + 1)}, .moved = 0};
+      move.Apply(statuses);
+      moved.Move(move);
+    } else if (kind == 1) {
+      RowMove move = {.version = 0, .came = false, .rows = {below(size)}, .moved = 0};
+      for (NodeRow row = move.rows.front() + 1; row < size; ++row) {
+        if (below(3) == 0) move.rows.push_back(row);
+      }
+      move.Apply(statuses);
+      moved.Move(move);
+    } else {
+      const NodeRow row = below(size);
+      statuses[row] = kStatuses[below(5)];
+      moved.Set(row, statuses[row]);
+    }
+    RejectionCounts fresh;
+    fresh.Reset(static_cast<int>(statuses.size()));
+    for (NodeRow row = 0; row < static_cast<NodeRow>(statuses.size()); ++row) {
+      fresh.Set(row, statuses[row]);
+    }
+    const ReasonCounts want = fresh.Count();
+    const ReasonCounts have = moved.Count();
+    ASSERT_EQ(have.size(), want.size()) << step;
+    for (const auto& [reason, count] : want) {
+      const auto it = have.find(reason);
+      ASSERT_NE(it, have.end()) << step << " " << reason;
+      EXPECT_EQ(it->second.nodes, count.nodes) << reason;
+      EXPECT_EQ(it->second.resolvable, count.resolvable) << reason;
+      EXPECT_EQ(it->second.plugin, count.plugin) << reason;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth

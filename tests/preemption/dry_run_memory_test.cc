@@ -1,0 +1,78 @@
+// What dry runs came to stays with its node, whatever becomes of the rows.
+#include "preemption/dry_run_memory.h"
+
+#include <list>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/preemption/small_cluster.h"
+
+namespace berth::testing {
+namespace {
+
+TEST(RememberedRuns, FollowRowsThatMove) {
+  std::list<NodeInfo> nodes;
+  for (int i = 0; i < 12; ++i) nodes.push_back(MakeNode().Name(absl::StrCat("n", i)).Info());
+  NodeTable table;
+  table.SetOrder({&nodes.front()});
+  SmallCluster cluster;
+  const CycleState state;
+  const auto pod = MakePod().Obj();
+  const FakeNominator nominator;
+  std::mt19937 random(13);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+
+  RememberedRuns runs;
+  int known = 0;
+  const std::vector<int64_t> gauges = {0};
+  for (int step = 0; step < 2'000; ++step) {
+    NodeInfo& node = *std::next(nodes.begin(), below(12));
+    const NodeRow row = table.FindRow(node.name());
+    if (row < 0) {
+      table.InsertRow(below(table.size() + 1), &node);
+    } else if (below(4) == 0) {
+      table.RefreshRow(row);
+    } else if (table.size() > 1) {
+      std::vector<NodeRow> rows = {row};
+      for (NodeRow other = row + 1; other < table.size(); ++other) {
+        if (below(3) == 0) rows.push_back(other);
+      }
+      table.RemoveRow(rows);
+    }
+    if (below(3) == 0) continue;
+    runs.Refresh(table, nominator, 0, -1, gauges);
+    for (NodeRow now = 0; now < table.size(); ++now) {
+      const std::string name(table.node(now).name().view());
+      DryRun run(cluster, state, *pod, table.node(now));
+      if (runs.IsKnown(now)) {
+        ++known;
+        // What was said of the node below, when it was in whatever row.
+        EXPECT_EQ(runs.helps_from(now), absl::FromUnixSeconds(table.node(now).name().id()));
+        if (const WeighedPtr& candidate = runs.candidate(now); candidate != nullptr) {
+          EXPECT_EQ(candidate->candidate.node, name);
+          EXPECT_EQ(candidate->candidate.row, now);
+        } else {
+          EXPECT_EQ(runs.failures()[runs.failure(now)].reasons(),
+                    std::vector<std::string>{name + " cannot help"});
+        }
+      } else if (below(2) == 0) {
+        run.HelpsFrom(absl::FromUnixSeconds(table.node(now).name().id()));
+        if (below(2) == 0) {
+          auto weighed = std::make_shared<WeighedCandidate>();
+          weighed->candidate = {now, name, {}, 0};
+          runs.SetCandidate(now, std::move(weighed), run);
+        } else {
+          runs.SetFailure(now, Status::Unschedulable(name + " cannot help"), run);
+        }
+      }
+    }
+    ASSERT_FALSE(HasFailure()) << step;
+  }
+  EXPECT_GT(known, 1000);
+}
+
+}  // namespace
+}  // namespace berth::testing
