@@ -40,7 +40,7 @@ struct Waiting {
     while (const QueuedGroup* entry = queue.Pop()) {
       Rejection rejection;
       rejection.unschedulable_plugins = {plugin};
-      queue.AddUnschedulable(std::string(entry->key), rejection);
+      queue.AddUnschedulable(entry, rejection);
     }
   }
 
@@ -61,10 +61,9 @@ void BM_AddPopDone(benchmark::State& state) {
   for (auto _ : state) {
     waiting.queue.Add(pod, std::nullopt);
     const QueuedGroup* entry = waiting.queue.Pop();
-    const std::string key = entry->key;
     const PodPtr popped = entry->members.front().pod;
-    waiting.queue.Placed(popped->uid());
-    waiting.queue.Done(key);
+    waiting.queue.Placed(entry, *popped->identity());
+    waiting.queue.Done(entry);
     if (popped != pod) {  // something was in front of it: put it back
       waiting.queue.Delete(pod->uid());
       waiting.queue.Add(popped, std::nullopt);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "berth/api/identity.h"
 #include "berth/api/object.h"
 
 namespace berth {
@@ -33,15 +34,9 @@ class WatchSink {
   virtual void Deliver(std::vector<WatchEvent> events) = 0;
 };
 
-struct PodReference {
-  std::string namespace_name;
-  std::string name;
-  std::string uid;
-};
-
 // A pod's new place.
 struct PodBinding {
-  PodReference pod;
+  IdentityPtr pod;
   std::string node_name;
   // Written to the pod in the same step, as Kubernetes does with those of a Binding's metadata.
   std::map<std::string, std::string> annotations = {};
@@ -52,7 +47,7 @@ struct PodBinding {
 
 // What of a pod's status the scheduler writes.
 struct PodStatusPatch {
-  PodReference pod;
+  IdentityPtr pod;
   std::string condition_type;  // "PodScheduled"; empty: no condition is set
   bool condition_true = false;
   std::string condition_reason;  // "Unschedulable", "SchedulerError"
@@ -62,7 +57,7 @@ struct PodStatusPatch {
 
 // An event for people: `kubectl describe pod` shows it.
 struct ClusterNote {
-  PodReference pod;
+  IdentityPtr pod;
   bool warning = false;
   std::string reason;  // "Scheduled", "FailedScheduling", "Preempted"
   std::string action;  // "Binding", "Scheduling", "Preempting"
@@ -91,11 +86,11 @@ class Cluster {
 
   // The node that the pod is assigned to now, "" if to none; NotFound if it is gone. As the cluster
   // has it, which the watch need not have shown yet. Any other error: asked again later.
-  virtual absl::StatusOr<std::string> AssignedNode(const PodReference& pod) = 0;
+  virtual absl::StatusOr<std::string> AssignedNode(const Identity& pod) = 0;
 
   // Deletes a pod to make room, gracefully; `message` says for whom. The deletion is seen through
   // the watch when it has happened. NotFound if it is gone already.
-  virtual absl::Status Evict(const PodReference& pod, const std::string& message) = 0;
+  virtual absl::Status Evict(const Identity& pod, const std::string& message) = 0;
 
   virtual absl::Status PatchPodStatus(const PodStatusPatch& patch) = 0;
 

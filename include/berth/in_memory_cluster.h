@@ -3,6 +3,8 @@
 #ifndef BERTH_IN_MEMORY_CLUSTER_H_
 #define BERTH_IN_MEMORY_CLUSTER_H_
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,10 +16,12 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/api/identity_map.h"
+#include "berth/api/symbol.h"
 #include "berth/clock.h"
 #include "berth/cluster.h"
 #include "berth/cluster_faults.h"
@@ -67,7 +71,7 @@ class InMemoryCluster final : public Cluster {
   std::vector<std::string> Evictions() const;
   // The latest `kMaxNotes` events for people.
   std::vector<ClusterNote> Notes() const;
-  static constexpr size_t kMaxNotes = 10000;
+  static constexpr size_t kMaxNotes = 1000;
 
   // What happened just now. Pointers are valid during the call, and null where they do not apply.
   struct Incident {
@@ -83,9 +87,9 @@ class InMemoryCluster final : public Cluster {
       kNoted,
     };
     What what;
-    const PodReference* pod = nullptr;  // not of kCreated, kChanged, kDeleted
-    const Object* object = nullptr;     // kCreated, kChanged, kDeleted: as it is, or was last
-    absl::string_view node = "";        // kBound, kBindRefused, kNominated ("": cleared)
+    const Identity* pod = nullptr;   // not of kCreated, kChanged, kDeleted
+    const Object* object = nullptr;  // kCreated, kChanged, kDeleted: as it is, or was last
+    absl::string_view node = "";     // kBound, kBindRefused, kNominated ("": cleared)
     const absl::Status* refusal = nullptr;
     const ClusterNote* note = nullptr;
   };
@@ -108,22 +112,22 @@ class InMemoryCluster final : public Cluster {
 
   // Asked for each binding before it happens: a status that is not OK refuses it. It may change the
   // cluster, as another scheduler would that was faster. Threads: those of the bindings.
-  using BindFault = std::function<absl::Status(const PodReference& pod, const std::string& node)>;
+  using BindFault = std::function<absl::Status(const Identity& pod, const std::string& node)>;
   void SetBindFault(BindFault fault);
   // How long a binding takes, on top of what the faults say; asked first, and slept before the pod
   // is bound.
-  using BindDelay = std::function<absl::Duration(const PodReference& pod, const std::string& node)>;
+  using BindDelay = std::function<absl::Duration(const Identity& pod, const std::string& node)>;
   void SetBindDelay(BindDelay delay);
   // Whether a binding may sleep, here or since its answer is lost and the scheduler asks later.
-  bool MayDelayBindings() const;
+  bool MayDelayBindings() const { return may_delay_bindings_; }
 
   // --- Cluster ---
 
   absl::Status Watch(WatchSink& sink) override;
   void StopWatching() override;
   absl::Status Bind(const PodBinding& binding) override;
-  absl::StatusOr<std::string> AssignedNode(const PodReference& pod) override;
-  absl::Status Evict(const PodReference& pod, const std::string& message) override;
+  absl::StatusOr<std::string> AssignedNode(const Identity& pod) override;
+  absl::Status Evict(const Identity& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   void Record(ClusterNote note) override;
 
@@ -140,7 +144,7 @@ class InMemoryCluster final : public Cluster {
     uint64_t order;
     PodState pod;  // if it is one
   };
-  using Store = absl::flat_hash_map<std::string, Stored>;
+  using Store = IdentityMap<Stored, ByKey>;
 
   // What faults make of one binding.
   struct BindFate {
@@ -151,7 +155,7 @@ class InMemoryCluster final : public Cluster {
   };
   // A pod that ends by itself at some time, or is gone then.
   struct End {
-    std::string pod_key, uid;
+    IdentityPtr pod;
     enum class Kind { kFinished, kDeleted } kind;
   };
 
@@ -170,12 +174,18 @@ class InMemoryCluster final : public Cluster {
   void StartDeletion(const Object& pod, const std::function<void(api::Pod& own)>& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reach(const End& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The pod if it is there with that uid; any uid if the reference has none.
-  Stored* FindPod(const PodReference& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The pod if it is there with that uid; any uid if `pod` has none.
+  Store& StoreOf(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return objects_[static_cast<size_t>(kind)];
+  }
+  Stored* FindPod(const Identity& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<Object> Everything() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static std::vector<Object> InOrder(absl::Span<const Store> stores);
   BindFate DrawFate(const PodBinding& binding);
   absl::Status Assign(const PodBinding& binding);
-  void PutBound(Stored& stored, const PodBinding& binding) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PutBound(Stored& stored, const PodBinding& binding, Symbol node)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayDelay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Tell(const Incident& incident) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -184,16 +194,17 @@ class InMemoryCluster final : public Cluster {
   std::function<void(const Incident&)> observe_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
   std::unique_ptr<Admission> admission_ ABSL_PT_GUARDED_BY(mutex_);
-  std::map<Kind, Store> objects_ ABSL_GUARDED_BY(mutex_);
+  std::array<Store, kKindCount> objects_ ABSL_GUARDED_BY(mutex_);  // by kind
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
   std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::pair<std::string, std::string>> bindings_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::pair<IdentityPtr, Symbol>> bindings_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> evictions_ ABSL_GUARDED_BY(mutex_);
   std::deque<ClusterNote> notes_ ABSL_GUARDED_BY(mutex_);
   ClusterFaults faults_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<Chance> chance_ ABSL_PT_GUARDED_BY(mutex_);
   BindFault bind_fault_ ABSL_GUARDED_BY(mutex_);
   BindDelay bind_delay_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> may_delay_bindings_ = false;  // asked before each piece of work
 };
 
 }  // namespace berth

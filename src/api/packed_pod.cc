@@ -96,6 +96,11 @@ class Own {
   api::Pod* pod_;
 };
 
+IdentityPtr Identify(const api::Pod& pod) {
+  const api::ObjectMeta& meta = pod.metadata();
+  return std::make_shared<const Identity>(Kind::kPod, meta.namespace_(), meta.name(), meta.uid());
+}
+
 void Bind(const PackedPod::Binding& binding, api::Pod& pod) {
   pod.mutable_spec()->set_node_name(std::string(binding.node_name.view()));
   api::PodStatus& status = *pod.mutable_status();
@@ -192,7 +197,8 @@ std::shared_ptr<const PackedPod> PackedPod::Pack(const api::Pod& pod) {
   std::string whole;
   whole.reserve(own.size() + rest.size());  // and no more
   whole.append(own.bytes()).append(rest);
-  return std::make_shared<const PackedPod>(PodShape::Intern(shape), std::move(whole));
+  return std::make_shared<const PackedPod>(Identify(pod), PodShape::Intern(shape),
+                                           std::make_shared<const std::string>(std::move(whole)));
 }
 
 PackedPod::~PackedPod() { delete message_.load(std::memory_order_relaxed); }
@@ -211,48 +217,54 @@ void PackedPod::UnpackTo(api::Pod& pod) const {
   if (!shape_->bytes().empty()) {
     BERTH_CHECK(pod.mutable_spec()->ParsePartialFromString(shape_->bytes()));
   }
-  CodedInputStream own(reinterpret_cast<const uint8_t*>(own_.data()),
-                       static_cast<int>(own_.size()));
+  CodedInputStream own(reinterpret_cast<const uint8_t*>(own_->data()),
+                       static_cast<int>(own_->size()));
   BERTH_CHECK(pod.MergePartialFromCodedStream(&own));
   if (bound_.has_value()) Bind(*bound_, pod);
 }
 
 // It comes first.
 bool PackedPod::HasMetadataOf(const PackedPod& other) const {
-  CodedInputStream in(reinterpret_cast<const uint8_t*>(own_.data()), static_cast<int>(own_.size()));
+  if (own_ == other.own_) return true;
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(own_->data()),
+                      static_cast<int>(own_->size()));
   uint32_t size;
   if (in.ReadTag() != LengthDelimited(api::Pod::kMetadataFieldNumber) || !in.ReadVarint32(&size)) {
     return false;
   }
   const size_t end = in.CurrentPosition() + size;
-  return own_.compare(0, end, other.own_, 0, end) == 0;
+  return own_->compare(0, end, *other.own_, 0, end) == 0;
 }
 
 void PackedPod::ReadOwn(absl::FunctionRef<void(const api::Pod& own)> look) const {
-  Own own(own_);
+  Own own(*own_);
   if (bound_.has_value()) Bind(*bound_, own.pod());
   look(own.pod());
 }
 
 std::shared_ptr<const PackedPod> PackedPod::With(
     absl::FunctionRef<void(api::Pod& own)> change) const {
-  Own own(own_);
+  Own own(*own_);
   if (bound_.has_value()) Bind(*bound_, own.pod());
   change(own.pod());
   std::string bytes;
   Serialize(own.pod(), &bytes);
-  return std::make_shared<const PackedPod>(shape_, std::move(bytes));
+  const api::ObjectMeta& meta = own.pod().metadata();
+  const bool same = identity_->Is(meta.namespace_(), meta.name(), meta.uid());
+  return std::make_shared<const PackedPod>(same ? identity_ : Identify(own.pod()), shape_,
+                                           std::make_shared<const std::string>(std::move(bytes)));
 }
 
 std::shared_ptr<const PackedPod> PackedPod::Bound(Symbol node_name, absl::Time start_time) const {
-  auto bound = std::make_shared<PackedPod>(shape_, own_);
+  auto bound = std::make_shared<PackedPod>(identity_, shape_, own_);
   bound->bound_ = Binding{node_name, start_time};
   return bound;
 }
 
 const PackedPod::Binding* PackedPod::BoundSince(const PackedPod& earlier) const {
   if (!bound_.has_value() || earlier.bound_.has_value()) return nullptr;
-  return shape_ == earlier.shape_ && own_ == earlier.own_ ? &*bound_ : nullptr;
+  const bool same = shape_ == earlier.shape_ && (own_ == earlier.own_ || *own_ == *earlier.own_);
+  return same ? &*bound_ : nullptr;
 }
 
 }  // namespace berth

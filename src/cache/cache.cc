@@ -58,21 +58,24 @@ void Cache::EraseIfUnused(Symbol name) {
 // --- Pods ---
 
 void Cache::Put(CachedPod pod) {
-  const std::shared_ptr<const PodInfo> info = pod.pod;
+  const std::shared_ptr<const PodInfo>& info = pod.pod;
   const Symbol node_name = pod.node_name;
   if (pod.assumed()) ++assumed_count_;
-  const bool is_new = pods_.emplace(info->uid(), std::move(pod)).second;
-  BERTH_CHECK(is_new) << info->key() << " is on a node already";
+  Record& record = *pods_.FindOrAdd(info->identity()).first;
+  BERTH_CHECK(record.placed.pod == nullptr) << info->key() << " is on a node already";
+  record.placed = pod;
+  ++placed_count_;
   NodeEntry& node = EntryOf(node_name);
   node.info->AddPod(info);
   MarkChanged(node_name, node);
   for (AssignmentObserver* observer : observers_) observer->OnPodAssigned(*info, *node.info);
 }
 
-void Cache::Take(absl::string_view uid) {
-  const auto it = pods_.find(uid);
-  const CachedPod pod = std::move(it->second);
-  pods_.erase(it);
+void Cache::Take(UidRef who) {
+  Record& record = *pods_.Find(who);
+  const CachedPod pod = std::exchange(record.placed, {});
+  --placed_count_;
+  if (record.last_seen == nullptr) pods_.Erase(*pod.pod->identity());
   if (pod.assumed()) --assumed_count_;
   NodeEntry& node = EntryOf(pod.node_name);
   const bool was_there = node.info->RemovePod(pod.pod->uid());
@@ -83,7 +86,7 @@ void Cache::Take(absl::string_view uid) {
 }
 
 Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
-  const CachedPod* known = FindPod(pod->uid());
+  const CachedPod* known = FindPod(*pod->identity());
   const bool runs = !pod->terminal() && !pod->node_name().empty();
   if (known == nullptr) {
     if (!runs) return PodChange::kNone;
@@ -96,7 +99,7 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
   if (runs && known->node_name.view() == pod->node_name() && ReplaceInPlace(pod)) {
     return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
   }
-  Take(pod->uid());
+  Take(*pod->identity());
   if (!runs) return PodChange::kRemoved;
   const Symbol node_name = Symbol::Intern(pod->node_name());
   Put({std::move(pod), node_name, CachedPod::State::kBound});
@@ -106,7 +109,7 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
 // A pod is mostly seen again because its binding is confirmed; what it takes from its node is the
 // same, and so is what observers and counts make of it.
 bool Cache::ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod) {
-  CachedPod& known = pods_.find(pod->uid())->second;
+  CachedPod& known = pods_.Find(*pod->identity())->placed;
   const bool same_metadata = known.pod->packed()->HasMetadataOf(*pod->packed());
   NodeEntry& node = EntryOf(known.node_name);
   if (!same_metadata || !node.info->ReplacePod(pod)) return false;
@@ -117,14 +120,14 @@ bool Cache::ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod) {
   return true;
 }
 
-bool Cache::RemovePod(absl::string_view uid) {
-  if (!pods_.contains(uid)) return false;
-  Take(uid);
+bool Cache::RemovePod(UidRef pod) {
+  if (FindPod(pod) == nullptr) return false;
+  Take(pod);
   return true;
 }
 
 absl::Status Cache::AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name) {
-  if (const CachedPod* known = FindPod(pod->uid()); known != nullptr) {
+  if (const CachedPod* known = FindPod(*pod->identity()); known != nullptr) {
     return absl::AlreadyExistsError(
         absl::StrCat("pod ", pod->key(), " is on node ", known->node_name.view(), " already"));
   }
@@ -139,26 +142,41 @@ absl::Status Cache::AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_na
   return absl::OkStatus();
 }
 
-bool Cache::ForgetPod(absl::string_view uid) {
-  const CachedPod* known = FindPod(uid);
+bool Cache::ForgetPod(UidRef pod) {
+  const CachedPod* known = FindPod(pod);
   if (known == nullptr || !known->assumed()) return false;
-  Take(uid);
+  Take(pod);
   return true;
 }
 
 void Cache::ReplacePod(std::shared_ptr<const PodInfo> pod) {
-  const CachedPod* known = FindPod(pod->uid());
+  const CachedPod* known = FindPod(*pod->identity());
   if (known == nullptr) return;
   CachedPod replaced = *known;
-  Take(pod->uid());
+  Take(*pod->identity());
   replaced.pod = std::move(pod);
   Put(std::move(replaced));
 }
 
-void Cache::FinishBinding(absl::string_view uid) {
-  const auto it = pods_.find(uid);
-  if (it == pods_.end() || !it->second.assumed()) return;
-  it->second.state = CachedPod::State::kBinding;
+void Cache::FinishBinding(UidRef pod) {
+  Record* const record = pods_.Find(pod);
+  if (record == nullptr || record->placed.pod == nullptr || !record->placed.assumed()) return;
+  record->placed.state = CachedPod::State::kBinding;
+}
+
+bool Cache::Know(const std::shared_ptr<const PodInfo>& pod) {
+  std::shared_ptr<const PodInfo>& last_seen = pods_.FindOrAdd(pod->identity()).first->last_seen;
+  const bool is_new = last_seen == nullptr;
+  last_seen = pod;
+  return is_new;
+}
+
+void Cache::ForgetKnown(UidRef pod) {
+  Record* const record = pods_.Find(pod);
+  if (record == nullptr) return;
+  // Kept until the record is gone: `pod` may be its name.
+  const std::shared_ptr<const PodInfo> last_seen = std::exchange(record->last_seen, nullptr);
+  if (record->placed.pod == nullptr) pods_.Erase(pod);
 }
 
 // --- The table ---
@@ -219,11 +237,6 @@ void Cache::Refresh() {
 
 // --- Reading ---
 
-const CachedPod* Cache::FindPod(absl::string_view uid) const {
-  const auto it = pods_.find(uid);
-  return it == pods_.end() ? nullptr : &it->second;
-}
-
 const NodeInfo* Cache::FindNode(Symbol name) const {
   const auto it = nodes_.find(name);
   return it == nodes_.end() ? nullptr : it->second.info.get();
@@ -268,18 +281,26 @@ absl::Status Cache::CheckInvariants() const {
     }
     on_nodes += node.info->pods().size();
     for (const std::shared_ptr<const PodInfo>& pod : node.info->pods()) {
-      const CachedPod* known = FindPod(pod->uid());
+      const CachedPod* known = FindPod(*pod->identity());
       if (known == nullptr || known->pod != pod || known->node_name != name) {
         return broken(pod->uid(), " is on ", name.view(), " and not recorded so");
       }
     }
   }
   int assumed = 0;
-  for (const auto& [uid, pod] : pods_) {
-    if (pod.assumed()) ++assumed;
-    if (pod.pod->terminal()) return broken(uid, " is terminal and on a node");
+  absl::Status wrong = absl::OkStatus();
+  pods_.ForEach([&](const Identity& who, const Record& record) {
+    if (record.placed.pod == nullptr) {
+      if (record.last_seen == nullptr) wrong = broken(who.uid(), " has an empty record");
+      return;
+    }
+    if (record.placed.assumed()) ++assumed;
+    if (record.placed.pod->terminal()) wrong = broken(who.uid(), " is terminal and on a node");
+  });
+  if (!wrong.ok()) return wrong;
+  if (static_cast<int>(on_nodes) != placed_count_) {
+    return broken(on_nodes, " pods on nodes of ", placed_count_);
   }
-  if (on_nodes != pods_.size()) return broken(on_nodes, " pods on nodes of ", pods_.size());
   if (assumed != assumed_count_) return broken(assumed, " assumed, ", assumed_count_, " recorded");
   if (with_object != tree_.size())
     return broken(with_object, " nodes, ", tree_.size(), " in order");

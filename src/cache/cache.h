@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "berth/api/identity_map.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/observer.h"
@@ -63,7 +64,7 @@ class Cache {
   // assumed until the watch shows it with a node or terminal.
   PodChange SetPod(std::shared_ptr<const PodInfo> pod);
   // The pod is gone, assumed or not. Returns whether it was on a node.
-  bool RemovePod(absl::string_view uid);
+  bool RemovePod(UidRef pod);
 
   // --- From the scheduler ---
 
@@ -71,12 +72,30 @@ class Cache {
   // such node, FailedPrecondition if the pod is terminal.
   absl::Status AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name);
   // Takes an assumed pod back. Returns false, and does nothing, if it is not assumed.
-  bool ForgetPod(absl::string_view uid);
+  bool ForgetPod(UidRef pod);
   // The same pod is seen differently: it stays where it is, assumed or not. Nothing if it is on no
   // node.
   void ReplacePod(std::shared_ptr<const PodInfo> pod);
   // The cluster accepted the binding; the watch will show it.
-  void FinishBinding(absl::string_view uid);
+  void FinishBinding(UidRef pod);
+
+  // --- Pods as the watch shows them, wherever they are ---
+
+  // This is the last that was seen of the pod, which may have no node. Returns whether it was not
+  // known before. Changes nothing about where it is counted.
+  bool Know(const std::shared_ptr<const PodInfo>& pod);
+  void ForgetKnown(UidRef pod);
+  bool Knows(UidRef pod) const {
+    const Record* const record = pods_.Find(pod);
+    return record != nullptr && record->last_seen != nullptr;
+  }
+  // Lets the processor fetch what is known of the pod while other work goes on.
+  void Prefetch(UidRef pod) const { pods_.Prefetch(pod); }
+  // Null if it is not known.
+  std::shared_ptr<const PodInfo> LastSeen(UidRef pod) const {
+    const Record* const record = pods_.Find(pod);
+    return record == nullptr ? nullptr : record->last_seen;
+  }
 
   // --- Reading ---
 
@@ -87,13 +106,16 @@ class Cache {
   const NodeTable& table() const { return table_; }
 
   // As of now; null if there is no such pod. FindNode: also nodes that have only pods.
-  const CachedPod* FindPod(absl::string_view uid) const;
+  const CachedPod* FindPod(UidRef pod) const {
+    const Record* const record = pods_.Find(pod);
+    return record == nullptr || record->placed.pod == nullptr ? nullptr : &record->placed;
+  }
   const NodeInfo* FindNode(Symbol name) const;
   // Nodes with a Node object in snapshot order, then those without, by name.
   void ForEachNode(const std::function<void(const NodeInfo&)>& visit) const;
 
   int node_count() const { return tree_.size(); }
-  int pod_count() const { return static_cast<int>(pods_.size()); }
+  int pod_count() const { return placed_count_; }  // with a node
   int assumed_count() const { return assumed_count_; }
 
   // --- Observers ---
@@ -113,10 +135,16 @@ class Cache {
     bool changed = false;
   };
 
+  // One for each pod that is known or placed, so that a pod is looked up in one place.
+  struct Record {
+    std::shared_ptr<const PodInfo> last_seen;
+    CachedPod placed;  // no pod: on no node
+  };
+
   NodeEntry& EntryOf(Symbol name);
   void MarkChanged(Symbol name, NodeEntry& node);
   void Put(CachedPod pod);
-  void Take(absl::string_view uid);
+  void Take(UidRef who);
   bool ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
   std::vector<const NodeInfo*> NodesInOrder() const;
@@ -126,7 +154,8 @@ class Cache {
 
   absl::flat_hash_map<Symbol, NodeEntry> nodes_;
   NodeTree tree_;
-  absl::flat_hash_map<std::string, CachedPod> pods_;  // by uid
+  IdentityMap<Record, ByUid> pods_;
+  int placed_count_ = 0;
   int assumed_count_ = 0;
   std::vector<AssignmentObserver*> observers_;
 

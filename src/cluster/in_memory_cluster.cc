@@ -19,10 +19,8 @@ namespace {
 constexpr int64_t kDefaultGracePeriodSeconds = 30;  // as the API server defaults it
 constexpr char kRunTimeAnnotation[] = "simulation.berth/run-time";
 
-std::string Key(const PodReference& pod) { return absl::StrCat(pod.namespace_name, "/", pod.name); }
-
-absl::Status Gone(const PodReference& pod) {
-  return absl::NotFoundError(absl::StrCat("pod ", Key(pod), " is gone"));
+absl::Status Gone(const Identity& pod) {
+  return absl::NotFoundError(absl::StrCat("pod ", pod.key(), " is gone"));
 }
 
 void ApplyCondition(const PodStatusPatch& patch, absl::Time now, api::PodStatus& status) {
@@ -78,10 +76,10 @@ void InMemoryCluster::Tell(const Incident& incident) {
 // --- Storing -------------------------------------------------------------------------------------
 
 void InMemoryCluster::Put(Object object, const PodState& state) {
-  Store& store = objects_[object.kind()];
-  const auto it = store.find(object.key());
-  if (it != store.end()) return Replace(it->second, std::move(object), state);
-  store.emplace(object.key(), Stored{object, next_order_++, state});
+  const auto [stored, is_new] =
+      StoreOf(object.kind()).FindOrAdd(object.identity(), object, next_order_, state);
+  if (!is_new) return Replace(*stored, std::move(object), state);
+  ++next_order_;
   if (state.on_node) Start(object, state);
   Tell({.what = Incident::What::kCreated, .object = &object});
   watch_->Push(WatchStream::Change::kCreated, std::move(object), clock_.Now());
@@ -106,39 +104,38 @@ void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& sta
 // The pod runs from now on, and ends if it says when.
 void InMemoryCluster::Start(const Object& pod, const PodState& state) {
   if (state.ended || state.run_time == absl::InfiniteDuration()) return;
-  ends_.emplace(clock_.Now() + state.run_time,
-                End{std::string(pod.key()), std::string(pod.uid()), End::Kind::kFinished});
+  ends_.emplace(clock_.Now() + state.run_time, End{pod.identity(), End::Kind::kFinished});
 }
 
 bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
-  Store& store = objects_[kind];
-  auto it = store.find(key);
-  if (it == store.end()) return false;
-  Object last = std::move(it->second.object);
-  store.erase(it);
+  Store& store = StoreOf(kind);
+  Stored* const stored = store.Find(key);
+  if (stored == nullptr) return false;
+  Object last = std::move(stored->object);
+  store.Erase(key);
   Tell({.what = Incident::What::kDeleted, .object = &last});
   watch_->Push(WatchStream::Change::kDeleted, std::move(last), clock_.Now());
   return true;
 }
 
-InMemoryCluster::Stored* InMemoryCluster::FindPod(const PodReference& pod) {
-  Store& store = objects_[Kind::kPod];
-  auto it = store.find(Key(pod));
-  if (it == store.end()) return nullptr;
-  if (!pod.uid.empty() && it->second.object.uid() != pod.uid) return nullptr;
-  return &it->second;
+InMemoryCluster::Stored* InMemoryCluster::FindPod(const Identity& pod) {
+  Stored* const stored = StoreOf(Kind::kPod).Find(pod);
+  if (stored == nullptr || stored->object.identity().get() == &pod) return stored;
+  return pod.has_uid() && stored->object.uid() != pod.uid() ? nullptr : stored;
 }
 
 // kubernetes v1.35 plugin/pkg/admission/priority/admission.go, pkg/registry/core/pod/strategy.go.
 Object InMemoryCluster::Admitted(Object pod) {
+  const Stored* const stored = StoreOf(Kind::kPod).Find(*pod.identity());
+  if (stored != nullptr && stored->object.identity()->has_uid() && !pod.identity()->has_uid()) {
+    const std::string& uid = stored->object.identity()->uid();
+    auto named = pod.packed()->With([&](api::Pod& own) { own.mutable_metadata()->set_uid(uid); });
+    pod = Object(std::move(named), pod.where());
+  }
   const api::PodSpec& spec = pod.packed()->shape()->spec();
   if (!spec.has_priority()) {
-    const Store& pods = objects_[Kind::kPod];
-    const auto it = pods.find(pod.key());
     std::shared_ptr<const PackedPod> before;
-    if (it != pods.end() && it->second.object.uid() == pod.uid()) {
-      before = it->second.object.packed();
-    }
+    if (stored != nullptr && stored->object.uid() == pod.uid()) before = stored->object.packed();
     const bool had_priority = before != nullptr && before->shape()->spec().has_priority();
     if (had_priority || admission_->GivesPriority(spec)) {
       api::Pod changed = *pod.Share<api::Pod>();
@@ -149,26 +146,27 @@ Object InMemoryCluster::Admitted(Object pod) {
         changed.mutable_spec()->set_preemption_policy(then.preemption_policy());
       }
       admission_->AdmitPriority(*changed.mutable_spec());
-      pod = pod.With(PackedPod::Pack(changed));
+      pod = Object(PackedPod::Pack(changed), pod.where());
     }
   }
   if (pod.packed()->shape()->spec().scheduling_gates().empty()) return pod;
-  return pod.With(pod.packed()->With([this](api::Pod& own) {
+  auto gated = pod.packed()->With([this](api::Pod& own) {
     if (HasCondition(own, "PodScheduled")) return;
     PodStatusPatch condition;
     condition.condition_type = "PodScheduled";
     condition.condition_reason = "SchedulingGated";
     condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
     ApplyCondition(condition, clock_.Now(), *own.mutable_status());
-  }));
+  });
+  return Object(std::move(gated), pod.where());
 }
 
 // Of the classes that there are now.
 void InMemoryCluster::LearnPriorityClasses() {
   std::map<absl::string_view, const api::PriorityClass*> classes;
-  for (const auto& [name, stored] : objects_[Kind::kPriorityClass]) {
-    classes[name] = &stored.object.As<api::PriorityClass>();
-  }
+  StoreOf(Kind::kPriorityClass).ForEach([&](const Identity& who, const Stored& stored) {
+    classes[who.name()] = &stored.object.As<api::PriorityClass>();
+  });
   admission_ = std::make_unique<Admission>();
   for (const auto& [name, priority_class] : classes) admission_->Learn(*priority_class);
 }
@@ -179,7 +177,7 @@ void InMemoryCluster::ChangePod(const Object& pod, absl::FunctionRef<void(api::P
     change(own);
     state = PodState(own);
   });
-  Put(pod.With(std::move(changed)), state);
+  Put(Object(std::move(changed), pod.where()), state);
 }
 
 void InMemoryCluster::Set(Object object) {
@@ -203,11 +201,9 @@ bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
 
 bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
   MutexLock lock(mutex_);
-  Store& store = objects_[Kind::kPod];
-  auto it = store.find(pod_key);
-  if (it == store.end()) return false;
-  const Object pod = it->second.object;
-  if (!it->second.pod.leaving) StartDeletion(pod, nullptr);
+  const Stored* const stored = StoreOf(Kind::kPod).Find(pod_key);
+  if (stored == nullptr) return false;
+  if (!stored->pod.leaving) StartDeletion(Object(stored->object), nullptr);
   return true;
 }
 
@@ -225,7 +221,7 @@ void InMemoryCluster::StartDeletion(const Object& pod,
     return;
   }
   const absl::Time due = clock_.Now() + absl::Seconds(grace);
-  ends_.emplace(due, End{std::string(pod.key()), std::string(pod.uid()), End::Kind::kDeleted});
+  ends_.emplace(due, End{pod.identity(), End::Kind::kDeleted});
   ChangePod(pod, [&](api::Pod& changed) {
     SetTime(due, changed.mutable_metadata()->mutable_deletion_timestamp());
     changed.mutable_metadata()->set_deletion_grace_period_seconds(grace);
@@ -235,17 +231,15 @@ void InMemoryCluster::StartDeletion(const Object& pod,
 
 bool InMemoryCluster::Finish(absl::string_view pod_key) {
   MutexLock lock(mutex_);
-  Store& store = objects_[Kind::kPod];
-  auto it = store.find(pod_key);
-  if (it == store.end()) return false;
-  FinishPod(Object(it->second.object));
+  const Stored* const stored = StoreOf(Kind::kPod).Find(pod_key);
+  if (stored == nullptr) return false;
+  FinishPod(Object(stored->object));
   return true;
 }
 
 void InMemoryCluster::FinishPod(const Object& pod) {
   ChangePod(pod, [](api::Pod& own) { own.mutable_status()->set_phase("Succeeded"); });
-  const PodReference reference{std::string(pod.namespace_name()), std::string(pod.name()), ""};
-  Tell({.what = Incident::What::kFinished, .pod = &reference});
+  Tell({.what = Incident::What::kFinished, .pod = pod.identity().get()});
 }
 
 // --- Looking -------------------------------------------------------------------------------------
@@ -253,28 +247,21 @@ void InMemoryCluster::FinishPod(const Object& pod) {
 std::shared_ptr<const google::protobuf::Message> InMemoryCluster::Find(
     Kind kind, absl::string_view key) const {
   MutexLock lock(mutex_);
-  auto store = objects_.find(kind);
-  if (store == objects_.end()) return nullptr;
-  auto it = store->second.find(key);
-  return it == store->second.end() ? nullptr : it->second.object.shared_message();
+  const Stored* const stored = objects_[static_cast<size_t>(kind)].Find(key);
+  return stored == nullptr ? nullptr : stored->object.shared_message();
 }
 
 std::vector<Object> InMemoryCluster::List(Kind kind) const {
   MutexLock lock(mutex_);
-  std::vector<const Stored*> stored;
-  if (auto store = objects_.find(kind); store != objects_.end()) {
-    for (const auto& [key, value] : store->second) stored.push_back(&value);
-  }
-  std::sort(stored.begin(), stored.end(),
-            [](const Stored* a, const Stored* b) { return a->order < b->order; });
-  std::vector<Object> list;
-  for (const Stored* value : stored) list.push_back(value->object);
-  return list;
+  return InOrder({&objects_[static_cast<size_t>(kind)], 1});
 }
 
 std::vector<std::pair<std::string, std::string>> InMemoryCluster::Bindings() const {
   MutexLock lock(mutex_);
-  return bindings_;
+  std::vector<std::pair<std::string, std::string>> bindings;
+  bindings.reserve(bindings_.size());
+  for (const auto& [pod, node] : bindings_) bindings.emplace_back(pod->key(), node.view());
+  return bindings;
 }
 
 std::vector<std::string> InMemoryCluster::Evictions() const {
@@ -287,10 +274,13 @@ std::vector<ClusterNote> InMemoryCluster::Notes() const {
   return {notes_.begin(), notes_.end()};
 }
 
-std::vector<Object> InMemoryCluster::Everything() const {
+std::vector<Object> InMemoryCluster::Everything() const { return InOrder(objects_); }
+
+// Oldest first.
+std::vector<Object> InMemoryCluster::InOrder(absl::Span<const Store> stores) {
   std::vector<const Stored*> stored;
-  for (const auto& [kind, store] : objects_) {
-    for (const auto& [key, value] : store) stored.push_back(&value);
+  for (const Store& store : stores) {
+    store.ForEach([&](const Identity&, const Stored& value) { stored.push_back(&value); });
   }
   std::sort(stored.begin(), stored.end(),
             [](const Stored* a, const Stored* b) { return a->order < b->order; });
@@ -322,13 +312,12 @@ void InMemoryCluster::AdvanceTo(absl::Time now) {
 }
 
 void InMemoryCluster::Reach(const End& end) {
-  Store& store = objects_[Kind::kPod];
-  auto it = store.find(end.pod_key);
-  if (it == store.end() || it->second.object.uid() != end.uid) return;
+  const Stored* const stored = FindPod(*end.pod);
+  if (stored == nullptr || stored->object.uid() != end.pod->uid()) return;
   if (end.kind == End::Kind::kDeleted) {
-    Remove(Kind::kPod, end.pod_key);
-  } else if (!it->second.pod.ended) {
-    FinishPod(Object(it->second.object));
+    Remove(Kind::kPod, end.pod->key());
+  } else if (!stored->pod.ended) {
+    FinishPod(Object(stored->object));
   }
 }
 
@@ -337,6 +326,7 @@ void InMemoryCluster::Reach(const End& end) {
 void InMemoryCluster::SetFaults(const ClusterFaults& faults) {
   MutexLock lock(mutex_);
   faults_ = faults;
+  may_delay_bindings_ = MayDelay();
   *chance_ = Chance(faults.seed);
   watch_->SetFaults(faults);
 }
@@ -354,10 +344,10 @@ void InMemoryCluster::SetBindFault(BindFault fault) {
 void InMemoryCluster::SetBindDelay(BindDelay delay) {
   MutexLock lock(mutex_);
   bind_delay_ = std::move(delay);
+  may_delay_bindings_ = MayDelay();
 }
 
-bool InMemoryCluster::MayDelayBindings() const {
-  MutexLock lock(mutex_);
+bool InMemoryCluster::MayDelay() const {
   return bind_delay_ != nullptr || faults_.slow_bind > 0 || faults_.lost_answer > 0;
 }
 
@@ -376,7 +366,7 @@ InMemoryCluster::BindFate InMemoryCluster::DrawFate(const PodBinding& binding) {
       fate.delay_after = whole - fate.delay_before;
     }
   }
-  if (delay != nullptr) fate.delay_before += delay(binding.pod, binding.node_name);
+  if (delay != nullptr) fate.delay_before += delay(*binding.pod, binding.node_name);
   return fate;
 }
 
@@ -399,7 +389,7 @@ absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
     clock_.SleepUntil(clock_.Now() + fate.delay_before);
   }
   absl::Status assigned =
-      fate.fault == nullptr ? absl::OkStatus() : fate.fault(binding.pod, binding.node_name);
+      fate.fault == nullptr ? absl::OkStatus() : fate.fault(*binding.pod, binding.node_name);
   if (assigned.ok() && fate.refused) {
     assigned = absl::UnavailableError("the cluster does not answer");
   }
@@ -407,7 +397,7 @@ absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
   if (!assigned.ok()) {
     MutexLock lock(mutex_);
     Tell({.what = Incident::What::kBindRefused,
-          .pod = &binding.pod,
+          .pod = binding.pod.get(),
           .node = binding.node_name,
           .refusal = &assigned});
   }
@@ -421,7 +411,7 @@ absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
 }
 
 absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
-  const PodReference& pod = binding.pod;
+  const Identity& pod = *binding.pod;
   const std::string& node_name = binding.node_name;
   MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
@@ -429,21 +419,22 @@ absl::Status InMemoryCluster::Assign(const PodBinding& binding) {
   if (stored->pod.on_node) {
     const auto current = stored->object.Share<api::Pod>();
     return absl::FailedPreconditionError(absl::StrCat(
-        "pod ", Key(pod), " is already assigned to node ", current->spec().node_name()));
+        "pod ", pod.key(), " is already assigned to node ", current->spec().node_name()));
   }
   if (stored->pod.leaving) {
-    return absl::FailedPreconditionError(absl::StrCat("pod ", Key(pod), " is being deleted"));
+    return absl::FailedPreconditionError(absl::StrCat("pod ", pod.key(), " is being deleted"));
   }
-  if (!objects_[Kind::kNode].contains(node_name)) {
+  if (!StoreOf(Kind::kNode).Contains(node_name)) {
     return absl::NotFoundError(absl::StrCat("node ", node_name, " is gone"));
   }
-  bindings_.emplace_back(Key(pod), node_name);
+  const Symbol node = Symbol::Intern(node_name);
+  bindings_.emplace_back(binding.pod, node);
   Tell({.what = Incident::What::kBound, .pod = &pod, .node = node_name});
-  PutBound(*stored, binding);
+  PutBound(*stored, binding, node);
   return absl::OkStatus();
 }
 
-void InMemoryCluster::PutBound(Stored& stored, const PodBinding& binding) {
+void InMemoryCluster::PutBound(Stored& stored, const PodBinding& binding, Symbol node) {
   std::shared_ptr<const PackedPod> pod = stored.object.packed();
   if (!binding.annotations.empty() || !binding.labels.empty()) {
     pod = pod->With([&](api::Pod& own) {
@@ -457,11 +448,10 @@ void InMemoryCluster::PutBound(Stored& stored, const PodBinding& binding) {
   }
   PodState state = stored.pod;
   state.on_node = true;
-  Replace(stored, stored.object.With(pod->Bound(Symbol::Intern(binding.node_name), clock_.Now())),
-          state);
+  Replace(stored, Object(pod->Bound(node, clock_.Now()), stored.object.where()), state);
 }
 
-absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const PodReference& pod) {
+absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const Identity& pod) {
   MutexLock lock(mutex_);
   const Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
@@ -471,12 +461,12 @@ absl::StatusOr<std::string> InMemoryCluster::AssignedNode(const PodReference& po
   return node_name;
 }
 
-absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& message) {
+absl::Status InMemoryCluster::Evict(const Identity& pod, const std::string& message) {
   MutexLock lock(mutex_);
   Stored* stored = FindPod(pod);
   if (stored == nullptr) return Gone(pod);
   if (stored->pod.leaving) return absl::OkStatus();
-  evictions_.push_back(Key(pod));
+  evictions_.push_back(pod.key());
   Tell({.what = Incident::What::kEvicted, .pod = &pod});
   const Object victim = stored->object;
   StartDeletion(victim, [&](api::Pod& changed) {
@@ -492,8 +482,8 @@ absl::Status InMemoryCluster::Evict(const PodReference& pod, const std::string& 
 
 absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   MutexLock lock(mutex_);
-  Stored* stored = FindPod(patch.pod);
-  if (stored == nullptr) return Gone(patch.pod);
+  Stored* stored = FindPod(*patch.pod);
+  if (stored == nullptr) return Gone(*patch.pod);
   bool nominates = false;
   if (patch.nominated_node_name.has_value()) {
     stored->object.packed()->ReadOwn([&](const api::Pod& own) {
@@ -502,7 +492,7 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   }
   if (nominates) {
     Tell({.what = Incident::What::kNominated,
-          .pod = &patch.pod,
+          .pod = patch.pod.get(),
           .node = *patch.nominated_node_name});
   }
   ChangePod(Object(stored->object), [&](api::Pod& changed) {
@@ -519,7 +509,7 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
 void InMemoryCluster::Record(ClusterNote note) {
   MutexLock lock(mutex_);
   const ClusterNote& kept = notes_.emplace_back(std::move(note));
-  Tell({.what = Incident::What::kNoted, .pod = &kept.pod, .note = &kept});
+  Tell({.what = Incident::What::kNoted, .pod = kept.pod.get(), .note = &kept});
   if (notes_.size() > kMaxNotes) notes_.pop_front();
 }
 

@@ -46,14 +46,14 @@ void WatchStream::Send(Change change, Object object, absl::Time now, double dela
   const absl::Duration delay = chance_.Happens(delayed)
                                    ? chance_.Between(absl::ZeroDuration(), faults_.max_event_delay)
                                    : absl::ZeroDuration();
-  const Identity identity(object.kind(), object.key());
-  const auto earlier = due_of_.find(identity);
+  const Name name(object.kind(), object.key());
+  const auto earlier = due_of_.find(name);
   if (delay == absl::ZeroDuration() && earlier == due_of_.end()) {
     return Deliver(change, std::move(object));
   }
   absl::Time due = now + delay;
   if (earlier != due_of_.end()) due = std::max(due, *earlier->second.rbegin());
-  due_of_[identity].insert(due);
+  due_of_[name].insert(due);
   held_.emplace(due, Held{change, std::move(object)});
 }
 
@@ -91,7 +91,7 @@ void WatchStream::DeliverNext() {
   if (held_.empty()) return;
   auto node = held_.extract(held_.begin());
   Held& held = node.mapped();
-  const auto due = due_of_.find(Identity(held.object.kind(), held.object.key()));
+  const auto due = due_of_.find(Name(held.object.kind(), held.object.key()));
   due->second.erase(due->second.find(node.key()));
   if (due->second.empty()) due_of_.erase(due);
   Deliver(held.change, std::move(held.object));

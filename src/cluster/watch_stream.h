@@ -45,7 +45,7 @@ class WatchStream {
     Change change;
     Object object;
   };
-  using Identity = std::pair<Kind, std::string>;
+  using Name = std::pair<Kind, std::string>;
 
   void Send(Change change, Object object, absl::Time now, double delayed);
   void Deliver(Change change, Object object);
@@ -56,7 +56,7 @@ class WatchStream {
   Chance chance_{0};
   // By due time, then in order of arrival. No event comes before an earlier one of its object.
   std::multimap<absl::Time, Held> held_;
-  std::map<Identity, std::multiset<absl::Time>> due_of_;  // of objects with events in held_
+  std::map<Name, std::multiset<absl::Time>> due_of_;  // of objects with events in held_
 };
 
 }  // namespace berth

@@ -138,7 +138,6 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
                         AttemptResult& result) {
   ++result.cycles;
   Placement placement{.pod = pod,
-                      .node_name = "",
                       .framework = request.framework,
                       .state = CycleState(),
                       .history = request.history};
@@ -150,7 +149,8 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
     return false;
   }
   const Symbol node_name = cluster_.nodes().node(cycle.row).name();
-  placement.node_name = std::string(node_name.view());
+  placement.node = node_name;
+  placement.node_name = node_name.view();
   placement.assumed_at = cluster_.outside_changes();
   cluster_.Assume(pod, node_name);
   cluster_.Refresh();

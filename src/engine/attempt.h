@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "berth/framework/postfilter.h"
 #include "engine/binding.h"
 #include "engine/cluster_state.h"
@@ -19,8 +20,9 @@ namespace berth {
 struct AttemptRequest {
   const Framework* framework = nullptr;
   AttemptHistory history;
-  std::string group;                                 // "namespace/name"; empty for a single pod
-  std::vector<std::shared_ptr<const PodInfo>> pods;  // pending, in the order of the queue
+  std::string group;  // "namespace/name"; empty for a single pod
+  // Pending, in the order of the queue.
+  absl::InlinedVector<std::shared_ptr<const PodInfo>, 1> pods;
   // How many of them must be placed for any to be; the rest is placed if there is room.
   int minimum = 1;
   int percentage_of_nodes_to_score = 0;

@@ -21,7 +21,8 @@ namespace berth {
 // A pod that is assumed on a node and reserved there, with everything its plugins remember.
 struct Placement {
   std::shared_ptr<const PodInfo> pod;
-  std::string node_name;
+  Symbol node;
+  absl::string_view node_name;  // its name
   const Framework* framework = nullptr;
   CycleState state;
   AttemptHistory history = {};  // of the queue's entry that it came from

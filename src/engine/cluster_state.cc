@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
@@ -21,11 +20,6 @@ bool IsAssigned(const PodInfo& pod) { return !pod.node_name().empty(); }
 
 // What stands for the uid of a pod that has none (Object::uid).
 std::string UidFromName(absl::string_view key) { return absl::StrCat("Pod/", key); }
-
-bool IsNamedByUid(const PodInfo& pod) {
-  return absl::StartsWith(pod.uid(), "Pod/") && absl::EndsWith(pod.uid(), pod.key()) &&
-         pod.uid().size() == pod.key().size() + 4;
-}
 
 // A Node's name, parsed form and no pods: what hints compare.
 std::shared_ptr<const NodeInfo> Bare(std::shared_ptr<const NodeSpec> spec) {
@@ -54,8 +48,9 @@ std::shared_ptr<const PodInfo> AsLeaving(const PodInfo& pod, const std::string& 
 
 }  // namespace
 
-std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string& node_name) {
-  return Changed(pod, [&](api::Pod& own) { own.mutable_spec()->set_node_name(node_name); });
+std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view node_name) {
+  return Changed(pod,
+                 [&](api::Pod& own) { own.mutable_spec()->set_node_name(std::string(node_name)); });
 }
 
 ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
@@ -75,27 +70,21 @@ std::optional<std::string> ClusterState::GroupOf(const PodInfo& pod) const {
   return framework->group_plugin()->GroupOf(pod);
 }
 
-std::shared_ptr<const PodInfo> ClusterState::FindPod(absl::string_view uid) const {
-  const auto it = pods_.find(uid);
-  return it == pods_.end() ? nullptr : it->second;
-}
-
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
   const absl::Status assumed = cache_.AssumePod(pod, node_name);
   BERTH_CHECK(assumed.ok()) << assumed.message();
-  groups_.Assume(pod->uid(), node_name.view());
+  groups_.Assume(*pod->identity(), node_name.view());
 }
 
 void ClusterState::Forget(const std::shared_ptr<const PodInfo>& pod) {
-  if (!cache_.ForgetPod(pod->uid())) return;
-  groups_.Forget(pod->uid());
+  if (!cache_.ForgetPod(*pod->identity())) return;
+  groups_.Forget(*pod->identity());
 }
 
-void ClusterState::ExpectToLeave(absl::string_view uid, const std::string& message,
-                                 absl::Time now) {
-  const std::shared_ptr<const PodInfo> pod = FindPod(uid);
+void ClusterState::ExpectToLeave(UidRef victim, const std::string& message, absl::Time now) {
+  const std::shared_ptr<const PodInfo> pod = FindPod(victim);
   if (pod == nullptr || pod->deletion_time().has_value()) return;
-  leaving_[std::string(uid)] = {pod, message, now};
+  leaving_[pod->uid()] = {pod, message, now};
   Replace(AsLeaving(*pod, message, now));
 }
 
@@ -108,18 +97,17 @@ void ClusterState::ExpectToStay(absl::string_view uid) {
 }
 
 void ClusterState::Know(const std::shared_ptr<const PodInfo>& pod) {
-  pods_[pod->uid()] = pod;
-  if (IsNamedByUid(*pod)) return;
-  const auto [known, is_new] = pods_by_name_.insert(pod);
-  // An earlier state of it, or of one that went unseen: of the same name, so it keeps its place.
-  if (!is_new) const_cast<std::shared_ptr<const PodInfo>&>(*known) = pod;
+  if (cache_.Know(pod) && pod->identity()->has_uid()) {
+    *pods_by_name_.FindOrAdd(pod->identity()).first = pod->identity();
+  }
 }
 
 std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) const {
-  if (pods_.contains(pod.uid())) return nullptr;
-  const auto it = pods_by_name_.find(ByName::Name{pod.namespace_name(), pod.name()});
-  if (it == pods_by_name_.end()) return FindPod(UidFromName(pod.key()));
-  return (*it)->uid() == pod.uid() ? nullptr : *it;
+  if (cache_.Knows(*pod.identity())) return nullptr;
+  if (const IdentityPtr* const named = pods_by_name_.Find(*pod.identity()); named != nullptr) {
+    return FindPod(**named);
+  }
+  return pod.identity()->has_uid() ? FindPod(UidFromName(pod.key())) : nullptr;
 }
 
 void ClusterState::NoteOutsideChange(Symbol node_name) {
@@ -150,7 +138,7 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
   switch (object.kind()) {
     case Kind::kPod:
       if (deleted) {
-        PodGone(std::string(object.uid()), result);
+        PodGone(*object.identity(), result);
       } else {
         ApplyPod(object, result);
       }
@@ -177,17 +165,16 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
 }
 
 void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
-  const std::shared_ptr<const PodInfo> before = FindPod(object.uid());
+  const std::shared_ptr<const PodInfo> old = FindPod(*object.identity());
   absl::StatusOr<std::shared_ptr<const PodInfo>> parsed =
-      PodInfo::Create(object.packed(), before.get());
+      PodInfo::Create(object.packed(), old.get());
   if (!parsed.ok()) {
     result.problem = parsed.status();
     return;
   }
   std::shared_ptr<const PodInfo> pod = *std::move(parsed);
-  const std::shared_ptr<const PodInfo>& old = before;
   if (pod->terminal()) {
-    PodGone(pod->uid(), result);
+    PodGone(*pod->identity(), result);
     return;
   }
   if (const auto leaving = leaving_.empty() ? leaving_.end() : leaving_.find(pod->uid());
@@ -203,7 +190,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
   result.change.old_pod = old;
   result.change.new_pod = pod;
   result.groups = groups_.SetPod(pod);
-  const CachedPod* known = cache_.FindPod(pod->uid());
+  const CachedPod* known = cache_.FindPod(*pod->identity());
   const CachedPod counted = known == nullptr ? CachedPod() : *known;
   const Cache::PodChange placed = cache_.SetPod(pod);
 
@@ -244,7 +231,7 @@ void ClusterState::ApplyAssumedPod(const CachedPod& counted,
   if (!(counted.pod->requests() == pod->requests())) NoteOutsideChange(counted.node_name);
   result.type = pod->deletion_time().has_value() ? ClusterChange::Type::kPodLeaving
                                                  : ClusterChange::Type::kPodChanged;
-  const std::string node_name(counted.node_name.view());
+  const absl::string_view node_name = counted.node_name.view();
   result.change.old_pod = AsAssigned(*counted.pod, node_name);
   result.change.new_pod = AsAssigned(*pod, node_name);
   result.events = PodChangeEvents(*result.change.old_pod, *result.change.new_pod);
@@ -255,31 +242,30 @@ void ClusterState::NoteMeanwhile(const CachedPod& counted,
                                  const std::shared_ptr<const PodInfo>& pod, ClusterChange& result) {
   const PodInfo& was = *counted.pod;
   if (was.labels() == pod->labels() && was.requests() == pod->requests()) return;
-  result.meanwhile.old_pod = AsAssigned(was, std::string(counted.node_name.view()));
+  result.meanwhile.old_pod = AsAssigned(was, counted.node_name.view());
   result.meanwhile.new_pod = pod;
   result.meanwhile_events = PodChangeEvents(*result.meanwhile.old_pod, *pod);
 }
 
 // A pod with a node frees what it used; so does a pending one that was nominated to a node.
-void ClusterState::PodGone(const std::string& uid, ClusterChange& result) {
-  const auto it = pods_.find(uid);
-  if (it == pods_.end()) return;
-  const std::shared_ptr<const PodInfo> old = it->second;
-  pods_.erase(it);
-  if (const auto named = pods_by_name_.find(old);
-      named != pods_by_name_.end() && (*named)->uid() == uid) {
-    pods_by_name_.erase(named);
+void ClusterState::PodGone(const Identity& pod, ClusterChange& result) {
+  const std::shared_ptr<const PodInfo> old = FindPod(pod);
+  if (old == nullptr) return;
+  const std::string& uid = pod.uid();
+  if (const IdentityPtr* const named = pods_by_name_.Find(pod);
+      named != nullptr && (*named)->uid() == uid) {
+    pods_by_name_.Erase(pod);
   }
   leaving_.erase(uid);
   result.type = ClusterChange::Type::kPodGone;
-  const CachedPod* cached = cache_.FindPod(uid);
+  const CachedPod* cached = cache_.FindPod(pod);
   const bool placed_by_us = cached != nullptr && cached->assumed();
-  result.change.old_pod =
-      placed_by_us ? AsAssigned(*old, std::string(cached->node_name.view())) : old;
+  result.change.old_pod = placed_by_us ? AsAssigned(*old, cached->node_name.view()) : old;
   const bool nominated = !nominations_.NominatedNode(*old).empty();
   nominations_.Remove(uid);
-  result.was_assigned = cache_.RemovePod(uid);
-  if (std::optional<std::string> group = groups_.RemovePod(uid); group.has_value()) {
+  result.was_assigned = cache_.RemovePod(pod);
+  cache_.ForgetKnown(pod);
+  if (std::optional<std::string> group = groups_.RemovePod(pod); group.has_value()) {
     result.groups.push_back(*std::move(group));
   }
   if (result.was_assigned || nominated) {

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "absl/status/status.h"
+#include "berth/api/identity_map.h"
 #include "berth/cluster.h"
 #include "berth/framework/enqueue.h"
 #include "cache/cache.h"
@@ -85,7 +84,7 @@ class ClusterState {
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
   // for one that is being deleted: nobody picks it as a victim again, or makes more room than
   // needed. `message` is that of its DisruptionTarget condition.
-  void ExpectToLeave(absl::string_view uid, const std::string& message, absl::Time now);
+  void ExpectToLeave(UidRef pod, const std::string& message, absl::Time now);
   // The cluster refused.
   void ExpectToStay(absl::string_view uid);
 
@@ -98,7 +97,7 @@ class ClusterState {
   std::shared_ptr<const PodInfo> FindPredecessor(const Object& pod) const;
 
   // The latest state of a live pod, or null.
-  std::shared_ptr<const PodInfo> FindPod(absl::string_view uid) const;
+  std::shared_ptr<const PodInfo> FindPod(UidRef pod) const { return cache_.LastSeen(pod); }
 
   // The node as of now, or null; also one that has only pods left.
   const NodeInfo* FindNode(Symbol name) const { return cache_.FindNode(name); }
@@ -120,7 +119,7 @@ class ClusterState {
   void Replace(const std::shared_ptr<const PodInfo>& pod);
   void Know(const std::shared_ptr<const PodInfo>& pod);
   void NoteOutsideChange(Symbol node_name);
-  void PodGone(const std::string& uid, ClusterChange& result);
+  void PodGone(const Identity& pod, ClusterChange& result);
   void ApplyNode(const Object& object, ClusterChange& result);
   void NodeGone(const Object& object, ClusterChange& result);
   void ApplyObject(std::shared_ptr<const Object> object, ClusterChange& result);
@@ -131,25 +130,8 @@ class ClusterState {
   Objects objects_;
   Nominations nominations_;
   GroupIndex groups_;
-  absl::flat_hash_map<std::string, std::shared_ptr<const PodInfo>> pods_;  // live ones, by uid
-  // The same by namespace and name, where the uid does not say as much.
-  struct ByName {
-    using is_transparent = void;
-    using Name = std::pair<absl::string_view, absl::string_view>;
-    static Name Of(const Name& name) { return name; }
-    static Name Of(const std::shared_ptr<const PodInfo>& pod) {
-      return {pod->namespace_name().view(), pod->name()};
-    }
-    template <class T>
-    size_t operator()(const T& pod) const {
-      return absl::HashOf(Of(pod));
-    }
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return Of(a) == Of(b);
-    }
-  };
-  absl::flat_hash_set<std::shared_ptr<const PodInfo>, ByName, ByName> pods_by_name_;
+  // Live pods by namespace and name, where the uid does not say as much.
+  IdentityMap<IdentityPtr, ByKey> pods_by_name_;
   uint64_t outside_changes_ = 0;
   absl::flat_hash_map<Symbol, uint64_t> last_outside_change_;
   // Pods that are expected to leave: as the watch shows them, and why they go.
@@ -163,7 +145,7 @@ class ClusterState {
 };
 
 // The pod as it would look on that node: hints look at where a pod was that goes.
-std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, const std::string& node_name);
+std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view node_name);
 
 // Which properties of a node differ, as events; empty if none that scheduling looks at does.
 // kube-scheduler v1.35 framework/events.go.

@@ -14,10 +14,6 @@ constexpr int kMaxBindRetries = 10;
 constexpr absl::Duration kMaxBindDelay = absl::Seconds(10);
 constexpr size_t kMaxNoteBytes = 1024;  // kube-scheduler v1.35 schedule_one.go truncateMessage
 
-PodReference Reference(const PodInfo& pod) {
-  return {std::string(pod.namespace_name().view()), pod.name(), pod.uid()};
-}
-
 bool AsksForMore(const ResourceVector& now, const ResourceVector& before) {
   bool more = false;
   now.ForEach([&](ResourceId id, int64_t amount) { more |= amount > before.Get(id); });
@@ -63,7 +59,7 @@ void Engine::ReportFailure(const PodFailure& failure) {
   last = std::move(said);
 
   PodStatusPatch patch;
-  patch.pod = Reference(*failure.pod);
+  patch.pod = failure.pod->identity();
   patch.condition_type = "PodScheduled";
   patch.condition_reason = std::string(reason);
   patch.condition_message = failure.message;
@@ -82,7 +78,7 @@ void Engine::ReportFailure(const PodFailure& failure) {
 }
 
 void Engine::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
-  ClusterNote note{.pod = Reference(pod),
+  ClusterNote note{.pod = pod.identity(),
                    .warning = true,
                    .reason = std::string(reason),
                    .action = "Scheduling",
@@ -92,7 +88,7 @@ void Engine::Warn(const PodInfo& pod, absl::string_view reason, absl::string_vie
 }
 
 void Engine::ReportBound(const Placement& placement) {
-  ClusterNote note{.pod = Reference(*placement.pod),
+  ClusterNote note{.pod = placement.pod->identity(),
                    .warning = false,
                    .reason = "Scheduled",
                    .action = "Binding",
@@ -113,7 +109,7 @@ void Engine::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
   std::vector<Evictions::Victim> victims;
   for (const auto& victim : plan.victims) {
     ClusterNote note{
-        .pod = Reference(*victim),
+        .pod = victim->identity(),
         .warning = false,
         .reason = "Preempted",
         .action = "Preempting",
@@ -127,7 +123,7 @@ void Engine::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
     }
     if (victim->deletion_time().has_value()) continue;  // on its way out already
     ++counters_.evictions;
-    cluster_.ExpectToLeave(victim->uid(), message, options_.clock->Now());
+    cluster_.ExpectToLeave(*victim->identity(), message, options_.clock->Now());
     victims.push_back({message, std::move(note)});
   }
   if (!victims.empty()) evictions_.Start(*options_.cluster, preemptor, std::move(victims));
@@ -148,10 +144,10 @@ void Engine::EndNominations(Symbol node_name) {
   }
 }
 
-void Engine::PatchNomination(const PodInfo& pod, const std::string& node_name) {
+void Engine::PatchNomination(const PodInfo& pod, absl::string_view node_name) {
   PodStatusPatch patch;
-  patch.pod = Reference(pod);
-  patch.nominated_node_name = node_name;
+  patch.pod = pod.identity();
+  patch.nominated_node_name = std::string(node_name);
   options_.executor->Run([cluster = options_.cluster, patch = std::move(patch)] {
     (void)cluster->PatchPodStatus(patch);  // the decision stands in memory either way
   });
@@ -188,13 +184,12 @@ void Engine::ClearLowerNominations(const PodInfo& pod, const std::string& node_n
 // Another scheduler may have taken the room, or the node may have changed or gone, since the pod
 // was assumed there.
 Status Engine::StillFits(const Placement& placement) {
-  const Symbol node_name = Symbol::Intern(placement.node_name);
-  if (!cluster_.ChangedOutside(node_name, placement.assumed_at)) return Status::Success();
-  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(placement.pod->uid());
+  if (!cluster_.ChangedOutside(placement.node, placement.assumed_at)) return Status::Success();
+  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*placement.pod->identity());
   if (latest != nullptr && AsksForMore(latest->requests(), placement.pod->requests())) {
     return Status::Unschedulable("the pod asks for more than when it was placed");
   }
-  const NodeInfo* node = cluster_.FindNode(node_name);
+  const NodeInfo* node = cluster_.FindNode(placement.node);
   if (node == nullptr || !node->has_node()) {
     return Status::Unschedulable(absl::StrCat("node ", placement.node_name, " is gone"));
   }
@@ -210,7 +205,7 @@ Status Engine::JudgeAgain(const Framework& framework, const PodInfo& pod, const 
   CycleState state;
   PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, cluster_.nodes(), filters);
   if (!pre_filter.status.ok()) return std::move(pre_filter.status);
-  const CachedPod* const counted = cluster_.cache().FindPod(pod.uid());
+  const CachedPod* const counted = cluster_.cache().FindPod(*pod.identity());
   NodeInfo without_pod = node;
   if (counted != nullptr && without_pod.RemovePod(pod.uid())) {
     Status removed = framework.RunPreFilterRemovePod(state, pod, *counted->pod, without_pod);
@@ -220,7 +215,7 @@ Status Engine::JudgeAgain(const Framework& framework, const PodInfo& pod, const 
 }
 
 bool Engine::SeenBound(const Placement& placement) const {
-  const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(placement.pod->uid());
+  const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(*placement.pod->identity());
   return pod != nullptr && pod->node_name() == placement.node_name;
 }
 
@@ -231,14 +226,14 @@ bool Engine::BindAgain(BindingOutcome& outcome) {
   if (!outcome.status.IsError() || !name.has_value()) return false;
   const std::optional<GroupSpec> spec = placement.framework->group_plugin()->Spec(*name);
   const GroupMembers* group = cluster_.groups().Find(*name);
-  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod.uid());
-  const NodeInfo* node = cluster_.FindNode(Symbol::Intern(placement.node_name));
+  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*pod.identity());
+  const NodeInfo* node = cluster_.FindNode(placement.node);
   const bool possible = latest != nullptr && latest->node_name().empty() &&
                         !latest->deletion_time().has_value() && node != nullptr && node->has_node();
   if (!spec.has_value() || group == nullptr || !possible) return false;
   int running = 0;
   for (const GroupMember& member : group->members()) {
-    const CachedPod* cached = cluster_.cache().FindPod(member.pod->uid());
+    const CachedPod* cached = cluster_.cache().FindPod(*member.pod->identity());
     if (cached != nullptr && cached->state != CachedPod::State::kAssumed) ++running;
   }
   if (running == 0 || running >= spec->min_member) return false;
@@ -267,7 +262,7 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
   placement.framework->RunUnreserve(placement.state, *pod, placement.node_name);
   cluster_.Forget(pod);
 
-  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(pod->uid());
+  const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*pod->identity());
   ObjectChange change;
   change.old_pod = AsAssigned(latest == nullptr ? *pod : *latest, placement.node_name);
   if (latest != nullptr && latest->node_name().empty() && !latest->deletion_time().has_value()) {

@@ -46,7 +46,9 @@ class Inbox final : public WatchSink {
   mutable Mutex mutex_;
   CondVar arrived_;
   std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  // Written with the mutex held, and read without.
+  std::atomic<bool> any_ = false;
+  std::atomic<bool> stopped_ = false;
 };
 
 class Engine final : public Scheduler, private SchedulerServices, private Evictions::Listener {
@@ -83,11 +85,12 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
   bool Step();
-  void TryEntry(const QueuedGroup& entry);
+  // Whether all its pods were placed and nothing has arrived meanwhile.
+  bool TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
                absl::Duration took) const;
-  void StartBinding(const AttemptRequest& request, AttemptResult& result);
+  void StartBinding(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
   Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
@@ -107,7 +110,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor, bool all_go) override;
   std::vector<std::shared_ptr<const PodInfo>> PodsNominatedTo(Symbol node_name) const;
   void EndNominations(Symbol node_name);
-  void PatchNomination(const PodInfo& pod, const std::string& node_name);
+  void PatchNomination(const PodInfo& pod, absl::string_view node_name);
   Status StillFits(const Placement& placement);
   Status JudgeAgain(const Framework& framework, const PodInfo& pod, const NodeInfo& node);
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);

@@ -23,24 +23,25 @@ bool MayHaveHappened(const absl::Status& answer) {
 void Inbox::Deliver(std::vector<WatchEvent> events) {
   MutexLock lock(mutex_);
   items_.push_back({std::move(events), nullptr});
+  any_ = true;
   arrived_.SignalAll();
 }
 
 void Inbox::Post(std::function<void()> work) {
   MutexLock lock(mutex_);
   items_.push_back({{}, std::move(work)});
+  any_ = true;
   arrived_.SignalAll();
 }
 
 void Inbox::Take(std::vector<Item>& items) {
+  if (!any_) return;
   MutexLock lock(mutex_);
   items.swap(items_);
+  any_ = false;
 }
 
-bool Inbox::empty() const {
-  MutexLock lock(mutex_);
-  return items_.empty();
-}
+bool Inbox::empty() const { return !any_; }
 
 void Inbox::WaitUntil(absl::Time deadline) {
   MutexLock lock(mutex_);
@@ -60,10 +61,7 @@ void Inbox::Stop() {
   arrived_.SignalAll();
 }
 
-bool Inbox::stopped() const {
-  MutexLock lock(mutex_);
-  return stopped_;
-}
+bool Inbox::stopped() const { return stopped_; }
 
 bool Engine::TakeInbox() {
   inbox_.Take(arrived_);
@@ -121,10 +119,10 @@ void Engine::UpdateQueue(const ClusterChange& change) {
       const std::shared_ptr<const PodInfo>& pod = change.change.new_pod;
       // Somebody else's, or not worth a node any more.
       if (profiles_->Find(pod->scheduler_name()) == nullptr || pod->deletion_time().has_value()) {
-        queue_->Delete(pod->uid());
+        queue_->Delete(*pod->identity());
         return;
       }
-      if (queue_->Contains(pod->uid())) {
+      if (queue_->Contains(*pod->identity())) {
         queue_->Update(pod, cluster_.GroupOf(*pod));
       } else {
         queue_->Add(pod, cluster_.GroupOf(*pod));
@@ -132,7 +130,7 @@ void Engine::UpdateQueue(const ClusterChange& change) {
       return;
     }
     case ClusterChange::Type::kPodAssigned:
-      queue_->Delete(change.change.new_pod->uid());
+      queue_->Delete(*change.change.new_pod->identity());
       if (!reported_.empty()) reported_.erase(change.change.new_pod->uid());
       // Somebody else was faster.
       if (!change.confirmed) binder_.Drop(change.change.new_pod->uid());
@@ -142,7 +140,7 @@ void Engine::UpdateQueue(const ClusterChange& change) {
       return;
     case ClusterChange::Type::kPodGone: {
       const std::string& uid = change.change.old_pod->uid();
-      queue_->Delete(uid);
+      queue_->Delete(*change.change.old_pod->identity());
       if (!reported_.empty()) reported_.erase(uid);
       binder_.Drop(uid);
       return;
@@ -170,9 +168,7 @@ WaitingPod* Engine::FindWaitingPod(absl::string_view uid) { return binder_.FindW
 
 absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name,
                           const BindMetadata& metadata) {
-  const PodBinding binding{{std::string(pod.namespace_name().view()), pod.name(), pod.uid()},
-                           std::string(node_name),
-                           metadata.annotations,
+  const PodBinding binding{pod.identity(), std::string(node_name), metadata.annotations,
                            metadata.labels};
   absl::Status bound = options_.cluster->Bind(binding);
   return MayHaveHappened(bound) ? FindOut(binding, std::move(bound)) : bound;
@@ -185,7 +181,7 @@ absl::Status Engine::FindOut(const PodBinding& binding, absl::Status lost) const
   while (!ending_ && !inbox_.stopped()) {
     options_.clock->SleepUntil(options_.clock->Now() + pause);
     pause = std::min(2 * pause, kLongestPause);
-    const absl::StatusOr<std::string> node = options_.cluster->AssignedNode(binding.pod);
+    const absl::StatusOr<std::string> node = options_.cluster->AssignedNode(*binding.pod);
     if (absl::IsNotFound(node.status())) return node.status();
     if (!node.ok()) continue;
     if (*node == binding.node_name) return absl::OkStatus();

@@ -19,9 +19,13 @@ RankedNodes* VerdictMemory::Find(const Framework& framework,
   signature_.Add(framework.profile().scheduler_name);
   const PluginMask plugins = framework.SignForNodes(*pod, signature_);
   ++uses_;
-  if (const auto it = entries_.find(signature_.bytes()); it != entries_.end()) {
-    it->second.last_use = uses_;
-    return it->second.ranked.get();
+  if (last_ == nullptr || last_->first != signature_.bytes()) {
+    const auto it = entries_.find(signature_.bytes());
+    last_ = it == entries_.end() ? nullptr : &*it;
+  }
+  if (last_ != nullptr) {
+    last_->second.last_use = uses_;
+    return last_->second.ranked.get();
   }
   if (const auto it = seen_once_.find(signature_.bytes()); it != seen_once_.end()) {
     seen_once_.erase(it);
@@ -36,11 +40,13 @@ RankedNodes* VerdictMemory::Find(const Framework& framework,
 }
 
 void VerdictMemory::Forget(const RankedNodes& ranked) {
+  last_ = nullptr;
   absl::erase_if(entries_, [&](const auto& entry) { return entry.second.ranked.get() == &ranked; });
 }
 
 // Lets the entries go that were not used for longest.
 void VerdictMemory::MakeRoom(int rows) {
+  last_ = nullptr;
   const size_t most = std::max(kMinEntries, kMaxRows / static_cast<size_t>(std::max(rows, 1)));
   while (entries_.size() >= most) {
     entries_.erase(std::min_element(

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "engine/ranked_nodes.h"
 
 namespace berth {
@@ -27,11 +27,15 @@ class VerdictMemory {
     uint64_t last_use;
   };
 
+  using Entries = absl::node_hash_map<std::string, Entry>;
+
   void MakeRoom(int rows);
 
   PodSignature signature_;  // scratch
   uint64_t uses_ = 0;
-  absl::flat_hash_map<std::string, Entry> entries_;  // by profile and signature
+  Entries entries_;  // by profile and signature
+  Entries::value_type* last_ =
+      nullptr;  // the one used last: pods mostly come in runs of alike ones
   absl::flat_hash_set<std::string> seen_once_;
 };
 

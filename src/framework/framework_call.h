@@ -42,6 +42,10 @@ Status Framework::Guarded(const PluginPoint& point, Symbol plugin, const Call& c
   try {
     Status status = call();
     if (status.ok()) return status;
+    if (status.IsSkip() && (point.codes & Codes(Code::kSkip)) != 0) {  // the most frequent one
+      status.SetPlugin(plugin);
+      return status;
+    }
     return NotSuccess(point, plugin, std::move(status));
   } catch (const std::exception& error) {
     return Threw(point, plugin, error.what());

@@ -162,9 +162,15 @@ bool HostPort::ConflictsWith(const HostPort& other) const {
 }
 
 // Fills one PodInfo, part by part.
+struct PodInfo::Shared final : PodInfo {
+  Shared() = default;
+  explicit Shared(const PodInfo& other) : PodInfo(other) {}
+};
+
 class PodInfoParser {
  public:
-  explicit PodInfoParser(std::shared_ptr<const PackedPod> object) : pod_(new PodInfo()) {
+  explicit PodInfoParser(std::shared_ptr<const PackedPod> object)
+      : pod_(std::make_shared<PodInfo::Shared>()) {
     pod_->object_ = std::move(object);
   }
 
@@ -177,7 +183,7 @@ class PodInfoParser {
         Share(own, std::static_pointer_cast<const PodInfo::Spec>(shape.Remembered()));
       }
     });
-    if (pod_->name_.empty()) {
+    if (pod_->name().empty()) {
       return absl::InvalidArgumentError("metadata.name: Required value");
     }
     if (pod_->spec_ != nullptr) return std::move(pod_);
@@ -227,10 +233,7 @@ class PodInfoParser {
 
   void ParseMetadata(const api::Pod& own) {
     const api::ObjectMeta& metadata = own.metadata();
-    pod_->name_ = metadata.name();
     pod_->namespace_name_ = Symbol::Intern(metadata.namespace_());
-    pod_->key_ = absl::StrCat(metadata.namespace_(), "/", metadata.name());
-    pod_->uid_ = metadata.uid().empty() ? absl::StrCat("Pod/", pod_->key_) : metadata.uid();
     pod_->creation_time_ = ToTime(metadata.creation_timestamp());
     if (metadata.has_deletion_timestamp()) {
       pod_->deletion_time_ = ToTime(metadata.deletion_timestamp());
@@ -351,7 +354,7 @@ class PodInfoParser {
       if (source.has_persistent_volume_claim()) {
         AddClaim(source.persistent_volume_claim().claim_name());
       } else if (source.has_ephemeral()) {
-        AddClaim(absl::StrCat(pod_->name_, "-", volume.name()));
+        AddClaim(absl::StrCat(pod_->name(), "-", volume.name()));
         spec_->of_this_pod_only = true;
       }
     }
@@ -385,7 +388,7 @@ class PodInfoParser {
 std::shared_ptr<const PodInfo> PodInfo::AsBound(std::shared_ptr<const PackedPod> object) const {
   const PackedPod::Binding* bound = object->BoundSince(*object_);
   if (bound == nullptr || spec_->of_this_pod_only) return nullptr;
-  std::shared_ptr<PodInfo> pod(new PodInfo(*this));
+  std::shared_ptr<PodInfo> pod = std::make_shared<Shared>(*this);
   pod->node_name_ = std::string(bound->node_name.view());
   pod->start_time_ = bound->start_time;
   pod->nominated_node_name_.clear();

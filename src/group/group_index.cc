@@ -49,7 +49,7 @@ class GroupIndex::Group final : public GroupMembers {
     const auto is_hole = [](const GroupMember& member) { return member.pod == nullptr; };
     members_.erase(std::remove_if(members_.begin(), members_.end(), is_hole), members_.end());
     for (size_t i = 0; i < members_.size(); ++i) {
-      index_->places_.find(members_[i].pod->uid())->second.position = static_cast<int>(i);
+      index_->places_.Find(*members_[i].pod->identity())->position = static_cast<int>(i);
     }
     holes_ = 0;
   }
@@ -70,54 +70,52 @@ std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) 
   std::vector<std::string> changed;
   std::string assumed_node;
 
-  const auto place = places_.empty() ? places_.end() : places_.find(pod->uid());
-  if (place != places_.end()) {
-    Group& group = *place->second.group;
+  if (const Place* const place = places_.Find(*pod->identity()); place != nullptr) {
+    Group& group = *place->group;
     changed.emplace_back(group.name());
     if (name == changed.front()) {
-      group.SetPod(place->second.position, std::move(pod));
+      group.SetPod(place->position, std::move(pod));
       return changed;
     }
-    assumed_node = group.node_name(place->second.position);
-    Remove(place);
+    assumed_node = group.node_name(place->position);
+    Remove(*pod->identity(), *place);
   }
   if (!name.has_value()) return changed;
   std::unique_ptr<Group>& group = groups_[*name];
   if (group == nullptr) group = std::make_unique<Group>(this, *name);
   const int position = group->Add(pod);
   if (pod->node_name().empty()) group->SetNode(position, assumed_node);
-  places_[pod->uid()] = Place{group.get(), position};
+  *places_.FindOrAdd(pod->identity()).first = Place{group.get(), position};
   changed.push_back(*std::move(name));
   return changed;
 }
 
-std::optional<std::string> GroupIndex::RemovePod(absl::string_view uid) {
-  const auto place = places_.find(uid);
-  if (place == places_.end()) return std::nullopt;
-  std::string name(place->second.group->name());
-  Remove(place);
+std::optional<std::string> GroupIndex::RemovePod(UidRef pod) {
+  const Place* const place = places_.Find(pod);
+  if (place == nullptr) return std::nullopt;
+  std::string name(place->group->name());
+  Remove(pod, *place);
   return name;
 }
 
-void GroupIndex::Remove(absl::flat_hash_map<std::string, Place>::iterator place) {
-  Group* const group = place->second.group;
-  group->Remove(place->second.position);
-  places_.erase(place);
+void GroupIndex::Remove(UidRef pod, Place place) {
+  Group* const group = place.group;
+  group->Remove(place.position);
+  places_.Erase(pod);
   if (group->empty()) groups_.erase(std::string(group->name()));
 }
 
-void GroupIndex::Assume(absl::string_view uid, absl::string_view node_name) {
-  if (places_.empty()) return;
-  const auto place = places_.find(uid);
-  if (place != places_.end()) place->second.group->SetNode(place->second.position, node_name);
+void GroupIndex::Assume(UidRef pod, absl::string_view node_name) {
+  const Place* const place = places_.Find(pod);
+  if (place != nullptr) place->group->SetNode(place->position, node_name);
 }
 
-void GroupIndex::Forget(absl::string_view uid) {
-  const auto place = places_.find(uid);
-  if (place == places_.end()) return;
+void GroupIndex::Forget(UidRef pod) {
+  const Place* const place = places_.Find(pod);
+  if (place == nullptr) return;
   // The watch may have shown it with a node in the meantime; that counts.
-  Group& group = *place->second.group;
-  group.SetNode(place->second.position, group.pod(place->second.position).node_name());
+  Group& group = *place->group;
+  group.SetNode(place->position, group.pod(place->position).node_name());
 }
 
 const GroupMembers* GroupIndex::Find(absl::string_view name) const {
@@ -134,9 +132,9 @@ std::vector<const GroupMembers*> GroupIndex::All() const {
 }
 
 std::optional<std::string> GroupIndex::GroupOfPod(absl::string_view uid) const {
-  const auto place = places_.find(uid);
-  if (place == places_.end()) return std::nullopt;
-  return std::string(place->second.group->name());
+  const Place* const place = places_.Find(uid);
+  if (place == nullptr) return std::nullopt;
+  return std::string(place->group->name());
 }
 
 }  // namespace berth

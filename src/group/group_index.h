@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "berth/api/identity_map.h"
 #include "berth/framework/group.h"
 
 namespace berth {
@@ -27,10 +28,10 @@ class GroupIndex final : public Groups {
   // the groups that changed, two at most, without repetition.
   std::vector<std::string> SetPod(std::shared_ptr<const PodInfo> pod);
   // Returns the name of the group it was in.
-  std::optional<std::string> RemovePod(absl::string_view uid);
+  std::optional<std::string> RemovePod(UidRef pod);
   // The scheduler placed it, or takes that back. Pods that are in no group are ignored.
-  void Assume(absl::string_view uid, absl::string_view node_name);
-  void Forget(absl::string_view uid);
+  void Assume(UidRef pod, absl::string_view node_name);
+  void Forget(UidRef pod);
 
   const GroupMembers* Find(absl::string_view name) const override;
   // All groups that have members, by name.
@@ -45,11 +46,11 @@ class GroupIndex final : public Groups {
     Group* group;
     int position;  // in the group's list
   };
-  void Remove(absl::flat_hash_map<std::string, Place>::iterator place);
+  void Remove(UidRef pod, Place place);
 
   const GroupOf group_of_;
   absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
-  absl::flat_hash_map<std::string, Place> places_;  // by uid
+  IdentityMap<Place, ByUid> places_;
 };
 
 }  // namespace berth

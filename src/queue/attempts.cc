@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/check.h"
+#include "queue/prefetch.h"
 #include "queue/scheduling_queue.h"
 
 namespace berth {
@@ -27,7 +28,7 @@ const QueuedGroup* SchedulingQueue::Pop() {
   entry.sequence = next_sequence_++;
   entry.first_event = log_.end();
   entry.changed_in_flight = false;
-  in_flight_[entry.sequence] = &entry;
+  in_flight_.push_back(&entry);
   AttemptHistory& history = entry.history;
   ++history.attempts;
   history.initial_attempt_timestamp = std::min(history.initial_attempt_timestamp, clock_.Now());
@@ -40,13 +41,27 @@ const QueuedGroup* SchedulingQueue::Pop() {
   return &entry;
 }
 
-void SchedulingQueue::EndFlight(Entry& entry) {
-  in_flight_.erase(entry.sequence);
-  log_.PruneBefore(in_flight_.empty() ? log_.end() : in_flight_.begin()->second->first_event);
+// Step by step, since each step needs what the one before has fetched.
+const PodInfo* SchedulingQueue::LookAhead() const {
+  Prefetch(active_.Upcoming(2));
+  if (const Entry* const second = active_.Upcoming(1); second != nullptr) {
+    Prefetch(second->pod.get());
+    Prefetch(second->members.data());
+    Prefetch(second->lead.pod.get());
+  }
+  const Entry* const next = active_.Upcoming(0);
+  if (next == nullptr || next->is_group) return nullptr;
+  single_pods_.Prefetch(*next->pod);
+  return next->lead.pod.get();
 }
 
-void SchedulingQueue::Done(absl::string_view key) {
-  Entry* const entry = FindEntryInFlight(key);
+void SchedulingQueue::EndFlight(Entry& entry) {
+  in_flight_.erase(std::find(in_flight_.begin(), in_flight_.end(), &entry));
+  log_.PruneBefore(in_flight_.empty() ? log_.end() : in_flight_.front()->first_event);
+}
+
+void SchedulingQueue::Done(const QueuedGroup* in_flight) {
+  Entry* const entry = InFlight(in_flight);
   if (entry == nullptr) return;
   std::vector<PendingPod> strays = TakeStrayMembers(*entry);
   EndFlight(*entry);
@@ -64,8 +79,8 @@ void SchedulingQueue::Done(absl::string_view key) {
   }
 }
 
-void SchedulingQueue::AddUnschedulable(absl::string_view key, const Rejection& rejection) {
-  Entry* const entry = FindEntryInFlight(key);
+void SchedulingQueue::AddUnschedulable(const QueuedGroup* in_flight, const Rejection& rejection) {
+  Entry* const entry = InFlight(in_flight);
   if (entry == nullptr) return;
   std::vector<PendingPod> strays = TakeStrayMembers(*entry);
   if (entry->members.empty() && entry->gated_members.empty()) {
@@ -88,7 +103,7 @@ void SchedulingQueue::AddUnschedulable(absl::string_view key, const Rejection& r
 
 void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
                              const AttemptHistory& history, const Rejection& rejection) {
-  if (Contains(pod->uid())) return Update(std::move(pod), std::move(group));
+  if (Contains(*pod->identity())) return Update(std::move(pod), std::move(group));
   const auto [entry, is_new] = FindOrCreate(*pod, group);
   const size_t had = entry->members.size();
   Insert(*entry, PendingPod{.pod = pod, .arrival = next_arrival_++, .group = std::move(group)});

@@ -37,7 +37,7 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
 
 void SchedulingQueue::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
   for (const std::shared_ptr<const PodInfo>& pod : pods) {
-    Entry* const entry = FindEntryOf(pod->uid());
+    Entry* const entry = FindEntryOf(*pod->identity());
     if (entry == nullptr) continue;
     switch (entry->state) {
       case QueueState::kActive:
@@ -70,7 +70,7 @@ SchedulingQueue::Strategy SchedulingQueue::WorthRequeuing(const Entry& entry,
     return Strategy::kAfterBackoff;
   }
   const bool about_member =
-      change.new_pod != nullptr && FindEntryOf(change.new_pod->uid()) == &entry;
+      change.new_pod != nullptr && FindEntryOf(*change.new_pod->identity()) == &entry;
   if (IsWildcard(event)) {
     const bool about_one =
         change.new_pod != nullptr || change.new_node != nullptr || change.new_object != nullptr;
@@ -125,7 +125,7 @@ bool SchedulingQueue::AnyRejectorWants(const Entry& entry, const ClusterEvent& e
 // An event that some plugin registered that the entry waits for.
 void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change) {
   const bool about_member =
-      change.new_pod != nullptr && FindEntryOf(change.new_pod->uid()) == &entry;
+      change.new_pod != nullptr && FindEntryOf(*change.new_pod->identity()) == &entry;
   const bool opened = OpenGates(entry, [&](const PendingPod& member) {
     const PluginSlot slot = table_.FindSlot(entry.profile, member.status.plugin_symbol());
     if (about_member) {

@@ -28,6 +28,10 @@ class OrderedEntries {
     if (heap_.empty()) return *line_.front();
     return less_(*heap_.front(), *line_.front()) ? *heap_.front() : *line_.front();
   }
+  // The one in the line that is `steps` behind its first; null if there is none, or a gap.
+  QueuedGroup* Upcoming(size_t steps) const {
+    return steps < line_.size() ? line_[steps] : nullptr;
+  }
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {

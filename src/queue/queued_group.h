@@ -54,45 +54,46 @@ struct PendingPod {
   std::optional<std::string> group;
 };
 
-// An entry of the queue. The queue changes it; others read.
+// An entry of the queue. The queue changes it; others read. What every attempt touches comes first,
+// close together.
 struct QueuedGroup {
-  std::string key;  // stable while the entry lives
+  // --- Its place, for the queue alone but for the state ---
+  QueueState state = QueueState::kGated;
+  bool changed_in_flight = false;  // a member joined while it was in flight
+  bool is_taken = false;           // of a single pod's: that pod is pending
+  static constexpr int64_t kNowhere = -1;
+  int64_t place = kNowhere;        // in OrderedEntries
+  uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
+  uint64_t first_event = 0;        // in flight: the first event in the log after Pop
+  IdentityPtr pod;                 // of a single pod's
+  std::vector<int> indexed_under;  // plugin slots whose events may concern it
+
+  // --- What it is ---
   bool is_group = false;
-  std::string name;  // "namespace/name" of a group, empty for a single pod
-  Symbol profile;    // the schedulerName of its pods
-  // What QueueSort compares. Fixed while the entry is in the active or backoff queue, except that
-  // an update of its pod replaces the pod.
-  QueuedPodInfo lead;
+  Symbol profile;  // the schedulerName of its pods
+  // The event that ended its last wait; empty if none did: its backoff, or nothing yet.
+  Symbol woken_by;
+  // Not tried before its backoff is over, not even when nothing else is active: after an error, or
+  // because its group plugin asks for it.
+  bool must_rest = false;
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
   AttemptHistory history;
   // Who rejected it in the last attempt. Both empty: an error did. No duplicates.
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;
+  // If it is unschedulable then: tried again, whatever happens. InfiniteFuture: never.
+  absl::Time retry_at = absl::InfiniteFuture();
+  // What QueueSort compares. Fixed while the entry is in the active or backoff queue, except that
+  // an update of its pod replaces the pod.
+  QueuedPodInfo lead;
+  absl::Time timestamp;           // when it was last put back after an attempt, or first queued
+  absl::Time backoff_expiration;  // start of the one-second window; InfinitePast: no backoff
+  std::string name;               // "namespace/name" of a group, empty for a single pod
+  std::string key;                // stable while the entry lives
   // kGated: the plugin that holds the whole entry back, and what it says.
   Symbol gating_plugin;
   Status gate;
-  // The event that ended its last wait; empty if none did: its backoff, or nothing yet.
-  Symbol woken_by;
-  QueueState state = QueueState::kGated;
-  absl::Time timestamp;           // when it was last put back after an attempt, or first queued
-  absl::Time backoff_expiration;  // start of the one-second window; InfinitePast: no backoff
-
-  // Not tried before its backoff is over, not even when nothing else is active: after an error, or
-  // because its group plugin asks for it.
-  bool must_rest = false;
-
-  // If it is unschedulable then: tried again, whatever happens. InfiniteFuture: never.
-  absl::Time retry_at = absl::InfiniteFuture();
-
-  // --- For the queue alone ---
-  bool is_taken = false;  // of a single pod's: that pod is pending
-  static constexpr int64_t kNowhere = -1;
-  int64_t place = kNowhere;        // in OrderedEntries
-  uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
-  uint64_t first_event = 0;        // in flight: the first event in the log after Pop
-  bool changed_in_flight = false;  // a member joined while it was in flight
-  std::vector<int> indexed_under;  // plugin slots whose events may concern it
 };
 
 // The outcome of an attempt that leaves pods pending: who rejected them. No plugin at all: an

@@ -21,9 +21,10 @@ PendingReport SchedulingQueue::ReportOf(const Entry& entry, const PendingPod& me
 }
 
 int SchedulingQueue::size() const {
-  const auto taken = std::count_if(single_pods_.begin(), single_pods_.end(),
-                                   [](const auto& single) { return single.second->is_taken; });
-  return static_cast<int>(taken + group_of_.size());
+  int taken = 0;
+  single_pods_.ForEach(
+      [&](const Identity&, const Entry& entry) { taken += entry.is_taken ? 1 : 0; });
+  return taken + static_cast<int>(group_of_.size());
 }
 
 std::vector<PendingReport> SchedulingQueue::Pending() const {
@@ -91,7 +92,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       const auto it = retries_.find({entry->retry_at, entry->sequence});
       if (it == retries_.end() || it->second != entry) return broken(key, " is not tried again");
     }
-    if (in_flight && !in_flight_.contains(entry->sequence)) {
+    if (in_flight && std::find(in_flight_.begin(), in_flight_.end(), entry) == in_flight_.end()) {
       return broken(key, " is in flight and not recorded so");
     }
     if (entry->members.empty() && !in_flight &&

@@ -21,15 +21,14 @@ std::string KeyOf(const PodInfo& pod, const std::optional<std::string>& group) {
   return absl::StrCat("group/", pod.scheduler_name().view(), "/", *group);
 }
 
-std::vector<PendingPod>::iterator FindMember(std::vector<PendingPod>& members,
-                                             absl::string_view uid) {
+std::vector<PendingPod>::iterator FindMember(std::vector<PendingPod>& members, UidRef pod) {
   return std::find_if(members.begin(), members.end(),
-                      [&](const PendingPod& member) { return member.pod->uid() == uid; });
+                      [&](const PendingPod& member) { return pod.Means(*member.pod->identity()); });
 }
 
-PendingPod* FindMember(QueuedGroup& entry, absl::string_view uid) {
+PendingPod* FindMember(QueuedGroup& entry, UidRef pod) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
-    const auto it = FindMember(*members, uid);
+    const auto it = FindMember(*members, pod);
     if (it != members->end()) return &*it;
   }
   return nullptr;
@@ -70,29 +69,16 @@ std::optional<GroupSpec> SchedulingQueue::SpecOf(const Entry& entry) const {
   return profile->group_plugin->Spec(entry.name);
 }
 
-QueuedGroup* SchedulingQueue::FindEntry(absl::string_view key) const {
+const QueuedGroup* SchedulingQueue::FindEntry(absl::string_view key) const {
   const absl::string_view uid = absl::StripPrefix(key, kPodPrefix);
-  const auto& entries = uid.size() < key.size() ? single_pods_ : groups_of_pods_;
-  const auto it = entries.find(uid);
-  return it == entries.end() ? nullptr : it->second.get();
+  if (uid.size() < key.size()) return single_pods_.Find(uid);
+  const auto it = groups_of_pods_.find(key);
+  return it == groups_of_pods_.end() ? nullptr : it->second.get();
 }
 
-QueuedGroup* SchedulingQueue::FindEntryInFlight(absl::string_view key) const {
-  Entry* entry = FindEntry(key);
-  return entry != nullptr && entry->state == QueueState::kInFlight ? entry : nullptr;
-}
-
-QueuedGroup* SchedulingQueue::FindEntryOf(absl::string_view uid) const {
-  if (const auto it = single_pods_.find(uid); it != single_pods_.end() && it->second->is_taken) {
-    return it->second.get();
-  }
-  if (group_of_.empty()) return nullptr;
-  const auto it = group_of_.find(uid);
-  return it == group_of_.end() ? nullptr : it->second;
-}
-
-const QueuedGroup* SchedulingQueue::FindByPod(absl::string_view uid) const {
-  return FindEntryOf(uid);
+QueuedGroup* SchedulingQueue::InFlight(const QueuedGroup* entry) const {
+  const auto it = std::find(in_flight_.begin(), in_flight_.end(), entry);
+  return it == in_flight_.end() ? nullptr : *it;
 }
 
 const QueuedGroup* SchedulingQueue::Find(absl::string_view key) const { return FindEntry(key); }
@@ -100,36 +86,45 @@ const QueuedGroup* SchedulingQueue::Find(absl::string_view key) const { return F
 std::pair<QueuedGroup*, bool> SchedulingQueue::FindOrCreate(
     const PodInfo& pod, const std::optional<std::string>& group) {
   std::string key = KeyOf(pod, group);
-  std::unique_ptr<Entry>& entry =
-      group.has_value() ? groups_of_pods_[key] : single_pods_[pod.uid()];
-  if (entry != nullptr) return {entry.get(), false};
-  entry = std::make_unique<Entry>();
+  Entry* entry = nullptr;
+  if (group.has_value()) {
+    std::unique_ptr<Entry>& kept = groups_of_pods_[key];
+    if (kept != nullptr) return {kept.get(), false};
+    kept = std::make_unique<Entry>();
+    entry = kept.get();
+    entry->is_group = true;
+    entry->name = *group;
+  } else {
+    bool is_new = false;
+    std::tie(entry, is_new) = single_pods_.FindOrAdd(pod.identity());
+    if (!is_new) return {entry, false};
+    entry->pod = pod.identity();
+  }
   entry->key = std::move(key);
-  entry->is_group = group.has_value();
-  entry->name = group.value_or("");
   entry->profile = pod.scheduler_name();
   entry->state = QueueState::kInFlight;  // in none of the other places
   entry->timestamp = clock_.Now();
   entry->backoff_expiration = absl::InfinitePast();
-  return {entry.get(), true};
+  return {entry, true};
 }
 
 void SchedulingQueue::Erase(Entry& entry) {
   Detach(entry);
   entry.state = QueueState::kInFlight;
   Reindex(entry);
-  // A copy: the entry goes while its key is looked up.
+  // A copy: the entry goes while it is looked up.
   if (entry.is_group) {
     groups_of_pods_.erase(std::string(entry.key));
   } else {
-    single_pods_.erase(entry.key.substr(kPodPrefix.size()));
+    const IdentityPtr pod = entry.pod;
+    single_pods_.Erase(*pod);
   }
 }
 
 // --- Pods ---
 
 void SchedulingQueue::Add(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group) {
-  if (Contains(pod->uid())) return Update(std::move(pod), std::move(group));
+  if (Contains(*pod->identity())) return Update(std::move(pod), std::move(group));
   Enter(PendingPod{.pod = std::move(pod), .arrival = next_arrival_++}, std::move(group));
 }
 
@@ -150,7 +145,7 @@ void SchedulingQueue::Enter(PendingPod member, std::optional<std::string> group)
 // Puts the pod among the members or the gated ones, whichever it belongs to.
 void SchedulingQueue::Insert(Entry& entry, PendingPod member) {
   if (entry.is_group) {
-    group_of_[member.pod->uid()] = &entry;
+    *group_of_.FindOrAdd(member.pod->identity()).first = &entry;
   } else {
     entry.is_taken = true;
   }
@@ -182,13 +177,13 @@ void SchedulingQueue::MembersGrew(Entry& entry) {
 }
 
 void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group) {
-  Entry* const entry = FindEntryOf(pod->uid());
+  Entry* const entry = FindEntryOf(*pod->identity());
   if (entry == nullptr) return Add(std::move(pod), std::move(group));
-  PendingPod& member = *FindMember(*entry, pod->uid());
+  PendingPod& member = *FindMember(*entry, *pod->identity());
   const ObjectChange change{.old_pod = member.pod, .new_pod = pod};
   const bool stays = KeyOf(*pod, group) == entry->key;
   if (entry->state != QueueState::kInFlight && !stays) {
-    Delete(pod->uid());
+    Delete(*pod->identity());
     return Add(std::move(pod), std::move(group));
   }
 
@@ -224,11 +219,11 @@ void SchedulingQueue::AskAboutOwnUpdate(Entry& entry, const ObjectChange& change
   }
 }
 
-void SchedulingQueue::Delete(absl::string_view uid) {
-  Entry* const entry = FindEntryOf(uid);
+void SchedulingQueue::Delete(UidRef pod) {
+  Entry* const entry = FindEntryOf(pod);
   if (entry == nullptr) return;
-  const bool was_lead = entry->lead.pod != nullptr && entry->lead.pod->uid() == uid;
-  RemoveMember(*entry, uid);
+  const bool was_lead = entry->lead.pod != nullptr && pod.Means(*entry->lead.pod->identity());
+  RemoveMember(*entry, pod);
   if (entry->state == QueueState::kInFlight) return;
   if (entry->members.empty() && entry->gated_members.empty()) return Erase(*entry);
   if (entry->members.empty()) {
@@ -242,26 +237,23 @@ void SchedulingQueue::Delete(absl::string_view uid) {
   RecheckGroup(*entry);
 }
 
-void SchedulingQueue::Placed(absl::string_view uid) {
-  Entry* const entry = FindEntryOf(uid);
-  if (entry == nullptr) return;
-  BERTH_CHECK(entry->state == QueueState::kInFlight) << uid << " is " << entry->state;
-  RemoveMember(*entry, uid);
+void SchedulingQueue::Placed(const QueuedGroup* in_flight, UidRef pod) {
+  if (Entry* const entry = InFlight(in_flight); entry != nullptr) RemoveMember(*entry, pod);
 }
 
-void SchedulingQueue::Unlist(Entry& entry, absl::string_view uid) {
+void SchedulingQueue::Unlist(Entry& entry, UidRef pod) {
   if (entry.is_group) {
-    group_of_.erase(uid);
+    group_of_.Erase(pod);
   } else {
     entry.is_taken = false;
   }
 }
 
-void SchedulingQueue::RemoveMember(Entry& entry, absl::string_view uid) {
+void SchedulingQueue::RemoveMember(Entry& entry, UidRef pod) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
-    const auto it = FindMember(*members, uid);
+    const auto it = FindMember(*members, pod);
     if (it == members->end()) continue;
-    Unlist(entry, uid);
+    Unlist(entry, pod);
     members->erase(it);
     return;
   }
@@ -275,7 +267,7 @@ std::vector<PendingPod> SchedulingQueue::TakeStrayMembers(Entry& entry) {
         members->begin(), members->end(),
         [&](const PendingPod& member) { return KeyOf(*member.pod, member.group) == entry.key; });
     for (auto it = first; it != members->end(); ++it) {
-      Unlist(entry, it->pod->uid());
+      Unlist(entry, *it->pod->identity());
       strays.push_back(std::move(*it));
     }
     members->erase(first, members->end());

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/api/identity_map.h"
 #include "berth/clock.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/group.h"
@@ -90,26 +92,30 @@ class SchedulingQueue {
   // are asked whether that helps.
   void Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group);
   // It was deleted, or bound by somebody else. Unknown uids are ignored.
-  void Delete(absl::string_view uid);
-  bool Contains(absl::string_view uid) const { return FindEntryOf(uid) != nullptr; }
+  void Delete(UidRef pod);
+  bool Contains(UidRef pod) const { return FindEntryOf(pod) != nullptr; }
   // The entry that holds the pod, or null.
-  const QueuedGroup* FindByPod(absl::string_view uid) const;
+  const QueuedGroup* FindByPod(UidRef pod) const { return FindEntryOf(pod); }
   const QueuedGroup* Find(absl::string_view key) const;
 
   // --- Attempts ---
 
   // The next entry, now in flight; null if nothing is due. Takes from the backoff queue (not of
-  // errors) if nothing is active. Valid until Done() or AddUnschedulable() of its key; its members
-  // may change as events come in.
+  // errors) if nothing is active. Valid until it is given to Done() or AddUnschedulable(); its
+  // members may change as events come in. These two and Placed() ignore whatever is not in flight.
   const QueuedGroup* Pop();
+  // Lets the processor fetch what the next Pop() will give while this one is tried: of many pods
+  // that wait, none is in its cache. Returns the pod that comes next if that is known already and
+  // it is a single one; or null.
+  const PodInfo* LookAhead() const;
   // The pod of an entry in flight has a node: it is not pending any more.
-  void Placed(absl::string_view uid);
+  void Placed(const QueuedGroup* in_flight, UidRef pod);
   // Ends the flight. Members that are left (they came while it lasted) are queued as active.
-  void Done(absl::string_view key);
+  void Done(const QueuedGroup* in_flight);
   // Ends the flight with a failure: what is left of the entry waits for its backoff, for an event,
   // or, if a plugin that said Pending wants it, is active at once; events since Pop() count. An
   // entry without members goes.
-  void AddUnschedulable(absl::string_view key, const Rejection& rejection);
+  void AddUnschedulable(const QueuedGroup* in_flight, const Rejection& rejection);
   // A pod that had been placed, whose entry is done, is pending again: its binding failed or was
   // refused. It waits for its backoff, which `history` (of its entry then) decides.
   void Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
@@ -205,9 +211,20 @@ class SchedulingQueue {
   // Entries.
   const QueueProfile* ProfileOf(Symbol name) const;
   std::optional<GroupSpec> SpecOf(const Entry& entry) const;
-  Entry* FindEntry(absl::string_view key) const;
-  Entry* FindEntryInFlight(absl::string_view key) const;
-  Entry* FindEntryOf(absl::string_view uid) const;
+  const Entry* FindEntry(absl::string_view key) const;
+  Entry* FindEntry(absl::string_view key) {
+    return const_cast<Entry*>(std::as_const(*this).FindEntry(key));
+  }
+  Entry* InFlight(const QueuedGroup* entry) const;
+  const Entry* FindEntryOf(UidRef pod) const {
+    const Entry* const single = single_pods_.Find(pod);
+    if (single != nullptr && single->is_taken) return single;
+    Entry* const* const group = group_of_.Find(pod);
+    return group == nullptr ? nullptr : *group;
+  }
+  Entry* FindEntryOf(UidRef pod) {
+    return const_cast<Entry*>(std::as_const(*this).FindEntryOf(pod));
+  }
   // The entry that `pod` belongs to; a new one is in no place yet.
   std::pair<Entry*, bool> FindOrCreate(const PodInfo& pod, const std::optional<std::string>& group);
 
@@ -215,8 +232,8 @@ class SchedulingQueue {
   void Enter(PendingPod member, std::optional<std::string> group);
   void Insert(Entry& entry, PendingPod member);
   void MembersGrew(Entry& entry);
-  void RemoveMember(Entry& entry, absl::string_view uid);
-  void Unlist(Entry& entry, absl::string_view uid);
+  void RemoveMember(Entry& entry, UidRef pod);
+  void Unlist(Entry& entry, UidRef pod);
   void AskAboutOwnUpdate(Entry& entry, const ObjectChange& change);
   std::vector<PendingPod> TakeStrayMembers(Entry& entry);
   void SetLead(Entry& entry);
@@ -248,7 +265,7 @@ class SchedulingQueue {
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEachEntry(const Visit& visit) const {
-    for (const auto& [uid, entry] : single_pods_) visit(*entry);
+    single_pods_.ForEach([&](const Identity&, const Entry& entry) { visit(entry); });
     for (const auto& [key, entry] : groups_of_pods_) visit(*entry);
   }
 
@@ -271,9 +288,9 @@ class SchedulingQueue {
   const Backoff backoff_policy_;
   EventTable table_;
 
-  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> single_pods_;     // by uid
+  IdentityMap<Entry, ByUid> single_pods_;
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> groups_of_pods_;  // by key
-  absl::flat_hash_map<std::string, Entry*> group_of_;  // by uid of the pod: the entry in the above
+  IdentityMap<Entry*, ByUid> group_of_;  // of pods that are in one: the entry in the above
   OrderedEntries<ActiveLess> active_;
   OrderedEntries<BackoffLess> backoff_;
   OrderedEntries<ErrorBackoffLess> error_backoff_;
@@ -284,7 +301,7 @@ class SchedulingQueue {
   // Entries that an event of the plugin may concern, by slot.
   std::vector<absl::flat_hash_set<Entry*>> waiting_for_;
   EventLog log_;
-  std::map<uint64_t, Entry*> in_flight_;  // by order of Pop()
+  std::vector<Entry*> in_flight_;  // by order of Pop(); few
   uint64_t next_arrival_ = 0;
   uint64_t next_sequence_ = 0;
 };

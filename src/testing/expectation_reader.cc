@@ -345,7 +345,7 @@ void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>
           [at = at, reason, note, pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
             std::string seen;
             for (const ClusterNote& other : run.cluster().Notes()) {
-              if (absl::StrCat(other.pod.namespace_name, "/", other.pod.name) != pod) continue;
+              if (other.pod->key() != pod) continue;
               if (other.reason == reason && absl::StrContains(other.note, note)) return;
               absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note);
             }

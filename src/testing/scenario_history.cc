@@ -10,8 +10,6 @@
 namespace berth::testing {
 namespace {
 
-std::string Key(const PodReference& pod) { return absl::StrCat(pod.namespace_name, "/", pod.name); }
-
 std::string NameOf(const Object& object) {
   return object.kind() == Kind::kPod ? std::string(object.key()) : object.ToString();
 }
@@ -41,7 +39,7 @@ void ScenarioHistory::OnAttempt(const AttemptRecord& attempt, absl::Duration tim
 
 void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl::Duration time) {
   using What = InMemoryCluster::Incident::What;
-  const std::string pod = incident.pod == nullptr ? "" : Key(*incident.pod);
+  const std::string pod = incident.pod == nullptr ? "" : incident.pod->key();
   switch (incident.what) {
     case What::kCreated:
       Add(time, NameOf(*incident.object), "created");
@@ -56,7 +54,7 @@ void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl
       ++bindings_;
       ++bindings_of_[pod];
       bound_.emplace(pod, std::string(incident.node));
-      if (++bindings_of_uid_[incident.pod->uid] > 1 && !incident.pod->uid.empty() &&
+      if (incident.pod->has_uid() && ++bindings_of_uid_[incident.pod->uid()] > 1 &&
           bound_twice_.empty()) {
         bound_twice_ = absl::StrCat(pod, " at t=", DurationToString(time));
       }

@@ -57,7 +57,7 @@ ScenarioRun::ScenarioRun(Simulation& simulation, const ScenarioOptions& options,
       [this](const InMemoryCluster::Incident& incident) { history_.OnIncident(incident, time()); });
   ObserveAttempts();
   cluster().SetBindFault(
-      [this](const PodReference& pod, const std::string& node) { return OnBind(pod, node); });
+      [this](const Identity& pod, const std::string& node) { return OnBind(pod, node); });
 }
 
 void ScenarioRun::ObserveAttempts() {
@@ -255,9 +255,8 @@ void ScenarioRun::FailBinds(const std::string& pod, int64_t times) { bind_failur
 
 void ScenarioRun::SlowBinds(const std::string& pod, absl::Duration delay) {
   bind_delays_[pod] = delay;
-  cluster().SetBindDelay([this](const PodReference& reference, const std::string&) {
-    const auto found =
-        FindFor(bind_delays_, absl::StrCat(reference.namespace_name, "/", reference.name));
+  cluster().SetBindDelay([this](const Identity& reference, const std::string&) {
+    const auto found = FindFor(bind_delays_, reference.key());
     return found == bind_delays_.end() ? absl::ZeroDuration() : found->second;
   });
 }
@@ -266,8 +265,8 @@ void ScenarioRun::Conflict(const std::string& pod, std::vector<Object> objects) 
   conflicts_.insert_or_assign(pod, std::move(objects));
 }
 
-absl::Status ScenarioRun::OnBind(const PodReference& pod, const std::string& node) {
-  const std::string key = absl::StrCat(pod.namespace_name, "/", pod.name);
+absl::Status ScenarioRun::OnBind(const Identity& pod, const std::string& node) {
+  const std::string& key = pod.key();
   if (const auto conflict = FindFor(conflicts_, key); conflict != conflicts_.end()) {
     const std::vector<Object> objects = std::move(conflict->second);
     conflicts_.erase(conflict);

@@ -94,7 +94,7 @@ class ScenarioRun {
  private:
   absl::Duration time() const { return simulation_.now() - absl::UnixEpoch(); }
   void Log(const std::string& object, absl::string_view what);
-  absl::Status OnBind(const PodReference& pod, const std::string& node);
+  absl::Status OnBind(const Identity& pod, const std::string& node);
   std::vector<std::string> PodsOn(const std::string& node);
   void ObserveAttempts();
   bool Ended();

@@ -36,8 +36,8 @@ class TimedRun {
     std::stable_sort(order_.begin(), order_.end(),
                      [&](int a, int b) { return trace.pods[a].created < trace.pods[b].created; });
     for (size_t i = 0; i < trace.pods.size(); ++i) index_of_[trace.pods[i].name] = i;
-    simulation.cluster().SetBindFault([this](const PodReference& pod, const std::string&) {
-      bound_.push_back(pod.name);
+    simulation.cluster().SetBindFault([this](const Identity& pod, const std::string&) {
+      bound_.emplace_back(pod.name());
       return absl::OkStatus();
     });
   }

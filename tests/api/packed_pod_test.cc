@@ -162,7 +162,7 @@ TEST(PackedPodTest, ABoundCopyRuns) {
     EXPECT_TRUE(MessageDifferencer::Equals(*bound->Unpack(), expected));
     EXPECT_TRUE(MessageDifferencer::Equals(bound->message(), expected));
     EXPECT_TRUE(MessageDifferencer::Equals(*bound->With([](api::Pod&) {})->Unpack(), expected));
-    EXPECT_EQ(bound->HasMetadataOf(*packed), pod.has_metadata());
+    EXPECT_TRUE(bound->HasMetadataOf(*packed));
     bound->ReadOwn([](const api::Pod& own) { EXPECT_EQ(own.spec().node_name(), "n1"); });
 
     ASSERT_NE(bound->BoundSince(*packed), nullptr);

@@ -17,7 +17,7 @@ PodBuilder Pod(absl::string_view name, int32_t priority = 0) {
 std::vector<std::string> On(const Nominations& nominations, absl::string_view node) {
   std::vector<std::string> names;
   for (const auto& pod : nominations.NominatedPods(Symbol::Intern(node))) {
-    names.push_back(pod->name());
+    names.emplace_back(pod->name());
   }
   return names;
 }

@@ -20,6 +20,11 @@ using ::testing::ElementsAre;
 using testing::MakeNode;
 using testing::MakePod;
 
+// The pod of any uid.
+IdentityPtr PodNamed(const std::string& name) {
+  return std::make_shared<const Identity>(Kind::kPod, "default", name, "");
+}
+
 // What copies of an object share: this very state of it.
 std::shared_ptr<const void> StateOf(const Object& object) {
   if (object.is_packed()) return object.packed();
@@ -56,7 +61,7 @@ class InMemoryClusterTest : public ::testing::Test {
     if (!run_time.empty()) pod.Annotation("simulation.berth/run-time", run_time);
     cluster_.Set(pod.Object());
   }
-  absl::Status Bind(const std::string& name) { return cluster_.Bind({{"default", name, ""}, "n"}); }
+  absl::Status Bind(const std::string& name) { return cluster_.Bind({PodNamed(name), "n"}); }
   const api::Pod* Pod(const std::string& name) {
     held_ = cluster_.Find(Kind::kPod, absl::StrCat("default/", name));
     return static_cast<const api::Pod*>(held_.get());
@@ -89,7 +94,7 @@ TEST_F(InMemoryClusterTest, AConditionHasTheTimeOfItsLastChange) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p");
   PodStatusPatch patch;
-  patch.pod = {"default", "p", ""};
+  patch.pod = PodNamed("p");
   patch.condition_type = "PodScheduled";
   patch.condition_reason = "Unschedulable";
   const auto changed = [&] { return Pod("p")->status().conditions(0).last_transition_time(); };
@@ -112,6 +117,17 @@ TEST_F(InMemoryClusterTest, APodThatHasEndedDoesNotRunAgainBecauseItIsBound) {
   cluster_.Finish("default/p");
   ASSERT_TRUE(Bind("p").ok());
   EXPECT_EQ(Pod("p")->status().phase(), "Succeeded");
+}
+
+TEST_F(InMemoryClusterTest, APodThatIsSetWithoutAUidIsTheOneThatWasThere) {
+  Watch();
+  AddPod("p");
+  cluster_.Set(MakePod().Name("p").Uid("").Label("app", "new").Object());
+  EXPECT_THAT(sink_.seen, ElementsAre("+p", "+p")) << "it has not been deleted";
+  EXPECT_EQ(Pod("p")->metadata().uid(), "p-uid");
+  EXPECT_EQ(Pod("p")->metadata().labels().at("app"), "new");
+  cluster_.Set(MakePod().Name("p").Uid("another").Object());
+  EXPECT_THAT(sink_.seen, ElementsAre("+p", "+p", "-p", "+p"));
 }
 
 TEST_F(InMemoryClusterTest, ARunTimeEndsThePodItBelongsToAndNotItsSuccessor) {
@@ -213,8 +229,8 @@ TEST_F(InMemoryClusterTest, ASlowBindingOnASimulatedExecutorLetsEverythingElseGo
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p");
   AddPod("q");
-  cluster_.SetBindDelay([](const PodReference& pod, const std::string&) {
-    return pod.name == "p" ? absl::Seconds(5) : absl::Seconds(2);
+  cluster_.SetBindDelay([](const Identity& pod, const std::string&) {
+    return pod.name() == "p" ? absl::Seconds(5) : absl::Seconds(2);
   });
   SimulatedExecutor executor(clock_, [&] { return cluster_.MayDelayBindings(); });
   std::vector<std::string> done;
@@ -249,7 +265,7 @@ TEST_F(InMemoryClusterTest, ASleepEndsThoughTheClockCountsWholeNanoseconds) {
 TEST_F(InMemoryClusterTest, WithoutASimulatedExecutorASlowBindingTakesTheClockWithIt) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p");
-  cluster_.SetBindDelay([](const PodReference&, const std::string&) { return absl::Seconds(5); });
+  cluster_.SetBindDelay([](const Identity&, const std::string&) { return absl::Seconds(5); });
   ASSERT_TRUE(Bind("p").ok());
   EXPECT_EQ(clock_.Now(), absl::UnixEpoch() + absl::Seconds(5));
 }
@@ -257,7 +273,7 @@ TEST_F(InMemoryClusterTest, WithoutASimulatedExecutorASlowBindingTakesTheClockWi
 TEST_F(InMemoryClusterTest, AnExecutorThatGoesSeesSleepingWorkThrough) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p");
-  cluster_.SetBindDelay([](const PodReference&, const std::string&) { return absl::Hours(1); });
+  cluster_.SetBindDelay([](const Identity&, const std::string&) { return absl::Hours(1); });
   {
     SimulatedExecutor executor(clock_);
     executor.Run([&] { EXPECT_TRUE(Bind("p").ok()); });
@@ -270,7 +286,7 @@ TEST_F(InMemoryClusterTest, AnExecutorThatGoesSeesSleepingWorkThrough) {
 TEST_F(InMemoryClusterTest, AFaultMayChangeTheClusterBeforeItRefuses) {
   cluster_.Set(MakeNode().Name("n").Object());
   AddPod("p");
-  cluster_.SetBindFault([&](const PodReference&, const std::string& node) {
+  cluster_.SetBindFault([&](const Identity&, const std::string& node) {
     cluster_.Set(MakePod().Name("faster").NodeName(node).Object());
     return absl::AbortedError("another scheduler was faster");
   });
@@ -300,7 +316,7 @@ TEST(InMemoryClusterThreads, FaultsFromManyThreads) {
       for (int i = 0; i < 50; ++i) {
         const std::string name = absl::StrCat("p", t, "-", i);
         cluster.Set(MakePod().Name(name).Object());
-        (void)cluster.Bind({{"default", name, ""}, "n"});
+        (void)cluster.Bind({PodNamed(name), "n"});
         if (i % 3 == 0) cluster.Delete(Kind::kPod, absl::StrCat("default/", name));
         cluster.AdvanceTo(clock.Now());
       }

@@ -18,7 +18,7 @@ TEST(Binding, AGangIsNotBoundWhileAPreBindOrBindKeepsFailing) {
   ASSERT_TRUE(created.ok()) << created.status();
   Simulation& simulation = **created;
   int refused = 0;
-  simulation.cluster().SetBindFault([&](const PodReference&, const std::string&) {
+  simulation.cluster().SetBindFault([&](const Identity&, const std::string&) {
     ++refused;
     return absl::UnavailableError("down");
   });
@@ -46,8 +46,8 @@ TEST(Binding, APodThatEndsBeforeItsBindingIsTriedAgainGivesItsPlaceBack) {
     ASSERT_TRUE(created.ok()) << created.status();
     Simulation& simulation = **created;
     int asked = 0;
-    simulation.cluster().SetBindFault([&](const PodReference& pod, const std::string&) {
-      if (pod.name != "g-1") return absl::OkStatus();
+    simulation.cluster().SetBindFault([&](const Identity& pod, const std::string&) {
+      if (pod.name() != "g-1") return absl::OkStatus();
       ++asked;
       return absl::UnavailableError("down");
     });
@@ -74,8 +74,8 @@ TEST(Binding, APodDeletedWhileItIsBoundLeavesNothingBehind) {
        .objects = {MakeGpuNode("n0", 8), MakeGpuPod("first", 8), MakeGpuPod("second", 8)}});
   ASSERT_TRUE(created.ok()) << created.status();
   Simulation& simulation = **created;
-  simulation.cluster().SetBindFault([&](const PodReference& pod, const std::string&) {
-    return pod.name == "first" ? absl::NotFoundError("gone") : absl::OkStatus();
+  simulation.cluster().SetBindFault([&](const Identity& pod, const std::string&) {
+    return pod.name() == "first" ? absl::NotFoundError("gone") : absl::OkStatus();
   });
   simulation.scheduler().TakeEvents();
   simulation.cluster().Delete(Kind::kPod, "default/first");

@@ -156,7 +156,7 @@ TEST(Conflict, ABindingThatTheClusterRefusesIsTriedAgain) {
   World world(plugins.configuration(), plugins.registry());
   world.Set(CpuNode("n0", "4").Object());
   int refusals = 2;
-  world.memory().SetBindFault([&](const PodReference&, const std::string&) {
+  world.memory().SetBindFault([&](const Identity&, const std::string&) {
     return refusals-- > 0 ? absl::AbortedError("the pod changed") : absl::OkStatus();
   });
   world.Set(CpuPod("p", "4").Object());
@@ -235,8 +235,8 @@ TEST(Conflict, ABindPluginThatFailsAfterThePodWasBoundHasBoundIt) {
   ScriptedPlugins plugins({"A"});
   World world(plugins.configuration(), plugins.registry());
   world.Set(CpuNode("n0", "4").Object());
-  world.memory().SetBindFault([&](const PodReference& pod, const std::string& node) {
-    EXPECT_TRUE(world.memory().Find(Kind::kPod, "default/p") != nullptr) << pod.name;
+  world.memory().SetBindFault([&](const Identity& pod, const std::string& node) {
+    EXPECT_TRUE(world.memory().Find(Kind::kPod, "default/p") != nullptr) << pod.name();
     world.Set(CpuPod("p", "3").NodeName(node).Object());
     return absl::InternalError("something is wrong");
   });

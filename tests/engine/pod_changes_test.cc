@@ -176,11 +176,11 @@ class ScriptedStream final : public Cluster {
   }
   void StopWatching() override { sink_ = nullptr; }
   absl::Status Bind(const PodBinding& binding) override {
-    bound.push_back(absl::StrCat(binding.pod.uid, " to ", binding.node_name));
+    bound.push_back(absl::StrCat(binding.pod->uid(), " to ", binding.node_name));
     return absl::OkStatus();
   }
-  absl::StatusOr<std::string> AssignedNode(const PodReference&) override { return ""; }
-  absl::Status Evict(const PodReference&, const std::string&) override { return absl::OkStatus(); }
+  absl::StatusOr<std::string> AssignedNode(const Identity&) override { return ""; }
+  absl::Status Evict(const Identity&, const std::string&) override { return absl::OkStatus(); }
   absl::Status PatchPodStatus(const PodStatusPatch&) override { return absl::OkStatus(); }
   void Record(ClusterNote) override {}
 

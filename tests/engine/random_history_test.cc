@@ -111,7 +111,7 @@ class History {
       }
       case 6:  // bindings fail for a while
         simulation_->cluster().SetBindFault(
-            [this](const PodReference&, const std::string&) -> absl::Status {
+            [this](const Identity&, const std::string&) -> absl::Status {
               return Chance(3) ? absl::UnavailableError("chance") : absl::OkStatus();
             });
         return;

@@ -36,14 +36,14 @@ class History {
     world_.scheduler->ObserveAttempts([this](const AttemptRecord& attempt) {
       if (attempt.placed > 0 && random_.Percent(60)) Interleave();
     });
-    world_.memory().SetBindFault([this](const PodReference& pod, const std::string& node) {
-      const auto ours = Pod(absl::StrCat(pod.namespace_name, "/", pod.name));
+    world_.memory().SetBindFault([this](const Identity& pod, const std::string& node) {
+      const auto ours = Pod(pod.key());
       // A single pod may meet a conflict at the very last moment, which the cluster sees.
       if (ours->metadata().labels().empty() && random_.Percent(20)) {
         Interleave();
         if (Free(node) < GpusOf(*ours)) return absl::AbortedError("somebody was faster");
       }
-      EXPECT_LE(GpusOf(*ours), Free(node)) << pod.name << " overcommits " << node;
+      EXPECT_LE(GpusOf(*ours), Free(node)) << pod.name() << " overcommits " << node;
       return absl::OkStatus();
     });
   }

@@ -105,9 +105,9 @@ class Sequence {
       for (int value = 0; value < 3; ++value) Set(PatientClass(value, random_.Below(60)));
     }
     // As the API server sees it when a binding arrives.
-    cluster().SetBindFault([this](const PodReference& pod, const std::string& node) {
-      Note(absl::StrCat("bind ", pod.name, " to ", node));
-      CheckRoom(absl::StrCat(pod.namespace_name, "/", pod.name), node);
+    cluster().SetBindFault([this](const Identity& pod, const std::string& node) {
+      Note(absl::StrCat("bind ", pod.name(), " to ", node));
+      CheckRoom(pod.key(), node);
       return absl::OkStatus();
     });
     if (faulty_) SetFaults(seed);
@@ -131,7 +131,7 @@ class Sequence {
                         ": ", pod.message));
     }
     for (const ClusterNote& note : cluster().Notes()) {
-      absl::StrAppend(&timeline_, "  event of ", note.pod.name, ": ", note.note, "\n");
+      absl::StrAppend(&timeline_, "  event of ", note.pod->name(), ": ", note.note, "\n");
     }
     ADD_FAILURE() << (faulty_ ? "with faults\n" : "without faults\n") << timeline_;
     return cluster().Bindings();

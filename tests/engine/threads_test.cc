@@ -67,7 +67,7 @@ TEST(Threads, EveryPodThatFitsIsBoundWhileBindingsFailAndTheWorldChanges) {
   InMemoryCluster cluster(clock);
   const std::unique_ptr<Executor> executor = MakeThreadPool(4);
   std::atomic<int> bindings = 0;
-  cluster.SetBindFault([&](const PodReference&, const std::string&) {
+  cluster.SetBindFault([&](const Identity&, const std::string&) {
     return ++bindings % 7 == 0 ? absl::UnavailableError("every seventh") : absl::OkStatus();
   });
   for (int i = 0; i < 8; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));

@@ -170,7 +170,7 @@ TEST(ExplainedWaiting, ABindingThatFailsWaitsForItsBackoff) {
   ASSERT_TRUE(created.ok()) << created.status();
   Simulation& simulation = **created;
   simulation.cluster().SetBindFault(
-      [](const PodReference&, const std::string&) { return absl::UnavailableError("down"); });
+      [](const Identity&, const std::string&) { return absl::UnavailableError("down"); });
   simulation.RunUntilIdle();
   const WaitingFor waiting = Waiting(simulation, "default/p");
   EXPECT_EQ(waiting.reason, WaitingReason::kBindingFailed);

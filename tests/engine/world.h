@@ -54,14 +54,14 @@ class RefusingCluster final : public Cluster {
     const absl::Status bound = memory.Bind(binding);
     return lost == Lost::kAnswer ? absl::DeadlineExceededError("no answer") : bound;
   }
-  absl::StatusOr<std::string> AssignedNode(const PodReference& pod) override {
+  absl::StatusOr<std::string> AssignedNode(const Identity& pod) override {
     ++questions;
     if (unanswered_questions-- > 0) return absl::UnavailableError("not now");
     return memory.AssignedNode(pod);
   }
-  absl::Status Evict(const PodReference& pod, const std::string& message) override {
-    evictions_asked.push_back(pod.name);
-    if (const auto it = refuse_evictions.find(pod.name);
+  absl::Status Evict(const Identity& pod, const std::string& message) override {
+    evictions_asked.emplace_back(pod.name());
+    if (const auto it = refuse_evictions.find(std::string(pod.name()));
         it != refuse_evictions.end() && it->second-- > 0) {
       return absl::UnavailableError("not now");
     }
@@ -140,7 +140,7 @@ class World {
   std::vector<std::string> Notes(const std::string& pod, const std::string& reason) {
     std::vector<std::string> notes;
     for (const ClusterNote& note : cluster.memory.Notes()) {
-      if (note.pod.name == pod && note.reason == reason) notes.push_back(note.note);
+      if (note.pod->name() == pod && note.reason == reason) notes.push_back(note.note);
     }
     return notes;
   }

@@ -368,7 +368,7 @@ class NominatedPodsTest : public FrameworkFilterTest {
     };
     s.add_pod = [](CycleState& state, const PodInfo& added, const NodeInfo& node) {
       EXPECT_EQ(node.pods().back()->name(), added.name());
-      state.FindMutable(kAddedPods)->names.push_back(added.name());
+      state.FindMutable(kAddedPods)->names.emplace_back(added.name());
       return Status::Success();
     };
     s.filter = [this](const CycleState& state, auto&, const NodeInfo& node) {

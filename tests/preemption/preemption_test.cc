@@ -28,7 +28,7 @@ absl::Time Day(int day) { return absl::UnixEpoch() + absl::Hours(24 * day); }
 
 std::vector<std::string> Names(const std::vector<PodPtr>& pods) {
   std::vector<std::string> names;
-  for (const PodPtr& pod : pods) names.push_back(pod->name());
+  for (const PodPtr& pod : pods) names.emplace_back(pod->name());
   return names;
 }
 

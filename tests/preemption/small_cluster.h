@@ -218,7 +218,7 @@ struct Plan {
 
   std::vector<std::string> victims() const {
     std::vector<std::string> names;
-    for (const PodPtr& victim : result.victims) names.push_back(victim->name());
+    for (const PodPtr& victim : result.victims) names.emplace_back(victim->name());
     return names;
   }
   std::string node() const { return result.nominated_node.value_or("none"); }

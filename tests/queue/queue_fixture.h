@@ -86,7 +86,7 @@ class QueueTest : public ::testing::Test {
     popped_ = queue().Pop();
     if (popped_ == nullptr) return "";
     key_ = popped_->key;
-    return popped_->lead.pod->name();
+    return std::string(popped_->lead.pod->name());
   }
   // What came of the entry popped last.
   void Reject(const std::vector<absl::string_view>& plugins,
@@ -98,7 +98,7 @@ class QueueTest : public ::testing::Test {
     for (const absl::string_view name : pending_plugins) {
       rejection.pending_plugins.push_back(Symbol::Intern(name));
     }
-    queue().AddUnschedulable(key_, rejection);
+    queue().AddUnschedulable(popped_, rejection);
   }
   void FailWithError() { Reject({}); }
   // A pod that was tried and rejected by `plugin`, its backoff over.
@@ -120,7 +120,7 @@ class QueueTest : public ::testing::Test {
   std::vector<std::string> Members(absl::string_view name) {
     std::vector<std::string> names;
     for (const PendingPod& member : queue().FindByPod(Uid(name))->members) {
-      names.push_back(member.pod->name());
+      names.emplace_back(member.pod->name());
     }
     return names;
   }

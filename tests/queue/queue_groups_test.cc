@@ -95,9 +95,9 @@ TEST_F(QueueTest, MembersThatCameInFlightAreQueuedWhenItEnds) {
   Pop();
   Add(Member("late"));
   EXPECT_EQ(StateOf("late"), kInFlight);
-  queue().Placed(Uid("a"));
-  queue().Placed(Uid("b"));
-  queue().Done(key_);
+  queue().Placed(popped_, Uid("a"));
+  queue().Placed(popped_, Uid("b"));
+  queue().Done(popped_);
   EXPECT_EQ(StateOf("late"), kActive);
   EXPECT_FALSE(StateOf("a").has_value());
   EXPECT_EQ(Pop(), "late");
@@ -128,8 +128,8 @@ TEST_F(QueueTest, WhatIsLeftOfAGroupWaits) {
   SetMinMember("default/g", 2);
   for (const char* name : {"a", "b", "c"}) Add(Member(name));
   Pop();
-  queue().Placed(Uid("a"));
-  queue().Placed(Uid("b"));
+  queue().Placed(popped_, Uid("a"));
+  queue().Placed(popped_, Uid("b"));
   Reject({"Fit"});
   EXPECT_EQ(StateOf("c"), kUnschedulable);
   EXPECT_EQ(queue().size(), 1);
@@ -170,8 +170,8 @@ TEST_F(QueueTest, AGroupOfGatedMembersIsGated) {
   EXPECT_EQ(Pop(), "b");
   Update(Member("a"));
   EXPECT_THAT(Members("a"), ElementsAre("b")) << "what is being tried stays as it is";
-  queue().Placed(Uid("b"));
-  queue().Done(key_);
+  queue().Placed(popped_, Uid("b"));
+  queue().Done(popped_);
   EXPECT_EQ(Pop(), "a");
 }
 
@@ -215,7 +215,7 @@ TEST_F(QueueTest, HintsAreAskedAboutRejectedMembersOnly) {
   std::vector<std::string> asked;
   Register("Fit", EventResource::Node(), action::kAdd,
            [&](const PodInfo& pod, const ObjectChange&) {
-             asked.push_back(pod.name());
+             asked.emplace_back(pod.name());
              return QueueingHint::kSkip;
            });
   SetMinMember("default/g", 3);
@@ -225,7 +225,7 @@ TEST_F(QueueTest, HintsAreAskedAboutRejectedMembersOnly) {
   rejection.unschedulable_plugins = {Symbol::Intern("Fit")};
   rejection.pods = {{Uid("a"), Status::Unschedulable("with the group"), false},
                     {Uid("b"), Status::Unschedulable("no room"), true}};
-  queue().AddUnschedulable(key_, rejection);
+  queue().AddUnschedulable(popped_, rejection);
   queue().MoveAllOnEvent(kNodeAdd, {});
   EXPECT_THAT(asked, ElementsAre("b"));
   EXPECT_EQ(StateOf("a"), kUnschedulable);
@@ -263,9 +263,9 @@ TEST_F(QueueTest, MembersWhoseBindingFailedComeTogetherAgain) {
   const auto b = Add(Member("b"));
   Pop();
   const AttemptHistory history = popped_->history;
-  queue().Placed(Uid("a"));
-  queue().Placed(Uid("b"));
-  queue().Done(key_);
+  queue().Placed(popped_, Uid("a"));
+  queue().Placed(popped_, Uid("b"));
+  queue().Done(popped_);
   queue().Return(a, "default/g", history, {});
   queue().Return(b, "default/g", history, {});
   EXPECT_EQ(queue().backoff_size(), 1);

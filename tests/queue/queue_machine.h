@@ -87,7 +87,7 @@ class QueueMachine {
     }
     while (!flying_.empty()) Land();
     std::vector<std::string> names;
-    for (const auto& [uid, pod] : pending_) names.push_back(pod->name());
+    for (const auto& [uid, pod] : pending_) names.emplace_back(pod->name());
     for (const std::string& name : names) {
       if (!pending_.at(Uid(name))->scheduling_gates().empty()) Set(name, /*gated=*/false);
     }
@@ -245,12 +245,12 @@ class QueueMachine {
       placed_[uid] = {member.pod, entry->history};
       pending_.erase(uid);
       index_.Assume(uid, "node");
-      queue_.Placed(uid);
+      queue_.Placed(entry, uid);
     }
     if (any_left) {
-      queue_.AddUnschedulable(key, rejection);
+      queue_.AddUnschedulable(entry, rejection);
     } else {
-      queue_.Done(key);
+      queue_.Done(entry);
     }
   }
 
@@ -313,8 +313,8 @@ class QueueMachine {
 
   void Oddity() {
     queue_.Delete("nobody");
-    queue_.Done("nothing");
-    queue_.AddUnschedulable("nothing", {});
+    queue_.Done(nullptr);
+    queue_.AddUnschedulable(nullptr, {});
     queue_.GroupChanged("ns/nothing");
     queue_.Activate({MakePod("stranger", false)});
     if (pending_.empty()) return;
@@ -322,9 +322,8 @@ class QueueMachine {
     const auto it = std::next(pending_.begin(), choose_(pending_.size()));
     const QueuedGroup* entry = queue_.FindByPod(it->first);
     if (entry == nullptr || entry->state == QueueState::kInFlight) return;
-    const std::string key = entry->key;
-    queue_.Done(key);
-    queue_.AddUnschedulable(key, SomeRejection());
+    queue_.Done(entry);
+    queue_.AddUnschedulable(entry, SomeRejection());
   }
 
   // --- What must always hold ---

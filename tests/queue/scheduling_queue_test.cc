@@ -282,16 +282,16 @@ TEST_F(QueueTest, EventsAreKeptForTheOldestInFlight) {
   Add(Pod("b", 2));
   Add(Pod("c", 1));
   Pop();
-  const std::string a = key_;
+  const QueuedGroup* const a = popped_;
   queue().MoveAllOnEvent(kNodeAdd, {});
   Pop();
-  const std::string b = key_;
+  const QueuedGroup* const b = popped_;
   Pop();
   queue().Done(b);
   queue().Done(b);  // once more does no harm
   Reject({"Fit"});
   EXPECT_EQ(StateOf("c"), kUnschedulable);
-  key_ = a;
+  popped_ = a;
   Reject({"Fit"});
   EXPECT_EQ(StateOf("a"), kBackoff);
   EXPECT_EQ(queue().in_flight_size(), 0);
@@ -628,12 +628,12 @@ TEST_F(QueueTest, ActivateIsRememberedInFlight) {
   const auto a = Add(Pod("a", 2));
   Add(Pod("b", 1));
   Pop();
-  const std::string key = key_;
+  const QueuedGroup* const first = popped_;
   Pop();
   queue().Activate({a});
   Reject({"Stranger"});
   EXPECT_EQ(StateOf("b"), kUnschedulable) << "it was not for this one";
-  key_ = key;
+  popped_ = first;
   Reject({"Stranger"});
   EXPECT_EQ(StateOf("a"), kBackoff);
 }
@@ -660,7 +660,7 @@ TEST_F(QueueTest, APodThatNamedATimeIsTriedThen) {
     Rejection rejection;
     rejection.unschedulable_plugins = {Symbol::Intern("Stranger")};
     rejection.retry_at = retry_at;
-    queue().AddUnschedulable(absl::StrCat("pod/", uid), rejection);
+    queue().AddUnschedulable(queue().FindByPod(uid), rejection);
   };
   const auto pass = [&](absl::Duration time) {
     clock_.Advance(time);
@@ -695,8 +695,8 @@ TEST_F(QueueTest, APodWhoseBindingFailedWaitsForItsBackoff) {
   const auto pod = Add(Pod("a"));
   Pop();
   const AttemptHistory history = popped_->history;
-  queue().Placed(Uid("a"));
-  queue().Done(key_);
+  queue().Placed(popped_, Uid("a"));
+  queue().Done(popped_);
   EXPECT_EQ(queue().size(), 0);
   queue().Return(pod, std::nullopt, history, {});
   EXPECT_EQ(StateOf("a"), kErrorBackoff);
@@ -719,7 +719,7 @@ TEST_F(QueueTest, PendingTellsWherePodsAreAndWhy) {
   rejection.unschedulable_plugins = {Symbol::Intern("Fit")};
   rejection.pods = {
       {Uid("rejected"), Status::Unschedulable("no room").WithPlugin(Symbol::Intern("Fit")), true}};
-  queue().AddUnschedulable(key_, rejection);
+  queue().AddUnschedulable(popped_, rejection);
   const std::vector<PendingReport> reports = queue().Pending();
   ASSERT_EQ(reports.size(), 3u);
   EXPECT_EQ(reports[0].pod->name(), "gated");

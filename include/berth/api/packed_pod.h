@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/api/identity.h"
 #include "berth/api/symbol.h"
 #include "berth/mutex.h"
 
@@ -51,10 +52,12 @@ class PodShape {
 class PackedPod {
  public:
   static std::shared_ptr<const PackedPod> Pack(const api::Pod& pod);
-  PackedPod(std::shared_ptr<const PodShape> shape, std::string own)
-      : shape_(std::move(shape)), own_(std::move(own)) {}
+  PackedPod(IdentityPtr identity, std::shared_ptr<const PodShape> shape,
+            std::shared_ptr<const std::string> own)
+      : identity_(std::move(identity)), shape_(std::move(shape)), own_(std::move(own)) {}
   ~PackedPod();
 
+  const IdentityPtr& identity() const { return identity_; }
   const std::shared_ptr<const PodShape>& shape() const { return shape_; }
 
   // The whole message, made at the first call and kept as long as this.
@@ -84,9 +87,10 @@ class PackedPod {
  private:
   void UnpackTo(api::Pod& pod) const;
 
+  const IdentityPtr identity_;
   const std::shared_ptr<const PodShape> shape_;
-  const std::string own_;         // in the wire format
-  std::optional<Binding> bound_;  // what is done to it besides
+  const std::shared_ptr<const std::string> own_;  // in the wire format
+  std::optional<Binding> bound_;                  // what is done to it besides
   mutable std::atomic<const api::Pod*> message_ = nullptr;
 };
 

@@ -94,10 +94,12 @@ class PodInfo {
   const api::PodSpec& spec() const { return object_->shape()->spec(); }
   const std::shared_ptr<const PackedPod>& packed() const { return object_; }
 
-  const std::string& name() const { return name_; }
+  // Shared with the other states of the pod. The names below are valid as long as it is.
+  const IdentityPtr& identity() const { return object_->identity(); }
+  absl::string_view name() const { return identity()->name(); }
   Symbol namespace_name() const { return namespace_name_; }
-  const std::string& uid() const { return uid_; }  // "Pod/namespace/name" if it has none
-  const std::string& key() const { return key_; }  // "namespace/name"
+  const std::string& uid() const { return identity()->uid(); }  // "Pod/namespace/name" if none
+  const std::string& key() const { return identity()->key(); }  // "namespace/name"
   bool has_owners() const { return has_owners_; }  // metadata.ownerReferences is not empty
   const LabelSet& labels() const { return spec_->labels; }
   absl::Time creation_time() const { return creation_time_; }
@@ -199,17 +201,18 @@ class PodInfo {
 
   PodInfo() = default;
   PodInfo(const PodInfo&) = default;
+  struct Shared;  // how one is made: in one piece with its reference count
   // This pod as `object` has it, if that is the same but for having been bound; otherwise null.
   std::shared_ptr<const PodInfo> AsBound(std::shared_ptr<const PackedPod> object) const;
 
   std::shared_ptr<const PackedPod> object_;
   std::shared_ptr<const Spec> spec_;
-  std::string name_, uid_, key_, node_name_, nominated_node_name_;
   Symbol namespace_name_;
-  absl::Time creation_time_;
-  std::optional<absl::Time> deletion_time_, start_time_;
   bool terminal_ = false;
   bool has_owners_ = false;
+  std::string node_name_, nominated_node_name_;
+  absl::Time creation_time_;
+  std::optional<absl::Time> deletion_time_, start_time_;
 };
 
 }  // namespace berth

@@ -197,7 +197,7 @@ TEST(GpuDevicesTest, CardsAreNeverGivenTwice) {
               .value();
       simulation->RunUntilIdle();
       CheckCards(notes);
-      simulation->cluster().SetBindFault([&](const PodReference&, const std::string&) {
+      simulation->cluster().SetBindFault([&](const Identity&, const std::string&) {
         return random.Percent(10) ? absl::UnavailableError("no answer") : absl::OkStatus();
       });
       for (int i = 0; i < kSteps; ++i) {

@@ -1,0 +1,24 @@
+// Asking for memory before it is needed.
+#ifndef BERTH_SRC_QUEUE_PREFETCH_H_
+#define BERTH_SRC_QUEUE_PREFETCH_H_
+
+#include <cstddef>
+
+namespace berth {
+
+// Lets the processor fetch `object` into its cache while other work goes on. A hint: any pointer
+// will do, null too.
+template <class T>
+void Prefetch(const T* object) {
+#if defined(__GNUC__)
+  constexpr size_t kLine = 64;
+  const char* const begin = reinterpret_cast<const char*>(object);
+  for (size_t offset = 0; offset < sizeof(T); offset += kLine) __builtin_prefetch(begin + offset);
+#else
+  (void)object;
+#endif
+}
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_PREFETCH_H_
