@@ -7,16 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "berth/api/manifest.h"
-#include "berth/builtin_plugins.h"
-#include "berth/simulation.h"
+#include "bench/workloads/cluster_file.h"
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else
@@ -73,39 +69,20 @@ int main(int argc, char** argv) {
     absl::FPrintF(stderr, "usage: berth_count load|schedule CONFIGURATION CLUSTER\n");
     return 2;
   }
-  const absl::StatusOr<berth::Registry> registry = berth::BuiltinRegistry();
-  if (!registry.ok()) std::abort();
-  berth::LoadedConfiguration loaded = berth::LoadConfigurationFile(argv[2], *registry);
-
   Section load(what == "load");
-  berth::Manifests manifests = berth::ReadManifests({argv[3]});
-  for (const berth::Problems* problems : {&loaded.problems, &manifests.problems}) {
-    for (const berth::Problem& problem : *problems) {
-      absl::FPrintF(stderr, "%s\n", problem.ToString());
-    }
-    if (!problems->ok()) return 1;
-  }
-  const size_t objects = manifests.objects.size();
-  absl::StatusOr<std::unique_ptr<berth::Simulation>> simulation =
-      berth::Simulation::Create({.configuration = std::move(loaded.configuration),
-                                 .registry = &*registry,
-                                 .objects = std::move(manifests.objects)});
-  if (!simulation.ok()) {
-    absl::FPrintF(stderr, "%s\n", simulation.status().message());
-    return 1;
-  }
-  (*simulation)->scheduler().TakeEvents();
+  const auto simulation = berth::SimulationOf(argv[2], argv[3]);
+  simulation->scheduler().TakeEvents();
   load.Stop();
 
   Section schedule(what == "schedule");
-  (*simulation)->RunUntilQuiet();
+  simulation->RunUntilQuiet();
   schedule.Stop();
 
-  const berth::SchedulerCounters counters = (*simulation)->scheduler().counters();
+  const berth::SchedulerCounters counters = simulation->scheduler().counters();
   absl::PrintF(
-      "{\"objects\":%d,\"cycles\":%d,\"remembered_cycles\":%d,\"bound\":%d,\"evictions\":%d,"
+      "{\"cycles\":%d,\"remembered_cycles\":%d,\"bound\":%d,\"evictions\":%d,"
       "\"load\":%s,\"schedule\":%s}\n",
-      objects, counters.cycles, counters.remembered_cycles, counters.bound, counters.evictions,
+      counters.cycles, counters.remembered_cycles, counters.bound, counters.evictions,
       load.ToJson(), schedule.ToJson());
   return 0;
 }

@@ -1,0 +1,61 @@
+// berth_pauses CONFIGURATION CLUSTER: schedules a cluster as `berth simulate` does and prints, as
+// JSON, how long the scheduling thread needed at most from the end of one attempt to the end of the
+// next: the attempt and all that is done in between, bindings and events included. In time on the
+// processor, so that it does not matter who else uses the machine.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "bench/workloads/cluster_file.h"
+
+namespace {
+
+constexpr size_t kShown = 5;
+
+double MicrosOnProcessor() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+struct Pause {
+  double micros;
+  int64_t attempt;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    absl::FPrintF(stderr, "usage: berth_pauses CONFIGURATION CLUSTER\n");
+    return 2;
+  }
+  const auto simulation = berth::SimulationOf(argv[1], argv[2]);
+  std::vector<Pause> pauses;
+  double last = 0;
+  simulation->scheduler().ObserveAttempts([&](const berth::AttemptRecord&) {
+    const double now = MicrosOnProcessor();
+    pauses.push_back({now - last, static_cast<int64_t>(pauses.size())});
+    last = MicrosOnProcessor();
+  });
+  simulation->scheduler().TakeEvents();
+  pauses.reserve(4'000'000);  // so that no growth is taken for a pause
+  last = MicrosOnProcessor();
+  simulation->RunUntilQuiet();
+
+  const size_t attempts = pauses.size();
+  const size_t shown = std::min(kShown, attempts);
+  std::partial_sort(pauses.begin(), pauses.begin() + static_cast<std::ptrdiff_t>(shown),
+                    pauses.end(),
+                    [](const Pause& a, const Pause& b) { return a.micros > b.micros; });
+  absl::PrintF("{\"attempts\":%d,\"longest\":[", attempts);
+  for (size_t i = 0; i < shown; ++i) {
+    absl::PrintF("%s{\"us\":%.0f,\"attempt\":%d}", i == 0 ? "" : ",", pauses[i].micros,
+                 pauses[i].attempt);
+  }
+  absl::PrintF("]}\n");
+  return 0;
+}
