@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${BERTH_BIN-}" ]; then
   [ -f build/bench/build.ninja ] || cmake --preset bench >&2
-  cmake --build build/bench --target berth berth_count >&2
+  cmake --build build/bench --target berth berth_count berth_pauses >&2
   BERTH_BIN=build/bench
 fi
 exec python3 bench/workloads/measure.py --bin "$BERTH_BIN" "$@"

@@ -5,7 +5,9 @@
                [--against 'CMD {config} {file}'] [--bin FOLDER] [--keep FOLDER] [--json FILE]
 
 Figures are of the run with the median pods/s. A cycle is one pod looked at; its time is in microseconds. Allocations
-are those of scheduling, divided by the cycles; berth_count counts them in a run of its own ("-" if it is not built).
+are those of scheduling, divided by the cycles; berth_count counts them in a run of its own. The pause is the longest
+time on the processor from the end of one attempt to the end of the next, bindings and events included, which
+berth_pauses finds in another ("-" if they are not built).
 
 --against runs another scheduler on the same file, in turn with ours. {config} and {file} become paths. The last line
 that it prints is the result: pods/s as a number, or JSON with "pods_per_second", or JSON with "bound" and
@@ -79,6 +81,9 @@ def measure(name, folder, args):
     count = os.path.join(args.bin, "berth_count")
     if os.path.exists(count):
         result["counted"] = json.loads(output([count, "schedule", config, cluster]))
+    pauses = os.path.join(args.bin, "berth_pauses")
+    if os.path.exists(pauses):
+        result["longest_pause_us"] = json.loads(output([pauses, config, cluster]))["longest"][0]["us"]
     if others:
         result["other_pods_per_second"] = statistics.median(run["pods_per_second"] for run in others)
     if not args.keep:
@@ -89,8 +94,10 @@ def measure(name, folder, args):
 def row(result):
     cycle = result["cycle_us"]
     counted = result.get("counted")
+    pause = result.get("longest_pause_us")
     cells = [result["workload"], f"{result['pods_per_second']:,.0f}", f"{result['bound']:,}", f"{result['pending']:,}",
-             f"{cycle['p50']:.1f}", f"{cycle['p99']:.1f}", f"{cycle['max']:,.0f}", f"{result['load_seconds']:.2f}",
+             f"{cycle['p50']:.1f}", f"{cycle['p99']:.1f}", f"{cycle['max']:,.0f}",
+             "-" if pause is None else f"{pause:,.0f}", f"{result['load_seconds']:.2f}",
              f"{result['peak_rss_bytes'] / 2**20:,.0f}",
              f"{counted['schedule']['allocations'] / max(counted['cycles'], 1):.1f}" if counted else "-"]
     if "other_pods_per_second" in result:
@@ -106,7 +113,7 @@ def main():
     for option in SIZES:
         parser.add_argument("--" + option, type=int)
     parser.add_argument("--against", metavar="CMD")
-    parser.add_argument("--bin", default="build/bench", help="folder of berth and berth_count")
+    parser.add_argument("--bin", default="build/bench", help="folder of berth, berth_count and berth_pauses")
     parser.add_argument("--keep", metavar="FOLDER", help="leaves the generated files there")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there")
     args = parser.parse_args()
@@ -114,7 +121,7 @@ def main():
     for name in names:
         if name not in WORKLOADS or WORKLOADS[name].config is None:
             parser.error(f"{name} is no workload that can be run; generate.py --list shows them")
-    head = ["workload", "pods/s", "bound", "pending", "p50 µs", "p99 µs", "max µs", "load s", "peak MiB", "alloc/cycle"]
+    head = ["workload", "pods/s", "bound", "pending", "p50 µs", "p99 µs", "max µs", "pause µs", "load s", "peak MiB", "alloc/cycle"]
     if args.against:
         head += ["other pods/s", "ratio"]
     results = []
