@@ -3,6 +3,7 @@
 #define BERTH_SRC_QUEUE_PREFETCH_H_
 
 #include <cstddef>
+#include <cstdint>
 
 namespace berth {
 
@@ -12,8 +13,10 @@ template <class T>
 void Prefetch(const T* object) {
 #if defined(__GNUC__)
   constexpr size_t kLine = 64;
-  const char* const begin = reinterpret_cast<const char*>(object);
-  for (size_t offset = 0; offset < sizeof(T); offset += kLine) __builtin_prefetch(begin + offset);
+  const auto begin = reinterpret_cast<uintptr_t>(object);  // a pointer must not leave its object
+  for (size_t offset = 0; offset < sizeof(T); offset += kLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(begin + offset));
+  }
 #else
   (void)object;
 #endif
