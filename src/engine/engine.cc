@@ -121,7 +121,7 @@ bool Engine::Step() {
   if (SettleBindings()) return true;
   queue_->Tick(now);
   bool any = false;
-  for (int tried = 0; tried < kMostInARow && synced_; ++tried) {
+  for (int tried = 0; tried < kMostInARow && synced_ && !inbox_.stopped(); ++tried) {
     const QueuedGroup* const entry = queue_->Pop();
     if (entry == nullptr) break;
     any = true;

@@ -61,7 +61,12 @@ void Inbox::Stop() {
   arrived_.SignalAll();
 }
 
-bool Inbox::stopped() const { return stopped_; }
+// Whoever sees that it is stopped may destroy it: Stop() has to be through by then.
+bool Inbox::stopped() const {
+  if (!stopped_) return false;
+  MutexLock lock(mutex_);
+  return true;
+}
 
 bool Engine::TakeInbox() {
   inbox_.Take(arrived_);

@@ -48,5 +48,20 @@ TEST(Attempt, AFailedGroupLeavesTheClusterAsItWas) {
   EXPECT_EQ(simulation->cluster().Bindings().size(), 2u) << "all nine GPUs were free again";
 }
 
+TEST(Attempt, StoppedByAnObserverItIsTheLast) {
+  std::vector<Object> objects = {MakeGpuNode("n0", 8)};
+  for (int i = 0; i < 8; ++i) objects.push_back(MakeGpuPod(absl::StrCat("p-", i), 1));
+  auto simulation = Simulation::Create({.configuration = GangConfiguration(),
+                                        .registry = &Builtins(),
+                                        .objects = std::move(objects)});
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  int attempts = 0;
+  (*simulation)->scheduler().ObserveAttempts([&](const AttemptRecord&) {
+    if (++attempts == 3) (*simulation)->Stop();
+  });
+  (*simulation)->RunUntilIdle();
+  EXPECT_EQ(attempts, 3);
+}
+
 }  // namespace
 }  // namespace berth
