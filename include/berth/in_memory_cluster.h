@@ -174,10 +174,10 @@ class InMemoryCluster final : public Cluster {
   void StartDeletion(const Object& pod, const std::function<void(api::Pod& own)>& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reach(const End& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The pod if it is there with that uid; any uid if `pod` has none.
   Store& StoreOf(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return objects_[static_cast<size_t>(kind)];
   }
+  // The pod if it is there with that uid; any uid if `pod` has none.
   Stored* FindPod(const Identity& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<Object> Everything() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static std::vector<Object> InOrder(absl::Span<const Store> stores);

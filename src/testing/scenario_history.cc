@@ -48,14 +48,15 @@ void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl
       return TakeIn(*incident.object, false, time);
     case What::kDeleted:
       Add(time, NameOf(*incident.object), "deleted");
+      // Without a uid its successor looks the same.
+      bindings_of_uid_.erase(std::string(incident.object->uid()));
       return TakeIn(*incident.object, true, time);
     case What::kBound:
       Add(time, pod, absl::StrCat("bound to ", incident.node));
       ++bindings_;
       ++bindings_of_[pod];
       bound_.emplace(pod, std::string(incident.node));
-      if (incident.pod->has_uid() && ++bindings_of_uid_[incident.pod->uid()] > 1 &&
-          bound_twice_.empty()) {
+      if (++bindings_of_uid_[incident.pod->uid()] > 1 && bound_twice_.empty()) {
         bound_twice_ = absl::StrCat(pod, " at t=", DurationToString(time));
       }
       return;

@@ -185,6 +185,27 @@ TEST(ScenarioRunner, OvercommitmentIsSeen) {
                           "t=0s"));
 }
 
+TEST(ScenarioRunner, APodWithoutAUidIsBoundTwiceUnlessItWasDeletedBetween) {
+  for (const bool deleted : {false, true}) {
+    SCOPED_TRACE(deleted ? "deleted" : "replaced");
+    const ScenarioResult result = RunText(absl::StrCat(
+        "steps:", kNodeAndPod, "- settle: true\n", deleted ? "- delete: Pod default/p\n" : "", R"(
+- create: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p, namespace: default}
+    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '1'}}}]}
+- settle: true
+- expect: {placed: {p: n0}, bindings: 2, never: [boundTwice]}
+)"));
+    if (deleted) {
+      EXPECT_THAT(result.failures, ElementsAre()) << result.timeline;
+    } else {
+      EXPECT_THAT(result.failures, ElementsAre(HasSubstr("bound twice: default/p")));
+    }
+  }
+}
+
 TEST(ScenarioRunner, LimitsEndAScenario) {
   const std::string endless = absl::StrCat("steps:", kNodeAndPod, R"(
 - failBinds: {p: 1000000}
