@@ -81,5 +81,42 @@ void BM_EventThatHelpsNobody(benchmark::State& state) {
 }
 BENCHMARK(BM_EventThatHelpsNobody)->Arg(1'000)->Arg(100'000);
 
+// An event that makes each of so many rejected pods worth another try; then they are all tried and
+// rejected again. Time of one pod.
+void BM_EventThatHelpsAll(benchmark::State& state) {
+  Waiting waiting(static_cast<int>(state.range(0)));
+  waiting.RejectAll(waiting.plugin);
+  const ClusterEvent event{EventResource::Node(), action::kAdd, "NodeAdd"};
+  for (auto _ : state) {
+    waiting.clock.Advance(absl::Minutes(1));  // no backoff is left
+    waiting.queue.MoveAllOnEvent(event, {});
+    waiting.RejectAll(waiting.plugin);
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_EventThatHelpsAll)->Arg(1'000)->Arg(100'000);
+
+// One of many pods in backoff changes.
+void BM_UpdateInBackoff(benchmark::State& state) {
+  Waiting waiting(static_cast<int>(state.range(0)));
+  waiting.RejectAll(waiting.plugin);
+  waiting.queue.MoveAllOnEvent({EventResource::Node(), action::kAdd, "NodeAdd"}, {});
+  const PodPtr pods[] = {Pod(7), Pod(7)};
+  size_t i = 0;
+  for (auto _ : state) waiting.queue.Update(pods[++i % 2], std::nullopt);
+}
+BENCHMARK(BM_UpdateInBackoff)->Arg(1'000)->Arg(100'000);
+
+// One of many waiting pods goes, and comes again.
+void BM_DeleteAndAdd(benchmark::State& state) {
+  Waiting waiting(static_cast<int>(state.range(0)));
+  const PodPtr pod = Pod(7);
+  for (auto _ : state) {
+    waiting.queue.Delete(*pod->identity());
+    waiting.queue.Add(pod, std::nullopt);
+  }
+}
+BENCHMARK(BM_DeleteAndAdd)->Arg(1'000)->Arg(100'000);
+
 }  // namespace
 }  // namespace berth

@@ -1,8 +1,7 @@
 // berth_count load|schedule CONFIGURATION CLUSTER: loads and schedules a cluster as `berth
-// simulate` does and prints, as JSON, how many allocations each of the two took. Under `valgrind
-// --tool=callgrind
-// --instr-atstart=no` the instructions of the one that is named are counted. Unlike a time, such
-// figures are the same in every run.
+// simulate` does and prints, as JSON, how many allocations each of the two took. The instructions
+// of the one that is named are counted under `valgrind --tool=callgrind --instr-atstart=no`. Unlike
+// a time, such figures are the same in every run.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

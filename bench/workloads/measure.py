@@ -7,7 +7,7 @@
 Figures are of the run with the median pods/s. A cycle is one pod looked at; its time is in microseconds. Allocations
 are those of scheduling, divided by the cycles; berth_count counts them in a run of its own. The pause is the longest
 time on the processor from the end of one attempt to the end of the next, bindings and events included, which
-berth_pauses finds in another ("-" if they are not built).
+berth_pauses finds in three more ("-" if they are not built).
 
 --against runs another scheduler on the same file, in turn with ours. {config} and {file} become paths. The last line
 that it prints is the result: pods/s as a number, or JSON with "pods_per_second", or JSON with "bound" and
@@ -75,7 +75,8 @@ def measure(name, folder, args):
         ours.append(summary(output([os.path.join(args.bin, "berth"), "simulate", "--config", config, "--cluster",
                                     cluster, "-o", "json"])))
         if args.against:
-            command = [word.format(config=config, file=cluster) for word in shlex.split(args.against)]
+            command = [word.replace("{config}", config).replace("{file}", cluster)
+                       for word in shlex.split(args.against)]
             others.append(summary(output(command)))
     result = {"workload": name, **median_run(ours)}
     count = os.path.join(args.bin, "berth_count")
@@ -121,7 +122,8 @@ def main():
     for name in names:
         if name not in WORKLOADS or WORKLOADS[name].config is None:
             parser.error(f"{name} is no workload that can be run; generate.py --list shows them")
-    head = ["workload", "pods/s", "bound", "pending", "p50 µs", "p99 µs", "max µs", "pause µs", "load s", "peak MiB", "alloc/cycle"]
+    head = ["workload", "pods/s", "bound", "pending", "p50 µs", "p99 µs", "max µs", "pause µs", "load s", "peak MiB",
+            "alloc/cycle"]
     if args.against:
         head += ["other pods/s", "ratio"]
     results = []

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMaxSeenOnce = 8192;
 // A remembered row takes some 50 bytes.
-constexpr size_t kMaxRows = size_t{2} << 20;
+constexpr size_t kMaxRows = size_t{8} << 20;
 constexpr size_t kMinEntries = 8;
 
 }  // namespace

@@ -63,6 +63,8 @@ class AlikePods {
     }
     outcome.cycles = simulation_->scheduler().counters().cycles;
     outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
+        << "a batch form was too generous";
     return outcome;
   }
 

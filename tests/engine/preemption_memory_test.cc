@@ -127,6 +127,8 @@ class CrowdedCluster {
       outcome.notes.push_back(absl::StrCat(note.pod->name(), ": ", note.reason, ": ", note.note));
     }
     outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
+        << "a batch form was too generous";
     return outcome;
   }
 

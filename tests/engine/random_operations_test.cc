@@ -377,6 +377,8 @@ class Sequence {
     for (const auto& [pod, node] : cluster().Bindings()) {
       EXPECT_TRUE(bound.insert(pod).second) << pod << " was bound twice";
     }
+    EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
+        << "a batch form was too generous";
     CompareWithCluster();
     if (!pending.empty()) CompareWithFreshScheduler();
   }

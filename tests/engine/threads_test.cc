@@ -1,6 +1,7 @@
 // The scheduler with real threads: one that schedules, some that bind, one that is the world.
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -186,6 +187,44 @@ TEST(Threads, RandomLoadLeavesNoPodBehind) {
     return Unbound(cluster) == 0;
   })) << Unbound(cluster)
       << " pods are unbound";
+}
+
+// Where the pods of a cluster end up, and what the others wait for.
+std::map<std::string, std::string> PlacedWith(int threads) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  const std::unique_ptr<Executor> executor = MakeThreadPool(threads);
+  for (int i = 0; i < 16; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
+  constexpr int kPods = 60;  // more than there is room for
+  for (int i = 0; i < kPods; ++i) cluster.Set(MakeGpuPod(absl::StrCat("p", i), 1 + i % 5));
+  const auto message = [](const api::Pod& pod) {
+    for (const api::PodCondition& condition : pod.status().conditions()) {
+      if (condition.type() == "PodScheduled") return condition.message();
+    }
+    return std::string();
+  };
+  const auto outcome = [&] {
+    std::map<std::string, std::string> outcome;
+    for (const Object& object : cluster.List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      const std::string& node = pod.spec().node_name();
+      const std::string said = node.empty() ? message(pod) : node;
+      if (!said.empty()) outcome.emplace(object.name(), said);
+    }
+    return outcome;
+  };
+  const RunningScheduler scheduler(DefaultConfiguration(Builtins()), cluster, clock, *executor);
+  EXPECT_TRUE(Eventually([&] { return outcome().size() == kPods; }));
+  return outcome();
+}
+
+TEST(Threads, OneAndEightThreadsPlaceAlikeForTheSameReasons) {
+  const std::map<std::string, std::string> with_one = PlacedWith(1);
+  EXPECT_EQ(PlacedWith(8), with_one);
+  int waiting = 0;
+  for (const auto& [pod, said] : with_one) waiting += said.front() == 'n' ? 0 : 1;
+  EXPECT_GT(waiting, 0);
+  EXPECT_LT(waiting, 60);
 }
 
 TEST(Threads, StopEndsRunWhilePodsWait) {
