@@ -177,7 +177,7 @@ class InMemoryCluster final : public Cluster {
   Store& StoreOf(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return objects_[static_cast<size_t>(kind)];
   }
-  // The pod if it is there with that uid; any uid if `pod` has none.
+  // The pod if it is there with that uid.
   Stored* FindPod(const Identity& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<Object> Everything() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static std::vector<Object> InOrder(absl::Span<const Store> stores);

@@ -121,7 +121,7 @@ bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
 InMemoryCluster::Stored* InMemoryCluster::FindPod(const Identity& pod) {
   Stored* const stored = StoreOf(Kind::kPod).Find(pod);
   if (stored == nullptr || stored->object.identity().get() == &pod) return stored;
-  return pod.has_uid() && stored->object.uid() != pod.uid() ? nullptr : stored;
+  return stored->object.uid() == pod.uid() ? stored : nullptr;
 }
 
 // kubernetes v1.35 plugin/pkg/admission/priority/admission.go, pkg/registry/core/pod/strategy.go.

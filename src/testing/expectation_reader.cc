@@ -344,8 +344,7 @@ void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>
       actions.push_back(
           [at = at, reason, note, pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
             std::string seen;
-            for (const ClusterNote& other : run.cluster().Notes()) {
-              if (other.pod->key() != pod) continue;
+            for (const ClusterNote& other : run.history().NotesOf(pod)) {
               if (other.reason == reason && absl::StrContains(other.note, note)) return;
               absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note);
             }

@@ -79,6 +79,7 @@ void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl
                                 : absl::StrCat("nominated to ", incident.node));
       return;
     case What::kNoted:
+      notes_[pod].push_back(*incident.note);
       return;
   }
 }

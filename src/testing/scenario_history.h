@@ -38,6 +38,11 @@ class ScenarioHistory {
   // if that never happened.
   const std::string& overcommitted() const { return overcommitted_; }
   const std::string& bound_twice() const { return bound_twice_; }
+  // The events for people about a pod, in order.
+  absl::Span<const ClusterNote> NotesOf(const std::string& pod) const {
+    const auto notes = notes_.find(pod);
+    return notes == notes_.end() ? absl::Span<const ClusterNote>() : notes->second;
+  }
 
  private:
   using Counts = std::map<std::string, int64_t>;
@@ -67,6 +72,7 @@ class ScenarioHistory {
   std::map<std::string, Node> nodes_;
   std::map<std::string, Running> running_;  // by uid
   std::string overcommitted_, bound_twice_;
+  std::map<std::string, std::vector<ClusterNote>> notes_;  // by pod
 };
 
 }  // namespace berth::testing

@@ -20,9 +20,9 @@ using ::testing::ElementsAre;
 using testing::MakeNode;
 using testing::MakePod;
 
-// The pod of any uid.
+// As AddPod() makes it.
 IdentityPtr PodNamed(const std::string& name) {
-  return std::make_shared<const Identity>(Kind::kPod, "default", name, "");
+  return std::make_shared<const Identity>(Kind::kPod, "default", name, absl::StrCat(name, "-uid"));
 }
 
 // What copies of an object share: this very state of it.
@@ -135,8 +135,10 @@ TEST_F(InMemoryClusterTest, ARunTimeEndsThePodItBelongsToAndNotItsSuccessor) {
   AddPod("p", "10s");
   ASSERT_TRUE(Bind("p").ok());
   cluster_.Delete(Kind::kPod, "default/p");
-  cluster_.Set(MakePod().Name("p").Uid("another").Object());
-  ASSERT_TRUE(Bind("p").ok());
+  const Object successor = MakePod().Name("p").Uid("another").Object();
+  cluster_.Set(successor);
+  EXPECT_TRUE(absl::IsNotFound(Bind("p"))) << "it is not the pod that was meant";
+  ASSERT_TRUE(cluster_.Bind({successor.identity(), "n"}).ok());
   Advance(absl::Seconds(20));
   EXPECT_EQ(Pod("p")->status().phase(), "Running");
 }

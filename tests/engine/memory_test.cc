@@ -128,7 +128,7 @@ void Compare(Nodes nodes) {
   if (seed_text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(seed_text, &first));
   }
-  uint64_t count = seed_text == nullptr ? 200 : 1;
+  uint64_t count = seed_text != nullptr ? 1 : nodes == Nodes::kStay ? 200 : 60;
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
