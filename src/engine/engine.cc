@@ -12,12 +12,6 @@
 #include "berth/framework/pods_to_activate.h"
 
 namespace berth {
-namespace {
-
-// Groups that are tried before what came of them is looked at.
-constexpr int kMostInARow = 16;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   return Engine::Create(std::move(options));
@@ -111,23 +105,18 @@ void Engine::RunUntilIdle() {
   }
 }
 
-// Does one thing that is due: takes in what has arrived, settles bindings, or tries groups: one, or
-// several as long as all their pods find a place and nothing arrives, since the same thing done
-// again is done faster. Returns false if nothing was.
+// Does one thing that is due: takes in what has arrived, settles bindings, or tries one group.
+// Returns false if nothing was.
 bool Engine::Step() {
   const absl::Time now = options_.clock->Now();
   if (TakeInbox()) return true;
   binder_.Expire(now);
   if (SettleBindings()) return true;
   queue_->Tick(now);
-  bool any = false;
-  for (int tried = 0; tried < kMostInARow && synced_ && !inbox_.stopped(); ++tried) {
-    const QueuedGroup* const entry = queue_->Pop();
-    if (entry == nullptr) break;
-    any = true;
-    if (!TryEntry(*entry)) break;
-  }
-  return any || !inbox_.empty();  // an inline executor may have answered already
+  const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
+  if (entry == nullptr) return !inbox_.empty();  // an inline executor has answered already
+  TryEntry(*entry);
+  return true;
 }
 
 absl::Time Engine::NextDue() const { return std::min(queue_->NextDue(), binder_.NextDue()); }
@@ -154,7 +143,7 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   return request;
 }
 
-bool Engine::TryEntry(const QueuedGroup& entry) {
+void Engine::TryEntry(const QueuedGroup& entry) {
   if (const PodInfo* const next = queue_->LookAhead(); next != nullptr) {
     cluster_.cache().Prefetch(*next->identity());
   }
@@ -170,7 +159,7 @@ bool Engine::TryEntry(const QueuedGroup& entry) {
   StartBinding(entry, request, result);
   if (result.failed.empty()) {
     queue_->Done(&entry);
-    return inbox_.empty();
+    return;
   }
   if (!result.reached) TellGroup(request, result);
   // Before the entry goes back: the evictions are what its gate asks for.
@@ -180,7 +169,6 @@ bool Engine::TryEntry(const QueuedGroup& entry) {
     NoteNomination(failure);
     ReportFailure(failure);
   }
-  return false;
 }
 
 void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,

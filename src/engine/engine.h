@@ -85,8 +85,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
   bool Step();
-  // Whether all its pods were placed and nothing has arrived meanwhile.
-  bool TryEntry(const QueuedGroup& entry);
+  void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
                absl::Duration took) const;
