@@ -82,7 +82,7 @@ void BM_EventThatHelpsNobody(benchmark::State& state) {
 BENCHMARK(BM_EventThatHelpsNobody)->Arg(1'000)->Arg(100'000);
 
 // An event that makes each of so many rejected pods worth another try; then they are all tried and
-// rejected again. Time of one pod.
+// rejected again. Items are pods.
 void BM_EventThatHelpsAll(benchmark::State& state) {
   Waiting waiting(static_cast<int>(state.range(0)));
   waiting.RejectAll(waiting.plugin);

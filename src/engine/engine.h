@@ -148,7 +148,6 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Binder binder_;
   Evictions evictions_;
   Attempts attempts_;
-  // Of pods that are placed but not bound: what their entry had been through before.
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   absl::flat_hash_map<std::string, std::string> reported_;
   std::atomic<bool> ending_ = false;

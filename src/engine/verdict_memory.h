@@ -26,7 +26,6 @@ class VerdictMemory {
     std::unique_ptr<RankedNodes> ranked;
     uint64_t last_use;
   };
-
   using Entries = absl::node_hash_map<std::string, Entry>;
 
   void MakeRoom(int rows);
@@ -34,8 +33,8 @@ class VerdictMemory {
   PodSignature signature_;  // scratch
   uint64_t uses_ = 0;
   Entries entries_;  // by profile and signature
-  Entries::value_type* last_ =
-      nullptr;  // the one used last: pods mostly come in runs of alike ones
+  // The one that was used last: pods mostly come in runs of alike ones. Null: look for it.
+  Entries::value_type* last_ = nullptr;
   absl::flat_hash_set<std::string> seen_once_;
 };
 
