@@ -1,0 +1,133 @@
+// What does a pod cost that fits nowhere and is tried again, by cluster size and by what rejects
+// it, if one node has changed since it was tried last? It should cost what changed. The default
+// profile; the attempt with its message, and what the queue does to try a pod again after five
+// minutes.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/builtin_plugins.h"
+#include "berth/check.h"
+#include "berth/configuration.h"
+#include "berth/simulation.h"
+#include "berth/testing/objects.h"
+
+namespace berth {
+namespace {
+
+using ::berth::testing::MakeNode;
+using ::berth::testing::MakePod;
+using ::berth::testing::NodeBuilder;
+using ::berth::testing::PodBuilder;
+
+constexpr char kConfiguration[] = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: default-scheduler}]
+)";
+
+constexpr char kHost[] = "kubernetes.io/hostname";
+constexpr char kZone[] = "topology.kubernetes.io/zone";
+constexpr int kZones = 10;
+
+// A tenth of the nodes is cordoned: one zone.
+Object Node(int i) {
+  const std::string name = absl::StrCat("node-", i);
+  NodeBuilder node = MakeNode().Name(name).Label(kHost, name);
+  node.Label(kZone, absl::StrCat("z", i % kZones));
+  if (i % kZones == 0) node.Unschedulable();
+  node.Allocatable("cpu", "64").Allocatable("memory", "256Gi").Allocatable("pods", "1000");
+  return node.Object();
+}
+
+// On each node that is not cordoned runs one pod of the application.
+Object Running(absl::string_view name, absl::string_view application, int node) {
+  PodBuilder pod = MakePod().Name(name).Namespace("default").Label("app", application);
+  pod.Request("cpu", "1m").NodeName(absl::StrCat("node-", node));
+  return pod.Object();
+}
+
+std::unique_ptr<Simulation> NewCluster(int nodes) {
+  static const Registry& registry = *new Registry(BuiltinRegistry().value());
+  LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "configuration", registry);
+  BERTH_CHECK(loaded.problems.ok());
+  std::vector<Object> objects;
+  for (int i = 0; i < nodes; ++i) {
+    objects.push_back(Node(i));
+    if (i % kZones != 0) objects.push_back(Running(absl::StrCat("app-", i), "a", i));
+  }
+  return Simulation::Create({.configuration = std::move(loaded.configuration),
+                             .registry = &registry,
+                             .objects = std::move(objects)})
+      .value();
+}
+
+// Before every try a pod of `application` comes to a node.
+void Retry(benchmark::State& state, PodBuilder pod, absl::string_view application) {
+  const int nodes = static_cast<int>(state.range(0));
+  const auto simulation = NewCluster(nodes);
+  pod.Name("pod").Namespace("default").Label("app", "a");
+  simulation->cluster().Set(pod.Object());
+  simulation->RunUntilIdle();
+  for (int i = 0; i < 3; ++i) simulation->Advance(absl::Minutes(5));
+  const int64_t before = simulation->scheduler().counters().cycles;
+  int tries = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const int node = 1 + tries % (nodes / kZones) * kZones;
+    simulation->cluster().Set(Running(absl::StrCat("other-", tries++), application, node));
+    simulation->RunUntilIdle();
+    state.ResumeTiming();
+    simulation->Advance(absl::Minutes(5));
+  }
+  // One that the change wakes is tried a few seconds later, and then not by the end of the five
+  // minutes, but for the first time.
+  const int64_t cycles = simulation->scheduler().counters().cycles - before;
+  if (cycles < tries || cycles > tries + 1) state.SkipWithError("not tried once a change");
+  if (simulation->scheduler().counters().bound != 0) state.SkipWithError("a pod is bound");
+}
+
+void BySize(benchmark::internal::Benchmark* benchmark) {
+  for (const int nodes : {1'000, 5'000, 20'000}) benchmark->Arg(nodes);
+  benchmark->Unit(benchmark::kMicrosecond);
+}
+
+PodBuilder SpreadOver(absl::string_view key) {
+  return MakePod().SpreadConstraint(1, key, UnsatisfiableAction::kDoNotSchedule, {{"app", "a"}});
+}
+
+// By plugins that look at one node at a time.
+void BM_RetriedPodTooLarge(benchmark::State& state) {
+  Retry(state, MakePod().Request("cpu", "100"), "b");
+}
+BENCHMARK(BM_RetriedPodTooLarge)->Apply(BySize);
+
+// By the constraint, except in the cordoned zone, which has the fewest pods.
+void BM_RetriedPodSpreadOverZones(benchmark::State& state) { Retry(state, SpreadOver(kZone), "b"); }
+BENCHMARK(BM_RetriedPodSpreadOverZones)->Apply(BySize);
+
+// The same where the pod that came counts.
+void BM_RetriedPodSpreadOverZonesCounts(benchmark::State& state) {
+  Retry(state, SpreadOver(kZone), "a");
+}
+BENCHMARK(BM_RetriedPodSpreadOverZonesCounts)->Apply(BySize);
+
+void BM_RetriedPodSpreadOverHosts(benchmark::State& state) { Retry(state, SpreadOver(kHost), "b"); }
+BENCHMARK(BM_RetriedPodSpreadOverHosts)->Apply(BySize);
+
+void BM_RetriedPodAffinity(benchmark::State& state) {
+  Retry(state, MakePod().PodAffinity(kZone, {{"app", "missing"}}), "b");
+}
+BENCHMARK(BM_RetriedPodAffinity)->Apply(BySize);
+
+void BM_RetriedPodAntiAffinity(benchmark::State& state) {
+  Retry(state, MakePod().PodAntiAffinity(kHost, {{"app", "a"}}), "b");
+}
+BENCHMARK(BM_RetriedPodAntiAffinity)->Apply(BySize);
+
+}  // namespace
+}  // namespace berth
