@@ -279,6 +279,35 @@ Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&, co
   return Status::Success();
 }
 
+void InterPodAffinity::JudgeDomains(const CycleState& state,
+                                    std::vector<DomainVerdicts>& rules) const {
+  const AffinityFilterState* const s = state.Find(kFilterState);
+  BERTH_CHECK(s != nullptr);
+  // `without_label`: what is said of nodes that are in no domain.
+  const auto add = [&](const DomainCounts& counts, Verdict with_pods, Verdict without_pods,
+                       Verdict without_label) {
+    const LabelColumn& column = counts.column();
+    DomainVerdicts& rule = rules.emplace_back(DomainVerdicts{&column, {}});
+    rule.of_values.resize(column.values().size());
+    counts.ForEach([&](uint32_t domain, int64_t pods) {
+      rule.of_values[domain] = static_cast<uint8_t>(pods > 0 ? with_pods : without_pods);
+    });
+    if (const auto none = column.Find(LabelValue{}); none.has_value()) {
+      rule.of_values[*none] = static_cast<uint8_t>(without_label);
+    }
+  };
+  const Verdict far = MayBeFirst(*s) ? Verdict::kFits : Verdict::kAffinity;
+  for (const DomainCounts& counts : s->affinity) {
+    add(counts, Verdict::kFits, far, Verdict::kAffinity);
+  }
+  for (const OwnTerm& term : s->anti_affinity) {
+    add(term.pods, Verdict::kAntiAffinity, Verdict::kFits, Verdict::kFits);
+  }
+  for (const DomainCounts& counts : s->existing_anti_affinity) {
+    add(counts, Verdict::kExistingAntiAffinity, Verdict::kFits, Verdict::kFits);
+  }
+}
+
 Status InterPodAffinity::SignPod(const PodInfo& pod, PodSignature& signature) const {
   if (!pod.pod_affinity_status().ok() || !pod.required_affinity_terms().empty() ||
       !pod.required_anti_affinity_terms().empty() || !pod.preferred_affinity_terms().empty() ||

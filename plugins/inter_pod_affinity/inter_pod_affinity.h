@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
+#include "berth/framework/domain_filter.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
@@ -29,6 +30,7 @@ class InterPodAffinity final : public Plugin,
                                public PreFilterPlugin,
                                public PreFilterExtensions,
                                public FilterPlugin,
+                               public DomainFilter,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
@@ -51,6 +53,8 @@ class InterPodAffinity final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  // A rule a term of the pod, and one a topology key of the anti-affinity of others.
+  void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
 
   // Sums up the weights of the matching terms in each topology domain.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,

@@ -96,12 +96,17 @@ TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& 
 
 // Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew. Nodes without
 // the label have no domain.
+// How many a domain may have without the pod.
+int64_t MostPods(const TopologySpreadConstraint& constraint, const SpreadDomains& domains) {
+  const int64_t minimum = domains.size < constraint.min_domains ? 0 : domains.lowest.minimum();
+  return constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
+}
+
 Code Judge(const TopologySpreadConstraint& constraint, const SpreadDomains& domains,
            std::optional<uint32_t> domain) {
   if (!domain.has_value()) return Code::kUnschedulableAndUnresolvable;
-  const int64_t minimum = domains.size < constraint.min_domains ? 0 : domains.lowest.minimum();
-  const int64_t skew = domains.pods.at(*domain) + (domains.counts_itself ? 1 : 0) - minimum;
-  return skew > constraint.max_skew ? Code::kUnschedulable : Code::kSuccess;
+  return domains.pods.at(*domain) > MostPods(constraint, domains) ? Code::kUnschedulable
+                                                                  : Code::kSuccess;
 }
 
 // The pods of a constraint in the rows that are counted, by index in `column`; absent where there
@@ -280,6 +285,26 @@ Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, c
         });
   }
   return Status::Success();
+}
+
+void PodTopologySpread::JudgeDomains(const CycleState& state,
+                                     std::vector<DomainVerdicts>& rules) const {
+  const SpreadFilterState* const s = state.Find(kFilterState);
+  BERTH_CHECK(s != nullptr);
+  for (size_t i = 0; i < s->constraints->size(); ++i) {
+    const SpreadDomains& domains = s->domains[i];
+    const LabelColumn& column = domains.pods.column();
+    DomainVerdicts& rule = rules.emplace_back(DomainVerdicts{&column, {}});
+    rule.of_values.resize(column.values().size());
+    const int64_t most = MostPods((*s->constraints)[i], domains);
+    domains.pods.ForEach([&](uint32_t domain, int64_t pods) {
+      rule.of_values[domain] =
+          static_cast<uint8_t>(pods > most ? Code::kUnschedulable : Code::kSuccess);
+    });
+    if (const auto none = column.Find(LabelValue{}); none.has_value()) {
+      rule.of_values[*none] = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable);
+    }
+  }
 }
 
 Status PodTopologySpread::SignPod(const PodInfo& pod, PodSignature&) const {

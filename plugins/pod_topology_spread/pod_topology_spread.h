@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
+#include "berth/framework/domain_filter.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
@@ -36,6 +37,7 @@ class PodTopologySpread final : public Plugin,
                                 public PreFilterPlugin,
                                 public PreFilterExtensions,
                                 public FilterPlugin,
+                                public DomainFilter,
                                 public PreScorePlugin,
                                 public ScorePlugin,
                                 public EnqueueExtensions,
@@ -58,6 +60,8 @@ class PodTopologySpread final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  // A rule a constraint.
+  void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
 #include "engine/diagnosis.h"
+#include "engine/rejected_nodes.h"
 
 namespace berth {
 
@@ -200,12 +202,15 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   const CycleStatuses by_node(*request.framework, state, *pod, nodes, cycle_.verdicts(),
                               cycle.left_out);
   const UniformStatuses uniform(nodes.size(), cycle.status);
-  const NodeStatuses& statuses = judged ? static_cast<const NodeStatuses&>(by_node)
-                                        : static_cast<const NodeStatuses&>(uniform);
+  std::optional<RejectedStatuses> kept;
+  if (cycle.kept != nullptr) kept.emplace(*cycle.kept);
+  const NodeStatuses& statuses = kept.has_value() ? static_cast<const NodeStatuses&>(*kept)
+                                 : judged         ? static_cast<const NodeStatuses&>(by_node)
+                                                  : static_cast<const NodeStatuses&>(uniform);
   // Reasons first: PostFilter may change `state`.
-  const ReasonCounts reasons = cycle.remembered != nullptr ? cycle.remembered->CountRejections(*pod)
-                               : judged                    ? CountReasons(statuses, nodes.size())
-                                                           : ReasonCounts();
+  const ReasonCounts reasons = kept.has_value() ? cycle.kept->counts().Count()
+                               : judged         ? CountReasons(statuses, nodes.size())
+                                                : ReasonCounts();
 
   std::string post_filter_message;
   absl::Time retry_at = absl::InfiniteFuture();
@@ -228,7 +233,8 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   }
   const Symbol blamed = failure.status.plugin_symbol();
   failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
-                                           {cycle_.verdicts(), reasons, blamed, result.placed})
+                                           {cycle_.verdicts(), reasons, blamed, result.placed,
+                                            kept.has_value() ? &cycle.kept->counts() : nullptr})
                            : WhyRejected(*request.framework, *pod, nodes, failure.status);
   if (retry_at < absl::InfiniteFuture()) {
     failure.waiting = WhyNobodyMayGoYet(*failure.waiting, retry_at);

@@ -16,11 +16,15 @@ Status CycleStatuses::status(NodeRow row) const {
 }
 
 std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
-  std::vector<NodeRow> rows(verdicts_.rows());
+  return berth::RowsWith(verdicts_, code);
+}
+
+std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {
+  std::vector<NodeRow> rows(verdicts.rows());
   size_t count = 0;
-  for (NodeRow row = 0; row < verdicts_.rows(); ++row) {
+  for (NodeRow row = 0; row < verdicts.rows(); ++row) {
     rows[count] = row;
-    count += verdicts_.code(row) == code;
+    count += verdicts.code(row) == code;
   }
   rows.resize(count);
   return rows;

@@ -13,6 +13,9 @@
 
 namespace berth {
 
+// In order.
+std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
+
 // The statuses of all nodes after one pod's filters. Borrows everything it is given; valid until
 // the table or the pod's state changes.
 class CycleStatuses final : public NodeStatuses {

@@ -222,16 +222,10 @@ bool RankedNodes::Follow(const NodeTable& nodes) {
 void RankedNodes::Move(const RowMove& move) {
   const NodeRow row = move.rows.front();
   first_moved_ = std::min(first_moved_, row);
-  if (move.came) {
-    ++rejected_by_[NodeVerdicts::kNotJudged];
-  } else {
-    --rejected_by_[verdicts_.rejector(row)];
-    if (is_feasible(row)) {
-      for (Column& column : columns_) column.Remove(column.raw[row]);
-    }
+  if (!move.came && is_feasible(row)) {
+    for (Column& column : columns_) column.Remove(column.raw[row]);
   }
   verdicts_.Move(move);
-  if (rejections_known_) rejections_.Move(move);
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) move.Apply(column.raw);
   }
@@ -292,9 +286,6 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   verdicts_.Reset(nodes.size());
   status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
   if (!status.ok()) return status;
-  rejected_by_.fill(0);
-  for (NodeRow row = 0; row < nodes.size(); ++row) ++rejected_by_[verdicts_.rejector(row)];
-  rejections_known_ = false;
   ListFeasible(0);
 
   aspects_.assign(nodes.size(), 0);
@@ -343,26 +334,11 @@ Status RankedNodes::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& ask
 }
 
 void RankedNodes::SetVerdict(NodeRow row, const Status& status) {
-  --rejected_by_[verdicts_.rejector(row)];
   if (status.ok()) {
     verdicts_.Accept(row);
   } else {
     verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
   }
-  ++rejected_by_[verdicts_.rejector(row)];
-  if (rejections_known_) rejections_.Set(row, status);
-}
-
-ReasonCounts RankedNodes::CountRejections(const PodInfo& asker) {
-  if (!rejections_known_) {
-    rejections_.Reset(nodes_->size());
-    for (NodeRow row = 0; row < nodes_->size(); ++row) {
-      if (is_feasible(row)) continue;
-      rejections_.Set(row, framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row)));
-    }
-    rejections_known_ = true;
-  }
-  return rejections_.Count();
 }
 
 Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) {

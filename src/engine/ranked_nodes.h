@@ -4,7 +4,6 @@
 #define BERTH_SRC_ENGINE_RANKED_NODES_H_
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,7 +13,6 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
-#include "engine/rejection_counts.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -57,11 +55,6 @@ class RankedNodes {
   PluginMask plugins() const { return plugins_; }
   // Those of them whose part of the pod's state is not needed beyond this object.
   PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
-  const NodeVerdicts& verdicts() const { return verdicts_; }
-  // How many rows the plugin of that index in Framework::filter() rejects.
-  int rejected_by(uint8_t plugin) const { return rejected_by_[plugin]; }
-  // What speaks against the rows, counted as CountReasons() does. Right after Refresh().
-  ReasonCounts CountRejections(const PodInfo& asker);
   // Rows that none of the plugins rejects, in order.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
   // The weighted total of a feasible row's scores, normalised over feasible().
@@ -145,9 +138,6 @@ class RankedNodes {
   std::vector<Column> columns_;  // those that do
 
   NodeVerdicts verdicts_;
-  std::array<int, 256> rejected_by_{};  // rows, by rejector
-  RejectionCounts rejections_;          // if rejections_known_
-  bool rejections_known_ = false;
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; BestRow::kOut if it is not feasible

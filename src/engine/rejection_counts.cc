@@ -17,9 +17,8 @@ void RejectionCounts::Reset(int rows) {
   status_of_.assign(rows, kNone);
 }
 
-int32_t RejectionCounts::IndexOf(const Status& status) {
-  if (status.ok()) return kNone;
-  const auto [it, is_new] = index_of_.try_emplace(status, static_cast<int32_t>(statuses_.size()));
+uint16_t RejectionCounts::IndexOf(const Status& status) {
+  const auto [it, is_new] = index_of_.try_emplace(status, static_cast<uint16_t>(statuses_.size()));
   if (is_new) {
     statuses_.push_back(status);
     rows_with_.push_back(0);
@@ -27,12 +26,14 @@ int32_t RejectionCounts::IndexOf(const Status& status) {
   return it->second;
 }
 
-void RejectionCounts::Set(NodeRow row, const Status& status) {
-  int32_t& index = status_of_[row];
-  if (index != kNone && statuses_[index] == status) return;
+bool RejectionCounts::Set(NodeRow row, const Status& status) {
+  uint16_t& index = status_of_[row];
+  if (index != kNone && statuses_[index] == status) return true;
+  if (!status.ok() && statuses_.size() == kNone && !index_of_.contains(status)) return false;
   if (index != kNone) --rows_with_[index];
-  index = IndexOf(status);
+  index = status.ok() ? kNone : IndexOf(status);
   if (index != kNone) ++rows_with_[index];
+  return true;
 }
 
 void RejectionCounts::Move(const RowMove& move) {
@@ -42,7 +43,7 @@ void RejectionCounts::Move(const RowMove& move) {
 
 // The plugin that gives `reason` on the first row that has it.
 Symbol RejectionCounts::FirstPlugin(const std::string& reason) const {
-  for (const int32_t index : status_of_) {
+  for (const uint16_t index : status_of_) {
     if (index == kNone) continue;
     const Status& status = statuses_[index];
     if (absl::c_linear_search(status.reasons(), reason)) return status.plugin_symbol();
@@ -50,9 +51,25 @@ Symbol RejectionCounts::FirstPlugin(const std::string& reason) const {
   return Symbol();
 }
 
+int RejectionCounts::CountWith(Code code) const {
+  int rows = 0;
+  for (size_t i = 0; i < statuses_.size(); ++i) {
+    if (statuses_[i].code() == code) rows += rows_with_[i];
+  }
+  return rows;
+}
+
+int RejectionCounts::CountOf(Symbol plugin) const {
+  int rows = 0;
+  for (size_t i = 0; i < statuses_.size(); ++i) {
+    if (statuses_[i].plugin_symbol() == plugin) rows += rows_with_[i];
+  }
+  return rows;
+}
+
 ReasonCounts RejectionCounts::Count() const {
   ReasonCounts counts;
-  for (int32_t i = 0; i < static_cast<int32_t>(statuses_.size()); ++i) {
+  for (size_t i = 0; i < statuses_.size(); ++i) {
     if (rows_with_[i] == 0) continue;
     const Status& status = statuses_[i];
     for (const std::string& reason : status.reasons()) {

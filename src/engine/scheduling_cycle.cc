@@ -73,6 +73,9 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
     return result;
   }
   Choose(framework, state, pod, nodes, result);
+  const bool may_keep = with_memory && !pre_filter.narrowed.node_names.has_value();
+  if (may_keep) memory_.SetKind(framework, shared_pod);
+  if (may_keep && result.row >= 0 && memory_.WasRejected()) memory_.NotePlaced();
   if (result.row < 0) {
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
     std::vector<bool> rejected(framework.filter().size());
@@ -82,6 +85,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
     }
     NoteRejectors(framework, rejected, result);
     result.status = Status::Unschedulable("");
+    if (may_keep) result.kept = KeepRejected(framework, state, shared_pod, nodes, nominator);
   }
   return result;
 }
@@ -110,22 +114,75 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
                                     const std::shared_ptr<const PodInfo>& pod,
                                     const NodeTable& nodes, const Nominator& nominator,
                                     CycleResult& result) {
-  RankedNodes* ranked = memory_.Find(framework, pod, nodes.size());
+  memory_.SetKind(framework, pod);
+  const bool was_rejected = memory_.WasRejected();
+  if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, result)) return true;
+  RankedNodes* const ranked = memory_.Ranked(nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
   CycleState own;
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes, ~ranked->done());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
   if (!ranked->Refresh(nodes, nominator, *pod).ok()) {
     // The cycle will meet the error, and report it.
-    memory_.Forget(*ranked);
+    memory_.ForgetRanked();
     return false;
   }
-  CycleResult found;
-  if (ranked->narrows() || !ChooseRanked(framework, own, *pod, nodes, *ranked, found)) return false;
+  if (ranked->narrows()) return false;
+  if (ChooseRanked(framework, own, *pod, nodes, *ranked, result)) {
+    if (was_rejected) memory_.NotePlaced();
+    ++remembered_;
+    state = std::move(own);
+    return true;
+  }
+  return !was_rejected && StillRejected(framework, state, pod, nodes, nominator, result);
+}
+
+// Whether pods like this one were rejected before, and no node changed so that it fits there now.
+bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& state,
+                                    const std::shared_ptr<const PodInfo>& pod,
+                                    const NodeTable& nodes, const Nominator& nominator,
+                                    CycleResult& result) {
+  if (memory_.Rejected(false) == nullptr && memory_.Rejected(true) == nullptr) return false;
+  CycleState own;  // PostFilter wants that of all plugins
+  const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes);
+  if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
+  if (!framework.JudgeDomains(own, memory_.plugins(), rules_)) return false;
+  const bool by_domains = !rules_.empty();
+  RejectedNodes* const kept = memory_.Rejected(by_domains);
+  if (kept == nullptr) return false;
+  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, rules_);
+  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_domains);
+  if (outcome != RejectedNodes::Outcome::kRejected) return false;
+  kept->set_was_last(true);
   ++remembered_;
   state = std::move(own);
-  result = std::move(found);
+  last_verdicts_ = &kept->verdicts();
+  result.kept = kept;
+  result.status = Status::Unschedulable("");
+  std::vector<bool> rejected(framework.filter().size());
+  for (size_t i = 0; i < rejected.size(); ++i) {
+    rejected[i] = kept->counts().CountOf(framework.filter()[i].name) > 0;
+  }
+  NoteRejectors(framework, rejected, result);
   return true;
+}
+
+// Notes for the next pod like this one that it was rejected. Null if that is not worth it.
+const RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework,
+                                                   const CycleState& state,
+                                                   const std::shared_ptr<const PodInfo>& pod,
+                                                   const NodeTable& nodes,
+                                                   const Nominator& nominator) {
+  if (!framework.JudgeDomains(state, memory_.plugins(), rules_)) return nullptr;
+  const bool by_domains = !rules_.empty();
+  RejectedNodes* const kept = memory_.AddRejected(by_domains, nodes.size());
+  if (kept == nullptr) return nullptr;
+  const auto outcome = kept->Refresh(state, *pod, nodes, nominator, rules_);
+  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_domains);
+  if (outcome != RejectedNodes::Outcome::kRejected) return nullptr;
+  kept->set_was_last(true);
+  last_verdicts_ = &kept->verdicts();
+  return kept;
 }
 
 bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state,
@@ -165,19 +222,7 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
                   [&](NodeRow row) { return verdicts_.rejector(row) != NodeVerdicts::kNobody; });
     feasible = feasible_;
   }
-  if (feasible.empty()) {
-    if (!judged) return false;  // who is to blame for which node takes a whole pass
-    // PostFilter wants the state of all plugins.
-    state = CycleState();
-    if (!framework.RunPreFilter(state, pod, nodes).status.ok()) return false;
-    last_verdicts_ = &ranked.verdicts();
-    result.status = Status::Unschedulable("");
-    result.remembered = &ranked;
-    std::vector<bool> rejected(framework.filter().size());
-    for (size_t i = 0; i < rejected.size(); ++i) rejected[i] = ranked.rejected_by(i) > 0;
-    NoteRejectors(framework, rejected, result);
-    return true;
-  }
+  if (feasible.empty()) return false;
 
   NodeRow row = feasible.front();
   int64_t score = 0;

@@ -22,8 +22,8 @@ struct CycleResult {
   Status left_out;  // of nodes that PreFilter narrowed away
   // The plugins that rejected the pod or a node, in the profile's order.
   std::vector<Symbol> rejecting_plugins;
-  // What is remembered of pods like this one, if the pod was rejected by that alone.
-  RankedNodes* remembered = nullptr;
+  // Why, node by node, if that is kept for pods like this one. Until the next cycle.
+  const RejectedNodes* kept = nullptr;
 };
 
 // Runs cycles. One per scheduler; keeps scratch memory between cycles, and what it learned about
@@ -49,6 +49,12 @@ class SchedulingCycle {
   bool TryNominatedNode(const Framework& framework, const CycleState& state, const PodInfo& pod,
                         const NodeTable& nodes, const Nominator& nominator,
                         const PreFilterResult& narrowed, CycleResult& result);
+  bool StillRejected(const Framework& framework, CycleState& state,
+                     const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
+                     const Nominator& nominator, CycleResult& result);
+  const RejectedNodes* KeepRejected(const Framework& framework, const CycleState& state,
+                                    const std::shared_ptr<const PodInfo>& pod,
+                                    const NodeTable& nodes, const Nominator& nominator);
   bool RunFromMemory(const Framework& framework, CycleState& state,
                      const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                      const Nominator& nominator, CycleResult& result);
@@ -70,6 +76,7 @@ class SchedulingCycle {
   int64_t remembered_ = 0;
   NodeVerdicts verdicts_;
   const NodeVerdicts* last_verdicts_ = &verdicts_;
+  std::vector<Framework::DomainRule> rules_;
   std::vector<NodeRow> rows_;  // to be judged, in search order
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> totals_;  // by position in feasible_

@@ -6,53 +6,71 @@
 namespace berth {
 namespace {
 
-constexpr size_t kMaxSeenOnce = 8192;
-// A remembered row takes some 50 bytes.
-constexpr size_t kMaxRows = size_t{8} << 20;
+// A row takes some 50 bytes.
+constexpr size_t kMaxRankedRows = size_t{8} << 20;
+// A row takes 4 bytes, and one more for each rule in whose topology it is a domain of its own.
+constexpr size_t kMaxRejectedRows = size_t{32} << 20;
 constexpr size_t kMinEntries = 8;
+
+size_t MostEntries(size_t most_rows, int rows) {
+  return std::max(kMinEntries, most_rows / static_cast<size_t>(std::max(rows, 1)));
+}
 
 }  // namespace
 
-RankedNodes* VerdictMemory::Find(const Framework& framework,
-                                 const std::shared_ptr<const PodInfo>& pod, int rows) {
+void VerdictMemory::SetKind(const Framework& framework, const std::shared_ptr<const PodInfo>& pod) {
+  framework_ = &framework;
+  pod_ = pod;
   signature_.clear();
   signature_.Add(framework.profile().scheduler_name);
-  const PluginMask plugins = framework.SignForNodes(*pod, signature_);
-  ++uses_;
-  if (last_ == nullptr || last_->first != signature_.bytes()) {
-    const auto it = entries_.find(signature_.bytes());
-    last_ = it == entries_.end() ? nullptr : &*it;
-  }
-  if (last_ != nullptr) {
-    last_->second.last_use = uses_;
-    return last_->second.ranked.get();
-  }
-  if (const auto it = seen_once_.find(signature_.bytes()); it != seen_once_.end()) {
-    seen_once_.erase(it);
-    MakeRoom(rows);
-    auto ranked = std::make_unique<RankedNodes>(framework, pod, plugins);
-    return entries_.emplace(signature_.bytes(), Entry{std::move(ranked), uses_})
-        .first->second.ranked.get();
-  }
-  if (seen_once_.size() >= kMaxSeenOnce) seen_once_.clear();
-  seen_once_.insert(signature_.bytes());
-  return nullptr;
+  plugins_ = framework.SignForNodes(*pod, signature_);
 }
 
-void VerdictMemory::Forget(const RankedNodes& ranked) {
-  last_ = nullptr;
-  absl::erase_if(entries_, [&](const auto& entry) { return entry.second.ranked.get() == &ranked; });
+RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
+  RankedNodes* const ranked = ranked_.Find(signature_.bytes());
+  if (ranked != nullptr || !add) return ranked;
+  return ranked_.Add(signature_.bytes(), MostEntries(kMaxRankedRows, rows),
+                     [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
 }
 
-// Lets the entries go that were not used for longest.
-void VerdictMemory::MakeRoom(int rows) {
-  last_ = nullptr;
-  const size_t most = std::max(kMinEntries, kMaxRows / static_cast<size_t>(std::max(rows, 1)));
-  while (entries_.size() >= most) {
-    entries_.erase(std::min_element(
-        entries_.begin(), entries_.end(),
-        [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; }));
+RejectedNodes* VerdictMemory::Rejected(bool by_domains) {
+  return rejected_.empty() ? nullptr : rejected_.Find(RejectedKind(by_domains));
+}
+
+RejectedNodes* VerdictMemory::AddRejected(bool by_domains, int rows) {
+  if (RejectedNodes* const rejected = Rejected(by_domains); rejected != nullptr) return rejected;
+  return rejected_.Add(RejectedKind(by_domains), MostEntries(kMaxRejectedRows, rows),
+                       [&] { return std::make_unique<RejectedNodes>(*framework_, plugins_); });
+}
+
+bool VerdictMemory::WasRejected() {
+  if (rejected_.empty() && rejected_.saw_nothing()) return false;
+  for (const bool by_domains : {false, true}) {
+    const RejectedNodes* const rejected = Rejected(by_domains);
+    if (rejected != nullptr ? rejected->was_last() : rejected_.Saw(RejectedKind(by_domains))) {
+      return true;
+    }
   }
+  return false;
+}
+
+void VerdictMemory::NotePlaced() {
+  for (const bool by_domains : {false, true}) {
+    rejected_.ForgetSeen(RejectedKind(by_domains));
+    if (RejectedNodes* const rejected = Rejected(by_domains); rejected != nullptr) {
+      rejected->set_was_last(false);
+    }
+  }
+}
+
+// The address stands for the spec. Should another one come to stand there, it finds rules that are
+// not its own, and brings them up to date.
+const std::string& VerdictMemory::RejectedKind(bool by_domains) {
+  if (!by_domains) return signature_.bytes();
+  const void* const spec = pod_->shared_spec().get();
+  with_spec_ = signature_.bytes();
+  with_spec_.append(reinterpret_cast<const char*>(&spec), sizeof(spec));
+  return with_spec_;
 }
 
 }  // namespace berth

@@ -41,8 +41,14 @@ const ReasonCounts::value_type* Dominant(const ReasonCounts& reasons) {
 
 void CountByPlugin(const Framework& framework, const NodeFailure& failure, WaitingFor& waiting) {
   std::array<int, 256> counts{};
-  for (NodeRow row = 0; row < failure.verdicts.rows(); ++row) {
-    ++counts[failure.verdicts.rejector(row)];
+  if (failure.counts != nullptr) {
+    for (size_t i = 0; i < framework.filter().size(); ++i) {
+      counts[i] = failure.counts->CountOf(framework.filter()[i].name);
+    }
+  } else {
+    for (NodeRow row = 0; row < failure.verdicts.rows(); ++row) {
+      ++counts[failure.verdicts.rejector(row)];
+    }
   }
   const int left_out = counts[NodeVerdicts::kNotJudged];
   if (left_out > 0) {

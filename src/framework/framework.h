@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/domain_filter.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
@@ -199,6 +200,14 @@ class Framework {
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
   // The same; false if these are not all the Filter plugins that `state` does not skip.
   bool SignForFilters(const CycleState& state, const PodInfo& pod, PodSignature& signature) const;
+  // What the Filter plugins beyond `known` that `state` does not skip say domain by domain. False
+  // if one of them does not judge by domains.
+  struct DomainRule : DomainVerdicts {
+    int plugin = 0;          // Hook::index
+    uint64_t numbering = 0;  // of the column
+  };
+  bool JudgeDomains(const CycleState& state, PluginMask known,
+                    std::vector<DomainRule>& rules) const;
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
   // The plugins that have a say after a node is chosen, from Reserve to PostBind: they may read
@@ -273,6 +282,7 @@ class Framework {
     }
   };
   std::vector<Signer> signers_;
+  std::vector<const DomainFilter*> domain_filters_;  // as filter_; null if it is none
   // Appends what the signers that look at the spec only, or the others, say of a pod.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
 

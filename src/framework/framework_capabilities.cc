@@ -189,6 +189,9 @@ void FrameworkBuilder::FindSigners() {
   };
   add(framework_->filter_);
   add(framework_->score_);
+  for (const Hook<FilterPlugin>& hook : framework_->filter_) {
+    framework_->domain_filters_.push_back(As<const DomainFilter>(hook.index));
+  }
 }
 
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
 #include "preemption/dry_run_memory.h"
+#include "preemption/lowest_priorities.h"
 
 namespace berth {
 namespace {
@@ -154,7 +155,9 @@ std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& obje
 }  // namespace
 
 Preemption::Preemption(Handle& handle)
-    : handle_(handle), memory_(std::make_unique<DryRunMemory>()) {}
+    : handle_(handle),
+      memory_(std::make_unique<DryRunMemory>()),
+      lowest_(std::make_unique<LowestPriorities>()) {}
 
 Preemption::~Preemption() = default;
 
@@ -214,14 +217,18 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
 
   const NodeTable& nodes = handle_.nodes();
   if (nodes.size() == 0) return Status::Error("no nodes available");
-  std::vector<NodeRow>& rows = memory_->rows();
-  rows.clear();
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (statuses.code(row) == Code::kUnschedulable) rows.push_back(row);
-  }
-  const int count = static_cast<int>(rows.size());
+  int count = statuses.CountWith(Code::kUnschedulable);
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
+  const bool by_priority = count > 0 && rules.OnlyLowerPriorityGoes();
+  if (by_priority) lowest_->Refresh(nodes);
+  int nobody_lower = 0;  // nodes without a pod of lower priority
+  if (by_priority && lowest_->lowest() >= pod.priority()) nobody_lower = std::exchange(count, 0);
+  std::vector<NodeRow>& rows = memory_->rows();
+  rows.clear();
+  for (NodeRow row = 0; row < nodes.size() && static_cast<int>(rows.size()) < count; ++row) {
+    if (statuses.code(row) == Code::kUnschedulable) rows.push_back(row);
+  }
   RememberedRuns* const remembered = count == 0 ? nullptr : Remembered(rules, state, pod);
   Candidates found(range.candidates);
   std::deque<WeighedPtr> weighed_now;
@@ -231,6 +238,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
     if (at == count) at = 0;
     const NodeRow row = rows[at];
+    if (by_priority && lowest_->of_row(row) >= pod.priority()) {
+      ++nobody_lower;
+      continue;
+    }
     if (remembered != nullptr && remembered->IsKnown(row)) {
       if (const WeighedPtr& known = remembered->candidate(row); known != nullptr) {
         found.Add(known);
@@ -262,6 +273,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {
     if (remembered != nullptr) failures.EndRemembered(remembered->failures());
+    if (nobody_lower > 0) failures.Add(NoVictims(rules, nodes.node(0), pod), nobody_lower);
     std::vector<std::string> reasons;
     reasons.reserve(without_victims.size());
     for (const NodeRow row : without_victims) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/rejection_counts.h"
 #include "gmock/gmock.h"
 
 namespace berth {

@@ -2,6 +2,7 @@
 #ifndef BERTH_FRAMEWORK_DOMAIN_COUNTS_H_
 #define BERTH_FRAMEWORK_DOMAIN_COUNTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +41,18 @@ class DomainCounts {
     const Symbol* const value = labels.Find(key_);
     if (value == nullptr) return std::nullopt;
     return column_->Find({true, *value}).value_or(static_cast<uint32_t>(column_->values().size()));
+  }
+  // Calls use(domain, at(domain)) for each value of column().
+  template <class Use>
+  void ForEach(Use use) const {
+    const auto size = static_cast<uint32_t>(column_->values().size());
+    const uint32_t counted = std::min(size, static_cast<uint32_t>(counts_.size()));
+    if (changes_.empty()) {  // without a branch a domain
+      for (uint32_t domain = 0; domain < counted; ++domain) use(domain, counts_[domain]);
+      for (uint32_t domain = counted; domain < size; ++domain) use(domain, int64_t{0});
+    } else {
+      for (uint32_t domain = 0; domain < size; ++domain) use(domain, at(domain));
+    }
   }
   int64_t at(uint32_t domain) const {
     int64_t count = domain < counts_.size() ? counts_[domain] : 0;

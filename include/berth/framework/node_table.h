@@ -80,10 +80,14 @@ class DictionaryColumn {
     for (size_t i = 0; i < rows.size(); ++i) use(i, of_value[indexes_[rows[i]]]);
   }
 
+  // Changes whenever a value gets another index.
+  uint64_t numbering() const { return numbering_; }
+
   // --- For the table ---
 
   // Forgets everything; `rows` rows without a value, which Set() is to give them.
   void Reset(int rows) {
+    ++numbering_;
     values_.clear();
     index_of_.clear();
     row_counts_.clear();
@@ -124,6 +128,7 @@ class DictionaryColumn {
   std::vector<uint32_t> indexes_;
   absl::flat_hash_map<T, uint32_t> index_of_;
   uint64_t version_ = 0;
+  uint64_t numbering_ = 0;
 };
 
 // The value of one label on a node; `present` tells "" from no such label.

@@ -26,6 +26,8 @@ class NodeStatuses {
   virtual Status status(NodeRow row) const = 0;
   // Calls for every row with exactly this code, in row order.
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;
+  // How many they are.
+  virtual int CountWith(Code code) const { return static_cast<int>(RowsWith(code).size()); }
 };
 
 // One node on which evicting `victims` makes room.

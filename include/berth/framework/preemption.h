@@ -113,6 +113,10 @@ class PreemptionRules {
 
   virtual std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const;
 
+  // Whether SelectVictims() finds only pods of lower priority, and NoVictimsReason() is the same
+  // for every node. Then nodes without such pods are not looked at.
+  virtual bool OnlyLowerPriorityGoes() const { return false; }
+
   // What SelectVictims() looks at beside the node with its pods, the budgets, the pod's priority
   // and what the Filter plugins say of the node.
   struct Surroundings {
@@ -139,6 +143,7 @@ std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
 class DryRunMemory;
+class LowestPriorities;
 class RememberedRuns;
 struct WeighedCandidate;
 
@@ -166,6 +171,7 @@ class Preemption {
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
   std::unique_ptr<DryRunMemory> memory_;
+  std::unique_ptr<LowestPriorities> lowest_;  // followed once a search asked
 };
 
 // --- Parts that rules share ---

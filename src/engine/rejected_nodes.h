@@ -1,0 +1,79 @@
+// Why the pods of a kind fit no node, kept from one try to the next: only nodes are judged again
+// that changed, or whose topology domains did.
+#ifndef BERTH_SRC_ENGINE_REJECTED_NODES_H_
+#define BERTH_SRC_ENGINE_REJECTED_NODES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "berth/api/symbol.h"
+#include "berth/framework/node_verdicts.h"
+#include "engine/diagnosis.h"
+#include "engine/rejection_counts.h"
+#include "framework/framework.h"
+
+namespace berth {
+
+// One profile's rejections for pods of one signature. Scheduling thread.
+class RejectedNodes {
+ public:
+  // `plugins` are those that signed (Framework::SignForNodes).
+  RejectedNodes(const Framework& framework, PluginMask plugins)
+      : framework_(framework), plugins_(plugins) {}
+
+  enum class Outcome : uint8_t {
+    kRejected,  // on every node: what follows holds
+    kFits,      // on some node, perhaps
+    kUnknown,   // a plugin failed, or says too many things: the object is of no use
+  };
+  // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
+  // pod of this signature. `state` is that of its PreFilter with all plugins; `rules` what
+  // Framework::JudgeDomains() makes of it. Stops at the first node that fits.
+  Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+                  const Nominator& nominator, std::vector<Framework::DomainRule>& rules);
+
+  // Whether the last pod of this kind was rejected.
+  bool was_last() const { return was_last_; }
+  void set_was_last(bool was_last) { was_last_ = was_last; }
+
+  const NodeVerdicts& verdicts() const { return verdicts_; }
+  const RejectionCounts& counts() const { return counts_; }
+
+ private:
+  bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
+              Aspects depends_on, bool by_domains);
+  bool FollowDomains(const NodeTable& nodes, const std::vector<Framework::DomainRule>& rules);
+  void Mark(NodeRow row);
+  void MarkAll(int rows);
+
+  const Framework& framework_;
+  const PluginMask plugins_;
+  bool was_last_ = true;
+
+  uint64_t version_ = 0;  // of the table, as of the last Refresh()
+  uint64_t nominations_version_ = 0;
+  int32_t asker_priority_ = 0;
+  Symbol own_node_;                           // that the asker itself was nominated to, or empty
+  std::vector<Framework::DomainRule> rules_;  // as of the last Refresh()
+  NodeVerdicts verdicts_;                     // kNotJudged: to be judged
+  std::vector<NodeRow> marked_;               // these
+  RejectionCounts counts_;                    // of rows that are not marked
+};
+
+// The statuses that are kept. Valid until the next Refresh().
+class RejectedStatuses final : public NodeStatuses {
+ public:
+  explicit RejectedStatuses(const RejectedNodes& nodes) : nodes_(nodes) {}
+
+  Code code(NodeRow row) const override { return nodes_.verdicts().code(row); }
+  Status status(NodeRow row) const override { return nodes_.counts().status(row); }
+  std::vector<NodeRow> RowsWith(Code code) const override;
+  int CountWith(Code code) const override { return nodes_.counts().CountWith(code); }
+
+ private:
+  const RejectedNodes& nodes_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_REJECTED_NODES_H_

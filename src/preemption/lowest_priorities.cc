@@ -1,0 +1,57 @@
+// Implementation of lowest_priorities.h.
+#include "preemption/lowest_priorities.h"
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+int64_t LowestOn(const NodeInfo& node) {
+  int64_t lowest = LowestPriorities::kNobody;
+  for (const auto& pod : node.pods()) lowest = std::min<int64_t>(lowest, pod->priority());
+  return lowest;
+}
+
+}  // namespace
+
+void LowestPriorities::Refresh(const NodeTable& nodes) {
+  if (version_ == nodes.version()) return;
+  std::vector<NodeRow> changed;
+  bool moved = false;
+  const bool followed =
+      version_ != 0 &&
+      nodes.Replay(
+          version_, [&](const RowChange& change) { changed.push_back(change.row); },
+          [&](const RowMove& move) {
+            for (const NodeRow row : changed) of_rows_[row] = kUnknown;  // before it moves
+            changed.clear();
+            moved = true;
+            move.Apply(of_rows_, kUnknown);
+          });
+  version_ = nodes.version();
+  if (followed && !moved) {
+    for (const NodeRow row : changed) {
+      Count(of_rows_[row], -1);
+      of_rows_[row] = LowestOn(nodes.node(row));
+      Count(of_rows_[row], 1);
+    }
+    return;
+  }
+  for (const NodeRow row : changed) of_rows_[row] = kUnknown;
+  if (!followed) of_rows_.assign(nodes.size(), kUnknown);
+  rows_with_.clear();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (of_rows_[row] == kUnknown) of_rows_[row] = LowestOn(nodes.node(row));
+    Count(of_rows_[row], 1);
+  }
+}
+
+void LowestPriorities::Count(int64_t priority, int difference) {
+  if (priority == kNobody) return;
+  auto it = std::lower_bound(rows_with_.begin(), rows_with_.end(), std::pair(priority, 0));
+  if (it == rows_with_.end() || it->first != priority) it = rows_with_.insert(it, {priority, 0});
+  it->second += difference;
+  if (it->second == 0) rows_with_.erase(it);
+}
+
+}  // namespace berth
