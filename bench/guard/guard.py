@@ -41,6 +41,7 @@ CASES = {
     "anti-affinity": ("schedule", "anti-affinity --nodes 500 --placed 100 --pods 300"),
     "preferred-affinity": ("schedule", "preferred-affinity --nodes 500 --placed 500 --pods 500"),
     "unschedulable": ("schedule", "unschedulable --nodes 500 --placed 500 --pods 1000"),
+    "rejected": ("schedule", "rejected --nodes 600 --placed 400 --pods 1000"),
     "gated": ("schedule", "gated --placed 500 --pods 1000"),
     "preemption-basic": ("schedule", "preemption-basic --nodes 100 --placed 400 --pods 100"),
     "gpu-binpack": ("schedule", "gpu-binpack --nodes 150 --pods 1000"),

@@ -4,6 +4,7 @@
 // minutes.
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -135,6 +136,36 @@ void BM_RetriedPodAntiAffinity(benchmark::State& state) {
   Retry(state, MakePod().PodAntiAffinity(kHost, {{"app", "a"}}), "b");
 }
 BENCHMARK(BM_RetriedPodAntiAffinity)->Apply(BySize);
+
+// Pods of so many kinds that none has the room of another's: all of them are tried in turn, again
+// and again. The time is that of one pod.
+void BM_RetriedPodOfManyKinds(benchmark::State& state) {
+  const int kinds = static_cast<int>(state.range(1));
+  const auto simulation = NewCluster(static_cast<int>(state.range(0)));
+  for (int i = 0; i < kinds; ++i) {
+    PodBuilder pod = MakePod().Name(absl::StrCat("pod-", i)).Namespace("default");
+    pod.Request("cpu", absl::StrCat(1'000 + i));
+    simulation->cluster().Set(pod.Object());
+  }
+  for (int i = 0; i < 3; ++i) simulation->Advance(absl::Minutes(5));
+  int64_t tries = 0;
+  for (auto _ : state) {
+    const int64_t before = simulation->scheduler().counters().cycles;
+    const auto start = std::chrono::steady_clock::now();
+    simulation->Advance(absl::Minutes(5));
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(spent.count() / kinds);
+    tries += simulation->scheduler().counters().cycles - before;
+  }
+  if (tries != state.iterations() * kinds) state.SkipWithError("not every pod was tried once");
+}
+BENCHMARK(BM_RetriedPodOfManyKinds)
+    ->Args({5'000, 1'000})
+    ->Args({5'000, 2'000})
+    ->Args({5'000, 8'000})
+    ->Iterations(3)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace berth

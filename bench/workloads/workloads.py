@@ -150,6 +150,26 @@ def unschedulable(size, rng):
     yield from with_one_in(100, size, "huge", fits_nowhere)
 
 
+def rejected(size, rng):
+    """Small pods, and before each fourth of them one that the pods of the first two zones keep off every node: by
+    constraints over zones and over hosts, by affinity and by anti-affinity in turn. The third zone is tainted."""
+    yield namespace("default")
+    tainted = size.nodes // 3
+    yield from plain_nodes(size.nodes - tainted, zones=("moon-1", "moon-2"))
+    for name in numbered("taint-node", tainted, 5):
+        yield node(name, labels={ZONE: "moon-3"}, taints=[{"key": "foo", "effect": "NoSchedule"}])
+    first = Size(size.nodes - tainted, 0, size.placed)
+    yield from running(first, labels={"color": "blue"})
+
+    def near(kind, key, color):
+        term = {"labelSelector": {"matchLabels": {"color": color}}, "topologyKey": key}
+        return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+    kinds = itertools.cycle([spread(1, ZONE, ("color", "blue")), spread(1, HOST, ("color", "blue")),
+                             near("podAffinity", ZONE, "red"), near("podAntiAffinity", HOST, "blue")])
+    yield from with_one_in(4, size, "nowhere", lambda name: pod(name, **next(kinds)))
+
+
 def gated(size, rng):
     """`placed` pods behind a gate that never opens, and others on a few large nodes."""
     yield namespace("default")
@@ -305,6 +325,7 @@ WORKLOADS = {
     "preemption-mixed": Workload(preemption_mixed, Size(5000, 5000, 20000), "default"),
     "preemption-async": Workload(small_on_full, Size(5000, 5000, 20000), "default"),
     "unschedulable": Workload(unschedulable, Size(5000, 10000, 20000), "default"),
+    "rejected": Workload(rejected, Size(5000, 4000, 3334), "default"),
     "unschedulable-churn": Workload(basic, Size(5000, 10000, 20000), "default"),
     "mixed-churn": Workload(basic, Size(5000, 10000, 0), "default"),
     "gated": Workload(gated, Size(1, 20000, 10000), "default"),

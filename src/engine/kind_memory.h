@@ -10,8 +10,28 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
 
 namespace berth {
+
+// What pods of a kind have in common.
+class PodKind {
+ public:
+  PodKind(absl::string_view signature, const void* spec) : signature_(signature), spec_(spec) {}
+
+  absl::string_view signature() const { return signature_; }
+  // Where pods of another spec are another kind.
+  const void* spec() const { return spec_; }
+  size_t hash() const {
+    if (hash_ == 0) hash_ = absl::HashOf(signature_, spec_);
+    return hash_;
+  }
+
+ private:
+  absl::string_view signature_;
+  const void* spec_;
+  mutable size_t hash_ = 0;  // once asked for
+};
 
 // A T for each kind. Scheduling thread.
 template <class T>
@@ -20,12 +40,12 @@ class KindMemory {
   bool empty() const { return entries_.empty(); }
 
   // What is kept of the kind, which counts as a use; null if nothing is.
-  T* Find(const std::string& kind) {
+  T* Find(const PodKind& kind) {
     if (entries_.empty()) return nullptr;
     ++uses_;
-    if (entries_.front().kind != kind) {  // pods mostly come in runs of alike ones
-      const auto it = by_kind_.find(kind);
-      if (it == by_kind_.end()) return nullptr;
+    if (!entries_.front().Is(kind)) {  // pods mostly come in runs of alike ones
+      const auto it = by_hash_.find(kind.hash());
+      if (it == by_hash_.end() || !it->second->Is(kind)) return nullptr;
       entries_.splice(entries_.begin(), entries_, it->second);
     }
     entries_.front().last_use = uses_;
@@ -36,46 +56,53 @@ class KindMemory {
   // there is room for `most` or one of them was not used since. Kinds that take turns and are too
   // many so leave each other in place, and a part of them stays. Null if it is not worth it.
   template <class Make>
-  T* Add(const std::string& kind, size_t most, Make make) {
+  T* Add(const PodKind& kind, size_t most, Make make) {
     ++uses_;
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(absl::HashOf(kind), uses_);
+    const auto [seen, is_new] = seen_.try_emplace(kind.hash(), uses_);
     const uint64_t before = std::exchange(seen->second, uses_);
-    if (is_new) return nullptr;
+    if (is_new || by_hash_.contains(kind.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
-      by_kind_.erase(entries_.back().kind);
+      by_hash_.erase(entries_.back().hash);
       entries_.pop_back();
     }
     seen_.erase(seen);
-    entries_.push_front({kind, make(), uses_});
-    by_kind_.emplace(entries_.front().kind, entries_.begin());
+    entries_.push_front({std::string(kind.signature()), kind.spec(), kind.hash(), make(), uses_});
+    by_hash_.emplace(kind.hash(), entries_.begin());
     return entries_.front().value.get();
   }
   // Whether the kind came once, so that Add() would take it if there is room.
-  bool Saw(const std::string& kind) const { return seen_.contains(absl::HashOf(kind)); }
+  bool Saw(const PodKind& kind) const { return seen_.contains(kind.hash()); }
   bool saw_nothing() const { return seen_.empty(); }
-  void ForgetSeen(const std::string& kind) { seen_.erase(absl::HashOf(kind)); }
+  void ForgetSeen(const PodKind& kind) { seen_.erase(kind.hash()); }
 
-  void Forget(const std::string& kind) {
-    const auto it = by_kind_.find(kind);
-    if (it == by_kind_.end()) return;
+  void Forget(const PodKind& kind) {
+    const auto it = by_hash_.find(kind.hash());
+    if (it == by_hash_.end() || !it->second->Is(kind)) return;
     entries_.erase(it->second);
-    by_kind_.erase(it);
+    by_hash_.erase(it);
   }
 
  private:
   static constexpr size_t kMaxSeen = 65536;
   struct Entry {
-    std::string kind;
+    std::string signature;
+    const void* spec;
+    size_t hash;
     std::unique_ptr<T> value;
     uint64_t last_use;
+
+    bool Is(const PodKind& kind) const {
+      return spec == kind.spec() && signature == kind.signature();
+    }
   };
 
   uint64_t uses_ = 0;
   std::list<Entry> entries_;  // the last one used first
-  absl::flat_hash_map<std::string, typename std::list<Entry>::iterator> by_kind_;
-  // Kinds that came, by hash, and when. Two with one hash only mean that one is kept too early.
+  // Of two kinds with one hash only one is kept.
+  absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
+  // When kinds came, by hash.
   absl::flat_hash_map<size_t, uint64_t> seen_;
 };
 

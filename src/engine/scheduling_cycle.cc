@@ -28,6 +28,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   const PodInfo& pod = *shared_pod;
   CycleResult result;
   last_verdicts_ = &verdicts_;
+  tried_to_keep_ = false;
   if (nodes.size() == 0) {
     // Whichever plugin would like a node that comes wakes the pod.
     for (const Hook<FilterPlugin>& hook : framework.filter()) {
@@ -134,21 +135,23 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
     state = std::move(own);
     return true;
   }
-  return !was_rejected && StillRejected(framework, state, pod, nodes, nominator, result);
+  return !was_rejected && memory_.KeepsRejected() &&
+         StillRejected(framework, state, pod, nodes, nominator, result);
 }
 
-// Whether pods like this one were rejected before, and no node changed so that it fits there now.
+// Of a pod like those that were rejected before: whether no node changed so that it fits there now.
+// The second one of a kind pays for what is kept.
 bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& state,
                                     const std::shared_ptr<const PodInfo>& pod,
                                     const NodeTable& nodes, const Nominator& nominator,
                                     CycleResult& result) {
-  if (memory_.Rejected(false) == nullptr && memory_.Rejected(true) == nullptr) return false;
   CycleState own;  // PostFilter wants that of all plugins
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
   if (!framework.JudgeDomains(own, memory_.plugins(), rules_)) return false;
   const bool by_domains = !rules_.empty();
-  RejectedNodes* const kept = memory_.Rejected(by_domains);
+  RejectedNodes* const kept = memory_.AddRejected(by_domains, nodes.size());
+  tried_to_keep_ = true;
   if (kept == nullptr) return false;
   const auto outcome = kept->Refresh(own, *pod, nodes, nominator, rules_);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_domains);
@@ -175,7 +178,8 @@ const RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework,
                                                    const Nominator& nominator) {
   if (!framework.JudgeDomains(state, memory_.plugins(), rules_)) return nullptr;
   const bool by_domains = !rules_.empty();
-  RejectedNodes* const kept = memory_.AddRejected(by_domains, nodes.size());
+  RejectedNodes* const kept =
+      tried_to_keep_ ? memory_.Rejected(by_domains) : memory_.AddRejected(by_domains, nodes.size());
   if (kept == nullptr) return nullptr;
   const auto outcome = kept->Refresh(state, *pod, nodes, nominator, rules_);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_domains);

@@ -76,6 +76,7 @@ class SchedulingCycle {
   int64_t remembered_ = 0;
   NodeVerdicts verdicts_;
   const NodeVerdicts* last_verdicts_ = &verdicts_;
+  bool tried_to_keep_ = false;  // in this cycle: memory_ was asked to add
   std::vector<Framework::DomainRule> rules_;
   std::vector<NodeRow> rows_;  // to be judged, in search order
   std::vector<NodeRow> feasible_;

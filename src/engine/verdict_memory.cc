@@ -24,22 +24,20 @@ void VerdictMemory::SetKind(const Framework& framework, const std::shared_ptr<co
   signature_.clear();
   signature_.Add(framework.profile().scheduler_name);
   plugins_ = framework.SignForNodes(*pod, signature_);
+  kind_ = PodKind(signature_.bytes(), nullptr);
+  kind_with_spec_ = PodKind(signature_.bytes(), pod->shared_spec().get());
 }
 
 RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
-  RankedNodes* const ranked = ranked_.Find(signature_.bytes());
+  RankedNodes* const ranked = ranked_.Find(kind_);
   if (ranked != nullptr || !add) return ranked;
-  return ranked_.Add(signature_.bytes(), MostEntries(kMaxRankedRows, rows),
+  return ranked_.Add(kind_, MostEntries(kMaxRankedRows, rows),
                      [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
-}
-
-RejectedNodes* VerdictMemory::Rejected(bool by_domains) {
-  return rejected_.empty() ? nullptr : rejected_.Find(RejectedKind(by_domains));
 }
 
 RejectedNodes* VerdictMemory::AddRejected(bool by_domains, int rows) {
   if (RejectedNodes* const rejected = Rejected(by_domains); rejected != nullptr) return rejected;
-  return rejected_.Add(RejectedKind(by_domains), MostEntries(kMaxRejectedRows, rows),
+  return rejected_.Add(KindOf(by_domains), MostEntries(kMaxRejectedRows, rows),
                        [&] { return std::make_unique<RejectedNodes>(*framework_, plugins_); });
 }
 
@@ -47,7 +45,7 @@ bool VerdictMemory::WasRejected() {
   if (rejected_.empty() && rejected_.saw_nothing()) return false;
   for (const bool by_domains : {false, true}) {
     const RejectedNodes* const rejected = Rejected(by_domains);
-    if (rejected != nullptr ? rejected->was_last() : rejected_.Saw(RejectedKind(by_domains))) {
+    if (rejected != nullptr ? rejected->was_last() : rejected_.Saw(KindOf(by_domains))) {
       return true;
     }
   }
@@ -56,21 +54,11 @@ bool VerdictMemory::WasRejected() {
 
 void VerdictMemory::NotePlaced() {
   for (const bool by_domains : {false, true}) {
-    rejected_.ForgetSeen(RejectedKind(by_domains));
+    rejected_.ForgetSeen(KindOf(by_domains));
     if (RejectedNodes* const rejected = Rejected(by_domains); rejected != nullptr) {
       rejected->set_was_last(false);
     }
   }
-}
-
-// The address stands for the spec. Should another one come to stand there, it finds rules that are
-// not its own, and brings them up to date.
-const std::string& VerdictMemory::RejectedKind(bool by_domains) {
-  if (!by_domains) return signature_.bytes();
-  const void* const spec = pod_->shared_spec().get();
-  with_spec_ = signature_.bytes();
-  with_spec_.append(reinterpret_cast<const char*>(&spec), sizeof(spec));
-  return with_spec_;
 }
 
 }  // namespace berth

@@ -3,7 +3,6 @@
 #define BERTH_SRC_ENGINE_VERDICT_MEMORY_H_
 
 #include <memory>
-#include <string>
 
 #include "engine/kind_memory.h"
 #include "engine/ranked_nodes.h"
@@ -22,27 +21,31 @@ class VerdictMemory {
   // The nodes in the order in which such pods like them, over `rows` nodes. Null if they are not
   // kept; if `add`, they are from now on, but for the first pod of a kind, which is not worth it.
   RankedNodes* Ranked(int rows, bool add);
-  void ForgetRanked() { ranked_.Forget(signature_.bytes()); }
+  void ForgetRanked() { ranked_.Forget(kind_); }
 
   // Why such pods fit nowhere; null if that is not kept. Where a rejection goes by more than what
   // `plugins()` signed, pods with another spec are another kind.
-  RejectedNodes* Rejected(bool by_domains);
-  // The same for a pod that was just rejected. The first of a kind is not worth it.
+  RejectedNodes* Rejected(bool by_domains) { return rejected_.Find(KindOf(by_domains)); }
+  bool KeepsRejected() { return Rejected(false) != nullptr || Rejected(true) != nullptr; }
+  // The same for a pod that is rejected, or most likely will be; from now on it is kept, but for
+  // the first of a kind, which is not worth it. Once a cycle.
   RejectedNodes* AddRejected(bool by_domains, int rows);
-  void ForgetRejected(bool by_domains) { rejected_.Forget(RejectedKind(by_domains)); }
+  void ForgetRejected(bool by_domains) { rejected_.Forget(KindOf(by_domains)); }
   // Whether the last of such pods was rejected, as far as is known.
   bool WasRejected();
   // Such a pod was placed.
   void NotePlaced();
 
  private:
-  const std::string& RejectedKind(bool by_domains);
+  // The address stands for the spec. Should another one come to stand there, it finds rules that
+  // are not its own, and brings them up to date.
+  const PodKind& KindOf(bool by_domains) const { return by_domains ? kind_with_spec_ : kind_; }
 
   const Framework* framework_ = nullptr;
   std::shared_ptr<const PodInfo> pod_;
   PodSignature signature_;  // of the profile too
   PluginMask plugins_ = 0;
-  std::string with_spec_;  // scratch
+  PodKind kind_{"", nullptr}, kind_with_spec_{"", nullptr};  // of signature_'s bytes
   KindMemory<RankedNodes> ranked_;
   KindMemory<RejectedNodes> rejected_;
 };

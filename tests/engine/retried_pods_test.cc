@@ -42,7 +42,7 @@ class RetriedPods {
                                        .remember_verdicts = remember});
     EXPECT_TRUE(created.ok()) << created.status();
     simulation_ = *std::move(created);
-    const int nodes = random_.Between(3, 40);
+    const int nodes = random_.Between(3, random_.Percent(50) ? 10 : 40);
     for (int i = 0; i < nodes; ++i) nodes_.push_back(RandomNode(i));
     const int kinds = random_.Between(1, 4);
     for (int i = 0; i < kinds; ++i) kinds_.push_back(RandomKind());
@@ -124,7 +124,15 @@ class RetriedPods {
   void Change() {
     const int kind = random_.Below(10);
     Node& node = nodes_[random_.Below(static_cast<int>(nodes_.size()))];
-    if (kind == 0) {
+    if (kind == 0 && random_.Percent(30)) {  // others take the place of some nodes
+      for (int i = random_.Below(20); i > 0; --i) {
+        Node& old = nodes_[random_.Below(static_cast<int>(nodes_.size()))];
+        simulation_->cluster().Delete(Kind::kNode, old.Build().key());
+        old.name = absl::StrCat("m", next_++);
+        simulation_->cluster().Set(old.Build());
+        if (random_.Percent(30)) simulation_->RunUntilIdle();
+      }
+    } else if (kind == 0) {
       if (!simulation_->cluster().Delete(Kind::kNode, node.Build().key())) {
         simulation_->cluster().Set(node.Build());
       }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
+#include "berth/framework/domain_filter.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/prefilter.h"
@@ -156,6 +157,26 @@ class Judge {
     for (const NodeRow row : block) {
       EXPECT_EQ(verdicts.code(row), opinion.codes[row]) << "Filter, row " << row;
     }
+    if (const auto* domains = stage_.As<DomainFilter>()) JudgeDomains(*domains, state, pod);
+  }
+
+  // A row's verdict is that of the first rule that does not let the pod in, in its words.
+  void JudgeDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
+    std::vector<DomainVerdicts> rules;
+    plugin.JudgeDomains(state, rules);
+    for (const NodeRow row : stage_.rows) {
+      uint8_t verdict = 0;
+      for (const DomainVerdicts& rule : rules) {
+        ASSERT_EQ(rule.of_values.size(), rule.column->values().size());
+        if (verdict == 0) verdict = rule.of_values[rule.column->index(row)];
+      }
+      const Status status =
+          stage_.As<FilterPlugin>()->Filter(state, pod, stage_.handle.nodes().node(row));
+      ASSERT_EQ(verdict == 0, status.ok()) << "row " << row;
+      const std::string said = absl::StrCat(CodeName(status.code()), " ", status.message());
+      const auto [meaning, is_new] = meanings_.try_emplace(verdict, said);
+      ASSERT_EQ(meaning->second, said) << "row " << row;
+    }
   }
 
   void Score(CycleState& state, const PodInfo& pod, Opinion& opinion) {
@@ -202,6 +223,7 @@ class Judge {
 
   const Stage& stage_;
   Random& random_;
+  std::map<uint8_t, std::string> meanings_;  // of what a DomainFilter says
 };
 
 // Calls `test` for every plugin, each of its arguments and a number of seeds.
