@@ -124,13 +124,13 @@ class RetriedPods {
   void Change() {
     const int kind = random_.Below(10);
     Node& node = nodes_[random_.Below(static_cast<int>(nodes_.size()))];
-    if (kind == 0 && random_.Percent(30)) {  // others take the place of some nodes
-      for (int i = random_.Below(20); i > 0; --i) {
+    if (kind == 0 && random_.Percent(30)) {  // others take the place of nodes
+      for (int i = random_.Below(60); i > 0; --i) {
         Node& old = nodes_[random_.Below(static_cast<int>(nodes_.size()))];
         simulation_->cluster().Delete(Kind::kNode, old.Build().key());
         old.name = absl::StrCat("m", next_++);
         simulation_->cluster().Set(old.Build());
-        if (random_.Percent(30)) simulation_->RunUntilIdle();
+        if (random_.Percent(10)) simulation_->RunUntilIdle();
       }
     } else if (kind == 0) {
       if (!simulation_->cluster().Delete(Kind::kNode, node.Build().key())) {
