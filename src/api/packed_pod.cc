@@ -165,14 +165,26 @@ const api::PodSpec& PodShape::spec() const {
               [this](api::PodSpec& spec) { BERTH_CHECK(spec.ParsePartialFromString(bytes_)); });
 }
 
-std::shared_ptr<const void> PodShape::Remembered() const {
+std::shared_ptr<const void> PodShape::Remembered(size_t key) const {
   MutexLock lock(mutex_);
-  return made_;
+  for (const Made& made : made_) {
+    if (made.key == key) return made.what;
+  }
+  return nullptr;
 }
 
-void PodShape::Remember(std::shared_ptr<const void> made) const {
+void PodShape::Remember(size_t key, std::shared_ptr<const void> what) const {
+  constexpr size_t kMost = 16;
+  Made made{key, std::move(what)};
   MutexLock lock(mutex_);
-  made_.swap(made);
+  for (Made& known : made_) {
+    if (known.key == key) return std::swap(known, made);
+  }
+  if (made_.size() < kMost) {
+    made_.push_back(std::move(made));
+  } else {
+    std::swap(made_[next_++ % kMost], made);
+  }
 }
 
 // --- Pods ----------------------------------------------------------------------------------------

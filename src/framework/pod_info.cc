@@ -2,8 +2,10 @@
 #include "berth/framework/pod_info.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
@@ -178,9 +180,12 @@ class PodInfoParser {
     const PodShape& shape = *pod_->object_->shape();
     pod_->object_->ReadOwn([&](const api::Pod& own) {
       ParseMetadata(own);
+      labels_ = LabelSet::FromMap(own.metadata().labels());
+      resizes_ = ResizesOf(own.status());
       if (before != nullptr && before->object_->shape().get() == &shape) Share(own, before->spec_);
       if (pod_->spec_ == nullptr) {
-        Share(own, std::static_pointer_cast<const PodInfo::Spec>(shape.Remembered()));
+        key_ = absl::HashOf(pod_->namespace_name_, labels_, resizes_, own.status().qos_class());
+        Share(own, std::static_pointer_cast<const PodInfo::Spec>(shape.Remembered(key_)));
       }
     });
     if (pod_->name().empty()) {
@@ -190,27 +195,17 @@ class PodInfoParser {
     object_ = pod_->object_->Unpack();
     absl::Status status = ParseSpec();
     if (!status.ok()) return status;
-    if (!spec_->of_this_pod_only) shape.Remember(spec_);
+    if (!spec_->of_this_pod_only) shape.Remember(key_, spec_);
     pod_->spec_ = std::move(spec_);
     return std::move(pod_);
   }
 
  private:
-  // What a status says of requests counts besides the spec.
-  static bool HasAmounts(const api::PodStatus& status) {
-    return !status.container_statuses().empty() || !status.init_container_statuses().empty();
-  }
-
   // Takes what is parsed of an alike pod, if it holds for this one.
   void Share(const api::Pod& own, std::shared_ptr<const PodInfo::Spec> spec) {
-    if (spec == nullptr || spec->of_this_pod_only || HasAmounts(own.status()) ||
-        spec->namespace_name != pod_->namespace_name_ ||
-        spec->given_qos_class != own.status().qos_class()) {
-      return;
-    }
-    const auto& labels = own.metadata().labels();
-    if (spec->labels.size() != labels.size() ||
-        (!labels.empty() && spec->labels != LabelSet::FromMap(labels))) {
+    if (spec == nullptr || spec->of_this_pod_only ||
+        spec->namespace_name != pod_->namespace_name_ || spec->resizes != resizes_ ||
+        spec->given_qos_class != own.status().qos_class() || spec->labels != labels_) {
       return;
     }
     pod_->spec_ = std::move(spec);
@@ -218,10 +213,10 @@ class PodInfoParser {
 
   absl::Status ParseSpec() {
     spec_ = std::make_shared<PodInfo::Spec>();
-    spec_->labels = LabelSet::FromMap(object_->metadata().labels());
+    spec_->labels = std::move(labels_);
     spec_->namespace_name = pod_->namespace_name_;
     spec_->given_qos_class = object_->status().qos_class();
-    spec_->of_this_pod_only = HasAmounts(object_->status());
+    spec_->resizes = std::move(resizes_);
     ParseScheduling();
     ParseContainers();
     ParseNodeAffinity();
@@ -379,6 +374,9 @@ class PodInfoParser {
     return absl::OkStatus();
   }
 
+  LabelSet labels_;
+  std::string resizes_;
+  size_t key_ = 0;  // of what is shared, among pods of one shape
   std::shared_ptr<const api::Pod> object_;
   std::shared_ptr<PodInfo> pod_;
   std::shared_ptr<PodInfo::Spec> spec_;

@@ -5,6 +5,7 @@
 // is done.
 #include "framework/pod_requests.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/quantity.h"
 
@@ -123,6 +125,24 @@ const api::ContainerStatus* FindResizeStatus(const api::PodStatus& status,
     }
   }
   return found != nullptr && found->has_resources() ? found : nullptr;
+}
+
+// With its length, so that no two lists of texts look the same.
+void AppendTo(std::string& text, absl::string_view part) {
+  absl::StrAppend(&text, part.size(), ":", part);
+}
+
+// In order of the names, as maps have none.
+void AppendTo(std::string& text, const QuantityMap& map) {
+  std::vector<std::pair<absl::string_view, absl::string_view>> entries;
+  for (const auto& [name, quantity] : map) entries.emplace_back(name, quantity.string());
+  std::sort(entries.begin(), entries.end());
+  absl::StrAppend(&text, "{");
+  for (const auto& [name, quantity] : entries) {
+    AppendTo(text, name);
+    AppendTo(text, quantity);
+  }
+  absl::StrAppend(&text, "}");
 }
 
 absl::Status ApplyResize(const api::Pod& pod, const std::string& name,
@@ -315,6 +335,23 @@ bool SameAmounts(const QuantityList& a, const QuantityList& b) {
 }  // namespace
 
 // kubernetes v1.35 pkg/apis/core/v1/helper/qos/qos.go.
+std::string ResizesOf(const api::PodStatus& status) {
+  std::string text;
+  bool says_anything = false;
+  for (const auto* statuses : {&status.container_statuses(), &status.init_container_statuses()}) {
+    for (const api::ContainerStatus& container : *statuses) {
+      AppendTo(text, container.name());
+      if (!container.has_resources()) continue;
+      says_anything = true;
+      AppendTo(text, container.resources().requests());
+      AppendTo(text, container.allocated_resources());
+    }
+  }
+  if (!says_anything) return "";
+  if (IsResizeInfeasible(status)) absl::StrAppend(&text, "infeasible");
+  return text;
+}
+
 absl::StatusOr<QosClass> ComputeQosClass(const api::Pod& pod) {
   const std::string& given = pod.status().qos_class();
   if (given == "Guaranteed") return QosClass::kGuaranteed;

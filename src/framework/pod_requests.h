@@ -3,11 +3,17 @@
 #ifndef BERTH_SRC_FRAMEWORK_POD_REQUESTS_H_
 #define BERTH_SRC_FRAMEWORK_POD_REQUESTS_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "berth/api/resources.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth {
+
+namespace api {
+class PodStatus;
+}
 
 // What the accessors of PodInfo with these names say.
 struct PodRequests {
@@ -18,6 +24,10 @@ struct PodRequests {
 
 // Error: InvalidArgument that names the field of a quantity that does not parse.
 absl::StatusOr<PodRequests> ComputePodRequests(const api::Pod& pod);
+
+// All that ComputePodRequests() reads of a status, as a text: pods of one shape with the same text
+// request the same. Empty if the status says nothing of requests.
+std::string ResizesOf(const api::PodStatus& status);
 
 // The class in the pod's status, else the one its requests and limits make.
 absl::StatusOr<QosClass> ComputeQosClass(const api::Pod& pod);

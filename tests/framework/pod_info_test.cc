@@ -129,6 +129,41 @@ TEST(PodInfo, OfAPodThatWasBound) {
   }
 }
 
+// Pods of many namespaces come in turn, and kubelets say of each what its containers got.
+TEST(PodInfo, AlikePodsShareWhatIsParsed) {
+  const auto running = [](int number, absl::string_view allocated) {
+    PodBuilder pod = MakePod().Name(absl::StrCat("p", number)).Uid(absl::StrCat("u", number));
+    pod.Namespace(absl::StrCat("team-", number % 3)).Label("app", "web");
+    pod.Container().Request("cpu", "1").Request("memory", "1Gi");
+    pod.Message().mutable_spec()->mutable_containers(0)->set_name("main");
+    api::ContainerStatus& status = *pod.Message().mutable_status()->add_container_statuses();
+    status.set_name("main");
+    status.set_container_id(absl::StrCat("containerd://", number));
+    if (!allocated.empty()) {
+      auto& amounts = *status.mutable_resources()->mutable_requests();
+      amounts["memory"].set_string("1Gi");
+      amounts["cpu"].set_string(std::string(allocated));
+    }
+    return pod.Obj();
+  };
+  std::vector<std::shared_ptr<const PodInfo>> pods;
+  for (int i = 0; i < 9; ++i) pods.push_back(running(i, i < 6 ? "" : "1"));
+  for (int i = 3; i < 6; ++i) EXPECT_TRUE(pods[i]->SharesSpec(*pods[i - 3])) << i;
+  EXPECT_FALSE(pods[0]->SharesSpec(*pods[1]));
+
+  const auto resized = running(9, "2");
+  EXPECT_FALSE(resized->SharesSpec(*pods[6]));
+  EXPECT_EQ(pods[6]->requests().Get(kCpu), 1000);
+  EXPECT_TRUE(running(12, "2")->SharesSpec(*resized));
+  EXPECT_TRUE(running(15, "1")->SharesSpec(*pods[6]));
+
+  // Of very many, the last few are known.
+  for (int i = 0; i < 100; ++i) {
+    const auto team = MakePod().Name("p").Namespace(absl::StrCat("many-", i)).Obj();
+    EXPECT_TRUE(MakePod().Name("q").Namespace(absl::StrCat("many-", i)).Obj()->SharesSpec(*team));
+  }
+}
+
 TEST(PodInfo, HostPortsOfSidecarsAndContainers) {
   const auto pod = MakePod()
                        .InitContainer()

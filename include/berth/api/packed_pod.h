@@ -3,10 +3,12 @@
 #define BERTH_API_PACKED_POD_H_
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -36,15 +38,22 @@ class PodShape {
   // Parsed, at the first call.
   const api::PodSpec& spec() const;
 
-  // What somebody made of the shape last, for the next pod of it; or null.
-  std::shared_ptr<const void> Remembered() const;
-  void Remember(std::shared_ptr<const void> made) const;
+  // What somebody made of the shape, for the next pod of it: the last few that were made for
+  // different `key`s. Null if it was not, or is forgotten.
+  std::shared_ptr<const void> Remembered(size_t key) const;
+  void Remember(size_t key, std::shared_ptr<const void> made) const;
 
  private:
+  struct Made {
+    size_t key;
+    std::shared_ptr<const void> what;
+  };
+
   const std::string bytes_;
   mutable std::atomic<const api::PodSpec*> spec_ = nullptr;
   mutable Mutex mutex_;
-  mutable std::shared_ptr<const void> made_ ABSL_GUARDED_BY(mutex_);
+  mutable std::vector<Made> made_ ABSL_GUARDED_BY(mutex_);
+  mutable size_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // to be forgotten
 };
 
 // Immutable, and an eighth of the message it stands for. The pod's own is its metadata, its status,

@@ -79,8 +79,8 @@ enum class PreemptionPolicy : uint8_t { kPreemptLowerPriority, kNever };
 class PodInfo {
  public:
   // Returns InvalidArgument, naming the field, if the pod has no name or a quantity does not parse.
-  // What is parsed of a spec is shared among pods of one shape with the same labels, of which
-  // `before`, if not null, may be one.
+  // What is parsed of a spec is shared among pods of one shape with the same labels and namespace,
+  // of which `before`, if not null, may be one.
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
       std::shared_ptr<const PackedPod> object, const PodInfo* before = nullptr);
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
@@ -178,7 +178,8 @@ class PodInfo {
   struct Spec {
     Symbol namespace_name;  // terms that name no namespace mean it
     std::string given_qos_class;
-    bool of_this_pod_only = false;  // looks at the pod's name or status besides
+    std::string resizes;            // what the status says of requests
+    bool of_this_pod_only = false;  // looks at the pod's name besides
     LabelSet labels;
     Symbol scheduler_name;
     int32_t priority = 0;
