@@ -35,6 +35,9 @@ struct SchedulerOptions {
   // Whether what plugins said of a node is kept for the next pod like it, until the node changes.
   // The decisions are the same; without it every cycle looks at every node.
   bool remember_verdicts = true;
+  // How many nodes the batch form of Filter is asked about at once, at most; 0 is all of them. The
+  // decisions are the same; to find a batch form for which they are not.
+  int rows_at_once = 0;
   // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
 };

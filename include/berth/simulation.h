@@ -29,6 +29,7 @@ struct SimulationOptions {
   // do.
   bool bindings_may_sleep = false;
   bool remember_verdicts = true;  // SchedulerOptions
+  int rows_at_once = 0;           // SchedulerOptions
 };
 
 // One thread.

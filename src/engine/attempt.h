@@ -60,8 +60,8 @@ struct AttemptResult {
 // it reached its minimum. Scheduling thread.
 class Attempts {
  public:
-  Attempts(ClusterState& cluster, bool remember_verdicts)
-      : cluster_(cluster), cycle_(remember_verdicts) {}
+  Attempts(ClusterState& cluster, bool remember_verdicts, int rows_at_once)
+      : cluster_(cluster), cycle_(remember_verdicts, rows_at_once) {}
 
   AttemptResult Run(const AttemptRequest& request);
 

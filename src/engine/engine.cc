@@ -26,7 +26,7 @@ Engine::Engine(SchedulerOptions options)
       evictions_(
           *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
           *this),
-      attempts_(cluster_, options_.remember_verdicts) {}
+      attempts_(cluster_, options_.remember_verdicts, options_.rows_at_once) {}
 
 Engine::~Engine() {
   ending_ = true;

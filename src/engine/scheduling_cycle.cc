@@ -275,17 +275,23 @@ Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleStat
   feasible_.clear();
   const int count = static_cast<int>(rows_.size());
   if (count == 0) return Status::Success();
+  const absl::Span<const NodeRow> all = rows_;
   if (wanted >= count) {
-    Status error = framework.RunFilterNodes(state, pod, nodes, rows_, verdicts_);
-    if (error.ok()) verdicts_.AppendFeasible(rows_, feasible_);
-    return error;
+    const int most = rows_at_once_ > 0 ? rows_at_once_ : count;
+    for (int begin = 0; begin < count; begin += most) {
+      Status error =
+          framework.RunFilterNodes(state, pod, nodes, all.subspan(begin, most), verdicts_);
+      if (!error.ok()) return error;
+    }
+    verdicts_.AppendFeasible(rows_, feasible_);
+    return Status::Success();
   }
   // Begin where the last partial search ended.
   std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
+  const int most = rows_at_once_ > 0 ? rows_at_once_ : kPartialSearchBlock;
   int judged = 0;
   while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
-    const int block = std::min(kPartialSearchBlock, count - judged);
-    const absl::Span<const NodeRow> rows = absl::MakeConstSpan(rows_).subspan(judged, block);
+    const absl::Span<const NodeRow> rows = all.subspan(judged, most);
     Status error = framework.RunFilterNodes(state, pod, nodes, rows, verdicts_);
     if (!error.ok()) return error;
     int used = 0;

@@ -30,8 +30,10 @@ struct CycleResult {
 // the nodes for pods that come in numbers. Scheduling thread.
 class SchedulingCycle {
  public:
-  // Without memory every cycle judges every node, and decides the same.
-  explicit SchedulingCycle(bool memory) : memory_on_(memory) {}
+  // Without memory every cycle judges every node, and decides the same. `rows_at_once` as
+  // SchedulerOptions has it.
+  SchedulingCycle(bool memory, int rows_at_once)
+      : memory_on_(memory), rows_at_once_(rows_at_once) {}
 
   // `percentage` 0 judges every node; 1..100 as kube-scheduler's percentageOfNodesToScore.
   CycleResult Run(const Framework& framework, CycleState& state,
@@ -73,6 +75,7 @@ class SchedulingCycle {
 
   VerdictMemory memory_;
   const bool memory_on_;
+  const int rows_at_once_;
   int64_t remembered_ = 0;
   NodeVerdicts verdicts_;
   const NodeVerdicts* last_verdicts_ = &verdicts_;

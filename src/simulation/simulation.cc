@@ -33,7 +33,8 @@ absl::Status Simulation::Start() {
                          .clock = &clock_,
                          .executor = &executor_,
                          .seed = options_.seed,
-                         .remember_verdicts = options_.remember_verdicts});
+                         .remember_verdicts = options_.remember_verdicts,
+                         .rows_at_once = options_.rows_at_once});
   if (!scheduler.ok()) return scheduler.status();
   scheduler_ = *std::move(scheduler);
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// What is remembered between cycles changes no decision: the same random history with memory and
-// without.
+// What is remembered between cycles changes no decision, nor does how many nodes are judged at
+// once: the same random history with memory and without, in large blocks and in small ones.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -27,21 +27,24 @@ struct Outcome {
   }
 };
 
-// What happens to the nodes: now and then something, or one comes or goes before most pods.
-enum class Nodes { kStay, kComeAndGo };
+// What happens to the nodes: now and then something, or one comes or goes before most pods; or they
+// are so many that the search ends when it has found enough.
+enum class Nodes { kStay, kComeAndGo, kMany };
 
 class AlikePods {
  public:
-  AlikePods(Nodes nodes, uint64_t seed, bool remember)
+  AlikePods(Nodes nodes, uint64_t seed, bool remember, int rows_at_once = 0)
       : random_(seed), nodes_(nodes), cluster_(RandomNodes()) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    if (nodes == Nodes::kMany) loaded.configuration.percentage_of_nodes_to_score = 40;
     auto created = Simulation::Create({.configuration = loaded.configuration,
                                        .registry = &Builtins(),
                                        .objects = {},
                                        .seed = seed,
-                                       .remember_verdicts = remember});
+                                       .remember_verdicts = remember,
+                                       .rows_at_once = rows_at_once});
     EXPECT_TRUE(created.ok()) << created.status();
     simulation_ = *std::move(created);
     for (int i = 0; i < 4; ++i) templates_.push_back(MakeRandomPod(random_, "template"));
@@ -70,7 +73,10 @@ class AlikePods {
 
  private:
   testing::RandomCluster RandomNodes() {
-    testing::RandomCluster cluster = MakeRandomCluster(random_, nodes_ == Nodes::kStay ? 12 : 50);
+    testing::RandomCluster cluster =
+        MakeRandomCluster(random_, nodes_ == Nodes::kStay        ? 12
+                                   : nodes_ == Nodes::kComeAndGo ? 50
+                                                                 : 160);
     for (auto& pods : cluster.pods) pods.clear();
     return cluster;
   }
@@ -122,17 +128,25 @@ class AlikePods {
 };
 
 // BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
-void Compare(Nodes nodes) {
-  uint64_t first = 1;
-  const char* const seed_text = std::getenv("BERTH_SEED");
-  if (seed_text != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(seed_text, &first));
+struct Seeds {
+  uint64_t first = 1, last;
+};
+
+Seeds SeedsToRun(uint64_t count) {
+  Seeds seeds;
+  if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
+    EXPECT_TRUE(absl::SimpleAtoi(text, &seeds.first));
+    count = 1;
   }
-  uint64_t count = seed_text != nullptr ? 1 : nodes == Nodes::kStay ? 200 : 60;
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
-    ASSERT_TRUE(absl::SimpleAtoi(text, &count));
+    EXPECT_TRUE(absl::SimpleAtoi(text, &count));
   }
-  const uint64_t last = first + count - 1;
+  seeds.last = seeds.first + count - 1;
+  return seeds;
+}
+
+void Compare(Nodes nodes) {
+  const auto [first, last] = SeedsToRun(nodes == Nodes::kStay ? 200 : 60);
   int64_t cycles = 0;
   int64_t remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
@@ -153,6 +167,24 @@ void Compare(Nodes nodes) {
 
 TEST(Memory, ChangesNoDecision) { Compare(Nodes::kStay); }
 TEST(Memory, ChangesNoDecisionWhileNodesComeAndGo) { Compare(Nodes::kComeAndGo); }
+
+TEST(RowsAtOnce, ChangeNoDecision) {
+  const auto [first, last] = SeedsToRun(20);
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
+    for (const Nodes nodes : {Nodes::kStay, Nodes::kComeAndGo, Nodes::kMany}) {
+      const Outcome all = AlikePods(nodes, seed, false).Run(30);
+      for (const int rows : {1, 7, 64}) {
+        SCOPED_TRACE(absl::StrCat(rows, " rows at once"));
+        const Outcome some = AlikePods(nodes, seed, seed % 2 == 0, rows).Run(30);
+        EXPECT_EQ(all.bindings, some.bindings);
+        EXPECT_EQ(all.evictions, some.evictions);
+        EXPECT_EQ(all.waiting, some.waiting);
+      }
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
 
 }  // namespace
 }  // namespace berth
