@@ -23,15 +23,14 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
                                           QuotaState& state) {
   nominated_.Refresh(handle_.nominator(), handle_.nodes());
   ResourceVector of_quota = nominated_.SumFrom(quota.namespace_name, pod.priority());
-  const NominatedUsage::Request* own = nominated_.Find(pod.uid());
+  const NominatedUsage::Request* own = nominated_.Find(*pod.identity());
   if (own != nullptr && own->priority >= pod.priority()) of_quota.Subtract(own->amount);
   state.pending_of_quota.Add(of_quota);
   state.pending_of_all.Add(of_quota);
 
-  const QuotaView view(ledger_, state);
   nominated_.ForEachNamespace([&](Symbol name, const ResourceVector& sum) {
     const Quota* other = ledger_.Find(name);
-    if (other == nullptr || other == &quota || view.OverMin(*other)) return;
+    if (other == nullptr || other == &quota || OverMin(ledger_, state, *other)) return;
     state.pending_of_all.Add(Restrict(sum, *other));
   });
 }
@@ -45,20 +44,22 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   const Quota* quota = ledger_.Find(pod.namespace_name());
   if (quota == nullptr) return Status::Success();
 
-  quota_state.request = QuotaRequest(pod);
+  quota_state.request = ledger_.RequestOf(pod);
   quota_state.request.ForEach([&](ResourceId id, int64_t) {
     if (quota->Names(id)) quota_state.claimed.push_back(id);
   });
+  quota_state.changes.SetResources(quota_state.claimed);
   quota_state.pending_of_quota = quota_state.pending_of_all = quota_state.request;
   AddNominatedPods(pod, *quota, quota_state);
 
-  const QuotaView view(ledger_, quota_state);
-  if (view.OverMax(*quota, quota_state.pending_of_quota)) {
+  QuotaRoom room(ledger_, quota_state, *quota, QuotaRoom::Moment::kNow,
+                 quota_state.pending_of_quota, quota_state.pending_of_all);
+  if (room.OverMax()) {
     return Status::Unschedulable(absl::StrCat("Pod ", pod.key(),
                                               " is rejected in PreFilter because ElasticQuota ",
                                               pod.namespace_name().view(), kMoreThanMax));
   }
-  if (view.TotalOverMin(quota_state.pending_of_all)) {
+  if (room.TotalOverMin()) {
     return Status::Unschedulable(
         absl::StrCat("Pod ", pod.key(),
                      " is rejected in PreFilter because total ElasticQuota used is more than min"));

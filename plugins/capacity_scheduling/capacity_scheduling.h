@@ -38,7 +38,7 @@ class CapacityScheduling final : public Plugin,
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 
   explicit CapacityScheduling(Handle& handle)
-      : handle_(handle), rules_(ledger_), preemption_(handle) {}
+      : handle_(handle), nominated_(ledger_), rules_(ledger_), preemption_(handle) {}
 
   absl::string_view Name() const override { return kName; }
 

@@ -1,10 +1,11 @@
 // Implementation of nominated_usage.h.
 #include "plugins/capacity_scheduling/nominated_usage.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 
-#include "plugins/capacity_scheduling/quota_ledger.h"
+#include "absl/strings/string_view.h"
 
 namespace berth {
 
@@ -26,8 +27,8 @@ void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes)
     for (const Symbol node : *changes) Recount(node, nominator, nodes);
   } else {
     accounts_.clear();
-    uids_on_.clear();
-    requests_.clear();
+    pods_on_.clear();
+    requests_ = {};
     nominator.ForEach([&](const PodInfo&, absl::string_view name) {
       const std::optional<Symbol> node = Symbol::Find(name);
       if (node.has_value()) Recount(*node, nominator, nodes);
@@ -38,33 +39,33 @@ void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes)
 }
 
 void NominatedUsage::RemoveFrom(Symbol node) {
-  const auto on_node = uids_on_.find(node);
-  if (on_node == uids_on_.end()) return;
-  for (const std::string& uid : on_node->second) {
-    const auto request = requests_.find(uid);
-    const auto account = accounts_.find(request->second.namespace_name);
-    const auto same_priority = account->second.by_priority.find(request->second.priority);
-    same_priority->second.Subtract(request->second.amount);
+  const auto on_node = pods_on_.find(node);
+  if (on_node == pods_on_.end()) return;
+  for (const IdentityPtr& who : on_node->second) {
+    const Request& request = *requests_.Find(*who);
+    const auto account = accounts_.find(request.namespace_name);
+    const auto same_priority = account->second.by_priority.find(request.priority);
+    same_priority->second.Subtract(request.amount);
     if (same_priority->second.pods == 0) account->second.by_priority.erase(same_priority);
-    account->second.all.Subtract(request->second.amount);
+    account->second.all.Subtract(request.amount);
     if (account->second.all.pods == 0) accounts_.erase(account);
-    requests_.erase(request);
+    requests_.Erase(*who);
   }
-  uids_on_.erase(on_node);
+  pods_on_.erase(on_node);
 }
 
 void NominatedUsage::Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes) {
   RemoveFrom(node);
   const auto pods = nominator.NominatedPods(node);
   if (pods.empty() || nodes.FindRow(node) < 0) return;
-  std::vector<std::string>& uids = uids_on_[node];
+  std::vector<IdentityPtr>& on_node = pods_on_[node];
   for (const std::shared_ptr<const PodInfo>& pod : pods) {
-    Request request{pod->uid(), pod->namespace_name(), pod->priority(), QuotaRequest(*pod)};
+    Request request{pod->namespace_name(), pod->priority(), ledger_.RequestOf(*pod)};
     Account& account = accounts_[request.namespace_name];
     account.all.Add(request.amount);
     account.by_priority[request.priority].Add(request.amount);
-    uids.push_back(request.uid);
-    requests_[pod->uid()] = std::move(request);
+    on_node.push_back(pod->identity());
+    *requests_.FindOrAdd(pod->identity()).first = std::move(request);
   }
 }
 
@@ -82,11 +83,6 @@ ResourceVector NominatedUsage::SumFrom(Symbol namespace_name, int32_t priority) 
     sum.Add(it->second.amount);
   }
   return sum;
-}
-
-const NominatedUsage::Request* NominatedUsage::Find(absl::string_view uid) const {
-  const auto it = requests_.find(uid);
-  return it == requests_.end() ? nullptr : &it->second;
 }
 
 }  // namespace berth

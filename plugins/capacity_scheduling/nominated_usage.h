@@ -5,15 +5,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
+#include "berth/api/identity.h"
+#include "berth/api/identity_map.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
+#include "plugins/capacity_scheduling/quota_ledger.h"
 
 namespace berth {
 
@@ -23,11 +24,12 @@ class NominatedUsage {
  public:
   // What QuotaRequest() says of a nominated pod.
   struct Request {
-    std::string uid;
     Symbol namespace_name;
     int32_t priority = 0;
     ResourceVector amount;
   };
+
+  explicit NominatedUsage(const QuotaLedger& ledger) : ledger_(ledger) {}
 
   // Brings the sums in step. Nominations to nodes that do not exist count for nothing.
   void Refresh(const Nominator& nominator, const NodeTable& nodes);
@@ -37,8 +39,8 @@ class NominatedUsage {
       const std::function<void(Symbol namespace_name, const ResourceVector& sum)>& visit) const;
   // Of those of at least this priority.
   ResourceVector SumFrom(Symbol namespace_name, int32_t priority) const;
-  // Of the pod of that uid, or null.
-  const Request* Find(absl::string_view uid) const;
+  // Of the pod, or null.
+  const Request* Find(UidRef pod) const { return requests_.Find(pod); }
 
  private:
   struct Sum {
@@ -55,10 +57,11 @@ class NominatedUsage {
   void Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes);
   void RemoveFrom(Symbol node);
 
+  const QuotaLedger& ledger_;
   uint64_t version_ = 0, order_version_ = 0;
   absl::flat_hash_map<Symbol, Account> accounts_;                  // by namespace
-  absl::flat_hash_map<Symbol, std::vector<std::string>> uids_on_;  // by node
-  absl::flat_hash_map<std::string, Request> requests_;             // by uid
+  absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> pods_on_;  // by node
+  IdentityMap<Request, ByUid> requests_;
 };
 
 }  // namespace berth

@@ -28,26 +28,7 @@ ResourceBounds Bounds(const QuantityMap& map) {
   return bounds;
 }
 
-// Whether PodInfo::requests() is known to be what a quota counts: one container, no part that is
-// counted differently, and no resource that nodes do not have. True of most pods.
-bool IsPlain(const PodInfo& pod) {
-  const api::PodSpec& spec = pod.spec();
-  if (spec.containers_size() != 1 || spec.init_containers_size() > 0 || spec.has_resources() ||
-      !spec.overhead().empty()) {
-    return false;
-  }
-  bool resized = false;
-  pod.packed()->ReadOwn([&resized](const api::Pod& own) {
-    resized = own.status().init_container_statuses_size() > 0;
-    for (const api::ContainerStatus& status : own.status().container_statuses()) {
-      resized |= status.has_resources();
-    }
-  });
-  if (resized) return false;
-  size_t counted = 0;
-  pod.requests().ForEach([&counted](ResourceId, int64_t) { ++counted; });
-  return counted == spec.containers(0).resources().requests().size();
-}
+constexpr size_t kMostRequests = 4096;  // that are kept
 
 }  // namespace
 
@@ -73,7 +54,6 @@ void ResourceBounds::Add(const ResourceBounds& other) {
 // --- Free functions ---
 
 ResourceVector QuotaRequest(const PodInfo& pod) {
-  if (IsPlain(pod)) return pod.requests();
   const api::PodSpec& spec = pod.spec();
   ResourceVector request;
   for (const api::Container& container : spec.containers()) {
@@ -124,10 +104,10 @@ void QuotaLedger::AddToTotal(const Quota& quota, const Usage& usage) {
 
 void QuotaLedger::Charge(const PodInfo& pod) {
   const bool leaving = pod.deletion_time().has_value();
-  const auto [it, is_new] = charges_.try_emplace(pod.uid());
+  const auto [entry, is_new] = charges_.FindOrAdd(pod.identity());
   if (!is_new) return;
-  it->second = {QuotaRequest(pod), leaving};
-  const Usage charge{it->second.amount, leaving ? it->second.amount : ResourceVector()};
+  *entry = {RequestOf(pod), leaving};
+  const Usage charge{entry->amount, leaving ? entry->amount : ResourceVector()};
   Account& account = accounts_[pod.namespace_name()];
   ++account.pods;
   account.usage.used.Add(charge.used);
@@ -136,10 +116,10 @@ void QuotaLedger::Charge(const PodInfo& pod) {
 }
 
 void QuotaLedger::Release(const PodInfo& pod) {
-  const auto it = charges_.find(pod.uid());
-  if (it == charges_.end()) return;
-  const Entry entry = std::move(it->second);
-  charges_.erase(it);
+  Entry* const found = charges_.Find(*pod.identity());
+  if (found == nullptr) return;
+  const Entry entry = std::move(*found);
+  charges_.Erase(*pod.identity());
   const auto account = accounts_.find(pod.namespace_name());
   account->second.usage.used.Subtract(entry.amount);
   if (entry.leaving) account->second.usage.leaving.Subtract(entry.amount);
@@ -162,9 +142,14 @@ const Usage& QuotaLedger::UsageOf(Symbol namespace_name) const {
   return it == accounts_.end() ? kNone : it->second.usage;
 }
 
-const ResourceVector* QuotaLedger::ChargeOf(absl::string_view uid) const {
-  const auto it = charges_.find(uid);
-  return it == charges_.end() ? nullptr : &it->second.amount;
+const ResourceVector& QuotaLedger::RequestOf(const PodInfo& pod) const {
+  const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();
+  const auto known = requests_.find(shape.get());
+  if (known != requests_.end()) return known->second.amount;
+  if (requests_.size() >= kMostRequests) requests_.clear();
+  ShapeRequest& request = requests_[shape.get()];
+  request = {shape, QuotaRequest(pod)};
+  return request.amount;
 }
 
 }  // namespace berth

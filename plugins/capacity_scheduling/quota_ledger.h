@@ -3,14 +3,16 @@
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_LEDGER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "berth/api/identity.h"
+#include "berth/api/identity_map.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/object_store.h"
@@ -77,8 +79,9 @@ class QuotaLedger {
   const Quota* Find(Symbol namespace_name) const;
   // What the assigned pods of a namespace use of every resource.
   const Usage& UsageOf(Symbol namespace_name) const;
-  // The charge of the pod of that uid, or null.
-  const ResourceVector* ChargeOf(absl::string_view uid) const;
+  bool IsCharged(UidRef pod) const { return charges_.Contains(pod); }
+  // QuotaRequest(), worked out once for pods of one shape. Valid until the next call.
+  const ResourceVector& RequestOf(const PodInfo& pod) const;
 
   // Over all quotas: the sum of what their mins name, and what is used of the resources that the
   // quota in question names.
@@ -102,7 +105,12 @@ class QuotaLedger {
   ResourceBounds total_min_;
   Usage total_usage_;
   absl::flat_hash_map<Symbol, Account> accounts_;
-  absl::flat_hash_map<std::string, Entry> charges_;  // by uid
+  IdentityMap<Entry, ByUid> charges_;
+  struct ShapeRequest {
+    std::shared_ptr<const PodShape> shape;  // as long as it is held, no other has its address
+    ResourceVector amount;
+  };
+  mutable absl::flat_hash_map<const PodShape*, ShapeRequest> requests_;
 };
 
 // Only the resources that `quota` names.

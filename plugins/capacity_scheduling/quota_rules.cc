@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,8 +37,8 @@ QuotaRules::Scope QuotaRules::ScopeOf(const QuotaState& state, const PodInfo& po
   if (quota == nullptr) return Scope::kWithoutQuota;
   // A pod that asks for nothing its quota names has no guarantee to claim.
   if (state.claimed.empty()) return Scope::kOwnQuota;
-  return QuotaView(ledger_, state).OverMin(*quota, state.pending_of_quota) ? Scope::kOwnQuota
-                                                                           : Scope::kReclaim;
+  return OverMin(ledger_, state, *quota, state.pending_of_quota) ? Scope::kOwnQuota
+                                                                 : Scope::kReclaim;
 }
 
 bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
@@ -50,9 +51,7 @@ bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& v
     case Scope::kReclaim:
       // The pod's own quota is not over its min, but a pod of another may share the answer:
       // compared first, so that the run knows.
-      return quota != nullptr &&
-             QuotaView(ledger_, state, QuotaView::Moment::kNow, run).OverMin(*quota) &&
-             !same_namespace;
+      return quota != nullptr && OverMin(ledger_, state, *quota, {}, run) && !same_namespace;
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
@@ -106,22 +105,30 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
   }
   if (Status status = run.Filter(); !status.ok()) return status;
 
-  const Quota* quota = ledger_.Find(pod.namespace_name());
-  const auto exceeds = [&](const QuotaView& view, const ResourceVector& of_quota,
-                           const ResourceVector& of_all) {
-    return quota != nullptr && (view.OverMax(*quota, of_quota) || view.TotalOverMin(of_all));
+  // From here on it is the same state, which changes.
+  const QuotaState& now = state();
+  const auto room_for = [&](QuotaRoom::Moment moment, const ResourceVector& of_quota,
+                            const ResourceVector& of_all) -> std::optional<QuotaRoom> {
+    const Quota* own = ledger_.Find(pod.namespace_name());
+    if (own == nullptr) return std::nullopt;
+    return QuotaRoom(ledger_, now, *own, moment, of_quota, of_all);
   };
-  if (exceeds(QuotaView(ledger_, state(), QuotaView::Moment::kNow, &run), state().request,
-              state().request)) {
-    return Status::Unschedulable("global quota max exceeded");
-  }
+  const auto exceeds = [](std::optional<QuotaRoom>& room) {
+    return room.has_value() && (room->OverMax() || room->TotalOverMin());
+  };
+
+  auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
+  const bool exceeded = exceeds(room);
+  if (room.has_value()) room->Tell(run);
+  if (exceeded) return Status::Unschedulable("global quota max exceeded");
+
   // Pods that wait for victims of their own are pending, and those victims are leaving: to count
-  // both would take the same room twice.
-  const auto fits = [&] {
-    const QuotaView view(ledger_, state(), QuotaView::Moment::kLater, &run);
-    return !exceeds(view, state().pending_of_quota, state().pending_of_all) && run.Filter().ok();
-  };
+  // both would take the same room twice. The node is asked first: what it rejects does not depend
+  // on the quotas.
+  auto room_later = room_for(QuotaRoom::Moment::kLater, now.pending_of_quota, now.pending_of_all);
+  const auto fits = [&] { return run.Filter().ok() && !exceeds(room_later); };
   Status status = Reprieve(run, std::move(removed), budgets, MoreImportant, fits, candidate);
+  if (room_later.has_value()) room_later->Tell(run);
   if (status.ok() && candidate.victims.empty()) {
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }

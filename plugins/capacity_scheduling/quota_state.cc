@@ -2,36 +2,87 @@
 // with resources that a quota does not name left out.
 #include "plugins/capacity_scheduling/quota_state.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace berth {
 
-const Usage& UsageChanges::Of(Symbol namespace_name) const {
-  static const Usage& kNone = *new Usage();
-  const auto it = by_namespace_.find(namespace_name);
-  return it == by_namespace_.end() ? kNone : it->second;
+void UsageChanges::SetResources(absl::Span<const ResourceId> ids) {
+  ids_.assign(ids.begin(), ids.end());
+  total_.assign(ids.size(), Change());
 }
 
-void UsageChanges::Set(const QuotaLedger& ledger, const PodInfo& pod, bool present) {
-  const Quota* quota = ledger.Find(pod.namespace_name());
-  if (quota == nullptr) return;
-  const ResourceVector* charge = ledger.ChargeOf(pod.uid());
-  bool& is_present = present_.try_emplace(pod.uid(), charge != nullptr).first->second;
-  if (is_present == present) return;
-  is_present = present;
+UsageChanges::Change UsageChanges::Of(Symbol namespace_name, size_t resource) const {
+  for (const OfNamespace& of : by_namespace_) {
+    if (of.name == namespace_name) return of.changes[resource];
+  }
+  return Change();
+}
 
-  const ResourceVector amount = Restrict(charge != nullptr ? *charge : QuotaRequest(pod), *quota);
-  const auto apply = [&](ResourceVector& sum) { present ? sum.Add(amount) : sum.Subtract(amount); };
-  Usage& usage = by_namespace_[pod.namespace_name()];
-  apply(usage.used);
-  apply(total_.used);
-  if (pod.deletion_time().has_value()) {
-    apply(usage.leaving);
-    apply(total_.leaving);
+UsageChanges::SeenPod* UsageChanges::Find(const PodInfo& pod) {
+  const IdentityPtr& who = pod.identity();
+  for (SeenPod& seen : seen_) {
+    if (seen.who == who) return &seen;
+  }
+  for (SeenPod& seen : seen_) {  // another state of it, read anew
+    if (seen.uid_hash == who->uid_hash() && seen.who->uid() == who->uid()) return &seen;
+  }
+  return nullptr;
+}
+
+UsageChanges::SeenPod* UsageChanges::See(const QuotaLedger& ledger, const PodInfo& pod,
+                                         bool charged) {
+  const Quota* quota = ledger.Find(pod.namespace_name());
+  if (quota == nullptr) return nullptr;
+  size_t of_namespace = 0;
+  while (of_namespace < by_namespace_.size() &&
+         by_namespace_[of_namespace].name != pod.namespace_name()) {
+    ++of_namespace;
+  }
+  if (of_namespace == by_namespace_.size()) {
+    by_namespace_.push_back({pod.namespace_name(), Changes(ids_.size())});
+  }
+  if (seen_.empty()) seen_.reserve(16);
+  SeenPod& seen = seen_.emplace_back();
+  seen.who = pod.identity();
+  seen.uid_hash = seen.who->uid_hash();
+  seen.of_namespace = of_namespace;
+  seen.present = charged;
+  seen.leaves = pod.deletion_time().has_value();
+  const ResourceVector& amounts = ledger.RequestOf(pod);
+  for (const ResourceId id : ids_) {
+    seen.amounts.push_back(quota->Names(id) ? amounts.Get(id) : 0);
+  }
+  return &seen;
+}
+
+void UsageChanges::Add(const QuotaLedger& ledger, const PodInfo& pod) {
+  SeenPod* seen = Find(pod);
+  if (seen == nullptr) seen = See(ledger, pod, ledger.IsCharged(*pod.identity()));
+  if (seen != nullptr) Set(*seen, true);
+}
+
+void UsageChanges::Remove(const QuotaLedger& ledger, const PodInfo& pod) {
+  SeenPod* seen = Find(pod);
+  if (seen == nullptr) seen = See(ledger, pod, true);
+  if (seen != nullptr) Set(*seen, false);
+}
+
+void UsageChanges::Set(SeenPod& seen, bool present) {
+  if (seen.present == present) return;
+  seen.present = present;
+  Changes& of_namespace = by_namespace_[seen.of_namespace].changes;
+  for (size_t i = 0; i < seen.amounts.size(); ++i) {
+    const __int128 amount = present ? __int128{seen.amounts[i]} : -__int128{seen.amounts[i]};
+    of_namespace[i].used += amount;
+    total_[i].used += amount;
+    if (!seen.leaves) continue;
+    of_namespace[i].leaving += amount;
+    total_[i].leaving += amount;
   }
 }
 
-// --- QuotaGauges and QuotaView ---
+// --- QuotaGauges ---
 
 namespace {
 
@@ -78,64 +129,86 @@ std::vector<int64_t> QuotaGauges::Read(const Quota& own) const {
   return values;
 }
 
+// --- Comparisons ---
+
 // A gauge shows what the ledger and the pending pods say; the rest, which a dry run changes or
 // which is the same for all pods that share what is found out, is on the other side.
-bool QuotaView::Exceeds(__int128 shown, __int128 limit, int gauge) const {
-  const bool exceeds = shown > limit;
-  if (run_ == nullptr) return exceeds;
-  using Limits = std::numeric_limits<int64_t>;
-  if (exceeds) {
-    run_->HoldsWhile(gauge, Clamped(limit + 1), Limits::max());
-  } else {
-    run_->HoldsWhile(gauge, Limits::min(), Clamped(limit));
-  }
-  return exceeds;
-}
 
-// What is left of a bound of 0.
-__int128 QuotaView::Limit(ResourceId id, const Usage& change, const ResourceVector& more) const {
-  const __int128 limit = -__int128{change.used.Get(id)};
-  return moment_ == Moment::kLater ? limit + change.leaving.Get(id) : limit - more.Get(id);
-}
+namespace {
 
-bool QuotaView::OverMax(const Quota& own, const ResourceVector& more) const {
-  const Usage& usage = ledger_.UsageOf(own.namespace_name);
-  const Usage& change = state_.changes.Of(own.namespace_name);
-  const bool later = moment_ == Moment::kLater;
-  for (size_t i = 0; i < state_.claimed.size(); ++i) {
-    const ResourceId id = state_.claimed[i];
-    const __int128 used = later ? Later(usage, more, id) : __int128{usage.used.Get(id)};
-    const int gauge = later ? gauges_.OverOwnMaxLater(i) : gauges_.OverOwnMax(i);
-    if (Exceeds(used - MaxOf(own, id), Limit(id, change, more), gauge)) return true;
-  }
-  return false;
-}
+constexpr __int128 kLowest = -(__int128{1} << 120), kHighest = __int128{1} << 120;
 
-bool QuotaView::OverMin(const Quota& quota, const ResourceVector& more) const {
-  const Usage& usage = ledger_.UsageOf(quota.namespace_name);
-  const Usage& change = state_.changes.Of(quota.namespace_name);
-  for (size_t i = 0; i < state_.claimed.size(); ++i) {
-    const ResourceId id = state_.claimed[i];
+}  // namespace
+
+bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
+             const ResourceVector& more, DryRun* run) {
+  const QuotaGauges gauges(ledger, state);
+  const Usage& usage = ledger.UsageOf(quota.namespace_name);
+  for (size_t claim = 0; claim < state.claimed.size(); ++claim) {
+    const ResourceId id = state.claimed[claim];
     if (!quota.Names(id)) continue;
-    const __int128 limit = quota.MinOf(id) + Limit(id, change, more);
-    if (Exceeds(usage.used.Get(id), limit, gauges_.UsedBy(quota, i))) return true;
+    const __int128 limit = __int128{quota.MinOf(id)} -
+                           state.changes.Of(quota.namespace_name, claim).used - more.Get(id);
+    const bool exceeds = usage.used.Get(id) > limit;
+    if (run != nullptr) {
+      run->HoldsWhile(gauges.UsedBy(quota, claim), exceeds ? Clamped(limit + 1) : Clamped(kLowest),
+                      exceeds ? Clamped(kHighest) : Clamped(limit));
+    }
+    if (exceeds) return true;
   }
   return false;
 }
 
-bool QuotaView::TotalOverMin(const ResourceVector& more) const {
-  const Usage& usage = ledger_.total_usage();
-  const Usage& change = state_.changes.total();
-  const bool later = moment_ == Moment::kLater;
-  for (size_t i = 0; i < state_.claimed.size(); ++i) {
-    const ResourceId id = state_.claimed[i];
-    const int64_t* min = ledger_.total_min().Find(id);
+QuotaRoom::QuotaRoom(const QuotaLedger& ledger, const QuotaState& state, const Quota& own,
+                     Moment moment, const ResourceVector& of_quota, const ResourceVector& of_all)
+    : state_(state), namespace_name_(own.namespace_name), moment_(moment) {
+  const QuotaGauges gauges(ledger, state);
+  const bool later = moment == Moment::kLater;
+  const Usage& usage = ledger.UsageOf(own.namespace_name);
+  for (size_t claim = 0; claim < state.claimed.size(); ++claim) {
+    const ResourceId id = state.claimed[claim];
+    // Of its own quota, a pod compares by how much it is over.
+    AddBound(of_quota_, claim, later ? gauges.OverOwnMaxLater(claim) : gauges.OverOwnMax(claim),
+             usage, of_quota, 0);
+    of_quota_.back().shown -= MaxOf(own, id);
+    const int64_t* min = ledger.total_min().Find(id);
     if (min == nullptr) continue;
-    const __int128 used = later ? Later(usage, more, id) : __int128{usage.used.Get(id)};
-    const int gauge = later ? gauges_.TotalLater(i) : gauges_.Total(i);
-    if (Exceeds(used, *min + Limit(id, change, more), gauge)) return true;
+    AddBound(of_all_, claim, later ? gauges.TotalLater(claim) : gauges.Total(claim),
+             ledger.total_usage(), of_all, *min);
+  }
+}
+
+void QuotaRoom::AddBound(Bounds& bounds, size_t claim, int gauge, const Usage& usage,
+                         const ResourceVector& more, __int128 limit) const {
+  const ResourceId id = state_.claimed[claim];
+  const bool later = moment_ == Moment::kLater;
+  bounds.push_back({gauge, claim, later ? Later(usage, more, id) : __int128{usage.used.Get(id)},
+                    later ? limit : limit - more.Get(id), kLowest, kHighest});
+}
+
+bool QuotaRoom::AnyExceeds(Bounds& bounds) {
+  for (Bound& bound : bounds) {
+    const UsageChanges::Change change = &bounds == &of_all_
+                                            ? state_.changes.OfTotal(bound.claim)
+                                            : state_.changes.Of(namespace_name_, bound.claim);
+    __int128 limit = bound.limit - change.used;
+    if (moment_ == Moment::kLater) limit += change.leaving;
+    if (bound.shown > limit) {
+      bound.low = std::max(bound.low, limit + 1);
+      return true;
+    }
+    bound.high = std::min(bound.high, limit);
   }
   return false;
+}
+
+void QuotaRoom::Tell(DryRun& run) const {
+  for (const Bounds* bounds : {&of_quota_, &of_all_}) {
+    for (const Bound& bound : *bounds) {
+      if (bound.low == kLowest && bound.high == kHighest) continue;  // not asked
+      run.HoldsWhile(bound.gauge, Clamped(bound.low), Clamped(bound.high));
+    }
+  }
 }
 
 }  // namespace berth

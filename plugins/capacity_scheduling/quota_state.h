@@ -2,11 +2,14 @@
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "berth/api/identity.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
@@ -16,29 +19,58 @@
 
 namespace berth {
 
-// Pods that are taken to run, or not to run, on top of what the ledger says. Counts each pod once.
+// Pods that are taken to run, or not to run, on top of what the ledger says, and what that changes
+// in the usage of a few resources. Counts each pod once. Dry runs copy it often.
 class UsageChanges {
  public:
-  void Add(const QuotaLedger& ledger, const PodInfo& pod) { Set(ledger, pod, true); }
-  void Remove(const QuotaLedger& ledger, const PodInfo& pod) { Set(ledger, pod, false); }
+  struct Change {
+    __int128 used = 0, leaving = 0;
+  };
 
-  // The difference to the ledger's UsageOf() and total_usage(), of the resources quotas name.
-  const Usage& Of(Symbol namespace_name) const;
-  const Usage& total() const { return total_; }
+  // The resources to count, named by their position. At first.
+  void SetResources(absl::Span<const ResourceId> ids);
+
+  // A pod that comes to a node, and one that goes from it. What is on a node has been charged.
+  void Add(const QuotaLedger& ledger, const PodInfo& pod);
+  void Remove(const QuotaLedger& ledger, const PodInfo& pod);
+
+  // The difference to the ledger's UsageOf() and total_usage().
+  Change Of(Symbol namespace_name, size_t resource) const;
+  const Change& OfTotal(size_t resource) const { return total_[resource]; }
 
  private:
-  void Set(const QuotaLedger& ledger, const PodInfo& pod, bool present);
+  using Changes = absl::InlinedVector<Change, 3>;  // by resource
+  struct OfNamespace {
+    Symbol name;
+    Changes changes;
+  };
+  struct SeenPod {
+    IdentityPtr who;
+    size_t uid_hash;
+    size_t of_namespace;                      // a position in by_namespace_
+    absl::InlinedVector<int64_t, 3> amounts;  // by resource, 0 for what its quota does not name
+    bool present;
+    bool leaves;
+  };
 
-  absl::flat_hash_map<Symbol, Usage> by_namespace_;
-  Usage total_;
-  absl::flat_hash_map<std::string, bool> present_;  // by uid, where it differs or did differ
+  // Null if the pod was not seen.
+  SeenPod* Find(const PodInfo& pod);
+  // Null if the pod has no quota.
+  SeenPod* See(const QuotaLedger& ledger, const PodInfo& pod, bool charged);
+  void Set(SeenPod& seen, bool present);
+
+  absl::InlinedVector<ResourceId, 3> ids_;
+  // Short lists, of the pods of a node and those nominated to it: a scan is fastest.
+  absl::InlinedVector<OfNamespace, 1> by_namespace_;
+  std::vector<SeenPod> seen_;
+  Changes total_;
 };
 
 struct QuotaState final : StateData {
   ResourceVector request;
   // The resources that the pod requests and its quota names: the only ones that are compared.
-  // Empty without a quota.
-  std::vector<ResourceId> claimed;
+  // Empty without a quota. `changes` counts these.
+  absl::InlinedVector<ResourceId, 3> claimed;
   // `request` and that of the pods nominated to nodes that go first: of the same quota with at
   // least the same priority; for `pending_of_all` also those of other quotas that are not over
   // their min.
@@ -49,7 +81,7 @@ struct QuotaState final : StateData {
 };
 inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
 
-// The numbers that QuotaView compares with bounds, as gauges of preemption. For each resource that
+// The numbers that are compared with bounds below, as gauges of preemption. For each resource that
 // the pod claims: what all quotas use, now and when the pending pods run and the leaving ones are
 // gone; by how much the pod's own quota is over its max, now and then; and what each quota uses.
 // Pods of different quotas have the same gauges, so that they can share what is found out.
@@ -75,36 +107,52 @@ class QuotaGauges {
   const int stride_;
 };
 
-// Usage as a pod's state sees it, compared with quotas, of the resources the pod claims.
-class QuotaView {
+// Whether what the quota's pods use now, as the state sees it, and `more`, exceeds its min in any
+// resource that the pod claims and the quota names. `run`, if not null, is told on what that
+// depends.
+bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
+             const ResourceVector& more = {}, DryRun* run = nullptr);
+
+// Whether there is room for a pod in its quota and in all of them, as a state sees the usage:
+// looked up once, and asked after every change of the state, which has to outlive this.
+class QuotaRoom {
  public:
   // What is compared: what is used, or what will be, when pods that are being deleted are gone and
   // pending ones run.
   enum class Moment { kNow, kLater };
 
-  // `run`, if not null, is told on what each comparison depends.
-  QuotaView(const QuotaLedger& ledger, const QuotaState& state, Moment moment = Moment::kNow,
-            DryRun* run = nullptr)
-      : ledger_(ledger), state_(state), moment_(moment), run_(run), gauges_(ledger, state) {}
+  // For what the pod asks for, or with kLater the pending pods: of its quota, and of all.
+  QuotaRoom(const QuotaLedger& ledger, const QuotaState& state, const Quota& own, Moment moment,
+            const ResourceVector& of_quota, const ResourceVector& of_all);
 
-  // Whether what the quota's pods use, and `more`, exceeds its max or min in any claimed resource
-  // that it names. OverMax() is about the pod's own quota, and OverMin() about now. `more` is what
-  // the pod asks for, or with kLater its quota's pending pods.
-  bool OverMax(const Quota& own, const ResourceVector& more) const;
-  bool OverMin(const Quota& quota, const ResourceVector& more = {}) const;
-  // Whether what all quotas use together, and `more`, exceeds the sum of their mins. A resource in
-  // no min is not shared out and has no such limit. `more` with kLater: all pending pods.
-  bool TotalOverMin(const ResourceVector& more) const;
+  // Whether the usage and what is asked for exceeds the quota's max in any claimed resource.
+  bool OverMax() { return AnyExceeds(of_quota_); }
+  // The same of all quotas together and the sum of their mins. A resource in no min is not shared
+  // out and has no such limit.
+  bool TotalOverMin() { return AnyExceeds(of_all_); }
+
+  // On what all answers so far depend.
+  void Tell(DryRun& run) const;
 
  private:
-  bool Exceeds(__int128 shown, __int128 limit, int gauge) const;
-  __int128 Limit(ResourceId id, const Usage& change, const ResourceVector& more) const;
+  // Exceeded if `shown`, what the ledger and the pending pods say, is greater than `limit` but for
+  // what the state changes. The answers are the same for what is shown from `low` to `high`.
+  struct Bound {
+    int gauge;
+    size_t claim;
+    __int128 shown, limit;
+    __int128 low, high;
+  };
+  using Bounds = absl::InlinedVector<Bound, 3>;
 
-  const QuotaLedger& ledger_;
+  void AddBound(Bounds& bounds, size_t claim, int gauge, const Usage& usage,
+                const ResourceVector& more, __int128 limit) const;
+  bool AnyExceeds(Bounds& bounds);
+
   const QuotaState& state_;
+  const Symbol namespace_name_;
   const Moment moment_;
-  DryRun* const run_;
-  const QuotaGauges gauges_;
+  Bounds of_quota_, of_all_;
 };
 
 }  // namespace berth

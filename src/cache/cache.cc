@@ -78,7 +78,7 @@ void Cache::Take(UidRef who) {
   if (record.last_seen == nullptr) pods_.Erase(*pod.pod->identity());
   if (pod.assumed()) --assumed_count_;
   NodeEntry& node = EntryOf(pod.node_name);
-  const bool was_there = node.info->RemovePod(pod.pod->uid());
+  const bool was_there = node.info->RemovePod(*pod.pod);
   BERTH_CHECK(was_there) << pod.pod->key() << " was not on " << pod.node_name;
   MarkChanged(pod.node_name, node);
   for (AssignmentObserver* observer : observers_) observer->OnPodUnassigned(*pod.pod, *node.info);

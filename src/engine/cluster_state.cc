@@ -88,8 +88,8 @@ void ClusterState::ExpectToLeave(UidRef victim, const std::string& message, absl
   Replace(AsLeaving(*pod, message, now));
 }
 
-void ClusterState::ExpectToStay(absl::string_view uid) {
-  const auto it = leaving_.find(uid);
+void ClusterState::ExpectToStay(UidRef victim) {
+  const auto it = leaving_.find(victim.name());
   if (it == leaving_.end()) return;
   const std::shared_ptr<const PodInfo> pod = std::move(it->second.seen);
   leaving_.erase(it);

@@ -86,7 +86,7 @@ class ClusterState {
   // needed. `message` is that of its DisruptionTarget condition.
   void ExpectToLeave(UidRef pod, const std::string& message, absl::Time now);
   // The cluster refused.
-  void ExpectToStay(absl::string_view uid);
+  void ExpectToStay(UidRef pod);
 
   // Counts what others did to nodes: pods that they bound, nodes that changed or went.
   uint64_t outside_changes() const { return outside_changes_; }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -142,10 +144,21 @@ bool NodeInfo::RemovePod(absl::string_view uid) {
   const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
                                   [uid](const auto& pod) { return pod->uid() == uid; });
   if (found == pods_.rend()) return false;
-  const auto it = std::prev(found.base());
-  const size_t position = it - pods_.begin();
-  const std::shared_ptr<const PodInfo> pod = *it;
-  pods_.erase(it);
+  RemoveAt(std::prev(found.base()) - pods_.begin());
+  return true;
+}
+
+bool NodeInfo::RemovePod(const PodInfo& pod) {
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
+                                  [&pod](const auto& here) { return here.get() == &pod; });
+  if (found == pods_.rend()) return RemovePod(pod.uid());
+  RemoveAt(std::prev(found.base()) - pods_.begin());
+  return true;
+}
+
+void NodeInfo::RemoveAt(size_t position) {
+  const std::shared_ptr<const PodInfo> pod = std::move(pods_[position]);
+  pods_.erase(pods_.begin() + static_cast<std::ptrdiff_t>(position));
   if (HasAffinityTerms(*pod)) Erase(pods_with_affinity_, pod.get());
   if (!pod->required_anti_affinity_terms().empty()) {
     Erase(pods_with_required_anti_affinity_, pod.get());
@@ -161,7 +174,6 @@ bool NodeInfo::RemovePod(absl::string_view uid) {
   }
   Touch();
   NoteEdit(position);
-  return true;
 }
 
 bool NodeInfo::ReplacePod(std::shared_ptr<const PodInfo> pod) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
+#include "berth/prefetch.h"
 #include "preemption/dry_run_memory.h"
 #include "preemption/lowest_priorities.h"
 
@@ -152,6 +153,22 @@ std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& obje
   return budget;
 }
 
+// Lets the processor fetch what dry runs of the rows after `at` will read while this one goes on:
+// the pods of very many nodes are in no cache. One step a row, as each step reads what the one
+// before has fetched.
+void FetchAhead(const NodeTable& nodes, absl::Span<const NodeRow> rows, size_t at) {
+  if (at + 3 < rows.size()) Prefetch(&nodes.node(rows[at + 3]));
+  if (at + 2 < rows.size()) {
+    for (const auto& pod : nodes.node(rows[at + 2]).pods()) Prefetch(pod.get());
+  }
+  if (at + 1 < rows.size()) {
+    for (const auto& pod : nodes.node(rows[at + 1]).pods()) {
+      Prefetch(pod->packed().get());
+      Prefetch(pod->identity().get());
+    }
+  }
+}
+
 }  // namespace
 
 Preemption::Preemption(Handle& handle)
@@ -253,6 +270,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       retry_at = std::min(retry_at, remembered->helps_from(row));
       continue;
     }
+    FetchAhead(nodes, rows, at);
     DryRun run(handle_, state, pod, nodes.node(row));
     auto weighed = std::make_shared<WeighedCandidate>();
     const Status status = Weigh(rules, run, row, *weighed);

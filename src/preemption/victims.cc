@@ -41,7 +41,7 @@ void DryRun::Copy() {
 
 Status DryRun::Remove(const PodInfo& victim) {
   Copy();
-  if (!node_->RemovePod(victim.uid())) {
+  if (!node_->RemovePod(victim)) {
     return Status::Error(absl::StrCat("no corresponding pod ", victim.key(), " in pods of node ",
                                       node_->name().view()));
   }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "berth/check.h"
-#include "queue/prefetch.h"
+#include "berth/prefetch.h"
 #include "queue/scheduling_queue.h"
 
 namespace berth {

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h"]
+PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h", "berth/prefetch.h"]
 API = PUBLIC_BASE + ["berth/api/"]
 FRAMEWORK = API + ["berth/framework/", "berth/executor.h"]
 FRONT_DOOR = FRAMEWORK + ["berth/cluster.h", "berth/configuration.h", "berth/scheduler.h"]

@@ -81,7 +81,6 @@ class ObjectRef {
   size_t hash_;
 };
 using UidRef = ObjectRef<ByUid>;
-using KeyRef = ObjectRef<ByKey>;
 
 }  // namespace berth
 

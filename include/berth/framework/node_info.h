@@ -87,8 +87,9 @@ class NodeInfo {
   void SetSpec(std::shared_ptr<const NodeSpec> spec);
   void ClearSpec();  // the Node object is gone, its pods are not
   void AddPod(std::shared_ptr<const PodInfo> pod);
-  // Returns whether a pod of that uid was there.
+  // Returns whether a pod of that uid was there. One of pods() is found without comparing uids.
   bool RemovePod(absl::string_view uid);
+  bool RemovePod(const PodInfo& pod);
   // The pod of that uid, which keeps its place, is seen differently. Returns false, and does
   // nothing, if it is not there or if its spec may have changed.
   bool ReplacePod(std::shared_ptr<const PodInfo> pod);
@@ -102,6 +103,7 @@ class NodeInfo {
     size_t position;
   };
 
+  void RemoveAt(size_t position);
   void Touch();
   void NoteEdit(size_t position);
 

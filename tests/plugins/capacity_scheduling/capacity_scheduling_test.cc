@@ -250,8 +250,10 @@ TEST_F(CapacitySchedulingTest, HypotheticalPodsCountOnceAndOnlyInTheirCopy) {
   const auto over_max = [&](const CycleState& s, int64_t more) {
     ResourceVector request;
     request.Set(kMemory, more);
-    return QuotaView(plugin_.ledger(), *s.Find(kQuotaState))
-        .OverMax(*plugin_.ledger().Find(Symbol::Intern("ns1")), request);
+    return QuotaRoom(plugin_.ledger(), *s.Find(kQuotaState),
+                     *plugin_.ledger().Find(Symbol::Intern("ns1")), QuotaRoom::Moment::kNow,
+                     request, request)
+        .OverMax();
   };
   CycleState copy = state.Clone();
   const PodPtr used = node.pods()[0], added = Pod("added", "ns1", 3).Obj();

@@ -58,7 +58,8 @@ TEST(NominatedUsage, IsTheSumAfterAnyHistory) {
     Random random(seed);
     Cache cache;
     Nominations nominations;
-    NominatedUsage usage;
+    const QuotaLedger ledger;
+    NominatedUsage usage(ledger);
     for (int step = 0; step < 200; ++step) {
       const int kind = random.Below(20);
       const std::string node = absl::StrCat("n", random.Below(5));

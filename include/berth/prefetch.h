@@ -1,6 +1,6 @@
 // Asking for memory before it is needed.
-#ifndef BERTH_SRC_QUEUE_PREFETCH_H_
-#define BERTH_SRC_QUEUE_PREFETCH_H_
+#ifndef BERTH_PREFETCH_H_
+#define BERTH_PREFETCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -24,4 +24,4 @@ void Prefetch(const T* object) {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_QUEUE_PREFETCH_H_
+#endif  // BERTH_PREFETCH_H_
