@@ -1,7 +1,7 @@
 // What does a pod cost from the queue to its binding, by cluster size, for pods that are all alike,
 // for alike pods while nodes come and go, and for pods of which no two ask for the same? Alike pods
-// should cost nearly the same at every size, others in proportion to the nodes. The default profile
-// on the in-memory cluster, binding and its confirmation included.
+// should cost nearly the same at every size, others in proportion to the nodes. The default
+// profile, or one that packs GPUs, on the in-memory cluster, binding and its confirmation included.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -28,18 +28,23 @@ kind: KubeSchedulerConfiguration
 profiles: [{schedulerName: default-scheduler}]
 )";
 
+constexpr char kGpuConfiguration[] = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: GpuDevices}, {name: GpuExpectedWaste}]}
+)";
+
 constexpr char kZone[] = "topology.kubernetes.io/zone";
 
-Object Node(int i) {
+Object Node(int i, bool gpus) {
   const std::string name = absl::StrCat("node-", i);
-  return Object::Of(std::make_shared<const api::Node>(MakeNode()
-                                                          .Name(name)
-                                                          .Label("kubernetes.io/hostname", name)
-                                                          .Label(kZone, absl::StrCat("z", i % 3))
-                                                          .Allocatable("cpu", "64")
-                                                          .Allocatable("memory", "256Gi")
-                                                          .Allocatable("pods", "1000")
-                                                          .Proto()));
+  auto node = MakeNode().Name(name).Label("kubernetes.io/hostname", name);
+  node.Label(kZone, absl::StrCat("z", i % 3)).Allocatable("cpu", "64");
+  node.Allocatable("memory", "256Gi").Allocatable("pods", "1000");
+  if (gpus) node.Allocatable("nvidia.com/gpu", "8");
+  return Object::Of(std::make_shared<const api::Node>(node.Proto()));
 }
 
 Object Pod(int i, bool alike) {
@@ -52,12 +57,22 @@ Object Pod(int i, bool alike) {
           .Proto()));
 }
 
-std::unique_ptr<Simulation> NewCluster(int nodes) {
+Object GpuPod(int i) {
+  return Object::Of(std::make_shared<const api::Pod>(MakePod()
+                                                         .Name(absl::StrCat("pod-", i))
+                                                         .Namespace("default")
+                                                         .Request("cpu", "10m")
+                                                         .Request("nvidia.com/gpu", "1")
+                                                         .Proto()));
+}
+
+std::unique_ptr<Simulation> NewCluster(int nodes, bool gpus) {
   static const Registry& registry = *new Registry(BuiltinRegistry().value());
-  LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "configuration", registry);
+  LoadedConfiguration loaded =
+      ParseConfiguration(gpus ? kGpuConfiguration : kConfiguration, "configuration", registry);
   BERTH_CHECK(loaded.problems.ok());
   std::vector<Object> objects;
-  for (int i = 0; i < nodes; ++i) objects.push_back(Node(i));
+  for (int i = 0; i < nodes; ++i) objects.push_back(Node(i, gpus));
   return Simulation::Create({.configuration = std::move(loaded.configuration),
                              .registry = &registry,
                              .objects = std::move(objects)})
@@ -65,7 +80,7 @@ std::unique_ptr<Simulation> NewCluster(int nodes) {
 }
 
 void Schedule(benchmark::State& state, bool alike) {
-  const auto simulation = NewCluster(static_cast<int>(state.range(0)));
+  const auto simulation = NewCluster(static_cast<int>(state.range(0)), false);
   int next = 0;
   for (; next < 3; ++next) simulation->cluster().Set(Pod(next, alike));
   simulation->RunUntilIdle();
@@ -92,18 +107,19 @@ BENCHMARK(BM_UnlikePod)->Apply(BySize);
 
 // Before every pod a node goes, each from another place of the middle half, or comes back at the
 // end of its zone.
-void BM_AlikePodAfterANodeCameOrWent(benchmark::State& state) {
+void WhileNodesComeAndGo(benchmark::State& state, bool gpus) {
   const int nodes = static_cast<int>(state.range(0));
-  const auto simulation = NewCluster(nodes);
+  const auto simulation = NewCluster(nodes, gpus);
   int next = 0;
-  for (; next < 3; ++next) simulation->cluster().Set(Pod(next, true));
+  for (; next < 3; ++next) simulation->cluster().Set(gpus ? GpuPod(next) : Pod(next, true));
   simulation->RunUntilIdle();
   int changes = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    Object pod = Pod(next++, true);
+    Object pod = gpus ? GpuPod(next) : Pod(next, true);
+    ++next;
     const int node = nodes / 4 + (changes / 2 * 7) % (nodes / 2);
-    Object changed = Node(node);
+    Object changed = Node(node, gpus);
     state.ResumeTiming();
     if (changes++ % 2 == 0) {
       simulation->cluster().Delete(Kind::kNode, changed.key());
@@ -115,7 +131,10 @@ void BM_AlikePodAfterANodeCameOrWent(benchmark::State& state) {
   }
   if (simulation->scheduler().counters().bound != next) state.SkipWithError("a pod is not bound");
 }
+void BM_AlikePodAfterANodeCameOrWent(benchmark::State& state) { WhileNodesComeAndGo(state, false); }
 BENCHMARK(BM_AlikePodAfterANodeCameOrWent)->Apply(BySize);
+void BM_GpuPodAfterANodeCameOrWent(benchmark::State& state) { WhileNodesComeAndGo(state, true); }
+BENCHMARK(BM_GpuPodAfterANodeCameOrWent)->Arg(5'000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace berth

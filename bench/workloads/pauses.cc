@@ -1,17 +1,25 @@
-// berth_pauses CONFIGURATION CLUSTER: schedules a cluster as `berth simulate` does and prints, as
-// JSON, how long the scheduling thread needed at most from the end of one attempt to the end of the
-// next: the attempt and all that is done in between, bindings and events included. In time on the
-// processor, and of each attempt the least of three runs, which go alike: what is left is the
-// scheduler's own doing, mostly.
+// berth_pauses CONFIGURATION CLUSTER [N]: schedules a cluster as `berth simulate` does and prints,
+// as JSON, how long the scheduling thread needed at most from the end of one attempt to the end of
+// the next: the attempt and all that is done in between, bindings and events included. In time on
+// the processor, and of each attempt the least of three runs, which go alike: what is left is the
+// scheduler's own doing, mostly. With N, every Nth node is lost at once when nothing more is due:
+// where there are N zones in turn, all of one. Their pods are gone too, and as many like them come.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <deque>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/workloads/cluster_file.h"
+#include "berth/api/core_v1.pb.h"
 
 namespace {
 
@@ -29,7 +37,27 @@ struct Pause {
   int64_t attempt;
 };
 
-std::vector<Pause> PausesOfOneRun(const char* configuration, const char* cluster) {
+void LoseEvery(int nth, berth::InMemoryCluster& cluster) {
+  absl::flat_hash_map<std::string, std::vector<berth::Object>> pods_on;
+  for (berth::Object& pod : cluster.List(berth::Kind::kPod)) {
+    pods_on[pod.As<berth::api::Pod>().spec().node_name()].push_back(std::move(pod));
+  }
+  const std::vector<berth::Object> nodes = cluster.List(berth::Kind::kNode);
+  for (size_t i = 0; i < nodes.size(); i += static_cast<size_t>(nth)) {
+    cluster.Delete(berth::Kind::kNode, nodes[i].key());
+    for (const berth::Object& object : pods_on[std::string(nodes[i].name())]) {
+      auto pod = std::make_shared<berth::api::Pod>(object.As<berth::api::Pod>());
+      cluster.Delete(berth::Kind::kPod, object.key());
+      pod->mutable_metadata()->set_name(absl::StrCat(object.name(), "-anew"));
+      pod->mutable_metadata()->clear_uid();
+      pod->mutable_spec()->clear_node_name();
+      pod->clear_status();
+      cluster.Set(berth::Object::Of(std::move(pod)));
+    }
+  }
+}
+
+std::vector<Pause> PausesOfOneRun(const char* configuration, const char* cluster, int lose_every) {
   const auto simulation = berth::SimulationOf(configuration, cluster);
   std::deque<Pause> pauses;  // which grows without a pause
   double last = 0;
@@ -41,19 +69,25 @@ std::vector<Pause> PausesOfOneRun(const char* configuration, const char* cluster
   simulation->scheduler().TakeEvents();
   last = MicrosOnProcessor();
   simulation->RunUntilQuiet();
+  if (lose_every > 0) {
+    LoseEvery(lose_every, simulation->cluster());
+    last = MicrosOnProcessor();
+    simulation->RunUntilQuiet();
+  }
   return {pauses.begin(), pauses.end()};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    absl::FPrintF(stderr, "usage: berth_pauses CONFIGURATION CLUSTER\n");
+  int lose_every = 0;
+  if (argc < 3 || argc > 4 || (argc == 4 && !absl::SimpleAtoi(argv[3], &lose_every))) {
+    absl::FPrintF(stderr, "usage: berth_pauses CONFIGURATION CLUSTER [N]\n");
     return 2;
   }
-  std::vector<Pause> pauses = PausesOfOneRun(argv[1], argv[2]);
+  std::vector<Pause> pauses = PausesOfOneRun(argv[1], argv[2], lose_every);
   for (int run = 1; run < kRuns; ++run) {
-    const std::vector<Pause> again = PausesOfOneRun(argv[1], argv[2]);
+    const std::vector<Pause> again = PausesOfOneRun(argv[1], argv[2], lose_every);
     if (again.size() != pauses.size()) {
       absl::FPrintF(stderr, "two runs differ: %d and %d attempts\n", pauses.size(), again.size());
       return 1;

@@ -98,52 +98,86 @@ bool GpuInventory::SetResources(const std::vector<std::string>& resources) {
 void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
   const uint64_t devices = handle.objects().version(Kind::kDevice);
   if (table_ == &nodes && table_version_ == nodes.version() && devices_version_ == devices &&
-      claimed_.empty()) {
+      changed_.empty()) {
     return;
   }
-  bool all = false;
-  if (table_ != &nodes || order_version_ != nodes.order_version() ||
-      rows_.size() != static_cast<size_t>(nodes.size())) {
-    all = true;
-    rows_.assign(nodes.size(), Row());
-    row_of_.clear();
-    for (NodeRow row = 0; row < nodes.size(); ++row) row_of_[nodes.node(row).name()] = row;
-    order_version_ = nodes.order_version();
-    devices_version_ = devices + 1;
-  }
+  FollowTable(nodes, handle.objects());
   if (devices_version_ != devices) {
-    all = true;
-    FollowDevices(nodes, handle.objects());
+    for (Row* const row : rows_) {
+      if (FollowDevice(*row, handle.objects())) MarkChanged(*row);
+    }
     devices_version_ = devices;
   }
-  const auto follow = [&](NodeRow row) {
-    const bool fresh = rows_[row].spec == nullptr;
-    if (!fresh && rows_[row].row_version == nodes.row_version(row)) return;
-    rows_[row].row_version = nodes.row_version(row);
-    Refresh(rows_[row], nodes.node(row), handle);
-  };
-  const auto changes = all ? std::nullopt : nodes.ChangesSince(table_version_);
-  if (changes.has_value()) {
-    for (const RowChange& change : *changes) follow(change.row);
-    for (const NodeRow row : claimed_) follow(row);
-  } else {
-    for (NodeRow row = 0; row < nodes.size(); ++row) follow(row);
+  for (const Symbol node : changed_) {
+    const NodeRow at = nodes.FindRow(node);
+    if (at < 0) continue;
+    Row& row = *rows_[at];
+    if (row.row_version == nodes.row_version(at)) continue;
+    row.row_version = nodes.row_version(at);
+    Refresh(row, nodes.node(at), handle);
   }
-  claimed_.clear();
+  changed_.clear();
   table_ = &nodes;
   table_version_ = nodes.version();
 }
 
-// Nodes whose Device changed are read anew.
-void GpuInventory::FollowDevices(const NodeTable& nodes, const ObjectStore& objects) {
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const Object* const object = objects.Find(Kind::kDevice, "", nodes.node(row).name().view());
-    std::shared_ptr<const api::Device> device;
-    if (object != nullptr) device = object->Share<api::Device>();
-    if (device == rows_[row].device) continue;
-    rows_[row].device = std::move(device);
-    rows_[row].spec = nullptr;
+void GpuInventory::FollowTable(const NodeTable& nodes, const ObjectStore& objects) {
+  bool some_are_new = false;
+  const auto on_change = [&](const RowChange& change) {
+    if (rows_[change.row] != nullptr) changed_.push_back(rows_[change.row]->name);
+  };
+  const auto on_move = [&](const RowMove& move) {
+    Move(move);
+    some_are_new |= !move.came.empty();
+  };
+  if (table_ != &nodes || !nodes.Replay(table_version_, on_change, on_move)) {
+    row_of_.clear();
+    rows_.assign(nodes.size(), nullptr);
+    free_slots_.clear();
+    slots_ = 0;
+    some_are_new = true;
   }
+  if (!some_are_new) return;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (rows_[row] == nullptr) rows_[row] = AddRow(nodes.node(row).name(), objects);
+  }
+}
+
+// Nodes came, which have no row yet, or went.
+void GpuInventory::Move(const RowMove& move) {
+  for (const NodeRow row : move.gone) {
+    if (rows_[row] == nullptr) continue;
+    free_slots_.push_back(rows_[row]->entry.slot);
+    row_of_.erase(rows_[row]->name);
+  }
+  move.Apply(rows_);
+}
+
+GpuInventory::Row* GpuInventory::AddRow(Symbol node, const ObjectStore& objects) {
+  if (free_slots_.empty()) free_slots_.push_back(slots_++);
+  auto row = std::make_unique<Row>();
+  row->name = node;
+  row->entry.slot = free_slots_.back();
+  free_slots_.pop_back();
+  FollowDevice(*row, objects);
+  changed_.push_back(node);
+  return (row_of_[node] = std::move(row)).get();
+}
+
+// Of another Device the node is read anew.
+bool GpuInventory::FollowDevice(Row& row, const ObjectStore& objects) {
+  const Object* const object = objects.Find(Kind::kDevice, "", row.name.view());
+  std::shared_ptr<const api::Device> device;
+  if (object != nullptr) device = object->Share<api::Device>();
+  if (device == row.device) return false;
+  row.device = std::move(device);
+  row.spec = nullptr;
+  return true;
+}
+
+void GpuInventory::MarkChanged(Row& row) {
+  row.row_version = 0;
+  changed_.push_back(row.name);
 }
 
 void GpuInventory::Refresh(Row& row, const NodeInfo& node, Handle& handle) {
@@ -178,8 +212,10 @@ void GpuInventory::Refresh(Row& row, const NodeInfo& node, Handle& handle) {
     warned_.erase(gone.pod->uid());
   }
   row.uses = std::move(uses);
+  const int slot = row.entry.slot;
   row.entry = Count(row.bare, node, row.uses, "");
   row.entry.version = next_version_++;
+  row.entry.slot = slot;
 }
 
 // Once a pod and trouble.
@@ -263,14 +299,14 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
 
 const GpuInventory::Entry* GpuInventory::Find(const NodeInfo& node) const {
   const auto it = row_of_.find(node.name());
-  if (it == row_of_.end() || rows_[it->second].generation != node.generation()) return nullptr;
-  return &rows_[it->second].entry;
+  if (it == row_of_.end() || it->second->generation != node.generation()) return nullptr;
+  return &it->second->entry;
 }
 
 GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view without) const {
   if (const Entry* const known = Find(node); known != nullptr && without.empty()) return *known;
   const auto it = row_of_.find(node.name());
-  const Row* const row = it == row_of_.end() ? nullptr : &rows_[it->second];
+  const Row* const row = it == row_of_.end() ? nullptr : it->second.get();
   std::vector<PodUse> uses;
   for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
   const bool same_spec = row != nullptr && row->spec == node.shared_spec();
@@ -282,9 +318,7 @@ GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view wit
 void GpuInventory::MarkChanged(absl::string_view node_name) {
   const std::optional<Symbol> name = Symbol::Find(node_name);
   const auto it = name.has_value() ? row_of_.find(*name) : row_of_.end();
-  if (it == row_of_.end()) return;
-  rows_[it->second].row_version = 0;
-  claimed_.push_back(it->second);
+  if (it != row_of_.end()) MarkChanged(*it->second);
 }
 
 void GpuInventory::Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards) {

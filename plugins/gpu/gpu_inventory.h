@@ -55,6 +55,7 @@ class GpuInventory {
     int64_t milli_cpu = 0;  // free, of the node
     int64_t all_milli_cpu = 0;
     uint64_t version = 0;  // changes with the entry, never repeats
+    int slot = -1;         // a small number that the node keeps, whatever becomes of its row
   };
 
   // Which resources mean whole cards. All profiles must agree; returns false if `resources` are
@@ -63,12 +64,14 @@ class GpuInventory {
   const std::vector<ResourceId>& resources() const { return resources_; }
 
   // Brings the entries up to date with the nodes, and with the handle's Device objects. Costs what
-  // changed. Warns of running pods whose request or record cannot be understood.
+  // changed; rows move as those of the table. Warns of running pods whose request or record cannot
+  // be understood.
   void Sync(const NodeTable& nodes, Handle& handle);
   // As of the last Sync().
   int size() const { return static_cast<int>(rows_.size()); }
-  const Entry& entry(NodeRow row) const { return rows_[row].entry; }
-  uint64_t order_version() const { return order_version_; }
+  const Entry& entry(NodeRow row) const { return rows_[row]->entry; }
+  // More than any slot of an entry.
+  int slots() const { return slots_; }
   // The node as it is given, which may have other pods than the table's; without the pod of uid
   // `without`, if not empty.
   Entry At(const NodeInfo& node, absl::string_view without = "") const;
@@ -96,7 +99,8 @@ class GpuInventory {
     std::string trouble;        // what of it cannot be understood, for people
   };
   struct Row {
-    uint64_t row_version = 0;
+    Symbol name;
+    uint64_t row_version = 0;  // of the table; 0: to be read, whether it changed or not
     uint64_t generation = 0;
     std::shared_ptr<const NodeSpec> spec;
     std::shared_ptr<const api::Device> device;
@@ -105,9 +109,14 @@ class GpuInventory {
     Entry entry;
   };
 
-  void FollowDevices(const NodeTable& nodes, const ObjectStore& objects);
+  void FollowTable(const NodeTable& nodes, const ObjectStore& objects);
+  void Move(const RowMove& move);
+  Row* AddRow(Symbol node, const ObjectStore& objects);
+  // Returns whether it is another one now.
+  static bool FollowDevice(Row& row, const ObjectStore& objects);
   void Refresh(Row& row, const NodeInfo& node, Handle& handle);
   void Warn(const PodUse& use, Handle& handle);
+  void MarkChanged(Row& row);
   void MarkChanged(absl::string_view node_name);
   PodUse UseOf(std::shared_ptr<const PodInfo> pod) const;
   Entry Count(const GpuNode& bare, const NodeInfo& node, const std::vector<PodUse>& uses,
@@ -115,11 +124,13 @@ class GpuInventory {
 
   std::vector<std::string> resource_names_;
   std::vector<ResourceId> resources_ = {ResourceIdOf("nvidia.com/gpu")};
-  std::vector<Row> rows_;
-  absl::flat_hash_map<Symbol, NodeRow> row_of_;
-  std::vector<NodeRow> claimed_;  // whose claims changed since the last Sync()
+  absl::flat_hash_map<Symbol, std::unique_ptr<Row>> row_of_;  // by node
+  std::vector<Row*> rows_;                                    // by row, as of the last Sync()
+  std::vector<int> free_slots_;
+  int slots_ = 0;
+  std::vector<Symbol> changed_;  // nodes to be read: they changed, or their claims did
   const NodeTable* table_ = nullptr;
-  uint64_t order_version_ = 0, table_version_ = 0, next_version_ = 1;
+  uint64_t table_version_ = 0, next_version_ = 1;
   uint64_t devices_version_ = 0;
   absl::flat_hash_map<std::string, std::vector<int>> claims_;  // by uid: card indexes
   absl::flat_hash_map<std::string, std::string> warned_;       // by uid: of what

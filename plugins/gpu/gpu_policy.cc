@@ -53,19 +53,12 @@ GpuPolicy::~GpuPolicy() { inventory_->RemovePolicy(this); }
 Status GpuPolicy::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                            absl::Span<const NodeRow>) {
   const GpuPod& gpu_pod = GpuPodOf(state, pod, *inventory_);
-  Follow(nodes);
+  inventory_->Sync(nodes, handle_);
   inventory_->demand().Note(pod, gpu_pod.request);
   const uint64_t epoch = Prepare();
   if (epoch != epoch_) memos_.clear();
   epoch_ = epoch;
   return gpu_pod.request.cards == 0 && !ScoresCpuPods() ? Status::Skip() : Status::Success();
-}
-
-void GpuPolicy::Follow(const NodeTable& nodes) const {
-  inventory_->Sync(nodes, handle_);
-  if (order_version_ == inventory_->order_version()) return;
-  memos_.clear();  // rows are other nodes now
-  order_version_ = inventory_->order_version();
 }
 
 absl::StatusOr<int64_t> GpuPolicy::Score(const CycleState& state, const PodInfo& pod,
@@ -91,7 +84,7 @@ CardSet GpuPolicy::DifferentCards(const GpuNode& node, const GpuRequest& request
   return different;
 }
 
-GpuPolicy::Memo& GpuPolicy::MemoOf(const GpuPod& pod, int rows) const {
+GpuPolicy::Memo& GpuPolicy::MemoOf(const GpuPod& pod) const {
   PodSignature signature;
   Sign(pod, signature);
   Memo& memo = memos_[signature.bytes()];
@@ -102,11 +95,11 @@ GpuPolicy::Memo& GpuPolicy::MemoOf(const GpuPod& pod, int rows) const {
                  (b.second.last_use == 0 ? ~uint64_t{0} : b.second.last_use);
         });
     memos_.erase(oldest);
-    return MemoOf(pod, rows);
+    return MemoOf(pod);
   }
   memo.last_use = ++uses_;
-  memo.versions.resize(rows, 0);
-  memo.scores.resize(rows, 0);
+  memo.versions.resize(inventory_->slots(), 0);
+  memo.scores.resize(inventory_->slots(), 0);
   return memo;
 }
 
@@ -117,16 +110,16 @@ absl::Status GpuPolicy::ScoreNodes(const CycleState& state, const PodInfo& pod,
   if (gpu_pod == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("PreScore did not see pod ", pod.key()));
   }
-  Follow(nodes);  // between alike pods there is no PreScore
-  Memo& memo = MemoOf(*gpu_pod, nodes.size());
+  inventory_->Sync(nodes, handle_);  // between alike pods there is no PreScore
+  Memo& memo = MemoOf(*gpu_pod);
   for (size_t i = 0; i < rows.size(); ++i) {
     const NodeRow row = rows[i];
     const GpuInventory::Entry& entry = inventory_->entry(row);
-    if (memo.versions[row] != entry.version) {
-      memo.versions[row] = entry.version;
-      memo.scores[row] = Judge(PlaceOf(entry, row), *gpu_pod).score;
+    int64_t& score = memo.scores[entry.slot];
+    if (std::exchange(memo.versions[entry.slot], entry.version) != entry.version) {
+      score = Judge(PlaceInInventory(entry), *gpu_pod).score;
     }
-    scores[i] = memo.scores[row];
+    scores[i] = score;
   }
   return absl::OkStatus();
 }

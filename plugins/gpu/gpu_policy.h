@@ -30,13 +30,17 @@ struct GpuPlace {
   const GpuNode& node;
   int64_t milli_cpu;  // free
   int64_t all_milli_cpu = 0;
-  // Where it stands in the inventory, if it is of there; the version changes with the node.
-  NodeRow row = -1;
+  // Of the entry, if the node is as the inventory has it.
+  int slot = -1;
   uint64_t version = 0;
 };
 
-inline GpuPlace PlaceOf(const GpuInventory::Entry& entry, NodeRow row = -1) {
-  return {entry.node, entry.milli_cpu, entry.all_milli_cpu, row, row < 0 ? 0 : entry.version};
+// Of a node as it is given, which the inventory may have otherwise.
+inline GpuPlace PlaceOf(const GpuInventory::Entry& entry) {
+  return {entry.node, entry.milli_cpu, entry.all_milli_cpu};
+}
+inline GpuPlace PlaceInInventory(const GpuInventory::Entry& entry) {
+  return {entry.node, entry.milli_cpu, entry.all_milli_cpu, entry.slot, entry.version};
 }
 
 // What a policy works out of a node alone, kept until the node changes.
@@ -46,20 +50,20 @@ class KeptByNode {
   // make() gives the value for the place. Valid until the next call.
   template <class Make>
   const T& Of(const GpuPlace& place, Make make) {
-    if (place.row < 0) return passing_ = make();
-    if (rows_.size() <= static_cast<size_t>(place.row)) rows_.resize(place.row + 1);
-    Kept& kept = rows_[place.row];
+    if (place.slot < 0) return passing_ = make();
+    if (slots_.size() <= static_cast<size_t>(place.slot)) slots_.resize(place.slot + 1);
+    Kept& kept = slots_[place.slot];
     if (kept.version != place.version) kept = {place.version, make()};
     return kept.value;
   }
-  void Clear() { rows_.clear(); }
+  void Clear() { slots_.clear(); }
 
  private:
   struct Kept {
     uint64_t version = 0;
     T value;
   };
-  std::vector<Kept> rows_;
+  std::vector<Kept> slots_;
   T passing_;
 };
 
@@ -120,17 +124,16 @@ class GpuPolicy : public Plugin,
 
  private:
   struct Memo {                      // of one kind of pod
-    std::vector<uint64_t> versions;  // of the entry that was judged, by row
+    std::vector<uint64_t> versions;  // of the entry that was judged, by its slot
     std::vector<int64_t> scores;
     uint64_t last_use = 0;
   };
-  Memo& MemoOf(const GpuPod& pod, int rows) const;
-  void Follow(const NodeTable& nodes) const;
+  Memo& MemoOf(const GpuPod& pod) const;
 
   Handle& handle_;
   std::shared_ptr<GpuInventory> inventory_;
   uint64_t epoch_ = 0;
-  mutable uint64_t order_version_ = 0, uses_ = 0;
+  mutable uint64_t uses_ = 0;
   mutable absl::flat_hash_map<std::string, Memo> memos_;
 };
 

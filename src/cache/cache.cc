@@ -31,8 +31,8 @@ void Cache::SetNode(std::shared_ptr<const NodeSpec> spec) {
   const Symbol name = spec->name;
   NodeEntry& node = EntryOf(name);
   const size_t known = order_changes_.size();
-  tree_.Set(*spec, OrderChanges());
-  NoteOrderChanges(known);
+  if (tree_.Set(*spec, OrderChanges())) NoteOrderChanges(known);
+  KeepForAWhile(node.info->shared_spec());
   node.info->SetSpec(std::move(spec));
   MarkChanged(name, node);
 }
@@ -41,7 +41,9 @@ bool Cache::RemoveNode(Symbol name) {
   const size_t known = order_changes_.size();
   if (!tree_.Remove(name, OrderChanges())) return false;
   NoteOrderChanges(known);
-  nodes_.find(name)->second.info->ClearSpec();
+  NodeInfo& node = *nodes_.find(name)->second.info;
+  KeepForAWhile(node.shared_spec());
+  node.ClearSpec();
   EraseIfUnused(name);
   return true;
 }
@@ -188,20 +190,21 @@ std::vector<const NodeInfo*> Cache::NodesInOrder() const {
   return nodes;
 }
 
-// Beyond the `known` first ones. A row that moves costs far less than one made anew.
+// Beyond the `known` first ones. Where all rows would move twice, and those who follow them would
+// have to as well, they are better rearranged once.
 void Cache::NoteOrderChanges(size_t known) {
-  constexpr size_t kMovesWorthARow = 8;
   for (; known < order_changes_.size(); ++known) {
     const OrderChange& change = order_changes_[known];
-    rows_to_move_ += 8 + change.rows.size() + static_cast<size_t>(tree_.size()) -
+    rows_to_move_ += change.rows.size() + static_cast<size_t>(tree_.size()) -
                      std::min<size_t>(tree_.size(), change.rows.back());
   }
-  reorder_ |= rows_to_move_ > kMovesWorthARow * static_cast<size_t>(table_.size());
+  reorder_ |= rows_to_move_ > 2 * static_cast<size_t>(table_.size());
   if (reorder_) order_changes_.clear();
 }
 
-// Takes the changes of the order over to the table. False if that is not possible.
+// Takes the changes of the order over to the table. False if they are not all that it needs.
 bool Cache::MoveRows() {
+  if (reorder_) return false;
   for (const OrderChange& change : order_changes_) {
     if (!change.came) {
       table_.RemoveRow(change.rows);
@@ -211,28 +214,45 @@ bool Cache::MoveRows() {
     if (it == nodes_.end()) return false;  // it went again
     table_.InsertRow(change.rows.front(), it->second.info.get());
   }
-  return !table_.is_sparse();
+  return true;
 }
 
 void Cache::Refresh() {
-  const bool order_changed = reorder_ || !order_changes_.empty();
-  if (order_changed && (reorder_ || !MoveRows())) table_.SetOrder(NodesInOrder());
+  const uint64_t before = table_.version();
+  if (!MoveRows()) table_.Rearrange(NodesInOrder());
+  rows_.clear();
   for (const Symbol name : changed_) {
     const auto it = nodes_.find(name);
     if (it == nodes_.end() || !it->second.changed) continue;
     NodeEntry& node = it->second;
     node.changed = false;
-    if (reorder_) continue;
     if (node.row < 0 || node.row >= table_.size() || &table_.node(node.row) != node.info.get()) {
       node.row = table_.FindRow(name);
     }
-    if (node.row >= 0) table_.RefreshRow(node.row);
+    // One that just came has been read.
+    if (node.row >= 0 && table_.row_version(node.row) <= before) rows_.push_back(node.row);
   }
+  table_.RefreshRows(rows_);
   reorder_ = false;
   order_changes_.clear();
   rows_to_move_ = 0;
   changed_.clear();
-  retired_.clear();
+  FreeSome();
+}
+
+void Cache::KeepForAWhile(std::shared_ptr<const NodeSpec> spec) {
+  // Not more than the table has.
+  if (static_cast<int>(former_specs_.size()) >= table_.size()) return;
+  former_specs_.push_back(std::move(spec));
+}
+
+void Cache::FreeSome() {
+  const auto shrink = [](auto& kept) {
+    constexpr size_t kAtOnce = 64;
+    kept.resize(kept.size() - std::min(kept.size(), kAtOnce));
+  };
+  shrink(retired_);
+  shrink(former_specs_);
 }
 
 // --- Reading ---

@@ -150,6 +150,8 @@ class Cache {
   std::vector<const NodeInfo*> NodesInOrder() const;
   std::vector<OrderChange>* OrderChanges() { return reorder_ ? nullptr : &order_changes_; }
   void NoteOrderChanges(size_t known);
+  void KeepForAWhile(std::shared_ptr<const NodeSpec> spec);
+  void FreeSome();
   bool MoveRows();
 
   absl::flat_hash_map<Symbol, NodeEntry> nodes_;
@@ -160,13 +162,17 @@ class Cache {
   std::vector<AssignmentObserver*> observers_;
 
   NodeTable table_;
-  // What became of the order since the last Refresh(), unless it is so much that all rows are
-  // better made anew.
+  // What became of the order since the last Refresh(), unless it is so much that the rows are
+  // better rearranged all at once.
   std::vector<OrderChange> order_changes_;
   size_t rows_to_move_ = 0;
   bool reorder_ = false;
-  std::vector<Symbol> changed_;                     // nodes whose row is to be refreshed
-  std::vector<std::unique_ptr<NodeInfo>> retired_;  // gone, but still in the table
+  std::vector<Symbol> changed_;  // nodes whose row is to be refreshed
+  std::vector<NodeRow> rows_;    // scratch of Refresh()
+  // What the table may still have: after a Refresh() it has nothing of this any more. Freed a few
+  // at a time, since an object takes a microsecond.
+  std::vector<std::unique_ptr<NodeInfo>> retired_;
+  std::vector<std::shared_ptr<const NodeSpec>> former_specs_;
 };
 
 }  // namespace berth

@@ -3,75 +3,107 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "absl/algorithm/container.h"
 
 namespace berth {
 namespace {
 
-absl::string_view FirstLabel(const LabelSet& labels, Symbol key, Symbol other_key) {
+Symbol FirstLabel(const LabelSet& labels, Symbol key, Symbol other_key) {
   const Symbol* value = labels.Find(key);
   if (value == nullptr) value = labels.Find(other_key);
-  return value == nullptr ? absl::string_view() : value->view();
+  return value == nullptr ? Symbol() : *value;
 }
 
 }  // namespace
 
-std::string ZoneKey(const NodeSpec& node) {
+ZoneKey ZoneOf(const NodeSpec& node) {
   static const Symbol kOldZone = Symbol::Intern("failure-domain.beta.kubernetes.io/zone");
   static const Symbol kZone = Symbol::Intern("topology.kubernetes.io/zone");
   static const Symbol kOldRegion = Symbol::Intern("failure-domain.beta.kubernetes.io/region");
   static const Symbol kRegion = Symbol::Intern("topology.kubernetes.io/region");
-  const absl::string_view zone = FirstLabel(node.labels, kOldZone, kZone);
-  const absl::string_view region = FirstLabel(node.labels, kOldRegion, kRegion);
-  if (zone.empty() && region.empty()) return "";
-  return absl::StrCat(region, absl::string_view(":\0:", 3), zone);
+  return {FirstLabel(node.labels, kOldRegion, kRegion), FirstLabel(node.labels, kOldZone, kZone)};
 }
 
-void NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>* changes) {
-  std::string key = ZoneKey(node);
-  const auto known = zone_of_.find(node.name);
-  if (known != zone_of_.end()) {
-    if (known->second == key) return;
+bool NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>* changes) {
+  const ZoneKey key = ZoneOf(node);
+  if (const auto known = member_of_.find(node.name); known != member_of_.end()) {
+    if (members_[known->second].zone->key == key) return false;
     Remove(node.name, changes);
   }
-  auto zone =
-      std::find_if(zones_.begin(), zones_.end(), [&](const Zone& z) { return z.key == key; });
-  if (zone == zones_.end()) zone = zones_.insert(zones_.end(), Zone{key, {}});
-  zone->nodes.push_back(node.name);
-  zone_of_[node.name] = std::move(key);
-  if (changes == nullptr) return;
-  changes->push_back({node.name, RowsOf(zone - zones_.begin(), zone->nodes.size() - 1), true});
-}
-
-bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
-  const auto known = zone_of_.find(name);
-  if (known == zone_of_.end()) return false;
-  const auto zone = std::find_if(zones_.begin(), zones_.end(),
-                                 [&](const Zone& z) { return z.key == known->second; });
-  const auto at = std::find(zone->nodes.begin(), zone->nodes.end(), name);
-  if (changes != nullptr) {
-    changes->push_back({name, RowsOf(zone - zones_.begin(), at - zone->nodes.begin()), false});
+  Zone*& zone = zone_of_key_[key];
+  if (zone == nullptr) {
+    zones_.push_back(std::make_unique<Zone>());
+    zone = zones_.back().get();
+    zone->key = key;
   }
-  zone->nodes.erase(at);
-  if (zone->nodes.empty()) zones_.erase(zone);
-  zone_of_.erase(known);
+  Add(node.name, *zone);
+  if (changes != nullptr) changes->push_back({node.name, RowsOf(*zone, zone->size - 1), true});
   return true;
 }
 
-std::vector<NodeRow> NodeTree::RowsOf(size_t index, size_t from) const {
+void NodeTree::Add(Symbol name, Zone& zone) {
+  if (free_members_.empty()) {
+    free_members_.push_back(static_cast<int>(members_.size()));
+    members_.emplace_back();
+  }
+  const int member = free_members_.back();
+  free_members_.pop_back();
+  members_[member] = {name, &zone};
+  member_of_[name] = member;
+  zone.members.push_back(member);
+  ++zone.size;
+}
+
+bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
+  const auto known = member_of_.find(name);
+  if (known == member_of_.end()) return false;
+  const int member = known->second;
+  Zone& zone = *members_[member].zone;
+  member_of_.erase(known);
+  members_[member].zone = nullptr;
+  if (changes != nullptr) {
+    DropGone(zone, member);
+    const auto at = absl::c_find(zone.members, member);
+    changes->push_back({name, RowsOf(zone, at - zone.members.begin()), false});
+    zone.members.erase(at);
+    free_members_.push_back(member);
+  }
+  // If positions are not asked for, it is passed over, as long as not too many are.
+  if (2 * static_cast<size_t>(--zone.size) < zone.members.size()) DropGone(zone);
+  if (zone.size > 0) return true;
+  zone_of_key_.erase(zone.key);
+  zones_.erase(absl::c_find_if(zones_, [&](const auto& other) { return other.get() == &zone; }));
+  return true;
+}
+
+void NodeTree::DropGone(Zone& zone, int but) {
+  if (static_cast<size_t>(zone.size) == zone.members.size()) return;
+  std::erase_if(zone.members, [&](int member) {
+    if (members_[member].zone != nullptr || member == but) return false;
+    free_members_.push_back(member);
+    return true;
+  });
+}
+
+std::vector<NodeRow> NodeTree::RowsOf(const Zone& zone, size_t from) const {
   // The sizes of the zones before and behind this one, as long as they have nodes in the turn.
   std::vector<size_t> before, behind;
   size_t row = 0;
-  for (size_t i = 0; i < zones_.size(); ++i) {
-    const size_t size = zones_[i].nodes.size();
+  bool is_behind = false;
+  for (const std::unique_ptr<Zone>& other : zones_) {
+    const size_t size = static_cast<size_t>(other->size);
     row += std::min(size, from);
-    if (i != index && size > from) (i < index ? before : behind).push_back(size);
+    if (other.get() == &zone) {
+      is_behind = true;
+    } else if (size > from) {
+      (is_behind ? behind : before).push_back(size);
+    }
   }
   row += before.size();
   std::vector<NodeRow> rows;
   for (size_t turn = from;; ++turn) {
     rows.push_back(static_cast<NodeRow>(row));
-    if (turn + 1 == zones_[index].nodes.size()) return rows;
+    if (turn + 1 == static_cast<size_t>(zone.size)) return rows;
     // To the next turn pass the zones behind, and in it those before.
     row += 1 + behind.size();
     const auto has_none = [turn](size_t size) { return size <= turn + 1; };
@@ -82,12 +114,26 @@ std::vector<NodeRow> NodeTree::RowsOf(size_t index, size_t from) const {
 }
 
 std::vector<Symbol> NodeTree::List() const {
+  struct Turn {
+    const int* next;
+    const int* end;
+  };
+  std::vector<Turn> turns;
+  for (const std::unique_ptr<Zone>& zone : zones_) {
+    const int* const first = zone->members.data();
+    turns.push_back({first, first + zone->members.size()});
+  }
   std::vector<Symbol> nodes;
-  nodes.reserve(zone_of_.size());
-  for (size_t turn = 0; nodes.size() < zone_of_.size(); ++turn) {
-    for (const Zone& zone : zones_) {
-      if (turn < zone.nodes.size()) nodes.push_back(zone.nodes[turn]);
+  nodes.reserve(member_of_.size());
+  while (nodes.size() < member_of_.size()) {
+    size_t kept = 0;  // of the zones, those that may have more
+    for (Turn turn : turns) {
+      while (turn.next != turn.end && members_[*turn.next].zone == nullptr) ++turn.next;
+      if (turn.next == turn.end) continue;
+      nodes.push_back(members_[*turn.next++].name);
+      turns[kept++] = turn;
     }
+    turns.resize(kept);
   }
   return nodes;
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,7 +79,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void MakeQueue();
 
   // --- inbox.cc: what arrives ---
-  bool TakeInbox();
+  // Takes in what has arrived, until events_in_a_row_ is `limit`. Returns whether there was any.
+  bool TakeInbox(int limit = std::numeric_limits<int>::max());
   void OnEvent(WatchEvent event);
   void MakeTables();
   void UpdateQueue(const ClusterChange& change);
@@ -140,7 +142,10 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   const SchedulerOptions options_;
   Inbox inbox_;
-  std::vector<Inbox::Item> arrived_;  // scratch of TakeInbox()
+  std::vector<Inbox::Item> arrived_;  // taken out of the inbox
+  size_t next_item_ = 0;              // of arrived_
+  size_t next_event_ = 0;             // of that
+  int events_in_a_row_ = 0;           // and answers, since the last attempt
   RandomSequence random_;
   ClusterState cluster_;
   std::unique_ptr<Profiles> profiles_;

@@ -68,14 +68,23 @@ bool Inbox::stopped() const {
   return true;
 }
 
-bool Engine::TakeInbox() {
-  inbox_.Take(arrived_);
-  for (Inbox::Item& item : arrived_) {
-    for (WatchEvent& event : item.events) OnEvent(std::move(event));
-    if (item.work != nullptr) item.work();
-  }
+bool Engine::TakeInbox(int limit) {
+  if (arrived_.empty()) inbox_.Take(arrived_);
   const bool any = !arrived_.empty();
+  for (; next_item_ < arrived_.size(); ++next_item_, next_event_ = 0) {
+    Inbox::Item& item = arrived_[next_item_];
+    for (; next_event_ < item.events.size(); ++events_in_a_row_) {
+      if (events_in_a_row_ == limit) return true;
+      OnEvent(std::move(item.events[next_event_++]));
+    }
+    if (item.work != nullptr) {
+      item.work();
+      ++events_in_a_row_;
+    }
+    item = {};
+  }
   arrived_.clear();
+  next_item_ = 0;
   return any;
 }
 

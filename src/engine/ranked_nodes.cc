@@ -218,11 +218,11 @@ bool RankedNodes::Follow(const NodeTable& nodes) {
   });
 }
 
-// A node came, which is to be judged, or went.
+// Nodes came, which are to be judged, or went.
 void RankedNodes::Move(const RowMove& move) {
-  const NodeRow row = move.rows.front();
-  first_moved_ = std::min(first_moved_, row);
-  if (!move.came && is_feasible(row)) {
+  first_moved_ = std::min(first_moved_, move.first);
+  for (const NodeRow row : move.gone) {
+    if (!is_feasible(row)) continue;
     for (Column& column : columns_) column.Remove(column.raw[row]);
   }
   verdicts_.Move(move);

@@ -37,7 +37,7 @@ bool RejectionCounts::Set(NodeRow row, const Status& status) {
 }
 
 void RejectionCounts::Move(const RowMove& move) {
-  if (!move.came) Set(move.rows.front(), Status::Success());
+  for (const NodeRow row : move.gone) Set(row, Status::Success());
   move.Apply(status_of_, kNone);
 }
 

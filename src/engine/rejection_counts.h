@@ -21,7 +21,7 @@ class RejectionCounts {
   // What is said of `row` from now on; Success counts for nothing. False, and nothing is changed,
   // if it is one thing too many.
   bool Set(NodeRow row, const Status& status);
-  // A node came, not rejected yet, or went.
+  // Nodes came, not rejected yet, or went.
   void Move(const RowMove& move);
   // What CountReasons() would find, asking every row.
   ReasonCounts Count() const;

@@ -2,10 +2,10 @@
 #include "berth/framework/node_table.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
 #include "berth/check.h"
 #include "berth/framework/pod_table.h"
 
@@ -65,55 +65,56 @@ int64_t NodeTable::image_size_bytes(Symbol image) const {
   return it == images_.end() ? 0 : it->second.size_bytes;
 }
 
-void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
-  nodes_ = std::move(nodes);
-  ++order_version_;
-  order_changed_at_ = replayable_since_ = ++version_;
-  changes_.clear();
-  moves_.clear();
-  moved_rows_ = 0;
-  row_versions_.assign(nodes_.size(), version_);
-  slot_of_.clear();
-  slot_of_.reserve(nodes_.size());
-  slots_.resize(nodes_.size());
-  row_of_slot_.resize(nodes_.size());
-  free_slots_.clear();
-  resources_.clear();
-  zeros_.assign(nodes_.size(), 0);
-  for (std::vector<int64_t>* column : {&pod_count_, &allowed_pods_}) column->resize(nodes_.size());
-  for (std::vector<uint8_t>* column : {&unschedulable_, &has_used_ports_, &has_pods_with_affinity_,
-                                       &has_pods_with_required_anti_affinity_}) {
-    column->resize(nodes_.size());
+RowMove RowMove::Rearranged(std::vector<NodeRow> rows, int size) {
+  RowMove move = {.kind = Kind::kRearranged, .rows = std::move(rows), .keeps_order = true};
+  std::vector<uint8_t> stays(size);
+  NodeRow last = -1;
+  for (NodeRow row = 0; row < static_cast<NodeRow>(move.rows.size()); ++row) {
+    const NodeRow from = move.rows[row];
+    if (from < 0) {
+      move.came.push_back(row);
+    } else {
+      stays[from] = 1;
+    }
+    move.keeps_order &= from > last;
+    last = std::max(last, from);
+    if (from == row && move.first == row) ++move.first;
   }
-  specs_.resize(nodes_.size());
-  arrivals_.resize(nodes_.size());
-  taints_.Reset(size());
+  for (NodeRow row = 0; row < size; ++row) {
+    if (!stays[row]) move.gone.push_back(row);
+  }
+  return move;
+}
+
+void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
+  resources_.clear();
+  ForEachColumn([](auto& column) { column.clear(); });
+  nodes_.clear();
+  slot_of_.clear();
+  slots_.clear();
+  row_of_slot_.clear();
+  free_slots_.clear();
+  taints_.Reset(0);
   images_.clear();
   {
     MutexLock lock(labels_mutex_);
-    for (auto& [key, column] : labels_) column->Reset(size());
+    for (auto& [key, column] : labels_) column->Reset(0);
   }
-  for (NodeRow row = 0; row < size(); ++row) {
-    slot_of_.emplace(nodes_[row]->name(), row);
-    slots_[row] = row_of_slot_[row] = row;
-    specs_[row] = nodes_[row]->shared_spec();
-    arrivals_[row] = nodes_[row]->arrival();
-    for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
-    FillFromSpec(row);
-    FillFromPods(row);
-  }
-  BERTH_DCHECK(slot_of_.size() == nodes_.size()) << "two nodes of one name";
+  std::unique_ptr<PodTable> pods = std::move(pods_);
+  Rearrange(nodes);
+  pods_ = std::move(pods);
   if (pods_ != nullptr) pods_->SetOrder();
+  changes_.clear();
+  moves_.clear();
+  moved_rows_ = 0;
+  replayable_since_ = version_;
 }
 
 // Keeps as many as may move all rows twice: whoever is further behind looks at every row.
-void NodeTable::NoteMove(bool came, absl::Span<const NodeRow> rows) {
-  ++order_version_;
-  order_changed_at_ = ++version_;
+void NodeTable::NoteMove(RowMove move) {
   NoteChange({-1, Aspect::kNothing});
-  const int moved = static_cast<int>(rows.size()) + size() - rows.back() - (came ? 1 : 0);
-  moves_.push_back({version_, came, {rows.begin(), rows.end()}, moved});
-  moved_rows_ += moved;
+  moved_rows_ += move.moved;
+  moves_.push_back(std::move(move));
   for (; moved_rows_ > std::max(2 * size(), 1024); moves_.pop_front()) {
     moved_rows_ -= moves_.front().moved;
     replayable_since_ = moves_.front().version;
@@ -139,89 +140,126 @@ void NodeTable::ForEachColumn(Visit visit) {
   visit(row_versions_);
 }
 
+void NodeTable::Rearrange(absl::Span<const NodeInfo* const> nodes) {
+  std::vector<NodeRow> from;
+  from.reserve(nodes.size());
+  std::vector<const NodeInfo*> came;
+  NodeRow next = 0;
+  for (const NodeInfo* const node : nodes) {
+    const NodeRow row = FindRow(node, next);
+    from.push_back(row);
+    if (row < 0) {
+      came.push_back(node);
+    } else {
+      next = row + 1;
+    }
+  }
+  RowMove move = RowMove::Rearranged(std::move(from), size());
+  move.moved = static_cast<int>(nodes.size()) - move.first;
+  Move(std::move(move), came);
+}
+
+// Most nodes stay behind those that they were behind: `guess` or few rows from there.
+NodeRow NodeTable::FindRow(const NodeInfo* node, NodeRow guess) const {
+  constexpr NodeRow kFew = 4;
+  const NodeRow end = std::min(guess + kFew, size());
+  for (NodeRow row = guess; row < end; ++row) {
+    if (nodes_[row] == node) return row;
+  }
+  const NodeRow row = FindRow(node->name());
+  return row >= 0 && nodes_[row] == node ? row : -1;
+}
+
 void NodeTable::InsertRow(NodeRow row, const NodeInfo* node) {
-  ForEachColumn([row](auto& column) { column.emplace(column.begin() + row); });
-  taints_.Insert(row);
-  {
-    MutexLock lock(labels_mutex_);
-    for (auto& [key, column] : labels_) column->Insert(row);
-  }
-  nodes_.insert(nodes_.begin() + row, node);
-  NoteMove(true, {&row, 1});
-  row_versions_[row] = version_;
-
-  int slot = static_cast<int>(row_of_slot_.size());
-  if (free_slots_.empty()) {
-    row_of_slot_.push_back(row);
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
-  const bool is_new = slot_of_.emplace(node->name(), slot).second;
-  BERTH_CHECK(is_new) << "two nodes of one name";
-  slots_.insert(slots_.begin() + row, slot);
-  for (NodeRow moved = row; moved < size(); ++moved) row_of_slot_[slots_[moved]] = moved;
-
-  specs_[row] = node->shared_spec();
-  arrivals_[row] = node->arrival();
-  for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
-  FillFromSpec(row);
-  FillFromPods(row);
-  if (pods_ != nullptr) pods_->InsertRow(row);
+  RowMove move = RowMove::Came(row);
+  move.moved = 1 + size() - row;
+  Move(std::move(move), {&node, 1});
 }
 
 void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) {
-  ForgetImages(rows.front());
-  const int slot = slots_[rows.front()];
-  const Symbol name = nodes_[rows.front()]->name();
-  slot_of_.erase(name);
-  free_slots_.push_back(slot);
-  row_of_slot_[slot] = -1;
+  RowMove move = RowMove::Went(rows);
+  move.moved = static_cast<int>(rows.size()) + size() - 1 - rows.back();
+  Move(std::move(move), {});
+}
 
-  ForEachColumn([rows](auto& column) { MoveUp(column, rows); });
-  taints_.Remove(rows);
+// `came` are the nodes of move.came.
+void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
+  static const NodeSpec& kNoSpec = *new NodeSpec();
+  ++order_version_;
+  order_changed_at_ = move.version = ++version_;
+  ImageNames lost_size;
+  for (const NodeRow row : move.gone) {
+    const uint64_t arrival = arrivals_[row];
+    // Nobody else came that late.
+    arrivals_[row] = std::numeric_limits<uint64_t>::max();
+    ReplaceImages(row, *specs_[row], kNoSpec, arrival, lost_size);
+    slot_of_.erase(nodes_[row]->name());
+    row_of_slot_[slots_[row]] = -1;
+    free_slots_.push_back(slots_[row]);
+  }
+
+  ForEachColumn([&](auto& column) { move.Apply(column); });
+  taints_.Move(move);
   {
     MutexLock lock(labels_mutex_);
-    for (auto& [key, column] : labels_) column->Remove(rows);
+    for (auto& [key, column] : labels_) column->Move(move);
   }
-  MoveUp(nodes_, rows);
-  MoveUp(slots_, rows);
-  for (const NodeRow row : rows.first(rows.size() - 1)) row_of_slot_[slots_[row]] = row;
-  for (NodeRow row = rows.back(); row < size(); ++row) row_of_slot_[slots_[row]] = row;
-  NoteMove(false, rows);
-  if (pods_ != nullptr) pods_->RemoveRow(name, rows);
+  move.Apply(nodes_);
+  move.Apply(slots_);
+  for (size_t i = 0; i < came.size(); ++i) {
+    nodes_[move.came[i]] = came[i];
+    slots_[move.came[i]] = TakeSlot();
+  }
+  move.ForEachMoved(size(), [&](NodeRow row) { row_of_slot_[slots_[row]] = row; });
+  for (const NodeRow row : move.came) AddRow(row);
+  if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
+  if (pods_ != nullptr) pods_->Move(move);
+  NoteMove(std::move(move));
 }
 
-bool NodeTable::is_sparse() const {
-  MutexLock lock(labels_mutex_);
-  return taints_.is_sparse() || std::any_of(labels_.begin(), labels_.end(), [](const auto& entry) {
-           return entry.second->is_sparse();
-         });
+int NodeTable::TakeSlot() {
+  if (free_slots_.empty()) {
+    row_of_slot_.push_back(-1);
+    return static_cast<int>(row_of_slot_.size()) - 1;
+  }
+  const int slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
 }
 
-void NodeTable::ForgetImages(NodeRow row) {
-  static const NodeSpec& kNone = *new NodeSpec();
-  const std::shared_ptr<const NodeSpec> before = std::move(specs_[row]);
-  const uint64_t arrival = arrivals_[row];
-  // Nobody else came that late.
-  arrivals_[row] = std::numeric_limits<uint64_t>::max();
-  ReplaceImages(row, *before, kNone, arrival);
-}
-
-void NodeTable::RefreshRow(NodeRow row) {
+// Its node came.
+void NodeTable::AddRow(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
-  Aspects aspects = Aspect::kNothing;
-  if (specs_[row] != node.shared_spec() || arrivals_[row] != node.arrival()) {
-    const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
-    const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
-    aspects |= Aspect::kOfNodeObject;
-    if (ReplaceImages(row, *before, *specs_[row], arrival_before)) aspects |= Aspect::kImageSpread;
-    FillFromSpec(row);
+  const bool is_new = slot_of_.emplace(node.name(), slots_[row]).second;
+  BERTH_CHECK(is_new) << "two nodes of one name";
+  row_versions_[row] = version_;
+  specs_[row] = node.shared_spec();
+  arrivals_[row] = node.arrival();
+  for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
+  FillFromSpec(row);
+  FillFromPods(row);
+}
+
+void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
+  ImageNames lost_size;
+  for (const NodeRow row : rows) {
+    const NodeInfo& node = *nodes_[row];
+    Aspects aspects = Aspect::kNothing;
+    if (specs_[row] != node.shared_spec() || arrivals_[row] != node.arrival()) {
+      const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
+      const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
+      aspects |= Aspect::kOfNodeObject;
+      if (ReplaceImages(row, *before, *specs_[row], arrival_before, lost_size)) {
+        aspects |= Aspect::kImageSpread;
+      }
+      FillFromSpec(row);
+    }
+    aspects |= FillFromPods(row);
+    if (pods_ != nullptr) pods_->RefreshRow(row);
+    row_versions_[row] = ++version_;
+    NoteChange({row, aspects});
   }
-  aspects |= FillFromPods(row);
-  if (pods_ != nullptr) pods_->RefreshRow(row);
-  row_versions_[row] = ++version_;
-  NoteChange({row, aspects});
+  if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
 }
 
 // Keeps as many changes as there are rows, at least: whoever is further behind looks at every row.
@@ -293,23 +331,21 @@ void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
 
 // Nodes report their images again and again, and few of them change.
 bool NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpec& after,
-                              uint64_t arrival_before) {
+                              uint64_t arrival_before, ImageNames& lost_size) {
   const uint64_t arrival = arrivals_[row];
   const auto is_in = [&](const NodeSpec& spec, const NodeImage& image) {
     return arrival == arrival_before &&
            std::find(spec.images.begin(), spec.images.end(), image) != spec.images.end();
   };
   bool changed = false;
-  absl::InlinedVector<Symbol, 8> lost_size;
   for (const NodeImage& image : before.images) {
     if (is_in(after, image)) continue;
     changed = true;
-    ImageState& state = images_[image.name];
-    --state.node_count;
-    if (state.node_count == 0) {
-      images_.erase(image.name);
-    } else if (state.arrival == arrival_before) {
-      lost_size.push_back(image.name);
+    const auto it = images_.find(image.name);
+    if (--it->second.node_count == 0) {
+      images_.erase(it);
+    } else if (it->second.arrival == arrival_before) {
+      lost_size.insert(image.name);
     }
   }
   for (const NodeImage& image : after.images) {
@@ -317,19 +353,24 @@ bool NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpe
     changed = true;
     AddImage(image, arrival);
   }
-  for (const Symbol image : lost_size) FindImageSize(image);
   return changed;
 }
 
-void NodeTable::FindImageSize(Symbol name) {
-  ImageState& state = images_[name];
-  state.arrival = std::numeric_limits<uint64_t>::max();
-  for (NodeRow row = 0; row < size(); ++row) {
-    if (arrivals_[row] >= state.arrival) continue;
+// From the node that was there first of those that have the image: goes through them in that order.
+void NodeTable::FindImageSizes(ImageNames names) {
+  absl::erase_if(names, [&](Symbol name) { return !images_.contains(name); });
+  using Arrival = std::pair<uint64_t, NodeRow>;
+  std::vector<Arrival> nodes(size());  // a heap, the first to arrive on top
+  for (NodeRow row = 0; row < size(); ++row) nodes[row] = {arrivals_[row], row};
+  std::make_heap(nodes.begin(), nodes.end(), std::greater<>());
+  for (; !names.empty() && !nodes.empty(); nodes.pop_back()) {
+    std::pop_heap(nodes.begin(), nodes.end(), std::greater<>());
+    const auto [arrival, row] = nodes.back();
     for (const NodeImage& image : specs_[row]->images) {
-      if (image.name != name) continue;
+      if (names.erase(image.name) == 0) continue;
+      ImageState& state = images_.find(image.name)->second;
       state.size_bytes = image.size_bytes;
-      state.arrival = arrivals_[row];
+      state.arrival = arrival;
     }
   }
 }

@@ -61,53 +61,30 @@ absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
 }
 
 void PodTable::SetOrder() {
-  NoteOrderChange();
-  absl::c_fill(slots_.row_of_slot, -1);
-  slot_of_row_.clear();
-  for (NodeRow row = 0; row < nodes_.size(); ++row) {
-    const auto [it, is_new] = slot_of_node_.try_emplace(nodes_.node(row).name(), -1);
-    if (is_new) it->second = TakeSlot();
-    slots_.row_of_slot[it->second] = row;
-    slot_of_row_.push_back(it->second);
+  RowMove all_anew = {.kind = RowMove::Kind::kRearranged, .rows = {}};
+  for (NodeRow row = 0; row < static_cast<NodeRow>(slot_of_row_.size()); ++row) {
+    all_anew.gone.push_back(row);
   }
-  absl::erase_if(slot_of_node_, [&](const auto& entry) {
-    const int slot = entry.second;
-    if (slots_.row_of_slot[slot] >= 0) return false;
-    FreeSlot(slot);
-    return true;
-  });
-  for (NodeRow row = 0; row < nodes_.size(); ++row) RefreshRow(row);
+  for (NodeRow row = 0; row < nodes_.size(); ++row) {
+    all_anew.rows.push_back(-1);
+    all_anew.came.push_back(row);
+  }
+  Move(all_anew);
 }
 
-void PodTable::NoteOrderChange() {
+void PodTable::Move(const RowMove& move) {
   slots_.rows = nodes_.size();
   slots_.order_version = nodes_.order_version();
-}
-
-void PodTable::InsertRow(NodeRow row) {
-  NoteOrderChange();
-  const int slot = TakeSlot();
-  slot_of_node_[nodes_.node(row).name()] = slot;
-  slot_of_row_.insert(slot_of_row_.begin() + row, slot);
-  for (NodeRow moved = row; moved < nodes_.size(); ++moved) {
-    slots_.row_of_slot[slot_of_row_[moved]] = moved;
+  for (const NodeRow row : move.gone) {
+    const int slot = slot_of_row_[row];
+    slots_.row_of_slot[slot] = -1;
+    FreeSlot(slot);
   }
-  RefreshRow(row);
-}
-
-void PodTable::RemoveRow(Symbol node, absl::Span<const NodeRow> rows) {
-  NoteOrderChange();
-  const int slot = slot_of_row_[rows.front()];
-  slots_.row_of_slot[slot] = -1;
-  FreeSlot(slot);
-  slot_of_node_.erase(node);
-  MoveUp(slot_of_row_, rows);
-  for (const NodeRow row : rows.first(rows.size() - 1)) {
-    slots_.row_of_slot[slot_of_row_[row]] = row;
-  }
-  for (NodeRow row = rows.back(); row < nodes_.size(); ++row) {
-    slots_.row_of_slot[slot_of_row_[row]] = row;
-  }
+  move.Apply(slot_of_row_, -1);
+  for (const NodeRow row : move.came) slot_of_row_[row] = TakeSlot();
+  move.ForEachMoved(nodes_.size(),
+                    [&](NodeRow row) { slots_.row_of_slot[slot_of_row_[row]] = row; });
+  for (const NodeRow row : move.came) RefreshRow(row);
 }
 
 // Its node is not in the table any more, and in no row.

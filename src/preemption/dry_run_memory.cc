@@ -81,11 +81,11 @@ void RememberedRuns::Forget(NodeRow row) {
   candidates_[row] = nullptr;
 }
 
-// A node came or went.
+// Nodes came or went.
 void RememberedRuns::Move(const RowMove& move) {
   move.Apply(outcome_of_, kUnknown);
   move.Apply(candidates_);
-  if (conditions_.empty()) return;
+  if (all_hold_.empty()) return;  // no gauges
   move.Apply(conditions_);
   move.Apply(helps_from_, absl::InfiniteFuture());
 }
@@ -102,7 +102,7 @@ const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
 
 void RememberedRuns::Set(NodeRow row, int32_t outcome, const DryRun& run) {
   outcome_of_[row] = outcome;
-  if (conditions_.empty()) return;
+  if (all_hold_.empty()) return;
   conditions_[row].assign(run.conditions().begin(), run.conditions().end());
   helps_from_[row] = run.helps_from();
   for (const GaugeRange& range : run.conditions()) Tighten(range);

@@ -15,7 +15,10 @@ namespace {
 constexpr int kSequences = 20;
 constexpr int kOperations = 1000;
 constexpr int kPods = 40;
-constexpr int kNodes = 6;
+constexpr int kNodes = 12;
+constexpr int kZones = 3;
+
+const char* const kZoneLabel = "topology.kubernetes.io/zone";
 
 class CpuSums final : public AssignmentObserver {
  public:
@@ -82,20 +85,14 @@ class CacheMachine {
       case 7:
         cache_.FinishBinding(uid);
         break;
-      case 8: {
-        const auto spec = MakeNode()
-                              .Name(node)
-                              .Capacity("cpu", absl::StrCat(1 + Below(64)))
-                              .Label("topology.kubernetes.io/zone", absl::StrCat(Below(3)))
-                              .Obj();
-        cache_.SetNode(spec);
-        model_.nodes[node] = spec;
+      case 8:
+        SetNode(node);
         break;
-      }
       case 9:
         ASSERT_EQ(cache_.RemoveNode(node_name), model_.nodes.erase(node) == 1);
         break;
     }
+    if (Below(20) == 0) ChangeZone();
     if (Below(3) == 0) cache_.Refresh();
   }
 
@@ -130,6 +127,36 @@ class CacheMachine {
     return pod.Obj();
   }
 
+  void SetNode(const std::string& name) {
+    NodeBuilder node = MakeNode().Name(name).Capacity("cpu", absl::StrCat(1 + Below(64)));
+    node.Label(kZoneLabel, absl::StrCat(Below(kZones)));
+    if (Below(4) == 0) node.Taint("k", absl::StrCat(Below(2)), TaintEffect::kNoSchedule);
+    if (Below(2) == 0) node.Image("image", Below(1000));
+    const std::shared_ptr<const NodeSpec> spec = node.Obj();
+    cache_.SetNode(spec);
+    model_.nodes[name] = spec;
+  }
+
+  // All nodes of a zone go, or change, or many nodes come.
+  void ChangeZone() {
+    const Symbol zone = Symbol::Intern(absl::StrCat(Below(kZones)));
+    const uint32_t what = Below(3);
+    for (int i = 0; i < kNodes; ++i) {
+      const std::string name = absl::StrCat("n", i);
+      const auto known = model_.nodes.find(name);
+      if (known == model_.nodes.end() || what == 2) {
+        if (what == 2) SetNode(name);
+      } else if (*known->second->labels.Find(Symbol::Intern(kZoneLabel)) == zone) {
+        if (what == 1) {
+          SetNode(name);
+          continue;
+        }
+        ASSERT_TRUE(cache_.RemoveNode(Symbol::Intern(name)));
+        model_.nodes.erase(known);
+      }
+    }
+  }
+
   void SetPod(const std::shared_ptr<const PodInfo>& pod) {
     cache_.SetPod(pod);
     const auto it = model_.pods.find(pod->uid());
@@ -162,7 +189,10 @@ class CacheMachine {
     });
     NodeTable fresh;
     fresh.SetOrder(nodes);
-    const Symbol zone = Symbol::Intern("topology.kubernetes.io/zone");
+    const Symbol zone = Symbol::Intern(kZoneLabel);
+    const Symbol image = Symbol::Intern("image");
+    ASSERT_EQ(table.image_node_count(image), fresh.image_node_count(image));
+    ASSERT_EQ(table.image_size_bytes(image), fresh.image_size_bytes(image));
     for (NodeRow row = 0; row < table.size(); ++row) {
       ASSERT_EQ(table.FindRow(table.node(row).name()), row);
       ASSERT_EQ(table.requested(kCpu)[row], fresh.requested(kCpu)[row]);
@@ -171,6 +201,7 @@ class CacheMachine {
       ASSERT_EQ(table.pod_count()[row], fresh.pod_count()[row]);
       ASSERT_EQ(table.has_used_ports()[row], fresh.has_used_ports()[row]);
       ASSERT_EQ(table.label_column(zone).at(row), fresh.label_column(zone).at(row));
+      ASSERT_EQ(table.taints().at(row), fresh.taints().at(row));
     }
   }
 

@@ -8,6 +8,7 @@
 namespace berth::testing {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Change = Cache::PodChange;
@@ -218,25 +219,30 @@ TEST_F(CacheTest, ANodeThatChangesItsZoneChangesTheOrder) {
   EXPECT_THAT(Rows(), ElementsAre("b=0", "c=0", "a=0"));
 }
 
-TEST_F(CacheTest, RowsMoveUnlessThatIsMoreWorkThanToBeginAnew) {
+TEST_F(CacheTest, RowsMoveOneByOneOrAllAtOnce) {
   const auto name = [](int i) { return absl::StrCat("n", i); };
   for (int i = 0; i < 100; ++i) SetNode(name(i));
   cache_.Refresh();
-  // Whether the rows moved.
+  // How the rows moved.
   const auto refresh = [&] {
     const uint64_t before = cache_.table().version();
     cache_.Refresh();
-    return cache_.table().Replay(
-        before, [](const RowChange&) {}, [](const RowMove&) {});
+    std::vector<RowMove::Kind> kinds;
+    EXPECT_TRUE(cache_.table().Replay(
+        before, [](const RowChange&) {}, [&](const RowMove& move) { kinds.push_back(move.kind); }));
+    return kinds;
   };
   cache_.RemoveNode(Name(name(50)));
   for (int i = 0; i < 1000; ++i) SetNode(name(i % 50));  // which moves nothing more
-  EXPECT_TRUE(refresh());
+  EXPECT_THAT(refresh(), ElementsAre(RowMove::Kind::kWent));
   for (int i = 0; i < 40; ++i) cache_.RemoveNode(Name(name(i)));
-  EXPECT_FALSE(refresh());
+  EXPECT_THAT(refresh(), ElementsAre(RowMove::Kind::kRearranged));
   EXPECT_EQ(cache_.table().size(), 59);
+  for (int i = 0; i < 40; ++i) SetNode(name(i));
+  EXPECT_THAT(refresh(), Each(RowMove::Kind::kCame)) << "each comes last";
   cache_.RemoveNode(Name(name(60)));
-  EXPECT_TRUE(refresh());
+  SetNode(name(50));
+  EXPECT_THAT(refresh(), ElementsAre(RowMove::Kind::kWent, RowMove::Kind::kCame));
 }
 
 TEST_F(CacheTest, ALateObserverHearsOfWhatIsThere) {

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
@@ -35,9 +36,8 @@ class NodeTreeTest : public ::testing::Test {
     return names;
   }
 
-  // The order that the changes make of nothing.
-  std::vector<std::string> Replayed() const {
-    std::vector<std::string> names;
+  // The order that the changes make of another one.
+  std::vector<std::string> Replayed(std::vector<std::string> names = {}) const {
     for (const OrderChange& change : changes_) {
       const std::string name(change.node.view());
       if (change.came) {
@@ -67,6 +67,69 @@ TEST_F(NodeTreeTest, ChangesTellWhereNodesAre) {
       Set(InZone(name, "r", absl::StrCat("z", zone)));
     }
     ASSERT_EQ(Replayed(), List()) << step;
+  }
+}
+
+// Zones with their nodes, without any cleverness.
+class PlainTree {
+ public:
+  void Remove(const std::string& name) {
+    for (Zone& zone : zones_) std::erase(zone.nodes, name);
+    std::erase_if(zones_, [](const Zone& zone) { return zone.nodes.empty(); });
+  }
+  void Set(const std::string& name, int zone) {
+    for (const Zone& known : zones_) {
+      if (known.number == zone && absl::c_linear_search(known.nodes, name)) return;
+    }
+    Remove(name);
+    for (Zone& known : zones_) {
+      if (known.number == zone) return known.nodes.push_back(name);
+    }
+    zones_.push_back({zone, {name}});
+  }
+  std::vector<std::string> List() const {
+    std::vector<std::string> names;
+    for (size_t turn = 0, before = 1; names.size() != before; ++turn) {
+      before = names.size();
+      for (const Zone& zone : zones_) {
+        if (turn < zone.nodes.size()) names.push_back(zone.nodes[turn]);
+      }
+      if (turn == 0 && names.empty()) return names;
+    }
+    return names;
+  }
+
+ private:
+  struct Zone {
+    int number;
+    std::vector<std::string> nodes;
+  };
+  std::vector<Zone> zones_;
+};
+
+TEST_F(NodeTreeTest, ListsTheSameWhetherChangesAreToldOrNot) {
+  const uint32_t seed = std::random_device()();
+  std::mt19937 random(seed);
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  PlainTree plain;
+  for (int step = 0; step < 3000; ++step) {
+    changes_.clear();
+    std::vector<OrderChange>* const changes = below(3) == 0 ? &changes_ : nullptr;
+    std::vector<std::string> before = List();
+    const std::string name = absl::StrCat("n", below(40));
+    if (below(2) == 0) {
+      tree_.Remove(Symbol::Intern(name), changes);
+      plain.Remove(name);
+    } else {
+      const int zone = below(4);
+      tree_.Set(*InZone(name, "r", absl::StrCat("z", zone)).Obj(), changes);
+      plain.Set(name, zone);
+    }
+    ASSERT_EQ(List(), plain.List()) << step;
+    ASSERT_EQ(tree_.size(), static_cast<int>(plain.List().size()));
+    if (changes == nullptr) continue;
+    ASSERT_EQ(Replayed(std::move(before)), List()) << step;
   }
 }
 
@@ -113,12 +176,15 @@ TEST_F(NodeTreeTest, ANodeMovesWithItsZone) {
 }
 
 TEST_F(NodeTreeTest, ZoneKeys) {
-  EXPECT_EQ(ZoneKey(*MakeNode().Obj()), "");
-  EXPECT_EQ(ZoneKey(*InZone("n", "r", "z").Obj()), std::string("r:\0:z", 5));
-  EXPECT_EQ(ZoneKey(*InZone("n", "", "z").Obj()), std::string(":\0:z", 4));
-  EXPECT_EQ(
-      ZoneKey(*InZone("n", "r", "z").Label("failure-domain.beta.kubernetes.io/zone", "old").Obj()),
-      std::string("r:\0:old", 7))
+  const auto zone = [](const NodeBuilder& node) {
+    const auto [region, name] = ZoneOf(*node.Obj());
+    return absl::StrCat(region.view(), ":", name.view());
+  };
+  EXPECT_EQ(zone(MakeNode()), ":");
+  EXPECT_EQ(zone(InZone("n", "r", "z")), "r:z");
+  EXPECT_EQ(zone(InZone("n", "", "z")), ":z");
+  EXPECT_EQ(zone(InZone("n", "r", "z").Label("failure-domain.beta.kubernetes.io/zone", "old")),
+            "r:old")
       << "the old label counts first, as upstream";
 }
 

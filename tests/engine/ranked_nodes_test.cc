@@ -2,6 +2,8 @@
 #include "engine/ranked_nodes.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -61,18 +63,27 @@ TEST(RejectionCounts, FollowRowsThatMove) {
   moved.Reset(0);
   for (int step = 0; step < 3'000; ++step) {
     const int size = static_cast<int>(statuses.size());
-    const int kind = below(3);
+    const int kind = below(5);
+    std::optional<RowMove> move;
     if (kind == 0 || size == 0) {
-      const RowMove move = {.version = 0, .came = true, .rows = {below(size + 1)}, .moved = 0};
-      move.Apply(statuses);
-      moved.Move(move);
+      move = RowMove::Came(below(size + 1));
     } else if (kind == 1) {
-      RowMove move = {.version = 0, .came = false, .rows = {below(size)}, .moved = 0};
-      for (NodeRow row = move.rows.front() + 1; row < size; ++row) {
-        if (below(3) == 0) move.rows.push_back(row);
+      std::vector<NodeRow> rows = {below(size)};
+      for (NodeRow row = rows.front() + 1; row < size; ++row) {
+        if (below(3) == 0) rows.push_back(row);
       }
-      move.Apply(statuses);
-      moved.Move(move);
+      move = RowMove::Went(rows);
+    } else if (kind == 2) {
+      std::vector<NodeRow> rows(size);
+      std::iota(rows.begin(), rows.end(), 0);
+      if (below(2) == 0) std::shuffle(rows.begin(), rows.end(), random);
+      std::erase_if(rows, [&](NodeRow) { return below(10) == 0; });
+      if (below(2) == 0) rows.insert(rows.begin() + below(static_cast<int>(rows.size()) + 1), -1);
+      move = RowMove::Rearranged(rows, size);
+    }
+    if (move.has_value()) {
+      move->Apply(statuses);
+      moved.Move(*move);
     } else {
       const NodeRow row = below(size);
       statuses[row] = kStatuses[below(5)];

@@ -188,7 +188,7 @@ class Follower {
             version_, [&](const RowChange& change) { kept_[change.row].is_old = true; },
             [&](const RowMove& move) {
               move.Apply(kept_);
-              if (move.came) kept_[move.rows.front()].is_new = true;
+              for (const NodeRow row : move.came) kept_[row].is_new = true;
               ++moves;
             });
     begun_anew += !in_step;
@@ -231,6 +231,7 @@ class RandomHistory {
   void Step() {
     if (order_.empty() || Below(40) == 0) return SetOrder();
     if (Below(6) == 0) return MoveRows();
+    if (Below(8) == 0) return Rearrange();
     const NodeRow row = Below(static_cast<int>(order_.size()));
     NodeInfo& node = *order_[row];
     // One to three changes between refreshes.
@@ -260,6 +261,26 @@ class RandomHistory {
     }
     std::shuffle(order_.begin(), order_.end(), random_);
     table_.SetOrder({order_.begin(), order_.end()});
+  }
+
+  // The same, told as a move; some nodes are others of the same name. Or nodes only go.
+  void Rearrange() {
+    std::list<NodeInfo> former;  // the table has them until it is told
+    if (Below(2) == 0) {
+      std::erase_if(order_, [&](NodeInfo*) { return Below(4) == 0; });
+    } else {
+      order_.clear();
+      for (auto it = nodes_.begin(); it != nodes_.end(); ++it) {
+        if (Below(5) == 0) {
+          const auto other = nodes_.insert(it, NodeInfo(RandomNode(it->name().view())));
+          former.splice(former.end(), nodes_, it);
+          it = other;
+        }
+        if (Below(5) != 0) order_.push_back(&*it);
+      }
+      std::shuffle(order_.begin(), order_.end(), random_);
+    }
+    table_.Rearrange(std::vector<const NodeInfo*>(order_.begin(), order_.end()));
   }
 
   // A node comes, or one goes and some others take its place and each other's.

@@ -17,7 +17,7 @@ TEST(RememberedRuns, FollowRowsThatMove) {
   std::list<NodeInfo> nodes;
   for (int i = 0; i < 12; ++i) nodes.push_back(MakeNode().Name(absl::StrCat("n", i)).Info());
   NodeTable table;
-  table.SetOrder({&nodes.front()});
+  table.SetOrder({});  // nodes come later
   SmallCluster cluster;
   const CycleState state;
   const auto pod = MakePod().Obj();
@@ -35,7 +35,13 @@ TEST(RememberedRuns, FollowRowsThatMove) {
       table.InsertRow(below(table.size() + 1), &node);
     } else if (below(4) == 0) {
       table.RefreshRow(row);
-    } else if (table.size() > 1) {
+    } else if (below(20) == 0) {
+      std::vector<const NodeInfo*> some;
+      for (const NodeInfo& other : nodes) {
+        if (below(3) > 0) some.push_back(&other);
+      }
+      table.Rearrange(some);
+    } else {
       std::vector<NodeRow> rows = {row};
       for (NodeRow other = row + 1; other < table.size(); ++other) {
         if (below(3) == 0) rows.push_back(other);

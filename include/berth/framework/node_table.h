@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
@@ -46,6 +47,78 @@ void MoveUp(std::vector<T>& values, absl::Span<const NodeRow> rows) {
   for (size_t i = 1; i < rows.size(); ++i) values[rows[i - 1]] = std::move(values[rows[i]]);
   values.erase(values.begin() + rows.back());
 }
+
+// Nodes that came, went or changed places.
+struct RowMove {
+  enum class Kind : uint8_t {
+    kCame,        // one node
+    kWent,        // one node
+    kRearranged,  // any number of nodes
+  };
+  Kind kind;
+  // Came: where it is now; who was there and all behind moved up by one. Went: its own first, then
+  // rising: who was at each moved to the one before it, and all behind the last one down by one.
+  // Rearranged: of each row, which it was before, or -1 if its node came.
+  std::vector<NodeRow> rows;
+  std::vector<NodeRow> came = {};  // as they are numbered afterwards
+  std::vector<NodeRow> gone = {};  // as they were numbered before
+  NodeRow first = 0;               // those before it are as they were
+  int moved = 0;                   // how many came, went or have another number
+  bool keeps_order = false;        // of a rearrangement: no node came or overtook another one
+  uint64_t version = 0;            // of the table, right after it
+
+  static RowMove Came(NodeRow row) {
+    return {.kind = Kind::kCame, .rows = {row}, .came = {row}, .first = row};
+  }
+  static RowMove Went(absl::Span<const NodeRow> rows) {
+    return {.kind = Kind::kWent,
+            .rows = {rows.begin(), rows.end()},
+            .gone = {rows.front()},
+            .first = rows.front()};
+  }
+  // `size`: how many rows there were before.
+  static RowMove Rearranged(std::vector<NodeRow> rows, int size);
+
+  // Does to values by row what it did to the rows. A row that came gets `fresh`.
+  template <class T>
+  void Apply(std::vector<T>& values, const T& fresh = T()) const {
+    switch (kind) {
+      case Kind::kCame:
+        values.insert(values.begin() + rows.front(), fresh);
+        return;
+      case Kind::kWent:
+        MoveUp(values, rows);
+        return;
+      case Kind::kRearranged:
+        Rearrange(values, fresh);
+        return;
+    }
+  }
+  // Calls visit(row) for each of `size` rows that has another node now.
+  template <class Visit>
+  void ForEachMoved(int size, Visit visit) const {
+    NodeRow behind = first;
+    if (kind == Kind::kWent) {
+      for (size_t i = 0; i + 1 < rows.size(); ++i) visit(rows[i]);
+      behind = rows.back();
+    }
+    for (NodeRow row = behind; row < size; ++row) visit(row);
+  }
+
+ private:
+  template <class T>
+  void Rearrange(std::vector<T>& values, const T& fresh) const {
+    const size_t size = rows.size();
+    if (keeps_order) {  // each comes from further behind
+      for (size_t row = first; row < size; ++row) values[row] = std::move(values[rows[row]]);
+      values.resize(size);
+      return;
+    }
+    std::vector<T> before = std::exchange(values, {});
+    values.reserve(size);
+    for (const NodeRow from : rows) values.push_back(from < 0 ? fresh : std::move(before[from]));
+  }
+};
 
 // A column whose values repeat: each distinct value once, and an index a row. Judge each value,
 // then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
@@ -105,23 +178,37 @@ class DictionaryColumn {
     ++row_counts_[it->second];
     indexes_[row] = it->second;
     ++version_;
+    if (is_new) DropUnusedValues();
   }
-  // A row without a value is put in before `row`; Set() is to give it one.
-  void Insert(NodeRow row) {
-    indexes_.insert(indexes_.begin() + row, kUnset);
+  // Follows the rows; those that came have no value yet. Gives values other indexes if most of them
+  // are of no row any more.
+  void Move(const RowMove& move) {
+    for (const NodeRow row : move.gone) --row_counts_[indexes_[row]];
+    move.Apply(indexes_, kUnset);
     ++version_;
+    DropUnusedValues();
   }
-  // As NodeTable::RemoveRow().
-  void Remove(absl::Span<const NodeRow> rows) {
-    --row_counts_[indexes_[rows.front()]];
-    MoveUp(indexes_, rows);
-    ++version_;
-  }
-  // Values that no row has are more than those that rows have, and than a few.
-  bool is_sparse() const { return values_.size() > 2 * indexes_.size() + 64; }
 
  private:
   static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
+
+  void DropUnusedValues() {
+    if (values_.size() <= 2 * indexes_.size() + 64) return;
+    const std::vector<T> values = std::exchange(values_, {});
+    std::vector<uint32_t> new_index(values.size(), kUnset);
+    index_of_.clear();
+    for (uint32_t index = 0; index < values.size(); ++index) {
+      if (row_counts_[index] == 0) continue;
+      new_index[index] = static_cast<uint32_t>(values_.size());
+      row_counts_[values_.size()] = row_counts_[index];
+      index_of_.emplace(values[index], new_index[index]);
+      values_.push_back(values[index]);
+    }
+    row_counts_.resize(values_.size());
+    for (uint32_t& index : indexes_) index = index == kUnset ? kUnset : new_index[index];
+    ++version_;
+    ++numbering_;
+  }
 
   std::vector<T> values_;
   std::vector<int> row_counts_;  // by index
@@ -146,24 +233,6 @@ struct LabelValue {
 struct RowChange {
   NodeRow row;
   Aspects aspects;
-};
-
-// A node that came or went. `rows` are as InsertRow() or RemoveRow() of the table was told.
-struct RowMove {
-  uint64_t version;  // of the table, right after it
-  bool came;
-  std::vector<NodeRow> rows;
-  int moved;  // how many rows came, went or have another number
-
-  // Does to values by row what it did to the rows. A row that came gets `fresh`.
-  template <class T>
-  void Apply(std::vector<T>& values, T fresh = T()) const {
-    if (came) {
-      values.insert(values.begin() + rows.front(), std::move(fresh));
-    } else {
-      MoveUp(values, rows);
-    }
-  }
 };
 
 using LabelColumn = DictionaryColumn<LabelValue>;
@@ -245,15 +314,17 @@ class NodeTable {
 
   // Makes `nodes`, in this order, the rows.
   void SetOrder(std::vector<const NodeInfo*> nodes);
+  // The same, as a move of rows: only nodes that came are read. A node that is another NodeInfo now
+  // went and came; the former one must still live.
+  void Rearrange(absl::Span<const NodeInfo* const> nodes);
   // `node` becomes row `row`; who had it, and all behind, move up by one.
   void InsertRow(NodeRow row, const NodeInfo* node);
   // The node of the first of `rows` goes. The nodes of the others, which rise, move to the row
   // before theirs in `rows`, and all behind the last one down by one.
   void RemoveRow(absl::Span<const NodeRow> rows);
-  // Whether so many values of columns are of no row any more that SetOrder() is worth its cost.
-  bool is_sparse() const;
-  // The NodeInfo of `row` changed.
-  void RefreshRow(NodeRow row);
+  // The NodeInfos of these rows changed.
+  void RefreshRows(absl::Span<const NodeRow> rows);
+  void RefreshRow(NodeRow row) { RefreshRows({&row, 1}); }
 
  private:
   struct ResourceColumns {
@@ -266,16 +337,21 @@ class NodeTable {
   };
 
   void NoteChange(RowChange change);
-  void NoteMove(bool came, absl::Span<const NodeRow> rows);
-  void ForgetImages(NodeRow row);
+  NodeRow FindRow(const NodeInfo* node, NodeRow guess) const;
+  void Move(RowMove move, absl::Span<const NodeInfo* const> came);
+  void NoteMove(RowMove move);
+  void AddRow(NodeRow row);
+  int TakeSlot();
   void EnsureResources(int count);
   void FillFromSpec(NodeRow row);
   Aspects FillFromPods(NodeRow row);
   void AddImage(const NodeImage& image, uint64_t arrival);
-  // Returns whether the row's images changed.
+  using ImageNames = absl::flat_hash_set<Symbol>;
+  // Returns whether the row's images changed. Adds those to `lost_size` of which FindImageSizes()
+  // is to find the size.
   bool ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpec& after,
-                     uint64_t arrival_before);
-  void FindImageSize(Symbol name);
+                     uint64_t arrival_before, ImageNames& lost_size);
+  void FindImageSizes(ImageNames names);
 
   // Calls visit(column) for every column that is a vector, by row.
   template <class Visit>

@@ -46,7 +46,7 @@ class NodeVerdicts {
   // Appends those of `rows` that are feasible to `feasible`.
   void AppendFeasible(absl::Span<const NodeRow> rows, std::vector<NodeRow>& feasible) const;
 
-  // A node came, not judged yet, or went.
+  // Nodes came, not judged yet, or went.
   void Move(const RowMove& move) {
     move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
     move.Apply(rejectors_, kNotJudged);

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/framework/pod_counts.h"
@@ -77,9 +76,8 @@ class PodTable {
 
   // The rows are other nodes, or in another order.
   void SetOrder();
-  // The table did the same.
-  void InsertRow(NodeRow row);
-  void RemoveRow(Symbol node, absl::Span<const NodeRow> rows);
+  // The table did that.
+  void Move(const RowMove& move);
   // Pods came to the node of `row`, or went.
   void RefreshRow(NodeRow row);
 
@@ -100,7 +98,6 @@ class PodTable {
   const NodeTable& nodes_;
   NodeSlots slots_;
   std::vector<int> slot_of_row_;
-  absl::flat_hash_map<Symbol, int> slot_of_node_;
   std::vector<int> free_slots_;
   std::vector<NodePods> pods_;  // by slot
   std::unique_ptr<PodsByLabels> by_labels_;
