@@ -156,7 +156,11 @@ void CheckCards(const Notes& notes) {
   for (NodeRow row = 0; row < notes.handle->nodes().size(); ++row) {
     // As the node is now: the table is brought up to date by the next attempt.
     const NodeInfo& info = notes.handle->nodes().node(row);
+    if (!info.has_node()) continue;  // it went
     const GpuInventory::Entry entry = inventory.At(info);
+    if (const GpuInventory::Entry* const found = inventory.Find(info); found != nullptr) {
+      EXPECT_EQ(found, &inventory.entry(row)) << "by name and by row";
+    }
     const std::string node(info.name().view());
     for (const GpuCard& card : entry.node.cards) {
       const auto use = uses.find(absl::StrCat(node, "/", card.index));
@@ -168,8 +172,8 @@ void CheckCards(const Notes& notes) {
   }
 }
 
-// Pods of every form come and go, bindings fail, cards fall sick and recover, and the scheduler
-// starts anew: no card above what it has, the card that was reserved is the card that is recorded,
+// Pods and nodes come and go, bindings fail, cards fall sick and recover, and the scheduler starts
+// anew: no card above what it has, the card that was reserved is the card that is recorded,
 // and the inventory is the sum of the records.
 TEST(GpuDevicesTest, CardsAreNeverGivenTwice) {
   for (int seed = 1; seed <= 6; ++seed) {
@@ -209,7 +213,10 @@ TEST(GpuDevicesTest, CardsAreNeverGivenTwice) {
         } else {
           const int node = random.Below(kNodes);
           const int usable = random.Percent(50) ? 4 : random.Below(5);
-          simulation->cluster().Set(NodeObject(node, usable));
+          const Object object = NodeObject(node, usable);
+          if (random.Percent(70) || !simulation->cluster().Delete(Kind::kNode, object.key())) {
+            simulation->cluster().Set(object);
+          }
         }
         simulation->RunUntilIdle();
         simulation->Advance(absl::Seconds(random.Below(3)));
