@@ -82,6 +82,26 @@ TEST(NodeTable, KeepsLabelColumnsInStep) {
   EXPECT_THAT(zones.values(), SizeIs(2));  // a new order forgets what is gone
 }
 
+TEST(NodeTable, DropsValuesThatNoRowHas) {
+  NodeInfo a = MakeNode().Name("a").Info();
+  NodeInfo b = MakeNode().Name("b").Label("build", "old").Info();
+  NodeTable table;
+  table.SetOrder({&a, &b});
+  const LabelColumn& builds = table.label_column(S("build"));
+  const uint64_t numbering = builds.numbering();
+  for (int i = 0; i < 1000; ++i) {
+    const std::string build = absl::StrCat("build-", i);
+    a.SetSpec(MakeNode().Name("a").Label("build", build).Obj());
+    table.RefreshRow(0);
+    ASSERT_EQ(builds.at(0).value, S(build));
+    ASSERT_EQ(builds.at(1).value, S("old"));
+    ASSERT_EQ(builds.Find(LabelValue{true, S(build)}), builds.index(0));
+    ASSERT_EQ(builds.row_count(builds.index(0)), 1);
+    ASSERT_LT(builds.values().size(), 100);
+  }
+  EXPECT_NE(builds.numbering(), numbering);
+}
+
 TEST(NodeTable, VersionsTellWhatChanged) {
   TestNodes nodes({MakeNode().Info(), MakeNode().Info()});
   const NodeTable& table = nodes.table();
