@@ -30,18 +30,23 @@ UsageChanges::SeenPod* UsageChanges::Find(const PodInfo& pod) {
   return nullptr;
 }
 
+int UsageChanges::FindOrAdd(const QuotaLedger& ledger, Symbol namespace_name) {
+  for (size_t i = 0; i < by_namespace_.size(); ++i) {
+    if (by_namespace_[i].name == namespace_name) return static_cast<int>(i);
+  }
+  const Quota* quota = ledger.Find(namespace_name);
+  if (quota == nullptr) return -1;
+  OfNamespace& added = by_namespace_.emplace_back();
+  added.name = namespace_name;
+  added.changes.resize(ids_.size());
+  for (const ResourceId id : ids_) added.named.push_back(quota->Names(id));
+  return static_cast<int>(by_namespace_.size()) - 1;
+}
+
 UsageChanges::SeenPod* UsageChanges::See(const QuotaLedger& ledger, const PodInfo& pod,
                                          bool charged) {
-  const Quota* quota = ledger.Find(pod.namespace_name());
-  if (quota == nullptr) return nullptr;
-  size_t of_namespace = 0;
-  while (of_namespace < by_namespace_.size() &&
-         by_namespace_[of_namespace].name != pod.namespace_name()) {
-    ++of_namespace;
-  }
-  if (of_namespace == by_namespace_.size()) {
-    by_namespace_.push_back({pod.namespace_name(), Changes(ids_.size())});
-  }
+  const int of_namespace = FindOrAdd(ledger, pod.namespace_name());
+  if (of_namespace < 0) return nullptr;
   if (seen_.empty()) seen_.reserve(16);
   SeenPod& seen = seen_.emplace_back();
   seen.who = pod.identity();
@@ -50,8 +55,10 @@ UsageChanges::SeenPod* UsageChanges::See(const QuotaLedger& ledger, const PodInf
   seen.present = charged;
   seen.leaves = pod.deletion_time().has_value();
   const ResourceVector& amounts = ledger.RequestOf(pod);
-  for (const ResourceId id : ids_) {
-    seen.amounts.push_back(quota->Names(id) ? amounts.Get(id) : 0);
+  const auto& named = by_namespace_[of_namespace].named;
+  seen.amounts.resize(ids_.size());
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    seen.amounts[i] = named[i] ? amounts.Get(ids_[i]) : 0;
   }
   return &seen;
 }

@@ -43,11 +43,12 @@ class UsageChanges {
   struct OfNamespace {
     Symbol name;
     Changes changes;
+    absl::InlinedVector<bool, 3> named;  // by resource: by its quota
   };
   struct SeenPod {
     IdentityPtr who;
     size_t uid_hash;
-    size_t of_namespace;                      // a position in by_namespace_
+    int of_namespace;                         // a position in by_namespace_
     absl::InlinedVector<int64_t, 3> amounts;  // by resource, 0 for what its quota does not name
     bool present;
     bool leaves;
@@ -55,6 +56,8 @@ class UsageChanges {
 
   // Null if the pod was not seen.
   SeenPod* Find(const PodInfo& pod);
+  // A position in by_namespace_, or -1 if it has no quota.
+  int FindOrAdd(const QuotaLedger& ledger, Symbol namespace_name);
   // Null if the pod has no quota.
   SeenPod* See(const QuotaLedger& ledger, const PodInfo& pod, bool charged);
   void Set(SeenPod& seen, bool present);

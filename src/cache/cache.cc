@@ -247,6 +247,7 @@ void Cache::KeepForAWhile(std::shared_ptr<const NodeSpec> spec) {
 }
 
 void Cache::FreeSome() {
+  if (retired_.empty() && former_specs_.empty()) return;
   const auto shrink = [](auto& kept) {
     constexpr size_t kAtOnce = 64;
     kept.resize(kept.size() - std::min(kept.size(), kAtOnce));

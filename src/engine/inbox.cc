@@ -73,15 +73,14 @@ bool Engine::TakeInbox(int limit) {
   const bool any = !arrived_.empty();
   for (; next_item_ < arrived_.size(); ++next_item_, next_event_ = 0) {
     Inbox::Item& item = arrived_[next_item_];
-    for (; next_event_ < item.events.size(); ++events_in_a_row_) {
+    while (next_event_ < item.events.size()) {
       if (events_in_a_row_ == limit) return true;
+      ++events_in_a_row_;
       OnEvent(std::move(item.events[next_event_++]));
     }
-    if (item.work != nullptr) {
-      item.work();
-      ++events_in_a_row_;
-    }
-    item = {};
+    if (item.work == nullptr) continue;
+    ++events_in_a_row_;
+    item.work();
   }
   arrived_.clear();
   next_item_ = 0;

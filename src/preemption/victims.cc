@@ -61,6 +61,7 @@ void DryRun::HoldsWhile(int gauge, int64_t low, int64_t high) {
     range.high = std::min(range.high, high);
     return;
   }
+  if (conditions_.empty()) conditions_.reserve(16);
   conditions_.push_back({gauge, low, high});
 }
 
