@@ -94,14 +94,14 @@ TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& 
   return constraint;
 }
 
-// Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew. Nodes without
-// the label have no domain.
-// How many a domain may have without the pod.
+// How many matching pods a domain may have without the pod.
 int64_t MostPods(const TopologySpreadConstraint& constraint, const SpreadDomains& domains) {
   const int64_t minimum = domains.size < constraint.min_domains ? 0 : domains.lowest.minimum();
   return constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
 }
 
+// Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew. Nodes without
+// the label have no domain.
 Code Judge(const TopologySpreadConstraint& constraint, const SpreadDomains& domains,
            std::optional<uint32_t> domain) {
   if (!domain.has_value()) return Code::kUnschedulableAndUnresolvable;

@@ -74,11 +74,12 @@ bool Engine::TakeInbox(int limit) {
   for (; next_item_ < arrived_.size(); ++next_item_, next_event_ = 0) {
     Inbox::Item& item = arrived_[next_item_];
     while (next_event_ < item.events.size()) {
-      if (events_in_a_row_ == limit) return true;
+      if (events_in_a_row_ >= limit) return true;
       ++events_in_a_row_;
       OnEvent(std::move(item.events[next_event_++]));
     }
     if (item.work == nullptr) continue;
+    if (events_in_a_row_ >= limit) return true;
     ++events_in_a_row_;
     item.work();
   }

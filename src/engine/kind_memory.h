@@ -58,14 +58,14 @@ class KindMemory {
   template <class Make>
   T* Add(const PodKind& kind, size_t most, Make make) {
     ++uses_;
+    while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
     const auto [seen, is_new] = seen_.try_emplace(kind.hash(), uses_);
     const uint64_t before = std::exchange(seen->second, uses_);
     if (is_new || by_hash_.contains(kind.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
-      by_hash_.erase(entries_.back().hash);
-      entries_.pop_back();
+      DropOldest();
     }
     seen_.erase(seen);
     entries_.push_front({std::string(kind.signature()), kind.spec(), kind.hash(), make(), uses_});
@@ -85,6 +85,11 @@ class KindMemory {
   }
 
  private:
+  void DropOldest() {
+    by_hash_.erase(entries_.back().hash);
+    entries_.pop_back();
+  }
+
   static constexpr size_t kMaxSeen = 65536;
   struct Entry {
     std::string signature;

@@ -36,6 +36,8 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
     verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
     marked_.pop_back();
   }
+  constexpr size_t kFew = 64;
+  if (marked_.capacity() > kFew) marked_ = {};  // all rows at first, and few later
   return Outcome::kRejected;
 }
 

@@ -12,8 +12,10 @@ constexpr size_t kMaxRankedRows = size_t{8} << 20;
 constexpr size_t kMaxRejectedRows = size_t{32} << 20;
 constexpr size_t kMinEntries = 8;
 
+// An entry of few rows takes as much as if it had some more.
 size_t MostEntries(size_t most_rows, int rows) {
-  return std::max(kMinEntries, most_rows / static_cast<size_t>(std::max(rows, 1)));
+  constexpr int kFew = 256;
+  return std::max(kMinEntries, most_rows / static_cast<size_t>(std::max(rows, kFew)));
 }
 
 }  // namespace

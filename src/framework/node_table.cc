@@ -155,7 +155,9 @@ void NodeTable::Rearrange(absl::Span<const NodeInfo* const> nodes) {
     }
   }
   RowMove move = RowMove::Rearranged(std::move(from), size());
-  move.moved = static_cast<int>(nodes.size()) - move.first;
+  const bool all_stay = move.gone.empty() && move.first == static_cast<NodeRow>(nodes.size());
+  if (all_stay && !nodes.empty()) return;
+  move.moved = static_cast<int>(nodes.size());  // at least to be looked at
   Move(std::move(move), came);
 }
 

@@ -182,6 +182,8 @@ class PodInfoParser {
       ParseMetadata(own);
       labels_ = LabelSet::FromMap(own.metadata().labels());
       resizes_ = ResizesOf(own.status());
+      // They count from the moment the pod has a node.
+      if (!resizes_.empty() && pod_->node_name_.empty()) resizes_ += "later";
       if (before != nullptr && before->object_->shape().get() == &shape) Share(own, before->spec_);
       if (pod_->spec_ == nullptr) {
         key_ = absl::HashOf(pod_->namespace_name_, labels_, resizes_, own.status().qos_class());
@@ -385,7 +387,7 @@ class PodInfoParser {
 
 std::shared_ptr<const PodInfo> PodInfo::AsBound(std::shared_ptr<const PackedPod> object) const {
   const PackedPod::Binding* bound = object->BoundSince(*object_);
-  if (bound == nullptr || spec_->of_this_pod_only) return nullptr;
+  if (bound == nullptr || spec_->of_this_pod_only || !spec_->resizes.empty()) return nullptr;
   std::shared_ptr<PodInfo> pod = std::make_shared<Shared>(*this);
   pod->node_name_ = std::string(bound->node_name.view());
   pod->start_time_ = bound->start_time;

@@ -334,7 +334,6 @@ bool SameAmounts(const QuantityList& a, const QuantityList& b) {
 
 }  // namespace
 
-// kubernetes v1.35 pkg/apis/core/v1/helper/qos/qos.go.
 std::string ResizesOf(const api::PodStatus& status) {
   std::string text;
   bool says_anything = false;
@@ -352,6 +351,7 @@ std::string ResizesOf(const api::PodStatus& status) {
   return text;
 }
 
+// kubernetes v1.35 pkg/apis/core/v1/helper/qos/qos.go.
 absl::StatusOr<QosClass> ComputeQosClass(const api::Pod& pod) {
   const std::string& given = pod.status().qos_class();
   if (given == "Guaranteed") return QosClass::kGuaranteed;

@@ -25,8 +25,8 @@ struct PodRequests {
 // Error: InvalidArgument that names the field of a quantity that does not parse.
 absl::StatusOr<PodRequests> ComputePodRequests(const api::Pod& pod);
 
-// All that ComputePodRequests() reads of a status, as a text: pods of one shape with the same text
-// request the same. Empty if the status says nothing of requests.
+// All that ComputePodRequests() reads of the status of a pod that has a node, as a text: such pods
+// of one shape with the same text request the same. Empty if the status says nothing of requests.
 std::string ResizesOf(const api::PodStatus& status);
 
 // The class in the pod's status, else the one its requests and limits make.

@@ -131,9 +131,9 @@ TEST(PodInfo, OfAPodThatWasBound) {
 
 // Pods of many namespaces come in turn, and kubelets say of each what its containers got.
 TEST(PodInfo, AlikePodsShareWhatIsParsed) {
-  const auto running = [](int number, absl::string_view allocated) {
+  const auto running = [](int number, absl::string_view allocated, absl::string_view node = "n") {
     PodBuilder pod = MakePod().Name(absl::StrCat("p", number)).Uid(absl::StrCat("u", number));
-    pod.Namespace(absl::StrCat("team-", number % 3)).Label("app", "web");
+    pod.Namespace(absl::StrCat("team-", number % 3)).Label("app", "web").NodeName(node);
     pod.Container().Request("cpu", "1").Request("memory", "1Gi");
     pod.Message().mutable_spec()->mutable_containers(0)->set_name("main");
     api::ContainerStatus& status = *pod.Message().mutable_status()->add_container_statuses();
@@ -154,7 +154,9 @@ TEST(PodInfo, AlikePodsShareWhatIsParsed) {
   const auto resized = running(9, "2");
   EXPECT_FALSE(resized->SharesSpec(*pods[6]));
   EXPECT_EQ(pods[6]->requests().Get(kCpu), 1000);
+  EXPECT_EQ(resized->requests().Get(kCpu), 2000);
   EXPECT_TRUE(running(12, "2")->SharesSpec(*resized));
+  EXPECT_EQ(running(3, "2", "")->requests().Get(kCpu), 1000) << "counts when it has a node";
   EXPECT_TRUE(running(15, "1")->SharesSpec(*pods[6]));
 
   // Of very many, the last few are known.
