@@ -2,10 +2,11 @@
 // once: the same random history with memory and without, in large blocks and in small ones.
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "tests/engine/gang_cluster.h"
+#include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -37,16 +38,8 @@ class AlikePods {
       : random_(seed), nodes_(nodes), cluster_(RandomNodes()) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
-    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
     if (nodes == Nodes::kMany) loaded.configuration.percentage_of_nodes_to_score = 40;
-    auto created = Simulation::Create({.configuration = loaded.configuration,
-                                       .registry = &Builtins(),
-                                       .objects = {},
-                                       .seed = seed,
-                                       .remember_verdicts = remember,
-                                       .rows_at_once = rows_at_once});
-    EXPECT_TRUE(created.ok()) << created.status();
-    simulation_ = *std::move(created);
+    simulation_ = EmptySimulation(std::move(loaded), seed, remember, rows_at_once);
     for (int i = 0; i < 4; ++i) templates_.push_back(MakeRandomPod(random_, "template"));
   }
 

@@ -9,7 +9,7 @@
 #include "berth/api/policy_v1.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
-#include "tests/engine/gang_cluster.h"
+#include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -94,14 +94,7 @@ class CrowdedCluster {
  public:
   CrowdedCluster(absl::string_view configuration, uint64_t seed, bool remember) : random_(seed) {
     LoadedConfiguration loaded = ParseConfiguration(configuration, "test", Builtins());
-    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-    auto created = Simulation::Create({.configuration = loaded.configuration,
-                                       .registry = &Builtins(),
-                                       .objects = {},
-                                       .seed = seed,
-                                       .remember_verdicts = remember});
-    EXPECT_TRUE(created.ok()) << created.status();
-    simulation_ = *std::move(created);
+    simulation_ = EmptySimulation(std::move(loaded), seed, remember);
   }
 
   Outcome Run(int steps) {

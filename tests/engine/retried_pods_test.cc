@@ -2,11 +2,12 @@
 // kept of a rejection changes neither what is decided nor a word of what is said.
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tests/engine/gang_cluster.h"
+#include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -34,14 +35,7 @@ class RetriedPods {
   RetriedPods(uint64_t seed, bool remember) : random_(seed) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
-    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-    auto created = Simulation::Create({.configuration = loaded.configuration,
-                                       .registry = &Builtins(),
-                                       .objects = {},
-                                       .seed = seed,
-                                       .remember_verdicts = remember});
-    EXPECT_TRUE(created.ok()) << created.status();
-    simulation_ = *std::move(created);
+    simulation_ = EmptySimulation(std::move(loaded), seed, remember);
     const int nodes = random_.Between(3, random_.Percent(50) ? 10 : 40);
     for (int i = 0; i < nodes; ++i) nodes_.push_back(RandomNode(i));
     const int kinds = random_.Between(1, 4);

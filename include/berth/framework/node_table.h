@@ -63,7 +63,7 @@ struct RowMove {
   std::vector<NodeRow> came = {};  // as they are numbered afterwards
   std::vector<NodeRow> gone = {};  // as they were numbered before
   NodeRow first = 0;               // those before it are as they were
-  int moved = 0;                   // how many came, went or have another number
+  int moved = 0;                   // how many came, went or may have another number
   bool keeps_order = false;        // of a rearrangement: no node came or overtook another one
   uint64_t version = 0;            // of the table, right after it
 
