@@ -15,9 +15,13 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# With BUILD_SHARED_LIBS every module is a shared library of its own. They need each other in one
+# direction only, and what there is once in a program (the strings of api/symbol.h, say) is defined in
+# a source file, so each exists once there too.
 if(BUILD_SHARED_LIBS)
   include(GNUInstallDirs)
-  set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN)
+  file(RELATIVE_PATH berth_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  list(PREPEND CMAKE_INSTALL_RPATH $ORIGIN/${berth_libraries} $ORIGIN)
 endif()
 
 # The same object file for every clone and build folder, so that the cache serves all of them.
@@ -114,6 +118,11 @@ function(berth_module)
     endif()
     target_compile_options(${target} PRIVATE ${berth_compile_options})
     target_link_libraries(${target} PUBLIC ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
+    if(BUILD_SHARED_LIBS AND NOT berth_sanitize)  # a sanitizer's functions are the program's
+      target_link_options(${target} PRIVATE LINKER:--no-undefined)
+    endif()
+    # No macro of the shared build alone: its object files are those of the static one.
+    set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
   endif()
   target_compile_features(${target} INTERFACE cxx_std_20)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME}
