@@ -108,7 +108,7 @@ std::optional<std::string> CsiHandle(const api::VolumeSource& volume) {
 }
 
 std::optional<std::string> CsiHandle(const api::PersistentVolume& volume) {
-  absl::string_view zones;
+  absl::string_view zones = "";  // not null: that has no parts, not even an empty one
   for (const char* key :
        {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"}) {
     const auto label = volume.metadata().labels().find(key);

@@ -102,6 +102,13 @@ TEST(NodeVolumeLimitsTest, NamesOfMigratedVolumes) {
   }
 }
 
+TEST(NodeVolumeLimitsTest, VolumesWithoutLabelsHaveNamesToo) {
+  const auto volume = FromYaml<api::PersistentVolume>(
+      "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, "
+      "spec: {gcePersistentDisk: {pdName: d}}}");
+  EXPECT_EQ(CsiHandle(*volume), "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d");
+}
+
 // kube-scheduler v1.35 nodevolumelimits/csi.go EventsToRegister.
 TEST(NodeVolumeLimitsTest, Hints) {
   FakeHandle handle;
