@@ -24,6 +24,7 @@ namespace {
 using ::berth::testing::MakeNode;
 using ::berth::testing::MakePod;
 using ::berth::testing::NodeBuilder;
+using ::berth::testing::ObjectsFromYaml;
 using ::berth::testing::PodBuilder;
 
 constexpr char kConfiguration[] = R"(apiVersion: kubescheduler.config.k8s.io/v1
@@ -52,6 +53,39 @@ Object Running(absl::string_view name, absl::string_view application, int node) 
   return pod.Object();
 }
 
+// A volume of the cordoned zone, bound to the claim "data"; every node can attach one volume of its
+// driver, and has done so.
+std::vector<Object> Storage(int nodes) {
+  std::vector<Object> objects = ObjectsFromYaml(R"(
+{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeName: data},
+ metadata: {name: data, namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}}
+---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: data}, spec: {csi: {driver: d, volumeHandle: data},
+ nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [
+ {key: topology.kubernetes.io/zone, operator: In, values: [z0]}]}]}}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeName: anywhere},
+ metadata: {name: anywhere, namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}}
+---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: anywhere}, spec: {csi: {driver: e, volumeHandle: any}}}
+)");
+  for (int i = 0; i < nodes; ++i) {
+    for (Object& object : ObjectsFromYaml(absl::StrCat(
+             "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node-", i,
+             "}, spec: {drivers: [{name: d, nodeID: host, allocatable: {count: 2}}, {name: e, "
+             "nodeID: "
+             "host, allocatable: {count: 1}}]}}\n---\n",
+             "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v-", i,
+             "}, spec: {csi: {driver: e, volumeHandle: v-", i, "}}}\n---\n",
+             "{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: a-", i,
+             "}, spec: {attacher: e, nodeName: node-", i, ", source: {persistentVolumeName: v-", i,
+             "}}}"))) {
+      objects.push_back(std::move(object));
+    }
+  }
+  return objects;
+}
+
 std::unique_ptr<Simulation> NewCluster(int nodes) {
   static const Registry& registry = *new Registry(BuiltinRegistry().value());
   LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "configuration", registry);
@@ -74,6 +108,9 @@ void Retry(benchmark::State& state, PodBuilder pod, absl::string_view applicatio
            Wakes wakes = Wakes::kNo) {
   const int nodes = static_cast<int>(state.range(0));
   const auto simulation = NewCluster(nodes);
+  if (pod.Message().spec().volumes_size() > 0) {
+    for (Object& object : Storage(nodes)) simulation->cluster().Set(std::move(object));
+  }
   const absl::Duration apart = wakes == Wakes::kYes ? absl::Seconds(15) : absl::Minutes(5);
   pod.Name("pod").Namespace("default").Label("app", "a");
   simulation->cluster().Set(pod.Object());
@@ -136,6 +173,39 @@ void BM_RetriedPodAntiAffinity(benchmark::State& state) {
   Retry(state, MakePod().PodAntiAffinity(kHost, {{"app", "a"}}), "b");
 }
 BENCHMARK(BM_RetriedPodAntiAffinity)->Apply(BySize);
+
+// In the cordoned zone, where its volume is, as unschedulable; elsewhere by VolumeBinding.
+void BM_RetriedPodVolumeElsewhere(benchmark::State& state) {
+  Retry(state, MakePod().Claim("data"), "b");
+}
+BENCHMARK(BM_RetriedPodVolumeElsewhere)->Apply(BySize);
+
+// By what nodes can attach.
+void BM_RetriedPodVolumeLimits(benchmark::State& state) {
+  Retry(state, MakePod().Claim("anywhere"), "b");
+}
+BENCHMARK(BM_RetriedPodVolumeLimits)->Apply(BySize);
+
+// The same where nodes have pods of lower priority, whose eviction would not help.
+void BM_RetriedPreemptorVolumeLimits(benchmark::State& state) {
+  Retry(state, MakePod().Claim("anywhere").Priority(10), "b");
+}
+BENCHMARK(BM_RetriedPreemptorVolumeLimits)->Apply(BySize);
+
+void BM_RetriedPreemptorSpreadOverZones(benchmark::State& state) {
+  Retry(state, SpreadOver(kZone).Priority(10), "b");
+}
+BENCHMARK(BM_RetriedPreemptorSpreadOverZones)->Apply(BySize);
+
+void BM_RetriedPreemptorSpreadOverZonesCounts(benchmark::State& state) {
+  Retry(state, SpreadOver(kZone).Priority(10), "a", Wakes::kYes);
+}
+BENCHMARK(BM_RetriedPreemptorSpreadOverZonesCounts)->Apply(BySize);
+
+void BM_RetriedPreemptorAntiAffinity(benchmark::State& state) {
+  Retry(state, MakePod().PodAntiAffinity(kZone, {{"app", "a"}}).Priority(10), "b");
+}
+BENCHMARK(BM_RetriedPreemptorAntiAffinity)->Apply(BySize);
 
 // Pods of so many kinds that none has the room of another's: all of them are tried in turn, again
 // and again. The time is that of one pod.

@@ -308,6 +308,35 @@ void InterPodAffinity::JudgeDomains(const CycleState& state,
   }
 }
 
+// The pods that a term counts in a domain are all that matters there, but for the first of a series
+// of pods: it may run anywhere if there are no others, and there may be none without those of this
+// domain.
+bool InterPodAffinity::NumberDomains(const CycleState& state, const PodInfo&,
+                                     std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
+  const AffinityFilterState* const s = state.Find(kFilterState);
+  if (s == nullptr) return false;
+  const auto add = [&rules](const DomainCounts& counts) -> DomainNumbers& {
+    const LabelColumn& column = counts.column();
+    DomainNumbers& rule = rules.emplace_back(DomainNumbers{&column, {}});
+    rule.of_values.resize(column.values().size());
+    counts.ForEach([&](uint32_t domain, int64_t pods) {
+      rule.of_values[domain] = static_cast<int32_t>(pods);
+    });
+    if (const auto none = column.Find(LabelValue{}); none.has_value()) rule.of_values[*none] = 0;
+    return rule;
+  };
+  for (const DomainCounts& counts : s->affinity) {
+    std::vector<int32_t>& numbers = add(counts).of_values;
+    const int32_t all = absl::c_accumulate(numbers, 0);
+    for (int32_t& number : numbers) number = 2 * number + (number == all ? 1 : 0);
+    if (const auto none = counts.column().Find(LabelValue{}); none.has_value()) numbers[*none] = -1;
+  }
+  for (const OwnTerm& term : s->anti_affinity) add(term.pods);
+  for (const DomainCounts& counts : s->existing_anti_affinity) add(counts);
+  basis.Add(handle_.objects().version(Kind::kNamespace));  // terms select by its labels
+  return true;
+}
+
 Status InterPodAffinity::SignPod(const PodInfo& pod, PodSignature& signature) const {
   if (!pod.pod_affinity_status().ok() || !pod.required_affinity_terms().empty() ||
       !pod.required_anti_affinity_terms().empty() || !pod.preferred_affinity_terms().empty() ||

@@ -55,6 +55,8 @@ class InterPodAffinity final : public Plugin,
                      NodeVerdicts& verdicts) const override;
   // A rule a term of the pod, and one a topology key of the anti-affinity of others.
   void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
+  bool NumberDomains(const CycleState& state, const PodInfo&, std::vector<DomainNumbers>& rules,
+                     FilterBasis& basis) const override;
 
   // Sums up the weights of the matching terms in each topology domain.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,

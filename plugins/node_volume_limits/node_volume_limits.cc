@@ -14,19 +14,17 @@
 namespace berth {
 namespace {
 
-using DriverOfVolume = absl::flat_hash_map<std::string, std::string>;  // by unique name
-
 struct LimitsState : StateData {
   Status status;  // what Filter says of every node, unless it is Success
   std::vector<AttachableVolume> volumes;
-  absl::flat_hash_map<std::string, DriverOfVolume> attachments;  // by node
+  std::shared_ptr<const Attachments> attachments;
 
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<LimitsState>(*this); }
 };
 constexpr StateKey<LimitsState> kState{"NodeVolumeLimits"};
 
-absl::flat_hash_map<std::string, DriverOfVolume> Attachments(const ObjectStore& objects) {
-  absl::flat_hash_map<std::string, DriverOfVolume> attachments;
+Attachments FindAttachments(const ObjectStore& objects) {
+  Attachments attachments;
   for (const Object* object : objects.List(Kind::kVolumeAttachment)) {
     const api::VolumeAttachmentSpec& spec = object->As<api::VolumeAttachment>().spec();
     if (spec.attacher().empty() || !spec.source().has_persistent_volume_name()) continue;
@@ -100,9 +98,20 @@ Status NodeVolumeLimits::PreFilter(CycleState& state, const PodInfo& pod, const 
   if (!MayAttach(pod)) return Status::Skip();
   auto data = std::make_unique<LimitsState>();
   data->status = AddAttachableVolumes(pod, PodAge::kNew, handle_.objects(), data->volumes);
-  if (!data->volumes.empty()) data->attachments = Attachments(handle_.objects());
+  if (!data->volumes.empty()) data->attachments = CurrentAttachments();
   state.Write(kState, std::move(data));
   return Status::Success();
+}
+
+std::shared_ptr<const Attachments> NodeVolumeLimits::CurrentAttachments() {
+  const ObjectStore& objects = handle_.objects();
+  const std::pair versions(objects.version(Kind::kVolumeAttachment),
+                           objects.version(Kind::kPersistentVolume));
+  if (attachments_ == nullptr || versions != attachments_versions_) {
+    attachments_ = std::make_shared<const Attachments>(FindAttachments(objects));
+    attachments_versions_ = versions;
+  }
+  return attachments_;
 }
 
 Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
@@ -124,8 +133,8 @@ Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
   }
   DriverOfVolume attached = CountedOn(*csi_node, used);
   for (const auto& [name, driver] : attached) wanted.erase(name);
-  const auto attachments = data->attachments.find(node.name().view());
-  if (attachments != data->attachments.end()) {
+  const auto attachments = data->attachments->find(node.name().view());
+  if (attachments != data->attachments->end()) {
     attached.insert(attachments->second.begin(), attachments->second.end());
   }
 
@@ -138,6 +147,24 @@ Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
     }
   }
   return Status::Success();
+}
+
+void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
+  const LimitsState* data = state.Find(kState);
+  if (data == nullptr) return;
+  basis.Add(static_cast<int64_t>(data->status.code()));
+  if (!data->status.ok()) return basis.Add(data->status.message());
+  if (data->volumes.empty()) return;
+  for (const AttachableVolume& volume : data->volumes) {
+    basis.Add(volume.unique_name);
+    basis.Add(volume.driver);
+    basis.Add(volume.plugin == nullptr ? absl::string_view() : volume.plugin->name);
+  }
+  // Of the pods on the nodes as well.
+  for (const Kind kind : {Kind::kCSINode, Kind::kPersistentVolumeClaim, Kind::kPersistentVolume,
+                          Kind::kStorageClass, Kind::kVolumeAttachment}) {
+    basis.Add(static_cast<int64_t>(handle_.objects().version(kind)));
+  }
 }
 
 std::vector<ClusterEventWithHint> NodeVolumeLimits::EventsToRegister() const {

@@ -2,14 +2,19 @@
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
 #define BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
@@ -18,11 +23,16 @@
 
 namespace berth {
 
+using DriverOfVolume = absl::flat_hash_map<std::string, std::string>;  // by unique name
+// What VolumeAttachments say, by node.
+using Attachments = absl::flat_hash_map<std::string, DriverOfVolume>;
+
 // Counts each volume once, however many pods of the node use it. Says Skip for pods without claims
 // and disks of their own. As kube-scheduler v1.35 nodevolumelimits.
 class NodeVolumeLimits final : public Plugin,
                                public PreFilterPlugin,
                                public FilterPlugin,
+                               public ObjectFilter,
                                public EnqueueExtensions,
                                public SignPlugin,
                                public ExplainsWaitingAs<WaitingReason::kVolumes> {
@@ -35,6 +45,8 @@ class NodeVolumeLimits final : public Plugin,
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  // The volumes of the pod, and every object that says what is attached where, or may be.
+  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
   // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -45,7 +57,11 @@ class NodeVolumeLimits final : public Plugin,
   Aspects DependsOn() const override { return Aspect::kNothing; }
 
  private:
+  std::shared_ptr<const Attachments> CurrentAttachments();
+
   Handle& handle_;
+  std::shared_ptr<const Attachments> attachments_;  // of these versions
+  std::pair<uint64_t, uint64_t> attachments_versions_;
 };
 
 }  // namespace berth

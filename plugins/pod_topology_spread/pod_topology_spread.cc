@@ -2,6 +2,7 @@
 // podtopologyspread/filtering.go.
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -33,6 +34,9 @@ class LowestDomains {
     }
   }
   int64_t minimum() const { return lowest_.count; }
+  int64_t minimum_without(uint32_t domain) const {
+    return domain == lowest_.domain ? second_.count : lowest_.count;
+  }
 
  private:
   struct Domain {
@@ -98,6 +102,16 @@ TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& 
 int64_t MostPods(const TopologySpreadConstraint& constraint, const SpreadDomains& domains) {
   const int64_t minimum = domains.size < constraint.min_domains ? 0 : domains.lowest.minimum();
   return constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
+}
+
+// How many matching pods have to leave a domain before it lets the pod in. Where they leave one
+// domain, all others stay what they are.
+int64_t PodsTooMany(const TopologySpreadConstraint& constraint, const SpreadDomains& domains,
+                    uint32_t domain, int64_t pods) {
+  const int64_t minimum =
+      domains.size < constraint.min_domains ? 0 : domains.lowest.minimum_without(domain);
+  const int64_t most = constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
+  return std::max<int64_t>(pods - most, 0);
 }
 
 // Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew. Nodes without
@@ -305,6 +319,29 @@ void PodTopologySpread::JudgeDomains(const CycleState& state,
       rule.of_values[*none] = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable);
     }
   }
+}
+
+bool PodTopologySpread::NumberDomains(const CycleState& state, const PodInfo& pod,
+                                      std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
+  const SpreadFilterState* const s = state.Find(kFilterState);
+  if (s == nullptr) return false;
+  for (size_t i = 0; i < s->constraints->size(); ++i) {
+    const SpreadDomains& domains = s->domains[i];
+    const LabelColumn& column = domains.pods.column();
+    DomainNumbers& rule = rules.emplace_back(DomainNumbers{&column, {}});
+    rule.of_values.resize(column.values().size());
+    domains.pods.ForEach([&](uint32_t domain, int64_t pods) {
+      rule.of_values[domain] =
+          static_cast<int32_t>(PodsTooMany((*s->constraints)[i], domains, domain, pods));
+    });
+    if (const auto none = column.Find(LabelValue{}); none.has_value()) rule.of_values[*none] = -1;
+  }
+  if (pod.topology_spread_constraints().empty()) {  // its Services and its owner select
+    for (const TopologySpreadConstraint& constraint : *s->constraints) {
+      basis.Add(constraint.selector.ToString());
+    }
+  }
+  return true;
 }
 
 Status PodTopologySpread::SignPod(const PodInfo& pod, PodSignature&) const {

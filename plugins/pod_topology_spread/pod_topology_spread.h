@@ -62,6 +62,8 @@ class PodTopologySpread final : public Plugin,
                      NodeVerdicts& verdicts) const override;
   // A rule a constraint.
   void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
+  bool NumberDomains(const CycleState& state, const PodInfo& pod, std::vector<DomainNumbers>& rules,
+                     FilterBasis& basis) const override;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;

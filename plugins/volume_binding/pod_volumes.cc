@@ -132,7 +132,7 @@ bool Suits(const Volume& volume, const DelayedClaim& delayed, Owner owner,
 }
 
 void FindCandidates(const ObjectStore& objects, const AssumedVolumes& assumed,
-                    DelayedClaim& delayed) {
+                    DelayedClaim& delayed, FilterBasis& basis) {
   const Claim& claim = *delayed.claim;
   std::optional<LabelSelector> selector;
   if (claim.spec().has_selector()) {
@@ -159,6 +159,10 @@ void FindCandidates(const ObjectStore& objects, const AssumedVolumes& assumed,
                      if (a.promised || b.promised) return a.promised && !b.promised;
                      return a.capacity < b.capacity;
                    });
+  for (const VolumeCandidate& candidate : delayed.candidates) {
+    basis.Add(candidate.volume);
+    basis.Add(int64_t{candidate.promised});
+  }
 }
 
 void FindTopologies(const api::StorageClass& storage_class, Provisioning& provisioning) {
@@ -181,11 +185,12 @@ void FindTopologies(const api::StorageClass& storage_class, Provisioning& provis
 }
 
 void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& delayed,
-                 const ObjectStore& objects, Provisioning& provisioning) {
+                 const ObjectStore& objects, Provisioning& provisioning, FilterBasis& basis) {
   if (!delayed.claim->spec().resources().requests().contains("storage")) return;
   const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
   provisioning.storage.emplace();
+  basis.Add("storage is limited");
   for (const Object* object : objects.List(Kind::kCSIStorageCapacity)) {
     const auto& capacity = object->As<api::CSIStorageCapacity>();
     if (capacity.storage_class_name() != storage_class.metadata().name()) continue;
@@ -193,22 +198,25 @@ void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& del
     if (!limit.has_value() || !capacity.has_node_topology()) continue;
     if (limit->Value() < delayed.request.Value()) continue;
     absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&capacity.node_topology());
-    if (nodes.ok()) provisioning.storage->push_back(*std::move(nodes));
+    if (!nodes.ok()) continue;
+    provisioning.storage->push_back(*std::move(nodes));
+    basis.Add(object->Share<api::CSIStorageCapacity>());
   }
 }
 
 void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore& objects,
-                      DelayedClaim& delayed) {
+                      DelayedClaim& delayed, FilterBasis& basis) {
   const std::string& provisioner = storage_class.provisioner();
   delayed.provisioning.supported =
       !provisioner.empty() && provisioner != "kubernetes.io/no-provisioner";
   if (!delayed.provisioning.supported) return;
   FindTopologies(storage_class, delayed.provisioning);
-  FindStorage(storage_class, delayed, objects, delayed.provisioning);
+  FindStorage(storage_class, delayed, objects, delayed.provisioning, basis);
 }
 
 DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageClass& storage_class,
-                         const ObjectStore& objects, const AssumedVolumes& assumed) {
+                         const ObjectStore& objects, const AssumedVolumes& assumed,
+                         FilterBasis& basis) {
   DelayedClaim delayed;
   delayed.claim = std::move(claim);
   const api::ObjectMeta& metadata = delayed.claim->metadata();
@@ -219,9 +227,26 @@ DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageC
   } else if (HasAnnotation(*delayed.claim, kSelectedNode)) {
     delayed.selected_node = Annotation(*delayed.claim, kSelectedNode);
   }
-  if (!delayed.selected_node.has_value()) FindCandidates(objects, assumed, delayed);
-  FindProvisioning(storage_class, objects, delayed);
+  basis.Add(delayed.claim);
+  basis.Add(delayed.selected_node.value_or(""));
+  if (!delayed.selected_node.has_value()) FindCandidates(objects, assumed, delayed, basis);
+  FindProvisioning(storage_class, objects, delayed, basis);
   return delayed;
+}
+
+// The volume of a bound claim, or null.
+std::optional<VolumeAffinity> FindBound(const Object* volume, const ObjectStore& objects,
+                                        FilterBasis& basis) {
+  if (volume == nullptr) {
+    basis.Add(std::shared_ptr<const Volume>());
+    return std::nullopt;
+  }
+  basis.Add(volume->Share<Volume>());
+  VolumeAffinity affinity(volume->As<Volume>());
+  if (affinity.depends_on_csi_node()) {
+    basis.Add(static_cast<int64_t>(objects.version(Kind::kCSINode)));
+  }
+  return affinity;
 }
 
 // --- One node ---
@@ -319,22 +344,24 @@ Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const Assu
     const Claim& claim = object->As<Claim>();
     const std::string& volume_name = claim.spec().volume_name();
     if (!volume_name.empty() && HasAnnotation(claim, kBindCompleted)) {
-      const auto* volume = objects.Find<Volume>("", volume_name);
-      volumes.bound.push_back(volume == nullptr ? std::nullopt
-                                                : std::optional(VolumeAffinity(*volume)));
+      volumes.bound.push_back(FindBound(objects.Find(Kind::kPersistentVolume, "", volume_name),
+                                        objects, volumes.basis));
       continue;
     }
     const std::string class_name = ClassOf(claim);
+    const Object* class_object =
+        class_name.empty() ? nullptr : objects.Find(Kind::kStorageClass, "", class_name);
     const auto* storage_class =
-        class_name.empty() ? nullptr : objects.Find<api::StorageClass>("", class_name);
+        class_object == nullptr ? nullptr : &class_object->As<api::StorageClass>();
     if (storage_class != nullptr && !storage_class->has_volume_binding_mode()) {
       return Status::Error(
           absl::StrCat("VolumeBindingMode not set for StorageClass \"", class_name, "\""));
     }
     if (storage_class != nullptr && volume_name.empty() &&
         storage_class->volume_binding_mode() == "WaitForFirstConsumer") {
+      volumes.basis.Add(class_object->Share<api::StorageClass>());
       volumes.delayed.push_back(
-          MakeDelayed(object->Share<Claim>(), *storage_class, objects, assumed));
+          MakeDelayed(object->Share<Claim>(), *storage_class, objects, assumed, volumes.basis));
     } else {
       volumes.has_unbound_immediate = true;
     }

@@ -10,6 +10,7 @@
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/quantity.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
@@ -53,6 +54,7 @@ struct PodVolumes {
   std::vector<DelayedClaim> delayed;
   std::vector<size_t> by_request;  // indexes into `delayed`, the smallest request first
   bool has_unbound_immediate = false;
+  FilterBasis basis;  // of ChooseVolumes()
 };
 
 // Which volumes a pod would take on one node.

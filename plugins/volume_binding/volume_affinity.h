@@ -21,6 +21,8 @@ class VolumeAffinity {
   // As its CSI driver would say it, on nodes where the volume's plugin has been replaced by it.
   // `csi_node` is that of the node, null if it has none.
   bool Matches(const LabelSet& node_labels, const api::CSINode* csi_node) const;
+  // Whether that takes a look at `csi_node`.
+  bool depends_on_csi_node() const { return !plugin_.empty(); }
 
  private:
   std::optional<NodeSelector> required_;

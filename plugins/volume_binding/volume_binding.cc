@@ -77,6 +77,11 @@ Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const Node
   return ChooseVolumes(*data->volumes, node, CsiNode(node), choice);
 }
 
+void VolumeBinding::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
+  const BindingState* data = state.Find(kState);
+  if (data != nullptr) basis.Add(data->volumes->basis);
+}
+
 Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
   if (!HasToBind(state)) return Status::Success();
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));

@@ -11,6 +11,7 @@
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
@@ -29,6 +30,7 @@ namespace berth {
 class VolumeBinding final : public Plugin,
                             public PreFilterPlugin,
                             public FilterPlugin,
+                            public ObjectFilter,
                             public PreScorePlugin,
                             public ScorePlugin,
                             public ReservePlugin,
@@ -45,6 +47,8 @@ class VolumeBinding final : public Plugin,
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  // The claims, the volumes that they are bound to or could take, and where others can be made.
+  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
   // Nothing is scored: the feature gate for that is off.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,

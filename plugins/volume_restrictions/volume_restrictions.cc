@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -12,8 +13,8 @@ namespace berth {
 namespace {
 
 struct ReadWriteOncePodState : StateData {
-  absl::flat_hash_set<std::string> claims;  // of the pod, with that access mode
-  int uses = 0;                             // by pods that have a node
+  absl::btree_set<std::string> claims;  // of the pod, with that access mode
+  int uses = 0;                         // by pods that have a node
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<ReadWriteOncePodState>(*this);
@@ -187,6 +188,14 @@ Status VolumeRestrictions::Filter(const CycleState& state, const PodInfo& pod,
   return Status::Unschedulable(
       "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
       "in-use by another pod");
+}
+
+void VolumeRestrictions::AddBasis(const CycleState& state, const PodInfo&,
+                                  FilterBasis& basis) const {
+  const ReadWriteOncePodState* data = state.Find(kState);
+  if (data == nullptr) return;
+  basis.Add(int64_t{data->uses});
+  for (const std::string& claim : data->claims) basis.Add(claim);
 }
 
 std::vector<ClusterEventWithHint> VolumeRestrictions::EventsToRegister() const {

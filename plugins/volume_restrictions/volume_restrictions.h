@@ -10,6 +10,7 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
@@ -25,6 +26,7 @@ class VolumeRestrictions final : public Plugin,
                                  public PreFilterPlugin,
                                  public PreFilterExtensions,
                                  public FilterPlugin,
+                                 public ObjectFilter,
                                  public EnqueueExtensions,
                                  public SignPlugin,
                                  public ExplainsWaitingAs<WaitingReason::kVolumes> {
@@ -40,6 +42,8 @@ class VolumeRestrictions final : public Plugin,
   Status RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
                    const NodeInfo&) override;
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
+  // Which claims only one pod may use, and whether others do.
+  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
   // The end of a pod with one of the disks or claims; the pod's claims; any new node.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

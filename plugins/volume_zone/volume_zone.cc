@@ -185,6 +185,16 @@ Status VolumeZone::Filter(const CycleState& state, const PodInfo&, const NodeInf
   return Status::Success();
 }
 
+void VolumeZone::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
+  const ZoneState* data = state.Find(kState);
+  if (data == nullptr) return;
+  for (const VolumeTopology& topology : data->topologies) {
+    basis.Add(int64_t{topology.label.key.id()});
+    basis.Add(static_cast<int64_t>(topology.values.size()));
+    for (const Symbol value : topology.values) basis.Add(int64_t{value.id()});
+  }
+}
+
 std::vector<ClusterEventWithHint> VolumeZone::EventsToRegister() const {
   return {{{EventResource::Of(Kind::kStorageClass), action::kAdd},
            [](const PodInfo&, const ObjectChange& change) {

@@ -10,6 +10,7 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
@@ -22,6 +23,7 @@ namespace berth {
 class VolumeZone final : public Plugin,
                          public PreFilterPlugin,
                          public FilterPlugin,
+                         public ObjectFilter,
                          public EnqueueExtensions,
                          public SignPlugin,
                          public ExplainsWaitingAs<WaitingReason::kVolumes> {
@@ -34,6 +36,8 @@ class VolumeZone final : public Plugin,
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  // The zones and regions of the volumes.
+  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
   // A class that waits for the first consumer, the pod's claims, volumes whose labels change,
   // nodes.

@@ -29,12 +29,10 @@ Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const Po
   return framework_->RunPreFilterRemovePod(state, pod, removed, node);
 }
 
-std::optional<std::string> ProfileHandle::SignatureForNodes(const CycleState& state,
-                                                            const PodInfo& pod) {
-  if (services_ == nullptr || !services_->remember_verdicts()) return std::nullopt;
-  PodSignature signature;
-  if (!framework_->SignForFilters(state, pod, signature)) return std::nullopt;
-  return signature.bytes();
+bool ProfileHandle::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
+                                      DryRunGrounds& grounds) {
+  if (services_ == nullptr || !services_->remember_verdicts()) return false;
+  return framework_->FindDryRunGrounds(state, pod, grounds);
 }
 
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {

@@ -66,8 +66,8 @@ class ProfileHandle final : public Handle {
                                      const NodeInfo& node) override;
   Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                         const PodInfo& removed, const NodeInfo& node) override;
-  std::optional<std::string> SignatureForNodes(const CycleState& state,
-                                               const PodInfo& pod) override;
+  bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
+                         DryRunGrounds& grounds) override;
 
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;

@@ -4,27 +4,38 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "framework/domain_changes.h"
+
 namespace berth {
 namespace {
 
-using Rule = Framework::DomainRule;
+using PluginBasis = Framework::PluginBasis;
 
-uint8_t At(const Rule* rule, size_t value) {
-  return rule != nullptr && value < rule->of_values.size() ? rule->of_values[value] : 0;
+// The first filter that goes by something else than before, or that has come or gone;
+// NodeVerdicts::kNobody if there is none.
+uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<PluginBasis>& now) {
+  const auto [old, young] = absl::c_mismatch(before, now);
+  uint8_t first = NodeVerdicts::kNobody;
+  if (old != before.end()) first = old->filter;
+  if (young != now.end()) first = std::min(first, young->filter);
+  return first;
 }
 
 }  // namespace
 
 RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
                                               const NodeTable& nodes, const Nominator& nominator,
-                                              std::vector<Rule>& rules) {
+                                              Framework::RejectionGrounds& grounds) {
   Aspects depends_on = framework_.DependenciesOf(plugins_);
-  if (!rules.empty()) depends_on |= Aspect::kNodeLabels;
-  if (!Follow(nodes, nominator, asker, depends_on, !rules.empty()) ||
-      !FollowDomains(nodes, rules) || counts_.is_crowded()) {
+  if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
+  if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
+  if (!Follow(nodes, nominator, asker, depends_on, !grounds.empty()) ||
+      !FollowGrounds(nodes, asker, grounds) || counts_.is_crowded()) {
     MarkAll(nodes.size());
   }
-  std::swap(rules_, rules);
+  std::swap(grounds_, grounds);
+  spec_ = grounds_.objects.empty() ? nullptr : asker.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
@@ -44,7 +55,7 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything as the rows did. False if all of them are to be judged.
 bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-                           Aspects depends_on, bool by_domains) {
+                           Aspects depends_on, bool looks_further) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node =
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
@@ -77,8 +88,9 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
   // Nobody leaves room for itself.
   mark_node(last_own_node);
   mark_node(own_node_);
-  // Who yields to whom goes by priority. Pods that are nominated count in a domain as well.
-  if (by_domains || asker.priority() != asker_priority_) {
+  // Who yields to whom goes by priority. Pods that are nominated count in a domain as well, and on
+  // their node a plugin may have let the pod in that does not any more.
+  if (looks_further || asker.priority() != asker_priority_) {
     nominator.ForEach([&](const PodInfo&, absl::string_view node) {
       mark_node(Symbol::Find(node).value_or(Symbol()));
     });
@@ -86,30 +98,17 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
   return !spread_changed;
 }
 
-// Marks the rows in whose domains a rule says something else than at the last Refresh(). A rule
-// that comes or goes let everybody in before or afterwards. False if it does not know.
-bool RejectedNodes::FollowDomains(const NodeTable& nodes, const std::vector<Rule>& rules) {
-  for (const Rule& rule : rules_) {
-    if (rule.numbering != rule.column->numbering()) return false;
-  }
-  std::vector<uint8_t> changed;  // by index of a value
-  const auto mark_changed = [&](const LabelColumn& column, const Rule* before, const Rule* now) {
-    changed.resize(column.values().size());
-    for (size_t i = 0; i < changed.size(); ++i) changed[i] = At(before, i) != At(now, i);
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      if (changed[column.index(row)]) Mark(row);
-    }
-  };
-  for (size_t i = 0; i < std::max(rules_.size(), rules.size()); ++i) {
-    const Rule* const before = i < rules_.size() ? &rules_[i] : nullptr;
-    const Rule* const now = i < rules.size() ? &rules[i] : nullptr;
-    if (before != nullptr && now != nullptr && before->plugin == now->plugin &&
-        before->column == now->column) {
-      if (before->of_values != now->of_values) mark_changed(*now->column, before, now);
-      continue;
-    }
-    if (before != nullptr) mark_changed(*before->column, before, nullptr);
-    if (now != nullptr) mark_changed(*now->column, nullptr, now);
+// Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
+// that a plugin let in or rejected which goes by other objects now. False if all of them are.
+bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
+                                  const Framework::RejectionGrounds& grounds) {
+  if (!grounds.objects.empty() && spec_ != asker.shared_spec()) return false;
+  const bool followed = ForEachChangedRow(grounds_.domains, grounds.domains, nodes,
+                                          [this](NodeRow row) { Mark(row); });
+  const uint8_t changed = FirstChanged(grounds_.objects, grounds.objects);
+  if (!followed || changed == NodeVerdicts::kNobody) return followed;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (verdicts_.rejector(row) >= changed) Mark(row);
   }
   return true;
 }

@@ -1,9 +1,10 @@
 // Why the pods of a kind fit no node, kept from one try to the next: only nodes are judged again
-// that changed, or whose topology domains did.
+// that changed, or whose topology domains or objects did.
 #ifndef BERTH_SRC_ENGINE_REJECTED_NODES_H_
 #define BERTH_SRC_ENGINE_REJECTED_NODES_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "berth/api/symbol.h"
@@ -27,10 +28,10 @@ class RejectedNodes {
     kUnknown,   // a plugin failed, or says too many things: the object is of no use
   };
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
-  // pod of this signature. `state` is that of its PreFilter with all plugins; `rules` what
-  // Framework::JudgeDomains() makes of it. Stops at the first node that fits.
+  // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
+  // Framework::FindRejectionGrounds() makes of it. Stops at the first node that fits.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                  const Nominator& nominator, std::vector<Framework::DomainRule>& rules);
+                  const Nominator& nominator, Framework::RejectionGrounds& grounds);
 
   // Whether the last pod of this kind was rejected.
   bool was_last() const { return was_last_; }
@@ -41,8 +42,9 @@ class RejectedNodes {
 
  private:
   bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-              Aspects depends_on, bool by_domains);
-  bool FollowDomains(const NodeTable& nodes, const std::vector<Framework::DomainRule>& rules);
+              Aspects depends_on, bool looks_further);
+  bool FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
+                     const Framework::RejectionGrounds& grounds);
   void Mark(NodeRow row);
   void MarkAll(int rows);
 
@@ -53,11 +55,12 @@ class RejectedNodes {
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
   int32_t asker_priority_ = 0;
-  Symbol own_node_;                           // that the asker itself was nominated to, or empty
-  std::vector<Framework::DomainRule> rules_;  // as of the last Refresh()
-  NodeVerdicts verdicts_;                     // kNotJudged: to be judged
-  std::vector<NodeRow> marked_;               // these
-  RejectionCounts counts_;                    // of rows that are not marked
+  Symbol own_node_;                      // that the asker itself was nominated to, or empty
+  Framework::RejectionGrounds grounds_;  // as of the last Refresh()
+  std::shared_ptr<const void> spec_;     // of that asker, where objects are among the grounds
+  NodeVerdicts verdicts_;                // kNotJudged: to be judged
+  std::vector<NodeRow> marked_;          // these
+  RejectionCounts counts_;               // of rows that are not marked
 };
 
 // The statuses that are kept. Valid until the next Refresh().

@@ -148,13 +148,13 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
   CycleState own;  // PostFilter wants that of all plugins
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
-  if (!framework.JudgeDomains(own, memory_.plugins(), rules_)) return false;
-  const bool by_domains = !rules_.empty();
-  RejectedNodes* const kept = memory_.AddRejected(by_domains, nodes.size());
+  if (!framework.FindRejectionGrounds(own, *pod, memory_.plugins(), grounds_)) return false;
+  const bool by_spec = !grounds_.empty();
+  RejectedNodes* const kept = memory_.AddRejected(by_spec, nodes.size());
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
-  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, rules_);
-  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_domains);
+  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, grounds_);
+  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return false;
   kept->set_was_last(true);
   ++remembered_;
@@ -176,13 +176,13 @@ const RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework,
                                                    const std::shared_ptr<const PodInfo>& pod,
                                                    const NodeTable& nodes,
                                                    const Nominator& nominator) {
-  if (!framework.JudgeDomains(state, memory_.plugins(), rules_)) return nullptr;
-  const bool by_domains = !rules_.empty();
+  if (!framework.FindRejectionGrounds(state, *pod, memory_.plugins(), grounds_)) return nullptr;
+  const bool by_spec = !grounds_.empty();
   RejectedNodes* const kept =
-      tried_to_keep_ ? memory_.Rejected(by_domains) : memory_.AddRejected(by_domains, nodes.size());
+      tried_to_keep_ ? memory_.Rejected(by_spec) : memory_.AddRejected(by_spec, nodes.size());
   if (kept == nullptr) return nullptr;
-  const auto outcome = kept->Refresh(state, *pod, nodes, nominator, rules_);
-  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_domains);
+  const auto outcome = kept->Refresh(state, *pod, nodes, nominator, grounds_);
+  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return nullptr;
   kept->set_was_last(true);
   last_verdicts_ = &kept->verdicts();

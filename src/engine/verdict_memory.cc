@@ -37,17 +37,17 @@ RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
                      [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
 }
 
-RejectedNodes* VerdictMemory::AddRejected(bool by_domains, int rows) {
-  if (RejectedNodes* const rejected = Rejected(by_domains); rejected != nullptr) return rejected;
-  return rejected_.Add(KindOf(by_domains), MostEntries(kMaxRejectedRows, rows),
+RejectedNodes* VerdictMemory::AddRejected(bool by_spec, int rows) {
+  if (RejectedNodes* const rejected = Rejected(by_spec); rejected != nullptr) return rejected;
+  return rejected_.Add(KindOf(by_spec), MostEntries(kMaxRejectedRows, rows),
                        [&] { return std::make_unique<RejectedNodes>(*framework_, plugins_); });
 }
 
 bool VerdictMemory::WasRejected() {
   if (rejected_.empty() && rejected_.saw_nothing()) return false;
-  for (const bool by_domains : {false, true}) {
-    const RejectedNodes* const rejected = Rejected(by_domains);
-    if (rejected != nullptr ? rejected->was_last() : rejected_.Saw(KindOf(by_domains))) {
+  for (const bool by_spec : {false, true}) {
+    const RejectedNodes* const rejected = Rejected(by_spec);
+    if (rejected != nullptr ? rejected->was_last() : rejected_.Saw(KindOf(by_spec))) {
       return true;
     }
   }
@@ -55,9 +55,9 @@ bool VerdictMemory::WasRejected() {
 }
 
 void VerdictMemory::NotePlaced() {
-  for (const bool by_domains : {false, true}) {
-    rejected_.ForgetSeen(KindOf(by_domains));
-    if (RejectedNodes* const rejected = Rejected(by_domains); rejected != nullptr) {
+  for (const bool by_spec : {false, true}) {
+    rejected_.ForgetSeen(KindOf(by_spec));
+    if (RejectedNodes* const rejected = Rejected(by_spec); rejected != nullptr) {
       rejected->set_was_last(false);
     }
   }

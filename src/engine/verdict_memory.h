@@ -25,21 +25,21 @@ class VerdictMemory {
 
   // Why such pods fit nowhere; null if that is not kept. Where a rejection goes by more than what
   // `plugins()` signed, pods with another spec are another kind.
-  RejectedNodes* Rejected(bool by_domains) { return rejected_.Find(KindOf(by_domains)); }
+  RejectedNodes* Rejected(bool by_spec) { return rejected_.Find(KindOf(by_spec)); }
   bool KeepsRejected() { return Rejected(false) != nullptr || Rejected(true) != nullptr; }
   // The same for a pod that is rejected, or most likely will be; from now on it is kept, but for
   // the first of a kind, which is not worth it. Once a cycle.
-  RejectedNodes* AddRejected(bool by_domains, int rows);
-  void ForgetRejected(bool by_domains) { rejected_.Forget(KindOf(by_domains)); }
+  RejectedNodes* AddRejected(bool by_spec, int rows);
+  void ForgetRejected(bool by_spec) { rejected_.Forget(KindOf(by_spec)); }
   // Whether the last of such pods was rejected, as far as is known.
   bool WasRejected();
   // Such a pod was placed.
   void NotePlaced();
 
  private:
-  // The address stands for the spec. Should another one come to stand there, it finds rules that
-  // are not its own, and brings them up to date.
-  const PodKind& KindOf(bool by_domains) const { return by_domains ? kind_with_spec_ : kind_; }
+  // The address stands for the spec. Should another one come to stand there, RejectedNodes finds
+  // rules that are not its own, or another spec than the one it keeps, and judges what differs.
+  const PodKind& KindOf(bool by_spec) const { return by_spec ? kind_with_spec_ : kind_; }
 
   const Framework* framework_ = nullptr;
   std::shared_ptr<const PodInfo> pod_;

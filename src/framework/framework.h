@@ -21,6 +21,7 @@
 #include "berth/framework/enqueue.h"
 #include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/group.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/observer.h"
@@ -198,16 +199,26 @@ class Framework {
   // The signature over those of them that look at one node at a time, and which they are: their
   // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
-  // The same; false if these are not all the Filter plugins that `state` does not skip.
-  bool SignForFilters(const CycleState& state, const PodInfo& pod, PodSignature& signature) const;
-  // What the Filter plugins beyond `known` that `state` does not skip say domain by domain. False
-  // if one of them does not judge by domains.
+  // What the verdicts of the Filter plugins beyond `known` that `state` does not skip go by. False
+  // if one of them cannot say.
   struct DomainRule : DomainVerdicts {
     int plugin = 0;          // Hook::index
     uint64_t numbering = 0;  // of the column
   };
-  bool JudgeDomains(const CycleState& state, PluginMask known,
-                    std::vector<DomainRule>& rules) const;
+  struct PluginBasis {
+    uint8_t filter;  // index in filter()
+    FilterBasis basis;
+    friend bool operator==(const PluginBasis&, const PluginBasis&) = default;
+  };
+  struct RejectionGrounds {
+    std::vector<DomainRule> domains;
+    std::vector<PluginBasis> objects;  // in the order of filter()
+    bool empty() const { return domains.empty() && objects.empty(); }
+  };
+  bool FindRejectionGrounds(const CycleState& state, const PodInfo& pod, PluginMask known,
+                            RejectionGrounds& grounds) const;
+  // The same of all of them, for dry runs.
+  bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod, DryRunGrounds& grounds) const;
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
   // The plugins that have a say after a node is chosen, from Reserve to PostBind: they may read
@@ -282,9 +293,14 @@ class Framework {
     }
   };
   std::vector<Signer> signers_;
-  std::vector<const DomainFilter*> domain_filters_;  // as filter_; null if it is none
+  // As filter_; null if it is none.
+  std::vector<const DomainFilter*> domain_filters_;
+  std::vector<const ObjectFilter*> object_filters_;
   // Appends what the signers that look at the spec only, or the others, say of a pod.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
+  // What the plugin of that index in filter_, an ObjectFilter, says.
+  Status AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
+                  FilterBasis& basis) const;
 
   // The guards that the pointers above lead to.
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;

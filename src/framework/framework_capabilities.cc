@@ -191,6 +191,7 @@ void FrameworkBuilder::FindSigners() {
   add(framework_->score_);
   for (const Hook<FilterPlugin>& hook : framework_->filter_) {
     framework_->domain_filters_.push_back(As<const DomainFilter>(hook.index));
+    framework_->object_filters_.push_back(As<const ObjectFilter>(hook.index));
   }
 }
 

@@ -21,8 +21,6 @@ constexpr PluginPoint kPreBindPreFlight{"PreBindPreFlight", Codes(Code::kSkip),
 constexpr PluginPoint kPreBind{"PreBind", kRejections, "running PreBind plugin \"$0\": $1"};
 constexpr PluginPoint kBind{"Bind", kRejections | Codes(Code::kSkip),
                             "running Bind plugin \"$0\": $1"};
-constexpr PluginPoint kJudgeDomains{"JudgeDomains", Codes(),
-                                    "running JudgeDomains of plugin \"$0\": $1"};
 constexpr PluginPoint kSignPod{"SignPod",
                                Codes(Code::kUnschedulable, Code::kUnschedulableAndUnresolvable),
                                "signing with plugin \"$0\": $1"};
@@ -249,35 +247,6 @@ PluginMask Framework::SignForNodes(const PodInfo& pod, bool spec_only,
     signed_by |= SkipBit(hook);
   }
   return signed_by;
-}
-
-bool Framework::SignForFilters(const CycleState& state, const PodInfo& pod,
-                               PodSignature& signature) const {
-  const PluginMask others = ~SignForNodes(pod, signature) & ~state.skips().filter;
-  return std::none_of(filter_.begin(), filter_.end(),
-                      [others](const auto& hook) { return (others & SkipBit(hook)) != 0; });
-}
-
-bool Framework::JudgeDomains(const CycleState& state, PluginMask known,
-                             std::vector<DomainRule>& rules) const {
-  rules.clear();
-  std::vector<DomainVerdicts> verdicts;
-  for (size_t i = 0; i < filter_.size(); ++i) {
-    const Hook<FilterPlugin>& hook = filter_[i];
-    if ((state.skips().filter | known) & SkipBit(hook)) continue;
-    if (domain_filters_[i] == nullptr) return false;
-    verdicts.clear();
-    const Status status = Guarded(kJudgeDomains, hook.name, [&] {
-      domain_filters_[i]->JudgeDomains(state, verdicts);
-      return Status::Success();
-    });
-    if (!status.ok()) return false;
-    for (DomainVerdicts& rule : verdicts) {
-      const uint64_t numbering = rule.column->numbering();
-      rules.push_back({{rule.column, std::move(rule.of_values)}, hook.index, numbering});
-    }
-  }
-  return true;
 }
 
 PluginMask Framework::PlacementPlugins() const {

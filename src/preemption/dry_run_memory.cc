@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "framework/domain_changes.h"
 
 namespace berth {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::pair<int64_t, int64_t> kEverything = {std::numeric_limits<int64_t
 }  // namespace
 
 void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                             uint64_t budgets_version, NodeRow own_row,
+                             uint64_t budgets_version, NodeRow own_row, DryRunGrounds grounds,
                              absl::Span<const int64_t> gauges) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
@@ -29,7 +30,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
                        nodes.Replay(
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });
-  if (!in_step) {
+  if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
     outcome_of_.assign(nodes.size(), kUnknown);
     candidates_.assign(nodes.size(), nullptr);
     conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
@@ -43,9 +44,23 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   nodes_version_ = nodes.version();
   nominations_version_ = nominator.version();
   budgets_version_ = budgets_version;
+  grounds_ = std::move(grounds);
   own_row_ = own_row;
   Forget(own_row);
   CheckGauges(gauges);
+}
+
+// Forgets the rows in whose domains a rule has another number. A number says nothing of pods that
+// are nominated to a node: those rows are forgotten too. False if all of them are.
+bool RememberedRuns::FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
+                                   const DryRunGrounds& grounds) {
+  if (!(grounds.basis == grounds_.basis)) return false;
+  if (grounds.domains.empty() && grounds_.domains.empty()) return true;
+  nominator.ForEach([&](const PodInfo&, absl::string_view node) {
+    if (const auto name = Symbol::Find(node); name.has_value()) Forget(nodes.FindRow(*name));
+  });
+  return ForEachChangedRow(grounds_.domains, grounds.domains, nodes,
+                           [this](NodeRow row) { Forget(row); });
 }
 
 // Forgets the rows of which a condition does not hold any more.

@@ -24,14 +24,14 @@ struct WeighedCandidate {
 };
 using WeighedPtr = std::shared_ptr<const WeighedCandidate>;
 
-// What came of the nodes for pods of one signature, priority and key of the rules.
+// What came of the nodes for pods of one kind, priority and key of the rules.
 class RememberedRuns {
  public:
-  // Brings everything in step with the nodes, the nominations, the budgets and the rules' gauges:
-  // what concerns a row that changed, or no longer holds, is forgotten. `own_row`: that the pod in
-  // question itself is nominated to, or -1; nothing is remembered of it.
+  // Brings everything in step with the nodes, the nominations, the budgets, what the filters go by
+  // and the rules' gauges: what concerns a row that changed, or no longer holds, is forgotten.
+  // `own_row`: that the pod in question itself is nominated to, or -1; nothing is remembered of it.
   void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
-               NodeRow own_row, absl::Span<const int64_t> gauges);
+               NodeRow own_row, DryRunGrounds grounds, absl::Span<const int64_t> gauges);
 
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
   // Of a known row: the candidate, or null. Valid until the next Refresh().
@@ -55,6 +55,8 @@ class RememberedRuns {
   static constexpr int32_t kUnknown = -1, kCandidate = -2;
 
   void Set(NodeRow row, int32_t outcome, const DryRun& run);
+  bool FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
+                     const DryRunGrounds& grounds);
   void Forget(NodeRow row);
   void Move(const RowMove& move);
   void CheckGauges(absl::Span<const int64_t> gauges);
@@ -62,6 +64,7 @@ class RememberedRuns {
 
   uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
   NodeRow own_row_ = -1;
+  DryRunGrounds grounds_;               // as of the last Refresh()
   std::vector<int32_t> outcome_of_;     // by row: one of the constants, or an index in failures_
   std::vector<WeighedPtr> candidates_;  // the number of their row may be an earlier one
   std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges

@@ -213,16 +213,17 @@ RememberedRuns* Preemption::Remembered(PreemptionRules& rules, const CycleState&
                                        const PodInfo& pod) {
   PreemptionRules::Surroundings surroundings;
   if (!rules.MayRemember(state, pod, surroundings)) return nullptr;
-  std::optional<std::string> key = handle_.SignatureForNodes(state, pod);
-  if (!key.has_value()) return nullptr;
-  absl::StrAppend(&*key, pod.priority(), ";", surroundings.key);
+  DryRunGrounds grounds;
+  if (!handle_.FindDryRunGrounds(state, pod, grounds)) return nullptr;
   const NodeTable& nodes = handle_.nodes();
-  RememberedRuns* runs = memory_->Find(*key, nodes.size());
+  RememberedRuns* runs = memory_->Find(
+      absl::StrCat(grounds.kind, pod.priority(), ";", surroundings.key), nodes.size());
   if (runs == nullptr) return nullptr;
   const std::optional<Symbol> own = Symbol::Find(handle_.nominator().NominatedNode(pod));
   budgets();
   runs->Refresh(nodes, handle_.nominator(), *budgets_version_,
-                own.has_value() ? nodes.FindRow(*own) : -1, surroundings.gauges);
+                own.has_value() ? nodes.FindRow(*own) : -1, std::move(grounds),
+                surroundings.gauges);
   return runs;
 }
 

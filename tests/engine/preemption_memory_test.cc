@@ -1,6 +1,7 @@
 // What preemption remembers between cycles changes no decision: the same random history of
-// priorities, budgets, quotas and nominations with memory and without.
+// priorities, budgets, quotas, nominations, topology rules and volumes with memory and without.
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "tests/engine/empty_simulation.h"
+#include "tests/engine/random_storage.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -19,6 +21,10 @@ using testing::MakeNode;
 using testing::MakePod;
 using testing::PodBuilder;
 using testing::Random;
+using testing::RandomStorage;
+
+constexpr const char* kZone = RandomStorage::kZoneLabel;
+constexpr const char* kHost = "host";
 
 struct Outcome {
   std::vector<std::pair<std::string, std::string>> bindings;
@@ -90,9 +96,14 @@ Object Class(int value, int toleration_seconds) {
   return Object::Of(std::move(priority_class));
 }
 
+// What pods ask for besides room: mostly nothing, or they are of a few kinds with topology rules,
+// or with topology rules and volumes.
+enum class Rules { kFew, kDomains, kVolumes };
+
 class CrowdedCluster {
  public:
-  CrowdedCluster(absl::string_view configuration, uint64_t seed, bool remember) : random_(seed) {
+  CrowdedCluster(absl::string_view configuration, Rules rules, uint64_t seed, bool remember)
+      : rules_(rules), random_(seed) {
     LoadedConfiguration loaded = ParseConfiguration(configuration, "test", Builtins());
     simulation_ = EmptySimulation(std::move(loaded), seed, remember);
   }
@@ -100,7 +111,18 @@ class CrowdedCluster {
   Outcome Run(int steps) {
     nodes_ = random_.Between(3, 12);
     restless_ = random_.Percent(50);
-    for (int i = 0; i < nodes_; ++i) SetNode(i);
+    std::vector<std::string> names;
+    for (int i = 0; i < nodes_; ++i) {
+      SetNode(i);
+      names.push_back(absl::StrCat("n", i));
+    }
+    if (rules_ == Rules::kVolumes) {
+      storage_.emplace(random_, "a", std::move(names));
+      storage_->Begin(simulation_->cluster());
+    }
+    if (rules_ != Rules::kFew) {
+      for (int i = 0; i < 4; ++i) kinds_.push_back(RandomKind());
+    }
     for (int value = 0; value < 4; ++value) {
       simulation_->cluster().Set(Class(value, 20 * random_.Below(4)));
     }
@@ -131,7 +153,7 @@ class CrowdedCluster {
     node.Allocatable("cpu", absl::StrCat(random_.Between(2, 6)));
     node.Allocatable("memory", "64Gi");
     node.Allocatable("pods", absl::StrCat(random_.Between(3, 20)));
-    node.Label("zone", absl::StrCat(random_.Below(2)));
+    node.Label(kZone, absl::StrCat("z", random_.Below(2))).Label(kHost, absl::StrCat("n", i));
     if (random_.Percent(10)) node.Taint("dedicated", "yes", TaintEffect::kNoSchedule);
     simulation_->cluster().Set(node.Object());
   }
@@ -143,6 +165,13 @@ class CrowdedCluster {
   }
 
   void Change() {
+    if (storage_.has_value() && random_.Percent(20)) storage_->Change(simulation_->cluster());
+    if (rules_ != Rules::kFew && random_.Percent(3)) {
+      const std::string team = absl::StrCat("team-", random_.Below(2));
+      simulation_->cluster().Set(testing::ObjectsFromYaml(absl::StrCat(
+          "{apiVersion: v1, kind: Namespace, metadata: {name: ", kNamespaces[random_.Below(2)],
+          ", labels: {team: ", team, "}}}"))[0]);
+    }
     if (restless_ && random_.Percent(40)) LoseOrRegainANode();
     const int kind = random_.Below(20);
     if (kind == 0) {  // a node changes
@@ -170,8 +199,57 @@ class CrowdedCluster {
     } else if (kind == 6) {
       const int value = random_.Below(4);
       simulation_->cluster().Set(Class(value, 20 * random_.Below(4)));
-    } else {
+    } else if (rules_ == Rules::kFew) {
       AddPods();
+    } else {
+      AddPodsOfAKind();
+    }
+  }
+
+  // With one or two rules about other pods, of which most are about few of them.
+  PodBuilder RandomKind() {
+    const auto app = [this] { return absl::StrCat("app-", random_.Below(3)); };
+    PodBuilder pod = MakePod().Namespace(kNamespaces[random_.Below(2)]).Label("app", app());
+    pod.Request("cpu", absl::StrCat(random_.Between(1, 2)));
+    if (storage_.has_value()) storage_->AddVolumes(pod.Namespace("a"));
+    for (int i = random_.Between(storage_.has_value() ? 0 : 1, 2); i > 0; --i) {
+      const char* const key = random_.Percent(50) ? kZone : kHost;
+      const std::string other = app();
+      switch (random_.Below(4)) {
+        case 0:
+        case 1:
+          pod.SpreadConstraint(random_.Between(1, 2), key, UnsatisfiableAction::kDoNotSchedule,
+                               {{"app", other}});
+          if (random_.Percent(30)) pod.MinDomains(random_.Between(2, 3));
+          if (random_.Percent(30)) pod.NodeTaintsPolicy(NodeInclusionPolicy::kHonor);
+          break;
+        case 2:
+          pod.PodAntiAffinity(key, {{"app", other}});
+          break;
+        default:
+          pod.PodAffinity(key, {{"app", other}});
+          break;
+      }
+      if (random_.Percent(30) && pod.Message().spec().affinity().has_pod_anti_affinity()) {
+        auto* const terms = pod.Message()
+                                .mutable_spec()
+                                ->mutable_affinity()
+                                ->mutable_pod_anti_affinity()
+                                ->mutable_required_during_scheduling_ignored_during_execution();
+        (*terms->Mutable(0)->mutable_namespace_selector()->mutable_match_labels())["team"] =
+            "team-1";
+      }
+    }
+    return pod;
+  }
+
+  void AddPodsOfAKind() {
+    PodBuilder pod = random_.OneOf(kinds_);
+    pod.Priority(random_.Below(4));
+    if (random_.Percent(10)) pod.NominatedNodeName(absl::StrCat("n", random_.Below(nodes_)));
+    if (random_.Percent(20)) pod.NodeName(absl::StrCat("n", random_.Below(nodes_)));
+    for (int copies = random_.Between(1, 3); copies > 0; --copies) {
+      simulation_->cluster().Set(pod.Uid("").Name(absl::StrCat("p", next_++)).Object());
     }
   }
 
@@ -190,10 +268,10 @@ class CrowdedCluster {
       PodBuilder pod = MakePod().Name(absl::StrCat("p", next_++)).Namespace(name_space);
       pod.Priority(priority).Request("cpu", absl::StrCat(cpu)).Label("app", app);
       if (extra == 0) pod.NominatedNodeName(nominated);
-      if (extra == 1) pod.NodeSelector("zone", "1");
+      if (extra == 1) pod.NodeSelector(kZone, "z1");
       if (extra == 2) pod.HostPort(80);
       if (extra == 3) pod.PreemptNever();
-      if (extra == 4) pod.PodAntiAffinity("zone", {{"app", app}});
+      if (extra == 4) pod.PodAntiAffinity(kZone, {{"app", app}});
       if (extra == 5) pod.NodeName(nominated);  // somebody else placed it
       auto object = std::make_shared<api::Pod>(pod.Object().As<api::Pod>());
       object->mutable_spec()->set_termination_grace_period_seconds(grace);
@@ -208,7 +286,10 @@ class CrowdedCluster {
     }
   }
 
+  const Rules rules_;
   Random random_;
+  std::optional<RandomStorage> storage_;
+  std::vector<PodBuilder> kinds_;
   std::unique_ptr<Simulation> simulation_;
   int nodes_ = 0;
   bool restless_ = false;  // nodes come and go all the time
@@ -216,37 +297,46 @@ class CrowdedCluster {
 };
 
 // BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
-void Compare(absl::string_view configuration) {
+void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
   uint64_t first = 1;
   const char* const seed_text = std::getenv("BERTH_SEED");
   if (seed_text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(seed_text, &first));
   }
-  uint64_t count = seed_text == nullptr ? 150 : 1;
+  uint64_t count = seed_text != nullptr ? 1 : rules == Rules::kFew ? 150 : 30;
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
   const uint64_t last = first + count - 1;
-  int64_t evictions = 0;
-  int64_t remembered = 0;
+  uint64_t evictions = 0;
+  uint64_t remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = CrowdedCluster(configuration, seed, true).Run(60);
-    const Outcome without = CrowdedCluster(configuration, seed, false).Run(60);
+    const Outcome with = CrowdedCluster(configuration, rules, seed, true).Run(60);
+    const Outcome without = CrowdedCluster(configuration, rules, seed, false).Run(60);
     EXPECT_EQ(with.bindings, without.bindings);
     EXPECT_EQ(with.evictions, without.evictions);
     EXPECT_EQ(with.waiting, without.waiting);
     EXPECT_EQ(with.notes, without.notes);
-    evictions += static_cast<int64_t>(with.evictions.size());
+    evictions += with.evictions.size();
     remembered += with.remembered;
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
-  EXPECT_GT(evictions, 1000);
-  EXPECT_GT(remembered, 1000);
+  EXPECT_GT(evictions, 6 * count);
+  EXPECT_GT(remembered, 6 * count);
 }
 
 TEST(PreemptionMemory, ChangesNoDecisionByPriority) { Compare(kByPriority); }
+TEST(PreemptionMemory, ChangesNoDecisionByPriorityAndTopology) {
+  Compare(kByPriority, Rules::kDomains);
+}
+TEST(PreemptionMemory, ChangesNoDecisionByPriorityAndVolumes) {
+  Compare(kByPriority, Rules::kVolumes);
+}
+TEST(PreemptionMemory, ChangesNoDecisionByTolerationAndTopology) {
+  Compare(kByToleration, Rules::kDomains);
+}
 TEST(PreemptionMemory, ChangesNoDecisionByQuota) { Compare(kByQuota); }
 TEST(PreemptionMemory, ChangesNoDecisionByToleration) { Compare(kByToleration); }
 

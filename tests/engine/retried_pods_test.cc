@@ -1,6 +1,7 @@
-// Pods that fit nowhere and are tried again and again, while nodes and pods come and go: what is
-// kept of a rejection changes neither what is decided nor a word of what is said.
+// Pods that fit nowhere and are tried again and again, while nodes, pods, claims and volumes come
+// and go: what is kept of a rejection changes neither what is decided nor a word of what is said.
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/empty_simulation.h"
+#include "tests/engine/random_storage.h"
 #include "tests/plugins/random_cluster.h"
 
 namespace berth {
@@ -18,8 +20,9 @@ using testing::MakePod;
 using testing::NodeBuilder;
 using testing::PodBuilder;
 using testing::Random;
+using testing::RandomStorage;
 
-constexpr char kZone[] = "zone";
+constexpr const char* kZone = RandomStorage::kZoneLabel;
 constexpr char kHost[] = "host";
 
 struct Outcome {
@@ -30,20 +33,29 @@ struct Outcome {
   int64_t remembered = 0;
 };
 
+// Whether pods have volumes.
+enum class Storage { kNone, kRandom };
+
 class RetriedPods {
  public:
-  RetriedPods(uint64_t seed, bool remember) : random_(seed) {
+  RetriedPods(Storage storage, uint64_t seed, bool remember) : random_(seed) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     simulation_ = EmptySimulation(std::move(loaded), seed, remember);
     const int nodes = random_.Between(3, random_.Percent(50) ? 10 : 40);
     for (int i = 0; i < nodes; ++i) nodes_.push_back(RandomNode(i));
+    if (storage == Storage::kRandom) {
+      std::vector<std::string> names;
+      for (const Node& node : nodes_) names.push_back(node.name);
+      storage_.emplace(random_, "default", std::move(names));
+    }
     const int kinds = random_.Between(1, 4);
     for (int i = 0; i < kinds; ++i) kinds_.push_back(RandomKind());
   }
 
   Outcome Run(int steps) {
     for (const Node& node : nodes_) simulation_->cluster().Set(node.Build());
+    if (storage_.has_value()) storage_->Begin(simulation_->cluster());
     Outcome outcome;
     for (int step = 0; step < steps; ++step) {
       Change();
@@ -95,7 +107,8 @@ class RetriedPods {
     if (random_.Percent(20)) pod.TolerationExists("taint");
     if (random_.Percent(10)) pod.HostPort(80);
     if (random_.Percent(40)) pod.Priority(random_.Below(3));
-    const int rules = random_.Below(3);
+    if (storage_.has_value() && random_.Percent(80)) storage_->AddVolumes(pod);
+    const int rules = storage_.has_value() ? random_.Below(6) / 4 : random_.Below(3);
     for (int i = 0; i < rules; ++i) {
       const std::string application = RandomApplication();
       switch (random_.Below(3)) {
@@ -116,6 +129,9 @@ class RetriedPods {
   }
 
   void Change() {
+    if (storage_.has_value() && random_.Percent(40)) {
+      return storage_->Change(simulation_->cluster());
+    }
     const int kind = random_.Below(10);
     Node& node = nodes_[random_.Below(static_cast<int>(nodes_.size()))];
     if (kind == 0 && random_.Percent(30)) {  // others take the place of nodes
@@ -172,6 +188,7 @@ class RetriedPods {
   }
 
   Random random_;
+  std::optional<RandomStorage> storage_;
   std::vector<Node> nodes_;
   std::vector<PodBuilder> kinds_;
   std::unique_ptr<Simulation> simulation_;
@@ -179,7 +196,7 @@ class RetriedPods {
 };
 
 // BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
-TEST(RetriedPods, AreToldTheSameWithMemoryAndWithout) {
+void Compare(Storage storage) {
   uint64_t first = 1;
   const char* const seed_text = std::getenv("BERTH_SEED");
   if (seed_text != nullptr) {
@@ -193,8 +210,8 @@ TEST(RetriedPods, AreToldTheSameWithMemoryAndWithout) {
   int64_t remembered = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = RetriedPods(seed, true).Run(120);
-    const Outcome without = RetriedPods(seed, false).Run(120);
+    const Outcome with = RetriedPods(storage, seed, true).Run(120);
+    const Outcome without = RetriedPods(storage, seed, false).Run(120);
     for (size_t i = 0; i < std::min(with.said.size(), without.said.size()); ++i) {
       ASSERT_EQ(with.said[i], without.said[i]);
     }
@@ -210,6 +227,9 @@ TEST(RetriedPods, AreToldTheSameWithMemoryAndWithout) {
     EXPECT_GT(remembered * 2, cycles) << "hardly anything was remembered";
   }
 }
+
+TEST(RetriedPods, AreToldTheSameWithMemoryAndWithout) { Compare(Storage::kNone); }
+TEST(RetriedPods, WithVolumesAreToldTheSameWithMemoryAndWithout) { Compare(Storage::kRandom); }
 
 }  // namespace
 }  // namespace berth

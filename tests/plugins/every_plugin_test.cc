@@ -157,7 +157,32 @@ class Judge {
     for (const NodeRow row : block) {
       EXPECT_EQ(verdicts.code(row), opinion.codes[row]) << "Filter, row " << row;
     }
-    if (const auto* domains = stage_.As<DomainFilter>()) JudgeDomains(*domains, state, pod);
+    if (const auto* domains = stage_.As<DomainFilter>()) {
+      JudgeDomains(*domains, state, pod);
+      NumberDomains(*domains, state, pod);
+    }
+  }
+
+  // Where all numbers are 0 the pod is let in, whatever pods of the node go.
+  void NumberDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
+    std::vector<DomainNumbers> rules;
+    FilterBasis basis;
+    if (!plugin.NumberDomains(state, pod, rules, basis)) return;
+    for (const NodeRow row : stage_.rows) {
+      const bool lets_in = absl::c_all_of(rules, [row](const DomainNumbers& rule) {
+        return rule.of_values[rule.column->index(row)] == 0;
+      });
+      if (!lets_in) continue;
+      CycleState without = state.Clone();
+      NodeInfo node = stage_.handle.nodes().node(row);
+      const std::vector<PodPtr> pods(node.pods().begin(), node.pods().end());
+      for (const PodPtr& gone : pods) {
+        if (random_.Percent(50)) continue;
+        ASSERT_TRUE(node.RemovePod(*gone));
+        ASSERT_TRUE(stage_.As<PreFilterExtensions>()->RemovePod(without, pod, *gone, node).ok());
+      }
+      EXPECT_TRUE(stage_.As<FilterPlugin>()->Filter(without, pod, node).ok()) << "row " << row;
+    }
   }
 
   // A row's verdict is that of the first rule that does not let the pod in, in its words.

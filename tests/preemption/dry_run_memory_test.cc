@@ -49,7 +49,7 @@ TEST(RememberedRuns, FollowRowsThatMove) {
       table.RemoveRow(rows);
     }
     if (below(3) == 0) continue;
-    runs.Refresh(table, nominator, 0, -1, gauges);
+    runs.Refresh(table, nominator, 0, -1, {}, gauges);
     for (NodeRow now = 0; now < table.size(); ++now) {
       const std::string name(table.node(now).name().view());
       DryRun run(cluster, state, *pod, table.node(now));

@@ -19,6 +19,8 @@
 #include "berth/clock.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/domain_filter.h"
+#include "berth/framework/filter_basis.h"
 #include "berth/framework/group.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
@@ -49,6 +51,21 @@ class Nominator {
   // The nodes whose nominated pods changed after `version`, oldest first, a node once for each
   // change. Absent if so much changed since that it is no longer kept.
   virtual std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const = 0;
+};
+
+// What the verdicts of Filter plugins in a dry run go by, besides the node with its pods and the
+// pods nominated to it, which count by the pod's priority. What came of a node for one pod holds
+// for every other as long as the node stays as it is, and all of this is the same.
+struct DryRunGrounds {
+  std::string kind;   // of pod, for finding others of the kind
+  FilterBasis basis;  // the rest that is about all nodes
+  // What rules say of topology domains: only those of the node count. A rule that is missing says
+  // 0 of all of them.
+  struct DomainRule : DomainNumbers {
+    int plugin = 0;          // a number for each plugin
+    uint64_t numbering = 0;  // of the column
+  };
+  std::vector<DomainRule> domains;
 };
 
 // One a profile, given to every factory and living as long as the profile's plugins. Except where
@@ -84,13 +101,11 @@ class Handle {
   virtual Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                                 const PodInfo& removed, const NodeInfo& node) = 0;
 
-  // What identifies `pod` to the Filter plugins that `state` does not skip, if what each of them
-  // says of a node holds for every pod so identified as long as the node stays as it is. What their
-  // verdicts lead to may be remembered under it; pods nominated to the node count by priority,
-  // which is not in it. Absent if one of the plugins looks further, or nothing is to be remembered.
-  virtual std::optional<std::string> SignatureForNodes(const CycleState& /*state*/,
-                                                       const PodInfo& /*pod*/) {
-    return std::nullopt;
+  // Fills in what the Filter plugins that `state` does not skip go by. Returns false if one of them
+  // cannot say, or nothing is to be remembered.
+  virtual bool FindDryRunGrounds(const CycleState& /*state*/, const PodInfo& /*pod*/,
+                                 DryRunGrounds& /*grounds*/) {
+    return false;
   }
 
   // --- Pods that wait ---

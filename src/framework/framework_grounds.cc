@@ -1,0 +1,97 @@
+// Framework: what the verdicts of Filter plugins go by, so that they need not be asked again.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "framework/framework_call.h"
+
+namespace berth {
+namespace {
+
+constexpr PluginPoint kJudgeDomains{"JudgeDomains", Codes(),
+                                    "running JudgeDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kNumberDomains{"NumberDomains", Codes(),
+                                     "running NumberDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kAddBasis{"AddBasis", Codes(), "running AddBasis of plugin \"$0\": $1"};
+
+}  // namespace
+
+bool Framework::FindRejectionGrounds(const CycleState& state, const PodInfo& pod, PluginMask known,
+                                     RejectionGrounds& grounds) const {
+  grounds = {};
+  std::vector<DomainVerdicts> verdicts;
+  for (size_t i = 0; i < filter_.size(); ++i) {
+    const Hook<FilterPlugin>& hook = filter_[i];
+    if ((state.skips().filter | known) & SkipBit(hook)) continue;
+    Status status;
+    if (domain_filters_[i] != nullptr) {
+      verdicts.clear();
+      status = Guarded(kJudgeDomains, hook.name, [&] {
+        domain_filters_[i]->JudgeDomains(state, verdicts);
+        return Status::Success();
+      });
+      for (DomainVerdicts& rule : verdicts) {
+        const uint64_t numbering = rule.column->numbering();
+        grounds.domains.push_back(
+            {{rule.column, std::move(rule.of_values)}, hook.index, numbering});
+      }
+    } else if (object_filters_[i] != nullptr) {
+      PluginBasis& of_plugin = grounds.objects.emplace_back();
+      of_plugin.filter = static_cast<uint8_t>(i);
+      status = AddBasis(i, state, pod, of_plugin.basis);
+    } else {
+      return false;
+    }
+    if (!status.ok()) return false;
+  }
+  return true;
+}
+
+Status Framework::AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
+                           FilterBasis& basis) const {
+  return Guarded(kAddBasis, filter_[filter].name, [&] {
+    object_filters_[filter]->AddBasis(state, pod, basis);
+    return Status::Success();
+  });
+}
+
+bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
+                                  DryRunGrounds& grounds) const {
+  PodSignature signature;
+  const PluginMask known = SignForNodes(pod, signature) | state.skips().filter;
+  bool signed_by_all = true;
+  std::vector<DomainNumbers> numbers;
+  for (size_t i = 0; i < filter_.size(); ++i) {
+    const Hook<FilterPlugin>& hook = filter_[i];
+    if (known & SkipBit(hook)) continue;
+    signed_by_all = false;
+    Status status;
+    bool can_say = true;
+    if (domain_filters_[i] != nullptr) {
+      numbers.clear();
+      status = Guarded(kNumberDomains, hook.name, [&] {
+        can_say = domain_filters_[i]->NumberDomains(state, pod, numbers, grounds.basis);
+        return Status::Success();
+      });
+      for (DomainNumbers& rule : numbers) {
+        const uint64_t numbering = rule.column->numbering();
+        grounds.domains.push_back(
+            {{rule.column, std::move(rule.of_values)}, hook.index, numbering});
+      }
+    } else if (object_filters_[i] != nullptr) {
+      grounds.basis.Add(int64_t{hook.index});
+      status = AddBasis(i, state, pod, grounds.basis);
+    } else {
+      return false;
+    }
+    if (!status.ok() || !can_say) return false;
+  }
+  if (!signed_by_all) {  // the others are asked about pods of this spec only, which the basis keeps
+    signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(pod.shared_spec().get())));
+    grounds.basis.Add(pod.shared_spec());
+  }
+  grounds.kind = signature.bytes();
+  return true;
+}
+
+}  // namespace berth
