@@ -85,6 +85,7 @@ PodExplanation Explainer::Explain(const PodInfo& pod) {
   }
 
   CycleState state;
+  state.SetForExplanation();
   PreFilterOutcome pre_filter = framework->RunPreFilter(state, pod, nodes);
   if (pre_filter.status.IsError()) {
     explanation.error = pre_filter.status.message();

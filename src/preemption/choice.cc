@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "berth/framework/preemption.h"
+#include "preemption/scores.h"
 
 namespace berth {
 namespace {
@@ -34,11 +35,13 @@ int64_t EarliestStartNanos(const PreemptionCandidate& candidate) {
   return absl::ToUnixNanos(earliest);
 }
 
-// Each priority is moved above 0: otherwise few victims of negative priority would lose to many.
+// What one victim adds to the sum of priorities. Moved above 0: otherwise few victims of negative
+// priority would lose to many.
+int64_t InSum(int64_t priority) { return priority + std::numeric_limits<int32_t>::max() + 1; }
+
 int64_t PrioritySum(const PreemptionCandidate& candidate) {
-  constexpr int64_t kOffset = int64_t{std::numeric_limits<int32_t>::max()} + 1;
   int64_t sum = 0;
-  for (const PodPtr& victim : candidate.victims) sum += victim->priority() + kOffset;
+  for (const PodPtr& victim : candidate.victims) sum += InSum(victim->priority());
   return sum;
 }
 
@@ -50,17 +53,23 @@ bool MoreImportantPod(const PodInfo& a, const PodInfo& b) {
 }
 
 std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores() {
-  return {
-      [](const PreemptionCandidate& c) { return -int64_t{c.pdb_violations}; },
-      [](const PreemptionCandidate& c) { return -int64_t{c.victims.front()->priority()}; },
-      [](const PreemptionCandidate& c) { return -PrioritySum(c); },
-      [](const PreemptionCandidate& c) { return -static_cast<int64_t>(c.victims.size()); },
-      EarliestStartNanos,
-  };
+  std::vector<PreemptionRules::CandidateScore> scores;
+  for (size_t i = 0; i < kDefaultScores; ++i) {
+    scores.push_back([i](const PreemptionCandidate& c) { return DefaultScores(c)[i]; });
+  }
+  return scores;
 }
 
-std::vector<PreemptionRules::CandidateScore> PreemptionRules::OrderedScores() const {
-  return DefaultCandidateScores();
+int64_t StartNanos(const PodInfo& pod) { return absl::ToUnixNanos(StartTime(pod)); }
+
+CandidateScores DefaultScores(const PreemptionCandidate& candidate) {
+  return {-int64_t{candidate.pdb_violations}, -int64_t{candidate.victims.front()->priority()},
+          -PrioritySum(candidate), -static_cast<int64_t>(candidate.victims.size()),
+          EarliestStartNanos(candidate)};
+}
+
+CandidateScores DefaultScoresAtBest(int64_t lowest_priority, int64_t latest_start_nanos) {
+  return {0, -lowest_priority, -InSum(lowest_priority), -1, latest_start_nanos};
 }
 
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,

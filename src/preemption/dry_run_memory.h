@@ -10,17 +10,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/preemption.h"
+#include "preemption/scores.h"
 
 namespace berth {
 
-// A candidate and its scores, in the order in which they decide.
+// A candidate and its scores.
 struct WeighedCandidate {
   PreemptionCandidate candidate;
-  absl::InlinedVector<int64_t, 5> scores;
+  CandidateScores scores;
 };
 using WeighedPtr = std::shared_ptr<const WeighedCandidate>;
 

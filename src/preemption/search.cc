@@ -1,24 +1,19 @@
 // The search for a node on which evicting pods makes room. kube-scheduler v1.35
 // framework/preemption/preemption.go.
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
 #include "berth/prefetch.h"
 #include "preemption/dry_run_memory.h"
-#include "preemption/lowest_priorities.h"
+#include "preemption/eviction_outlook.h"
+#include "preemption/node_search.h"
 
 namespace berth {
 namespace {
-
-constexpr absl::string_view kNotHelpful = "Preemption is not helpful for scheduling";
 
 PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
                                          const NodeStatuses& statuses) {
@@ -31,97 +26,40 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   return {&handle.nodes().node(row), statuses.code(row)};
 }
 
-Status NoVictims(const PreemptionRules& rules, const NodeInfo& node, const PodInfo& pod) {
-  return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, pod));
-}
-
-// What spoke against the nodes, as FitError of kube-scheduler's framework/types.go prints it.
-class Failures {
- public:
-  void Add(const Status& status, int nodes = 1) {
-    nodes_ += nodes;
-    for (const std::string& reason : status.reasons()) counts_[reason] += nodes;
-    if (status.IsError()) errors_.push_back(status.message());
-  }
-  // The same for what is remembered: an index in RememberedRuns::failures().
-  void AddRemembered(int failure) {
-    if (failure >= static_cast<int>(remembered_.size())) remembered_.resize(failure + 1);
-    ++remembered_[failure];
-  }
-  void EndRemembered(absl::Span<const Status> failures) {
-    for (size_t i = 0; i < remembered_.size(); ++i) {
-      if (remembered_[i] > 0) Add(failures[i], remembered_[i]);
-    }
-  }
-
-  // Of nodes without victims, whose reasons may name them: too many for a map.
-  void AddAll(std::vector<std::string> reasons) {
-    nodes_ += static_cast<int>(reasons.size());
-    if (!std::is_sorted(reasons.begin(), reasons.end())) std::sort(reasons.begin(), reasons.end());
-    for (size_t i = 0, end = 0; i < reasons.size(); i = end) {
-      while (end < reasons.size() && reasons[end] == reasons[i]) ++end;
-      const auto known = counts_.find(reasons[i]);
-      if (known != counts_.end()) {
-        known->second += static_cast<int>(end - i);
-      } else {
-        texts_.push_back(absl::StrCat(end - i, " ", reasons[i]));
-      }
-    }
-  }
-
-  Status ToStatus(int all_nodes) && {
-    if (!errors_.empty()) return Status::Error(ErrorText());
-    if (nodes_ < all_nodes) counts_[std::string(kNotHelpful)] += all_nodes - nodes_;
-    std::vector<std::string> texts = std::move(texts_);
-    for (const auto& [reason, count] : counts_) texts.push_back(absl::StrCat(count, " ", reason));
-    if (!std::is_sorted(texts.begin(), texts.end())) std::sort(texts.begin(), texts.end());
-    std::string text = absl::StrCat("0/", all_nodes, " nodes are available:");
-    if (!texts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(texts, ", "), ".");
-    return Status::Unschedulable(std::move(text));
-  }
-
- private:
-  // As Kubernetes prints a list of errors: each once, and in brackets if there are several.
-  std::string ErrorText() {
-    std::vector<std::string> different;
-    for (std::string& error : errors_) {
-      if (std::find(different.begin(), different.end(), error) == different.end()) {
-        different.push_back(std::move(error));
-      }
-    }
-    if (different.size() == 1) return different.front();
-    return absl::StrCat("[", absl::StrJoin(different, ", "), "]");
-  }
-
-  int nodes_ = 0;
-  std::map<std::string, int> counts_;
-  std::vector<std::string> texts_;  // "count reason" of further reasons
-  std::vector<std::string> errors_;
-  std::vector<int> remembered_;
-};
-
 // The candidates found so far, at most `wanted` of either sort. They are owned by others.
 class Candidates {
  public:
   explicit Candidates(int wanted) : wanted_(wanted) {}
 
-  void Add(const WeighedPtr& weighed) {
-    std::vector<const WeighedPtr*>& list =
-        weighed->candidate.pdb_violations == 0 ? non_violating_ : violating_;
-    if (static_cast<int>(list.size()) < wanted_) list.push_back(&weighed);
+  // `position`: in the order of the nodes.
+  void Add(int position, const WeighedPtr& weighed) {
+    std::vector<Found>& list = weighed->candidate.pdb_violations == 0 ? non_violating_ : violating_;
+    if (static_cast<int>(list.size()) < wanted_) list.push_back({position, &weighed});
   }
   bool Enough() const {
     return !non_violating_.empty() &&
            static_cast<int>(non_violating_.size() + violating_.size()) >= wanted_;
   }
+  // Those that violate no budget first, then by position.
   std::vector<const WeighedPtr*> Take() && {
-    non_violating_.insert(non_violating_.end(), violating_.begin(), violating_.end());
-    return std::move(non_violating_);
+    std::vector<const WeighedPtr*> all;
+    all.reserve(non_violating_.size() + violating_.size());
+    for (std::vector<Found>* list : {&non_violating_, &violating_}) {
+      std::sort(list->begin(), list->end(),
+                [](const Found& a, const Found& b) { return a.position < b.position; });
+      for (const Found& found : *list) all.push_back(found.weighed);
+    }
+    return all;
   }
 
  private:
+  struct Found {
+    int position;
+    const WeighedPtr* weighed;
+  };
+
   int wanted_;
-  std::vector<const WeighedPtr*> non_violating_, violating_;
+  std::vector<Found> non_violating_, violating_;
 };
 
 // The positions of those with the highest scores, the first score first.
@@ -169,12 +107,70 @@ void FetchAhead(const NodeTable& nodes, absl::Span<const NodeRow> rows, size_t a
   }
 }
 
+// A node that is yet to be looked at.
+struct Prospect {
+  EvictionOutlook::OfNode outlook;
+  int position;
+
+  // Whether this one comes later: others may come to more, or to as much and be before it.
+  bool operator<(const Prospect& other) const {
+    if (outlook.lowest_priority != other.outlook.lowest_priority) {
+      return outlook.lowest_priority > other.outlook.lowest_priority;
+    }
+    if (outlook.latest_start_nanos != other.outlook.latest_start_nanos) {
+      return outlook.latest_start_nanos < other.outlook.latest_start_nanos;
+    }
+    return position > other.position;
+  }
+};
+
+// Looks at the nodes that may come to most first, until no other can be the one to choose: neither
+// better than the best that was found, nor as good and before it.
+void LookBestFirst(NodeSearch& search, absl::Span<const NodeRow> rows,
+                   const EvictionOutlook& outlook, Candidates& found) {
+  const WeighedPtr* best = nullptr;
+  int position_of_best = 0;
+  const auto look = [&](int position) {
+    const WeighedPtr* const candidate = search.LookAt(rows[position]);
+    if (candidate == nullptr) return;
+    found.Add(position, *candidate);
+    if (best != nullptr && (*candidate)->scores < (*best)->scores) return;
+    const bool better = best == nullptr || (*best)->scores < (*candidate)->scores;
+    if (!better && position > position_of_best) return;
+    best = candidate;
+    position_of_best = position;
+  };
+  std::vector<Prospect> left;
+  for (int position = 0; position < static_cast<int>(rows.size()); ++position) {
+    if (search.IsKnown(rows[position])) {
+      look(position);
+    } else {
+      left.push_back({outlook.of_row(rows[position]), position});
+    }
+  }
+  const auto may_be_chosen = [&](const Prospect& prospect) {
+    if (best == nullptr) return true;
+    const auto& [lowest_priority, latest_start] = prospect.outlook;
+    if (lowest_priority == EvictionOutlook::kNobody) return false;
+    const CandidateScores at_best = DefaultScoresAtBest(lowest_priority, latest_start);
+    if (at_best != (*best)->scores) return (*best)->scores < at_best;
+    return prospect.position < position_of_best;
+  };
+  std::make_heap(left.begin(), left.end());
+  while (!left.empty() && may_be_chosen(left.front())) {
+    std::pop_heap(left.begin(), left.end());
+    const int position = left.back().position;
+    left.pop_back();
+    look(position);
+  }
+}
+
 }  // namespace
 
 Preemption::Preemption(Handle& handle)
     : handle_(handle),
       memory_(std::make_unique<DryRunMemory>()),
-      lowest_(std::make_unique<LowestPriorities>()) {}
+      outlook_(std::make_unique<EvictionOutlook>()) {}
 
 Preemption::~Preemption() = default;
 
@@ -189,23 +185,6 @@ const DisruptionBudgets& Preemption::budgets() {
   }
   budgets_version_ = version;
   return budgets_;
-}
-
-// One node, looked at.
-Status Preemption::Weigh(PreemptionRules& rules, DryRun& run, NodeRow row,
-                         WeighedCandidate& weighed) {
-  PreemptionCandidate& candidate = weighed.candidate;
-  candidate = {row, std::string(run.node().name().view()), {}, 0};
-  Status status = rules.SelectVictims(run, budgets(), candidate);
-  if (status.ok() && candidate.victims.empty()) {
-    status = Status::Error(
-        absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));
-  }
-  if (!status.ok()) return status;
-  for (const PreemptionRules::CandidateScore& score : rules.OrderedScores()) {
-    weighed.scores.push_back(score(candidate));
-  }
-  return status;
 }
 
 // What is known of the nodes for pods like this one, up to date; null if nothing is to be.
@@ -239,69 +218,45 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
   const bool by_priority = count > 0 && rules.OnlyLowerPriorityGoes();
-  if (by_priority) lowest_->Refresh(nodes);
-  int nobody_lower = 0;  // nodes without a pod of lower priority
-  if (by_priority && lowest_->lowest() >= pod.priority()) nobody_lower = std::exchange(count, 0);
+  if (count > 0) outlook_->Refresh(nodes);
+  int without_victims = 0;
+  if (by_priority && outlook_->lowest() >= pod.priority()) {
+    without_victims = std::exchange(count, 0);
+  }
   std::vector<NodeRow>& rows = memory_->rows();
   rows.clear();
   for (NodeRow row = 0; row < nodes.size() && static_cast<int>(rows.size()) < count; ++row) {
     if (statuses.code(row) == Code::kUnschedulable) rows.push_back(row);
   }
-  RememberedRuns* const remembered = count == 0 ? nullptr : Remembered(rules, state, pod);
+  NodeSearch search(handle_, rules, budgets(), state, pod,
+                    count == 0 ? nullptr : Remembered(rules, state, pod));
+  search.AddWithoutVictims(without_victims);
+  const auto nobody_goes = [&](NodeRow row) {
+    return by_priority && outlook_->of_row(row).lowest_priority >= pod.priority();
+  };
   Candidates found(range.candidates);
-  std::deque<WeighedPtr> weighed_now;
-  Failures failures;
-  std::vector<NodeRow> without_victims;
-  absl::Time retry_at = absl::InfiniteFuture();
-  for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
-    if (at == count) at = 0;
-    const NodeRow row = rows[at];
-    if (by_priority && lowest_->of_row(row) >= pod.priority()) {
-      ++nobody_lower;
-      continue;
-    }
-    if (remembered != nullptr && remembered->IsKnown(row)) {
-      if (const WeighedPtr& known = remembered->candidate(row); known != nullptr) {
-        found.Add(known);
-      } else if (remembered->failure(row) == RememberedRuns::kNoVictims) {
-        without_victims.push_back(row);
-      } else {
-        failures.AddRemembered(remembered->failure(row));
+  if (range.candidates >= count && search.scored_by_default() && !state.for_explanation()) {
+    search.AddWithoutVictims(static_cast<int>(std::erase_if(rows, nobody_goes)));
+    LookBestFirst(search, rows, *outlook_, found);
+  } else {
+    for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
+      if (at == count) at = 0;
+      if (nobody_goes(rows[at])) {
+        search.AddWithoutVictims(1);
+        continue;
       }
-      retry_at = std::min(retry_at, remembered->helps_from(row));
-      continue;
+      FetchAhead(nodes, rows, at);
+      if (const WeighedPtr* const candidate = search.LookAt(rows[at]); candidate != nullptr) {
+        found.Add(i, *candidate);
+      }
     }
-    FetchAhead(nodes, rows, at);
-    DryRun run(handle_, state, pod, nodes.node(row));
-    auto weighed = std::make_shared<WeighedCandidate>();
-    const Status status = Weigh(rules, run, row, *weighed);
-    if (status.ok()) {
-      if (remembered != nullptr) remembered->SetCandidate(row, weighed, run);
-      found.Add(weighed_now.emplace_back(std::move(weighed)));
-    } else if (status.code() == Code::kUnschedulableAndUnresolvable &&
-               status == NoVictims(rules, nodes.node(row), pod)) {
-      if (remembered != nullptr) remembered->SetNoVictims(row, run);
-      without_victims.push_back(row);
-    } else {
-      if (remembered != nullptr) remembered->SetFailure(row, status, run);
-      failures.Add(status);
-    }
-    retry_at = std::min(retry_at, run.helps_from());
   }
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {
-    if (remembered != nullptr) failures.EndRemembered(remembered->failures());
-    if (nobody_lower > 0) failures.Add(NoVictims(rules, nodes.node(0), pod), nobody_lower);
-    std::vector<std::string> reasons;
-    reasons.reserve(without_victims.size());
-    for (const NodeRow row : without_victims) {
-      reasons.push_back(rules.NoVictimsReason(nodes.node(row), pod));
-    }
-    failures.AddAll(std::move(reasons));
-    Status status = std::move(failures).ToStatus(nodes.size());
+    result.retry_at = search.retry_at();
+    Status status = std::move(search).Failure();
     if (!status.IsError()) result.nominated_node = "";
-    result.retry_at = retry_at;
     return status;
   }
   result.candidates.reserve(candidates.size());

@@ -204,10 +204,12 @@ PodBuilder On(absl::string_view node, absl::string_view name, int32_t priority,
       .Started(Day(start_day));
 }
 
-// Runs rules over a cluster in which the pod fits nowhere.
+// Runs rules over a cluster in which the pod fits nowhere, as an explanation does; expects that a
+// search which leaves out what cannot be chosen comes to the same.
 struct Outcome {
   Status status;
   PostFilterResult result;
+  size_t weighed_to_choose = 0;  // candidates, by that search
 };
 Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& pod) {
   std::vector<Status> statuses;
@@ -216,8 +218,18 @@ Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& po
         cluster.RunFilterPluginsWithNominatedPods(CycleState(), pod, cluster.nodes().node(row)));
   }
   Outcome outcome;
+  CycleState state;
+  state.SetForExplanation();
   outcome.status =
-      Preemption(cluster).Run(rules, CycleState(), pod, ListedStatuses(statuses), outcome.result);
+      Preemption(cluster).Run(rules, state, pod, ListedStatuses(statuses), outcome.result);
+  PostFilterResult chosen;
+  const Status status =
+      Preemption(cluster).Run(rules, CycleState(), pod, ListedStatuses(statuses), chosen);
+  EXPECT_EQ(status.ToString(), outcome.status.ToString());
+  EXPECT_EQ(chosen.nominated_node, outcome.result.nominated_node);
+  EXPECT_EQ(Names(chosen.victims), Names(outcome.result.victims));
+  EXPECT_EQ(chosen.retry_at, outcome.result.retry_at);
+  outcome.weighed_to_choose = chosen.candidates.size();
   return outcome;
 }
 
@@ -287,6 +299,46 @@ TEST(PreemptionTest, StopsAtEnoughCandidatesFromTheOffset) {
   EXPECT_EQ(outcome.result.candidates[1]->node, "e");
   EXPECT_EQ(outcome.result.nominated_node, "d");
   EXPECT_THAT(outcome.result.EquallyGoodNodes(), ElementsAre("d", "e"));
+}
+
+TEST(PreemptionTest, LooksFirstWhereItMayGainMost) {
+  SmallCluster cluster;
+  for (int i = 0; i < 30; ++i) {
+    const std::string node = absl::StrCat("n", i);
+    cluster.Add(Node(node, "1")).Add(On(node, absl::StrCat("on-", node), i == 7 ? 2 : 3, "1"));
+  }
+  PriorityPreemptionRules rules(cluster, 10, 100);
+  const PodPtr pod = MakePod().Priority(9).Request("cpu", "1").Obj();
+  Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.result.nominated_node, "n7") << "the lowest priority";
+  EXPECT_EQ(outcome.result.candidates.size(), 30u);
+  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+
+  // Three nodes with a pod of priority 1: on one a pod of priority 8 has to go with it; of the
+  // others the later start counts.
+  cluster.Add(Node("both", "1"))
+      .Add(On("both", "low", 1, "500m", 3))
+      .Add(On("both", "high", 8, "500m", 3));
+  cluster.Add(Node("old", "1")).Add(On("old", "on-old", 1, "1", 1));
+  cluster.Add(Node("young", "1")).Add(On("young", "on-young", 1, "1", 2));
+  outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.result.nominated_node, "young");
+  EXPECT_EQ(outcome.weighed_to_choose, 2u) << "\"both\", which might have come to more, and it";
+}
+
+TEST(PreemptionTest, OfEquallyGoodNodesTheFirstIsChosen) {
+  SmallCluster cluster;
+  for (const char* name : {"a", "b", "c"}) cluster.Add(Node(name, "1"));
+  // b and c can be better than a, and turn out to be as good.
+  cluster.Add(On("a", "on-a", 3, "1", 1));
+  for (const char* name : {"b", "c"}) {
+    cluster.Add(On(name, absl::StrCat("large-", name), 3, "1", 1));
+    cluster.Add(On(name, absl::StrCat("small-", name), 2, "0", 5));
+  }
+  PriorityPreemptionRules rules(cluster, 10, 100);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(9).Request("cpu", "1").Obj());
+  EXPECT_EQ(outcome.result.nominated_node, "a");
+  EXPECT_THAT(outcome.result.EquallyGoodNodes(), ElementsAre("a", "b", "c"));
 }
 
 TEST(PreemptionTest, GoesOnWhileEveryCandidateViolatesABudget) {
@@ -388,7 +440,9 @@ TEST(PreemptionTest, APodThatFitsAfterAllIsAnError) {
 // allowed, and be needed.
 TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
   int plans = 0;
+  size_t weighed_to_choose = 0;
   for (unsigned seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
     SmallCluster cluster;
@@ -437,6 +491,7 @@ status: {disruptionsAllowed: )",
       EXPECT_TRUE(fits_somewhere) << "seed " << seed << ": " << outcome.status.ToString();
       continue;
     }
+    weighed_to_choose += outcome.weighed_to_choose;
     std::set<NodeRow> candidate_rows;
     for (const auto& weighed : outcome.result.candidates) {
       const PreemptionCandidate& candidate = *weighed;
@@ -466,6 +521,7 @@ status: {disruptionsAllowed: )",
       EXPECT_FALSE(fits(node)) << "seed " << seed << ": missed node " << node.name().view();
     }
   }
+  EXPECT_LT(weighed_to_choose, static_cast<size_t>(plans)) << "nodes are left out";
   EXPECT_GT(plans, 200) << "the generator makes too few interesting clusters";
 }
 

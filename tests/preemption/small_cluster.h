@@ -229,6 +229,7 @@ inline Plan PlanFor(SmallCluster& cluster, PostFilterPlugin& plugin, const PodIn
                     PreFilterPlugin* pre_filter = nullptr) {
   Plan plan;
   CycleState state;
+  state.SetForExplanation();  // tests look at every candidate
   if (pre_filter != nullptr) {
     PreFilterResult narrowed;
     plan.pre_filter = pre_filter->PreFilter(state, pod, cluster.nodes(), narrowed);

@@ -69,9 +69,15 @@ class CycleState {
   Skips& skips() { return skips_; }
   const Skips& skips() const { return skips_; }
 
+  // Whether somebody wants to know all that speaks for and against each node, not only what is
+  // done: then nothing may be left out to save time.
+  bool for_explanation() const { return for_explanation_; }
+  void SetForExplanation() { for_explanation_ = true; }
+
   CycleState Clone() const {
     CycleState copy;
     copy.skips_ = skips_;
+    copy.for_explanation_ = for_explanation_;
     for (const Entry& entry : entries_) {
       if (entry.data != nullptr) copy.entries_.push_back({entry.key, entry.data->Clone()});
     }
@@ -93,6 +99,7 @@ class CycleState {
   }
 
   Skips skips_;
+  bool for_explanation_ = false;
   absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
 };
 

@@ -50,7 +50,7 @@ struct PostFilterResult {
   // If there are none only because nobody may be evicted yet: when somebody may. The pod is tried
   // again then.
   absl::Time retry_at = absl::InfiniteFuture();
-  // Every candidate that was weighed, for explanations.
+  // The candidates that were weighed: all of them for explanations (CycleState::for_explanation()).
   std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;
   // Positions in `candidates` of those that no criterion tells apart from the chosen one.
   std::vector<int> equally_good;

@@ -107,9 +107,10 @@ class PreemptionRules {
                                PreemptionCandidate& candidate) = 0;
 
   // How the best candidate is chosen: by the first score; among those with the highest by the
-  // second, and so on. The default is DefaultCandidateScores().
+  // second, and so on. Empty, the default, is as DefaultCandidateScores(), and faster: with these
+  // the search knows what a node can come to at best.
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
-  virtual std::vector<CandidateScore> OrderedScores() const;
+  virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
   virtual std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const;
 
@@ -143,9 +144,8 @@ std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
 class DryRunMemory;
-class LowestPriorities;
+class EvictionOutlook;
 class RememberedRuns;
-struct WeighedCandidate;
 
 // The search. Kept by a plugin because it remembers the parsed budgets and what dry runs came to.
 // Scheduling thread.
@@ -154,9 +154,10 @@ class Preemption {
   explicit Preemption(Handle& handle);
   ~Preemption();
 
-  // Tries every node whose status is exactly Unschedulable and fills `result`. Success if a node
-  // was found; Unschedulable with what speaks against each node if not, and `retry_at` if time may
-  // mend it. Changes nothing.
+  // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
+  // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
+  // time may mend it. Changes nothing. Nodes that cannot be the best are not looked at, unless
+  // `state` is for an explanation.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 
@@ -164,14 +165,13 @@ class Preemption {
   const DisruptionBudgets& budgets();
 
  private:
-  Status Weigh(PreemptionRules& rules, DryRun& run, NodeRow row, WeighedCandidate& weighed);
   RememberedRuns* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
 
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
   std::unique_ptr<DryRunMemory> memory_;
-  std::unique_ptr<LowestPriorities> lowest_;  // followed once a search asked
+  std::unique_ptr<EvictionOutlook> outlook_;  // followed once a search asked
 };
 
 // --- Parts that rules share ---

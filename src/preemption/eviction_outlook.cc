@@ -1,20 +1,19 @@
-// Implementation of lowest_priorities.h.
-#include "preemption/lowest_priorities.h"
+// Implementation of eviction_outlook.h.
+#include "preemption/eviction_outlook.h"
 
 #include <algorithm>
 
 namespace berth {
-namespace {
-
-int64_t LowestOn(const NodeInfo& node) {
-  int64_t lowest = LowestPriorities::kNobody;
-  for (const auto& pod : node.pods()) lowest = std::min<int64_t>(lowest, pod->priority());
-  return lowest;
+EvictionOutlook::OfNode EvictionOutlook::Of(const NodeInfo& node) {
+  OfNode of_node;
+  for (const auto& pod : node.pods()) {
+    of_node.lowest_priority = std::min<int64_t>(of_node.lowest_priority, pod->priority());
+    of_node.latest_start_nanos = std::max(of_node.latest_start_nanos, StartNanos(*pod));
+  }
+  return of_node;
 }
 
-}  // namespace
-
-void LowestPriorities::Refresh(const NodeTable& nodes) {
+void EvictionOutlook::Refresh(const NodeTable& nodes) {
   if (version_ == nodes.version()) return;
   std::vector<NodeRow> changed;
   bool moved = false;
@@ -31,9 +30,9 @@ void LowestPriorities::Refresh(const NodeTable& nodes) {
   version_ = nodes.version();
   if (followed && !moved) {
     for (const NodeRow row : changed) {
-      Count(of_rows_[row], -1);
-      of_rows_[row] = LowestOn(nodes.node(row));
-      Count(of_rows_[row], 1);
+      Count(of_rows_[row].lowest_priority, -1);
+      of_rows_[row] = Of(nodes.node(row));
+      Count(of_rows_[row].lowest_priority, 1);
     }
     return;
   }
@@ -41,12 +40,13 @@ void LowestPriorities::Refresh(const NodeTable& nodes) {
   if (!followed) of_rows_.assign(nodes.size(), kUnknown);
   rows_with_.clear();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (of_rows_[row] == kUnknown) of_rows_[row] = LowestOn(nodes.node(row));
-    Count(of_rows_[row], 1);
+    if (of_rows_[row].lowest_priority == kUnknown.lowest_priority)
+      of_rows_[row] = Of(nodes.node(row));
+    Count(of_rows_[row].lowest_priority, 1);
   }
 }
 
-void LowestPriorities::Count(int64_t priority, int difference) {
+void EvictionOutlook::Count(int64_t priority, int difference) {
   if (priority == kNobody) return;
   auto it = std::lower_bound(rows_with_.begin(), rows_with_.end(), std::pair(priority, 0));
   if (it == rows_with_.end() || it->first != priority) it = rows_with_.insert(it, {priority, 0});

@@ -1,0 +1,71 @@
+// Implementation of failures.h.
+#include "preemption/failures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace berth {
+namespace {
+
+constexpr absl::string_view kNotHelpful = "Preemption is not helpful for scheduling";
+
+}  // namespace
+
+void Failures::Add(const Status& status, int nodes) {
+  nodes_ += nodes;
+  for (const std::string& reason : status.reasons()) counts_[reason] += nodes;
+  if (status.IsError()) errors_.push_back(status.message());
+}
+
+void Failures::AddRemembered(int failure) {
+  if (failure >= static_cast<int>(remembered_.size())) remembered_.resize(failure + 1);
+  ++remembered_[failure];
+}
+
+void Failures::EndRemembered(absl::Span<const Status> failures) {
+  for (size_t i = 0; i < remembered_.size(); ++i) {
+    if (remembered_[i] > 0) Add(failures[i], remembered_[i]);
+  }
+}
+
+void Failures::AddAll(std::vector<std::string> reasons) {
+  nodes_ += static_cast<int>(reasons.size());
+  if (!std::is_sorted(reasons.begin(), reasons.end())) std::sort(reasons.begin(), reasons.end());
+  for (size_t i = 0, end = 0; i < reasons.size(); i = end) {
+    while (end < reasons.size() && reasons[end] == reasons[i]) ++end;
+    const auto known = counts_.find(reasons[i]);
+    if (known != counts_.end()) {
+      known->second += static_cast<int>(end - i);
+    } else {
+      texts_.push_back(absl::StrCat(end - i, " ", reasons[i]));
+    }
+  }
+}
+
+Status Failures::ToStatus(int all_nodes) && {
+  if (!errors_.empty()) return Status::Error(ErrorText());
+  if (nodes_ < all_nodes) counts_[std::string(kNotHelpful)] += all_nodes - nodes_;
+  std::vector<std::string> texts = std::move(texts_);
+  for (const auto& [reason, count] : counts_) texts.push_back(absl::StrCat(count, " ", reason));
+  if (!std::is_sorted(texts.begin(), texts.end())) std::sort(texts.begin(), texts.end());
+  std::string text = absl::StrCat("0/", all_nodes, " nodes are available:");
+  if (!texts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(texts, ", "), ".");
+  return Status::Unschedulable(std::move(text));
+}
+
+// As Kubernetes prints a list of errors: each once, and in brackets if there are several.
+std::string Failures::ErrorText() {
+  std::vector<std::string> different;
+  for (std::string& error : errors_) {
+    if (std::find(different.begin(), different.end(), error) == different.end()) {
+      different.push_back(std::move(error));
+    }
+  }
+  if (different.size() == 1) return different.front();
+  return absl::StrCat("[", absl::StrJoin(different, ", "), "]");
+}
+
+}  // namespace berth

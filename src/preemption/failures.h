@@ -1,0 +1,41 @@
+// Why preemption helps on no node, counted.
+#ifndef BERTH_SRC_PREEMPTION_FAILURES_H_
+#define BERTH_SRC_PREEMPTION_FAILURES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// What spoke against the nodes, as FitError of kube-scheduler's framework/types.go prints it.
+class Failures {
+ public:
+  void Add(const Status& status, int nodes = 1);
+  // The same for what is remembered: an index in RememberedRuns::failures(), which are added in the
+  // end.
+  void AddRemembered(int failure);
+  void EndRemembered(absl::Span<const Status> failures);
+
+  // Of nodes without victims, whose reasons may name them: too many for a map.
+  void AddAll(std::vector<std::string> reasons);
+
+  // Unschedulable with all of it, or the errors, if there are any.
+  Status ToStatus(int all_nodes) &&;
+
+ private:
+  std::string ErrorText();
+
+  int nodes_ = 0;
+  std::map<std::string, int> counts_;
+  std::vector<std::string> texts_;  // "count reason" of further reasons
+  std::vector<std::string> errors_;
+  std::vector<int> remembered_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_FAILURES_H_

@@ -1,0 +1,81 @@
+// Implementation of node_search.h.
+#include "preemption/node_search.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+namespace {
+
+Status NoVictims(const PreemptionRules& rules, const NodeInfo& node, const PodInfo& pod) {
+  return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, pod));
+}
+
+}  // namespace
+
+const WeighedPtr* NodeSearch::Recall(NodeRow row) {
+  retry_at_ = std::min(retry_at_, remembered_->helps_from(row));
+  if (const WeighedPtr& known = remembered_->candidate(row); known != nullptr) return &known;
+  if (remembered_->failure(row) == RememberedRuns::kNoVictims) {
+    without_victims_.push_back(row);
+  } else {
+    failures_.AddRemembered(remembered_->failure(row));
+  }
+  return nullptr;
+}
+
+const WeighedPtr* NodeSearch::Try(NodeRow row) {
+  const NodeInfo& node = handle_.nodes().node(row);
+  DryRun run(handle_, state_, pod_, node);
+  auto weighed = std::make_shared<WeighedCandidate>();
+  const Status status = Weigh(run, row, *weighed);
+  retry_at_ = std::min(retry_at_, run.helps_from());
+  if (status.ok()) {
+    if (remembered_ != nullptr) remembered_->SetCandidate(row, weighed, run);
+    return &weighed_now_.emplace_back(std::move(weighed));
+  }
+  if (status.code() == Code::kUnschedulableAndUnresolvable &&
+      status == NoVictims(rules_, node, pod_)) {
+    if (remembered_ != nullptr) remembered_->SetNoVictims(row, run);
+    without_victims_.push_back(row);
+  } else {
+    if (remembered_ != nullptr) remembered_->SetFailure(row, status, run);
+    failures_.Add(status);
+  }
+  return nullptr;
+}
+
+Status NodeSearch::Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) const {
+  PreemptionCandidate& candidate = weighed.candidate;
+  candidate = {row, std::string(run.node().name().view()), {}, 0};
+  Status status = rules_.SelectVictims(run, budgets_, candidate);
+  if (status.ok() && candidate.victims.empty()) {
+    status = Status::Error(
+        absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));
+  }
+  if (!status.ok()) return status;
+  if (scored_by_default()) weighed.scores = DefaultScores(candidate);
+  for (const PreemptionRules::CandidateScore& score : scores_) {
+    weighed.scores.push_back(score(candidate));
+  }
+  return status;
+}
+
+Status NodeSearch::Failure() && {
+  const NodeTable& nodes = handle_.nodes();
+  if (remembered_ != nullptr) failures_.EndRemembered(remembered_->failures());
+  if (nobody_lower_ > 0) failures_.Add(NoVictims(rules_, nodes.node(0), pod_), nobody_lower_);
+  std::vector<std::string> reasons;
+  reasons.reserve(without_victims_.size());
+  for (const NodeRow row : without_victims_) {
+    reasons.push_back(rules_.NoVictimsReason(nodes.node(row), pod_));
+  }
+  failures_.AddAll(std::move(reasons));
+  return std::move(failures_).ToStatus(nodes.size());
+}
+
+}  // namespace berth

@@ -1,0 +1,65 @@
+// Looks at nodes, one by one, for one that evicting pods makes room on.
+#ifndef BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
+#define BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
+
+#include <deque>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/framework/preemption.h"
+#include "preemption/dry_run_memory.h"
+#include "preemption/failures.h"
+
+namespace berth {
+
+// One search: keeps what came of the nodes. Scheduling thread.
+class NodeSearch {
+ public:
+  NodeSearch(Handle& handle, PreemptionRules& rules, const DisruptionBudgets& budgets,
+             const CycleState& state, const PodInfo& pod, RememberedRuns* remembered)
+      : handle_(handle),
+        rules_(rules),
+        budgets_(budgets),
+        state_(state),
+        pod_(pod),
+        remembered_(remembered),
+        scores_(rules.OrderedScores()) {}
+
+  // Whether the scores are DefaultScores().
+  bool scored_by_default() const { return scores_.empty(); }
+  // Whether to look at the row costs next to nothing.
+  bool IsKnown(NodeRow row) const { return remembered_ != nullptr && remembered_->IsKnown(row); }
+
+  // The candidate on `row`, or null.
+  const WeighedPtr* LookAt(NodeRow row) { return IsKnown(row) ? Recall(row) : Try(row); }
+
+  // Where nobody is of lower priority, without looking at them.
+  void AddWithoutVictims(int nodes) { nobody_lower_ += nodes; }
+
+  // Why there is no candidate, after all rows were looked at.
+  Status Failure() &&;
+  // When there may be one.
+  absl::Time retry_at() const { return retry_at_; }
+
+ private:
+  const WeighedPtr* Recall(NodeRow row);
+  const WeighedPtr* Try(NodeRow row);
+  Status Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) const;
+
+  Handle& handle_;
+  PreemptionRules& rules_;
+  const DisruptionBudgets& budgets_;
+  const CycleState& state_;
+  const PodInfo& pod_;
+  RememberedRuns* remembered_;  // or null
+  std::vector<PreemptionRules::CandidateScore> scores_;
+  std::deque<WeighedPtr> weighed_now_;
+  Failures failures_;
+  std::vector<NodeRow> without_victims_;
+  int nobody_lower_ = 0;  // nodes without a pod of lower priority
+  absl::Time retry_at_ = absl::InfiniteFuture();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
