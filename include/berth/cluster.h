@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "berth/api/identity.h"
 #include "berth/api/object.h"
+#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -77,6 +78,10 @@ class Cluster {
   // Ends the deliveries: when it returns, none is under way and none will come. The scheduler calls
   // it before it goes.
   virtual void StopWatching() = 0;
+
+  // The pod is tried now (kValue) or next (kPlace): a cluster that is kept in memory may let the
+  // processor fetch what it knows of it. Changes nothing.
+  virtual void Prefetch(const Identity& /*pod*/, Fetch /*what*/) {}
 
   // Assigns the pod to the node and annotates it, or does neither. FailedPrecondition or Aborted if
   // it is assigned elsewhere already, NotFound if it is gone. DeadlineExceeded, Cancelled and

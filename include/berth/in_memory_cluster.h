@@ -125,6 +125,7 @@ class InMemoryCluster final : public Cluster {
 
   absl::Status Watch(WatchSink& sink) override;
   void StopWatching() override;
+  void Prefetch(const Identity& pod, Fetch what) override;
   absl::Status Bind(const PodBinding& binding) override;
   absl::StatusOr<std::string> AssignedNode(const Identity& pod) override;
   absl::Status Evict(const Identity& pod, const std::string& message) override;

@@ -7,6 +7,10 @@
 
 namespace berth {
 
+// What to fetch of something that is found by way of a table: each needs what the one before has
+// fetched, so they are asked for some work apart.
+enum class Fetch { kPlace, kValue };
+
 // Lets the processor fetch `object` into its cache while other work goes on. A hint: any pointer
 // will do, null too.
 template <class T>

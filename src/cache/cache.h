@@ -90,7 +90,7 @@ class Cache {
     return record != nullptr && record->last_seen != nullptr;
   }
   // Lets the processor fetch what is known of the pod while other work goes on.
-  void Prefetch(UidRef pod) const { pods_.Prefetch(pod); }
+  void Prefetch(UidRef pod, Fetch what) const { pods_.Prefetch(pod, what); }
   // Null if it is not known.
   std::shared_ptr<const PodInfo> LastSeen(UidRef pod) const {
     const Record* const record = pods_.Find(pod);

@@ -10,6 +10,7 @@
 #include "berth/api/pod_status.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
+#include "berth/prefetch.h"
 #include "cluster/chance.h"
 #include "cluster/watch_stream.h"
 
@@ -383,6 +384,11 @@ void InMemoryCluster::StopWatching() {
   watch_->Stop();
 }
 
+void InMemoryCluster::Prefetch(const Identity& pod, Fetch what) {
+  MutexLock lock(mutex_);
+  StoreOf(Kind::kPod).Prefetch(pod, what);
+}
+
 absl::Status InMemoryCluster::Bind(const PodBinding& binding) {
   const BindFate fate = DrawFate(binding);
   if (fate.delay_before > absl::ZeroDuration()) {
@@ -510,7 +516,11 @@ void InMemoryCluster::Record(ClusterNote note) {
   MutexLock lock(mutex_);
   const ClusterNote& kept = notes_.emplace_back(std::move(note));
   Tell({.what = Incident::What::kNoted, .pod = kept.pod.get(), .note = &kept});
-  if (notes_.size() > kMaxNotes) notes_.pop_front();
+  if (notes_.size() <= kMaxNotes) return;
+  notes_.pop_front();
+  // The next one to go, which nobody has looked at for long.
+  berth::Prefetch(notes_.front().pod.get());
+  berth::Prefetch(notes_.front().note.data());
 }
 
 }  // namespace berth

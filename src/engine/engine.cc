@@ -149,10 +149,19 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   return request;
 }
 
+// Lets the processor fetch what this attempt and the next will look up.
+void Engine::FetchAhead(const QueuedGroup& entry) const {
+  const auto fetch = [this](const Identity& pod, Fetch what) {
+    cluster_.cache().Prefetch(pod, what);
+    options_.cluster->Prefetch(pod, what);
+  };
+  if (!entry.is_group) fetch(*entry.pod, Fetch::kValue);
+  const PodInfo* const next = queue_->LookAhead(entry);
+  if (next != nullptr) fetch(*next->identity(), Fetch::kPlace);
+}
+
 void Engine::TryEntry(const QueuedGroup& entry) {
-  if (const PodInfo* const next = queue_->LookAhead(); next != nullptr) {
-    cluster_.cache().Prefetch(*next->identity());
-  }
+  FetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
   const Symbol woken_by = entry.woken_by;
   const absl::Time start = absl::Now();

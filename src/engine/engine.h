@@ -87,6 +87,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
   bool Step();
+  void FetchAhead(const QueuedGroup& entry) const;
   void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,

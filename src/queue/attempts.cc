@@ -42,7 +42,8 @@ const QueuedGroup* SchedulingQueue::Pop() {
 }
 
 // Step by step, since each step needs what the one before has fetched.
-const PodInfo* SchedulingQueue::LookAhead() const {
+const PodInfo* SchedulingQueue::LookAhead(const QueuedGroup& in_flight) const {
+  if (!in_flight.is_group) single_pods_.Prefetch(*in_flight.pod, Fetch::kValue);
   Prefetch(active_.Upcoming(2));
   if (const Entry* const second = active_.Upcoming(1); second != nullptr) {
     Prefetch(second->pod.get());
@@ -51,7 +52,7 @@ const PodInfo* SchedulingQueue::LookAhead() const {
   }
   const Entry* const next = active_.Upcoming(0);
   if (next == nullptr || next->is_group) return nullptr;
-  single_pods_.Prefetch(*next->pod);
+  single_pods_.Prefetch(*next->pod, Fetch::kPlace);
   return next->lead.pod.get();
 }
 

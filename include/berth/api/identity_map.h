@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "berth/api/identity.h"
+#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -33,8 +34,14 @@ class IdentityMap {
   }
   Value* Find(const Ref& ref) { return const_cast<Value*>(std::as_const(*this).Find(ref)); }
   bool Contains(const Ref& ref) const { return Find(ref) != nullptr; }
-  // Lets the processor fetch what Find() will look at while other work goes on.
-  void Prefetch(const Ref& ref) const { tables_[TableOf(ref.hash())].prefetch(ref); }
+  // Lets the processor fetch what Find() will look at while other work goes on: where the entry is
+  // found, then the entry. By the hash alone: comparing names would wait for them.
+  void Prefetch(const Ref& ref, Fetch what) const {
+    const Table& table = tables_[TableOf(ref.hash())];
+    if (what == Fetch::kPlace) return table.prefetch(ref);
+    const auto it = table.find(Hash{ref.hash()});
+    if (it != table.end()) berth::Prefetch(it->entry.get());
+  }
 
   // The value of the object, one made of `args` if there was none, and whether it is new.
   template <class... Args>
@@ -81,10 +88,14 @@ class IdentityMap {
     size_t hash;
     std::unique_ptr<Entry> entry;
   };
+  struct Hash {
+    size_t hash;
+  };
   struct HashIt {
     using is_transparent = void;
     size_t operator()(const Slot& slot) const { return slot.hash; }
     size_t operator()(const Ref& ref) const { return ref.hash(); }
+    size_t operator()(Hash hash) const { return hash.hash; }
   };
   struct Same {
     using is_transparent = void;
@@ -92,6 +103,7 @@ class IdentityMap {
     bool operator()(const Slot& slot, const Ref& ref) const {
       return slot.hash == ref.hash() && ref.Means(*slot.entry->who);
     }
+    bool operator()(const Slot& slot, Hash hash) const { return slot.hash == hash.hash; }
   };
   using Table = absl::flat_hash_set<Slot, HashIt, Same>;
   static constexpr int kTableBits = 6;
