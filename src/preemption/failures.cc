@@ -20,11 +20,6 @@ void Failures::Add(const Status& status, int nodes) {
   if (status.IsError()) errors_.push_back(status.message());
 }
 
-void Failures::AddRemembered(int failure) {
-  if (failure >= static_cast<int>(remembered_.size())) remembered_.resize(failure + 1);
-  ++remembered_[failure];
-}
-
 void Failures::EndRemembered(absl::Span<const Status> failures) {
   for (size_t i = 0; i < remembered_.size(); ++i) {
     if (remembered_[i] > 0) Add(failures[i], remembered_[i]);

@@ -17,7 +17,10 @@ class Failures {
   void Add(const Status& status, int nodes = 1);
   // The same for what is remembered: an index in RememberedRuns::failures(), which are added in the
   // end.
-  void AddRemembered(int failure);
+  void AddRemembered(int failure) {
+    if (failure >= static_cast<int>(remembered_.size())) remembered_.resize(failure + 1);
+    ++remembered_[failure];
+  }
   void EndRemembered(absl::Span<const Status> failures);
 
   // Of nodes without victims, whose reasons may name them: too many for a map.

@@ -17,17 +17,6 @@ Status NoVictims(const PreemptionRules& rules, const NodeInfo& node, const PodIn
 
 }  // namespace
 
-const WeighedPtr* NodeSearch::Recall(NodeRow row) {
-  retry_at_ = std::min(retry_at_, remembered_->helps_from(row));
-  if (const WeighedPtr& known = remembered_->candidate(row); known != nullptr) return &known;
-  if (remembered_->failure(row) == RememberedRuns::kNoVictims) {
-    without_victims_.push_back(row);
-  } else {
-    failures_.AddRemembered(remembered_->failure(row));
-  }
-  return nullptr;
-}
-
 const WeighedPtr* NodeSearch::Try(NodeRow row) {
   const NodeInfo& node = handle_.nodes().node(row);
   DryRun run(handle_, state_, pod_, node);

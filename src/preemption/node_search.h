@@ -2,6 +2,7 @@
 #ifndef BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -59,6 +60,18 @@ class NodeSearch {
   int nobody_lower_ = 0;  // nodes without a pod of lower priority
   absl::Time retry_at_ = absl::InfiniteFuture();
 };
+
+// Here, as it is asked for every row of a search that remembers them.
+inline const WeighedPtr* NodeSearch::Recall(NodeRow row) {
+  retry_at_ = std::min(retry_at_, remembered_->helps_from(row));
+  if (const WeighedPtr& known = remembered_->candidate(row); known != nullptr) return &known;
+  if (remembered_->failure(row) == RememberedRuns::kNoVictims) {
+    without_victims_.push_back(row);
+  } else {
+    failures_.AddRemembered(remembered_->failure(row));
+  }
+  return nullptr;
+}
 
 }  // namespace berth
 

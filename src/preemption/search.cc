@@ -45,8 +45,10 @@ class Candidates {
     std::vector<const WeighedPtr*> all;
     all.reserve(non_violating_.size() + violating_.size());
     for (std::vector<Found>* list : {&non_violating_, &violating_}) {
-      std::sort(list->begin(), list->end(),
-                [](const Found& a, const Found& b) { return a.position < b.position; });
+      const auto before = [](const Found& a, const Found& b) { return a.position < b.position; };
+      if (!std::is_sorted(list->begin(), list->end(), before)) {
+        std::sort(list->begin(), list->end(), before);
+      }
       for (const Found& found : *list) all.push_back(found.weighed);
     }
     return all;
