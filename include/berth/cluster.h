@@ -79,8 +79,8 @@ class Cluster {
   // it before it goes.
   virtual void StopWatching() = 0;
 
-  // The pod is tried now (kValue) or next (kPlace): a cluster that is kept in memory may let the
-  // processor fetch what it knows of it. Changes nothing.
+  // The pod is tried now (kValue) or next (kPlace): a cluster in memory may let the processor fetch
+  // what it knows of it. Called before every attempt, from its thread: returns almost at once.
   virtual void Prefetch(const Identity& /*pod*/, Fetch /*what*/) {}
 
   // Assigns the pod to the node and annotates it, or does neither. FailedPrecondition or Aborted if

@@ -11,6 +11,7 @@ namespace berth {
 void AssumedVolumes::TakeVolume(absl::string_view pod_uid,
                                 std::shared_ptr<const api::PersistentVolume> volume,
                                 std::string claim) {
+  ++version_;
   const api::PersistentVolume* key = volume.get();
   volumes_.try_emplace(key, Assumption<api::PersistentVolume>{std::string(pod_uid),
                                                               std::move(volume), std::move(claim)});
@@ -19,27 +20,30 @@ void AssumedVolumes::TakeVolume(absl::string_view pod_uid,
 void AssumedVolumes::SelectNode(absl::string_view pod_uid,
                                 std::shared_ptr<const api::PersistentVolumeClaim> claim,
                                 absl::string_view node_name) {
+  ++version_;
   const api::PersistentVolumeClaim* key = claim.get();
   claims_.try_emplace(key, Assumption<api::PersistentVolumeClaim>{
                                std::string(pod_uid), std::move(claim), std::string(node_name)});
 }
 
 void AssumedVolumes::Revert(absl::string_view pod_uid) {
+  ++version_;
   const auto is_of_pod = [pod_uid](const auto& entry) { return entry.second.pod_uid == pod_uid; };
   absl::erase_if(volumes_, is_of_pod);
   absl::erase_if(claims_, is_of_pod);
 }
 
 void AssumedVolumes::Prune(const ObjectStore& objects) {
-  absl::erase_if(volumes_, [&objects](const auto& entry) {
+  size_t gone = absl::erase_if(volumes_, [&objects](const auto& entry) {
     const std::string& name = entry.second.object->metadata().name();
     return objects.Find<api::PersistentVolume>("", name) != entry.first;
   });
-  absl::erase_if(claims_, [&objects](const auto& entry) {
+  gone += absl::erase_if(claims_, [&objects](const auto& entry) {
     const api::ObjectMeta& metadata = entry.second.object->metadata();
     return objects.Find<api::PersistentVolumeClaim>(metadata.namespace_(), metadata.name()) !=
            entry.first;
   });
+  if (gone > 0) ++version_;
 }
 
 const std::string* AssumedVolumes::ClaimOf(const api::PersistentVolume& volume) const {

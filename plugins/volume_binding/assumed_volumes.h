@@ -2,6 +2,7 @@
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,8 @@ class AssumedVolumes {
   // Forgets what was assumed of versions that are no longer those in `objects`.
   void Prune(const ObjectStore& objects);
 
+  // Another one whenever something changed.
+  uint64_t version() const { return version_; }
   // The claim that takes this volume, or null.
   const std::string* ClaimOf(const api::PersistentVolume& volume) const;
   // The node selected for the claim, or null.
@@ -42,6 +45,7 @@ class AssumedVolumes {
     std::string value;
   };
 
+  uint64_t version_ = 0;
   // By the message, which the assumption keeps alive.
   absl::flat_hash_map<const api::PersistentVolume*, Assumption<api::PersistentVolume>> volumes_;
   absl::flat_hash_map<const api::PersistentVolumeClaim*, Assumption<api::PersistentVolumeClaim>>

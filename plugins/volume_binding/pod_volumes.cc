@@ -131,6 +131,9 @@ bool Suits(const Volume& volume, const DelayedClaim& delayed, Owner owner,
           selector->Matches(LabelSet::FromMap(volume.metadata().labels())));
 }
 
+// Of which more are not named one by one in what verdicts go by: that is kept for many pods.
+constexpr size_t kMostNamed = 64;
+
 void FindCandidates(const ObjectStore& objects, const AssumedVolumes& assumed,
                     DelayedClaim& delayed, FilterBasis& basis) {
   const Claim& claim = *delayed.claim;
@@ -159,6 +162,12 @@ void FindCandidates(const ObjectStore& objects, const AssumedVolumes& assumed,
                      if (a.promised || b.promised) return a.promised && !b.promised;
                      return a.capacity < b.capacity;
                    });
+  if (delayed.candidates.size() > kMostNamed) {
+    basis.Add("of all volumes");
+    basis.Add(static_cast<int64_t>(objects.version(Kind::kPersistentVolume)));
+    basis.Add(static_cast<int64_t>(assumed.version()));
+    return;
+  }
   for (const VolumeCandidate& candidate : delayed.candidates) {
     basis.Add(candidate.volume);
     basis.Add(int64_t{candidate.promised});
@@ -191,6 +200,7 @@ void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& del
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
   provisioning.storage.emplace();
   basis.Add("storage is limited");
+  std::vector<const Object*> fitting;
   for (const Object* object : objects.List(Kind::kCSIStorageCapacity)) {
     const auto& capacity = object->As<api::CSIStorageCapacity>();
     if (capacity.storage_class_name() != storage_class.metadata().name()) continue;
@@ -200,8 +210,14 @@ void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& del
     absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&capacity.node_topology());
     if (!nodes.ok()) continue;
     provisioning.storage->push_back(*std::move(nodes));
-    basis.Add(object->Share<api::CSIStorageCapacity>());
+    fitting.push_back(object);
   }
+  if (fitting.size() > kMostNamed) {
+    basis.Add("of all capacities");
+    basis.Add(static_cast<int64_t>(objects.version(Kind::kCSIStorageCapacity)));
+    return;
+  }
+  for (const Object* object : fitting) basis.Add(object->Share<api::CSIStorageCapacity>());
 }
 
 void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore& objects,

@@ -99,7 +99,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
 }
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
-// that a plugin let in or rejected which goes by other objects now. False if all of them are.
+// that a plugin that goes by other objects now, or a later one, rejected. False if all are.
 bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
                                   const Framework::RejectionGrounds& grounds) {
   if (!grounds.objects.empty() && spec_ != asker.shared_spec()) return false;

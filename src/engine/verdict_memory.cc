@@ -8,13 +8,14 @@ namespace {
 
 // A row takes some 50 bytes.
 constexpr size_t kMaxRankedRows = size_t{8} << 20;
-// A row takes 4 bytes, and one more for each rule in whose topology it is a domain of its own.
+// A row takes 4 bytes, and one more for each rule in whose topology it is a domain of its own; what
+// the verdicts go by takes some hundred bytes a kind, 2 KiB for pods with very many volumes.
 constexpr size_t kMaxRejectedRows = size_t{32} << 20;
 constexpr size_t kMinEntries = 8;
 
 // An entry of few rows takes as much as if it had some more.
 size_t MostEntries(size_t most_rows, int rows) {
-  constexpr int kFew = 256;
+  constexpr int kFew = 1024;
   return std::max(kMinEntries, most_rows / static_cast<size_t>(std::max(rows, kFew)));
 }
 

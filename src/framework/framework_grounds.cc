@@ -35,14 +35,14 @@ bool Framework::FindRejectionGrounds(const CycleState& state, const PodInfo& pod
         grounds.domains.push_back(
             {{rule.column, std::move(rule.of_values)}, hook.index, numbering});
       }
-    } else if (object_filters_[i] != nullptr) {
+    }
+    if (object_filters_[i] != nullptr && status.ok()) {
       PluginBasis& of_plugin = grounds.objects.emplace_back();
       of_plugin.filter = static_cast<uint8_t>(i);
       status = AddBasis(i, state, pod, of_plugin.basis);
-    } else {
-      return false;
     }
-    if (!status.ok()) return false;
+    const bool says_nothing = domain_filters_[i] == nullptr && object_filters_[i] == nullptr;
+    if (says_nothing || !status.ok()) return false;
   }
   return true;
 }
@@ -57,6 +57,7 @@ Status Framework::AddBasis(size_t filter, const CycleState& state, const PodInfo
 
 bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
                                   DryRunGrounds& grounds) const {
+  grounds = {};
   PodSignature signature;
   const PluginMask known = SignForNodes(pod, signature) | state.skips().filter;
   bool signed_by_all = true;
@@ -78,13 +79,13 @@ bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
         grounds.domains.push_back(
             {{rule.column, std::move(rule.of_values)}, hook.index, numbering});
       }
-    } else if (object_filters_[i] != nullptr) {
+    }
+    if (object_filters_[i] != nullptr && status.ok()) {
       grounds.basis.Add(int64_t{hook.index});
       status = AddBasis(i, state, pod, grounds.basis);
-    } else {
-      return false;
     }
-    if (!status.ok() || !can_say) return false;
+    const bool says_nothing = domain_filters_[i] == nullptr && object_filters_[i] == nullptr;
+    if (says_nothing || !status.ok() || !can_say) return false;
   }
   if (!signed_by_all) {  // the others are asked about pods of this spec only, which the basis keeps
     signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(pod.shared_spec().get())));

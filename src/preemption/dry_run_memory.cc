@@ -16,6 +16,7 @@ constexpr size_t kMaxSeenOnce = 8192;
 // A remembered candidate takes some 300 bytes.
 constexpr size_t kMaxRows = size_t{1} << 19;
 constexpr size_t kMinEntries = 4;
+constexpr int kFew = 64;  // an entry of few rows takes as much as if it had some more
 constexpr std::pair<int64_t, int64_t> kEverything = {std::numeric_limits<int64_t>::min(),
                                                      std::numeric_limits<int64_t>::max()};
 
@@ -163,7 +164,7 @@ RememberedRuns* DryRunMemory::Find(const std::string& key, int rows) {
 
 // Lets the entries go that were not used for longest.
 void DryRunMemory::MakeRoom(int rows) {
-  const size_t most = std::max(kMinEntries, kMaxRows / static_cast<size_t>(std::max(rows, 1)));
+  const size_t most = std::max(kMinEntries, kMaxRows / static_cast<size_t>(std::max(rows, kFew)));
   while (entries_.size() >= most) {
     entries_.erase(std::min_element(
         entries_.begin(), entries_.end(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 namespace berth {
+
 EvictionOutlook::OfNode EvictionOutlook::Of(const NodeInfo& node) {
   OfNode of_node;
   for (const auto& pod : node.pods()) {
@@ -40,9 +41,9 @@ void EvictionOutlook::Refresh(const NodeTable& nodes) {
   if (!followed) of_rows_.assign(nodes.size(), kUnknown);
   rows_with_.clear();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (of_rows_[row].lowest_priority == kUnknown.lowest_priority)
-      of_rows_[row] = Of(nodes.node(row));
-    Count(of_rows_[row].lowest_priority, 1);
+    OfNode& of_node = of_rows_[row];
+    if (of_node.lowest_priority == kUnknown.lowest_priority) of_node = Of(nodes.node(row));
+    Count(of_node.lowest_priority, 1);
   }
 }
 

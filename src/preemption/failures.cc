@@ -60,6 +60,7 @@ std::string Failures::ErrorText() {
     }
   }
   if (different.size() == 1) return different.front();
+  std::sort(different.begin(), different.end());  // whichever node was looked at first
   return absl::StrCat("[", absl::StrJoin(different, ", "), "]");
 }
 

@@ -237,7 +237,8 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     return by_priority && outlook_->of_row(row).lowest_priority >= pod.priority();
   };
   Candidates found(range.candidates);
-  if (range.candidates >= count && search.scored_by_default() && !state.for_explanation()) {
+  if (range.offset == 0 && range.candidates >= count && search.scored_by_default() &&
+      !state.for_explanation()) {
     search.AddWithoutVictims(static_cast<int>(std::erase_if(rows, nobody_goes)));
     LookBestFirst(search, rows, *outlook_, found);
   } else {
@@ -247,7 +248,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
         search.AddWithoutVictims(1);
         continue;
       }
-      FetchAhead(nodes, rows, at);
+      if (!search.IsKnown(rows[at])) FetchAhead(nodes, rows, at);
       if (const WeighedPtr* const candidate = search.LookAt(rows[at]); candidate != nullptr) {
         found.Add(i, *candidate);
       }

@@ -452,11 +452,13 @@ TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
       cluster.Add(Node(node, "8").Capacity("memory", "8").Pods(6));
       for (int p = upto(6); p > 0; --p) {
         // Every draw is a statement of its own: one seed, one cluster, whatever the compiler.
-        const int priority = upto(4);
+        const int priority = upto(4) - 2;
         const int cpu = upto(4);
         const int start_day = upto(5);
-        PodBuilder pod =
-            On(node, absl::StrCat(node, "-", p), priority, absl::StrCat(cpu), start_day);
+        PodBuilder pod = MakePod();
+        pod.Name(absl::StrCat(node, "-", p)).NodeName(node).Priority(priority);
+        pod.Request("cpu", absl::StrCat(cpu));
+        if (start_day > 0) pod.Started(Day(start_day));
         pod.Request("memory", absl::StrCat(upto(4)));
         pod.Label("app", absl::StrCat(upto(2)));
         cluster.Add(pod);
@@ -470,10 +472,10 @@ spec: {selector: {matchLabels: {app: "1"}}}
 status: {disruptionsAllowed: )",
                                  upto(2), "}\n"));
     if (upto(2) == 0) {
-      cluster.Nominate(MakePod().Name("nominated").Priority(upto(4)).Request("cpu", "2"), "n0");
+      cluster.Nominate(MakePod().Name("nominated").Priority(upto(4) - 2).Request("cpu", "2"), "n0");
     }
     PodBuilder preemptor = MakePod().Name("preemptor");
-    preemptor.Priority(upto(4));
+    preemptor.Priority(upto(4) - 2);
     preemptor.Request("cpu", absl::StrCat(1 + upto(7)));
     preemptor.Request("memory", absl::StrCat(upto(7)));
     const PodPtr pod = preemptor.Obj();

@@ -19,6 +19,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
+#include "gtest/gtest.h"
 
 namespace berth::testing {
 
@@ -32,7 +33,7 @@ class SmallCluster final : public Handle {
 
   SmallCluster& Add(const NodeBuilder& node) {
     nodes_.push_back(node.Info());
-    table_ = nullptr;
+    changed_ = true;
     return *this;
   }
   // On the node it names.
@@ -40,14 +41,14 @@ class SmallCluster final : public Handle {
   SmallCluster& Assign(PodPtr pod) {
     NodeInfo& node = FindNode(pod->node_name());
     node.AddPod(pod);
-    table_ = nullptr;
+    changed_ = true;
     for (AssignmentObserver* observer : observers_) observer->OnPodAssigned(*pod, node);
     return *this;
   }
   void Unassign(const PodInfo& pod) {
     NodeInfo& node = FindNode(pod.node_name());
     BERTH_CHECK(node.RemovePod(pod.uid())) << pod.key();
-    table_ = nullptr;
+    changed_ = true;
     for (AssignmentObserver* observer : observers_) observer->OnPodUnassigned(pod, node);
   }
   SmallCluster& AddYaml(absl::string_view yaml) {
@@ -83,13 +84,13 @@ class SmallCluster final : public Handle {
   // --- Handle ---
   absl::string_view profile_name() const override { return "default-scheduler"; }
   const NodeTable& nodes() const override {
-    if (table_ == nullptr) {
+    if (changed_) {
       std::vector<const NodeInfo*> rows;
       for (const NodeInfo& node : nodes_) rows.push_back(&node);
-      table_ = std::make_unique<NodeTable>();
-      table_->SetOrder(std::move(rows));
+      table_.SetOrder(std::move(rows));
+      changed_ = false;
     }
-    return *table_;
+    return table_;
   }
   const ObjectStore& objects() const override { return objects_; }
   const Groups& groups() const override {
@@ -182,7 +183,8 @@ class SmallCluster final : public Handle {
   }
 
   std::vector<NodeInfo> nodes_;
-  mutable std::unique_ptr<NodeTable> table_;
+  mutable NodeTable table_;  // one, as what follows a table goes by its version
+  mutable bool changed_ = true;
   FakeObjectStore objects_;
   FakeNominator nominator_;
   SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24 * 365)};
@@ -229,7 +231,6 @@ inline Plan PlanFor(SmallCluster& cluster, PostFilterPlugin& plugin, const PodIn
                     PreFilterPlugin* pre_filter = nullptr) {
   Plan plan;
   CycleState state;
-  state.SetForExplanation();  // tests look at every candidate
   if (pre_filter != nullptr) {
     PreFilterResult narrowed;
     plan.pre_filter = pre_filter->PreFilter(state, pod, cluster.nodes(), narrowed);
@@ -243,8 +244,17 @@ inline Plan PlanFor(SmallCluster& cluster, PostFilterPlugin& plugin, const PodIn
   for (const Status& status : statuses) {
     if (status.ok()) return plan;
   }
-  plan.post_filter =
-      plugin.PostFilter(state, pod, ListedStatuses(std::move(statuses)), plan.result);
+  const ListedStatuses listed(std::move(statuses));
+  // A search that leaves out what cannot be chosen comes to the same.
+  CycleState plain = state.Clone();
+  state.SetForExplanation();
+  plan.post_filter = plugin.PostFilter(state, pod, listed, plan.result);
+  PostFilterResult chosen;
+  const Status status = plugin.PostFilter(plain, pod, listed, chosen);
+  EXPECT_EQ(status.ToString(), plan.post_filter.ToString());
+  EXPECT_EQ(chosen.nominated_node, plan.result.nominated_node);
+  EXPECT_EQ(chosen.victims, plan.result.victims);
+  EXPECT_EQ(chosen.retry_at, plan.result.retry_at);
   return plan;
 }
 

@@ -50,9 +50,9 @@ struct PostFilterResult {
   // If there are none only because nobody may be evicted yet: when somebody may. The pod is tried
   // again then.
   absl::Time retry_at = absl::InfiniteFuture();
-  // The candidates that were weighed: all of them for explanations (CycleState::for_explanation()).
+  // Those that were weighed: all that are wanted if CycleState::for_explanation(), else some.
   std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;
-  // Positions in `candidates` of those that no criterion tells apart from the chosen one.
+  // Positions in `candidates` of those, among them, that nothing tells apart from the chosen one.
   std::vector<int> equally_good;
 
   // The names of the nodes in equally_good, sorted.

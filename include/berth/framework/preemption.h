@@ -125,7 +125,7 @@ class PreemptionRules {
     std::vector<int64_t> gauges;  // numbers that are only compared, see DryRun::HoldsWhile()
   };
   // Fills that in and returns true if what came of a node may be remembered for pods of the same
-  // signature, priority and key until the node, a pod nominated to it or a budget changes, or a
+  // DryRunGrounds, priority and key until the node, a pod nominated to it or a budget changes, or a
   // gauge leaves its bounds. Then no text but NoVictimsReason() may name the pod, and scores look
   // at the candidate alone. Equal keys have equally many gauges.
   virtual bool MayRemember(const CycleState& /*state*/, const PodInfo& /*pod*/,
