@@ -328,7 +328,8 @@ bool InterPodAffinity::NumberDomains(const CycleState& state, const PodInfo&,
   for (const DomainCounts& counts : s->affinity) {
     std::vector<int32_t>& numbers = add(counts).of_values;
     const int32_t all = absl::c_accumulate(numbers, 0);
-    for (int32_t& number : numbers) number = 2 * number + (number == all ? 1 : 0);
+    // Never 0: without pods in a domain the pod may be kept out, and with them they may go.
+    for (int32_t& number : numbers) number = 2 * number + (number == all ? 2 : 1);
     if (const auto none = counts.column().Find(LabelValue{}); none.has_value()) numbers[*none] = -1;
   }
   for (const OwnTerm& term : s->anti_affinity) add(term.pods);

@@ -239,7 +239,7 @@ function(berth_add_command)
     add_executable(berth ${main})
     target_compile_options(berth PRIVATE ${berth_compile_options})
     target_link_libraries(berth PRIVATE berth_app)
-    # A decision allocates some dozens of small blocks, which tcmalloc hands out in half the time.
+    # A decision allocates some dozens of small blocks: see docs/performance.md.
     if(NOT BERTH_SANITIZE AND TCMALLOC_LIBRARY)
       target_link_libraries(berth PRIVATE ${TCMALLOC_LIBRARY})
     endif()

@@ -14,6 +14,16 @@ constexpr PluginPoint kNumberDomains{"NumberDomains", Codes(),
                                      "running NumberDomains of plugin \"$0\": $1"};
 constexpr PluginPoint kAddBasis{"AddBasis", Codes(), "running AddBasis of plugin \"$0\": $1"};
 
+// The rules of one plugin, with what their values are numbers of. Leaves none in `rules`.
+template <class DomainRule, class Rule>
+void MoveTo(std::vector<DomainRule>& domains, int plugin, std::vector<Rule>& rules) {
+  for (Rule& rule : rules) {
+    const uint64_t numbering = rule.column->numbering();
+    domains.push_back({std::move(rule), plugin, numbering});
+  }
+  rules.clear();
+}
+
 }  // namespace
 
 bool Framework::FindRejectionGrounds(const CycleState& state, const PodInfo& pod, PluginMask known,
@@ -25,16 +35,11 @@ bool Framework::FindRejectionGrounds(const CycleState& state, const PodInfo& pod
     if ((state.skips().filter | known) & SkipBit(hook)) continue;
     Status status;
     if (domain_filters_[i] != nullptr) {
-      verdicts.clear();
       status = Guarded(kJudgeDomains, hook.name, [&] {
         domain_filters_[i]->JudgeDomains(state, verdicts);
         return Status::Success();
       });
-      for (DomainVerdicts& rule : verdicts) {
-        const uint64_t numbering = rule.column->numbering();
-        grounds.domains.push_back(
-            {{rule.column, std::move(rule.of_values)}, hook.index, numbering});
-      }
+      MoveTo(grounds.domains, hook.index, verdicts);
     }
     if (object_filters_[i] != nullptr && status.ok()) {
       PluginBasis& of_plugin = grounds.objects.emplace_back();
@@ -69,16 +74,11 @@ bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
     Status status;
     bool can_say = true;
     if (domain_filters_[i] != nullptr) {
-      numbers.clear();
       status = Guarded(kNumberDomains, hook.name, [&] {
         can_say = domain_filters_[i]->NumberDomains(state, pod, numbers, grounds.basis);
         return Status::Success();
       });
-      for (DomainNumbers& rule : numbers) {
-        const uint64_t numbering = rule.column->numbering();
-        grounds.domains.push_back(
-            {{rule.column, std::move(rule.of_values)}, hook.index, numbering});
-      }
+      MoveTo(grounds.domains, hook.index, numbers);
     }
     if (object_filters_[i] != nullptr && status.ok()) {
       grounds.basis.Add(int64_t{hook.index});
