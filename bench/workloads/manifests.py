@@ -1,6 +1,7 @@
 """Kubernetes objects of the generated clusters, as dicts that JSON can write."""
 
 GPU = "nvidia.com/gpu"
+ZONE = "topology.kubernetes.io/zone"
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 SCHEDULING_X = "scheduling.x-k8s.io/v1alpha1"
 
@@ -53,6 +54,38 @@ def pod(name, ns="default", on=None, requests=requests_of("100m", "500Mi"), limi
             "status": {"phase": "Running" if on else "Pending"}}
 
 
+CSI_DRIVER = "ebs.csi.aws.com"
+
+
+def csi_node(name, limit):
+    """How many volumes a node can attach."""
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name},
+            "spec": {"drivers": [{"name": CSI_DRIVER, "nodeID": name, "topologyKeys": [ZONE],
+                                  "allocatable": {"count": limit}}]}}
+
+
+def bound_volume(name, zone=None, size="10Gi"):
+    """A volume and the claim of the same name that it is bound to."""
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "volumeMode": "Filesystem"}
+    where = {"nodeAffinity": {"required": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]}}} if zone else {}
+    yield {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name, "uid": "PV/" + name},
+           "spec": {**spec, **where, "capacity": {"storage": size}, "persistentVolumeReclaimPolicy": "Delete",
+                    "claimRef": {"namespace": "default", "name": name, "uid": "PVC/" + name},
+                    "csi": {"driver": CSI_DRIVER, "volumeHandle": name}},
+           "status": {"phase": "Bound"}}
+    yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+           "metadata": {"name": name, "namespace": "default", "uid": "PVC/" + name,
+                        "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+           "spec": {**spec, "volumeName": name, "resources": {"requests": {"storage": size}}},
+           "status": {"phase": "Bound"}}
+
+
+def using(claim):
+    """The fields of a pod that uses the claim."""
+    return {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}
+
+
 def share_of_gpu_node(gpus):
     """CPU and memory that go with so many GPUs, and the GPUs."""
     return requests_of(str(10 * gpus), f"{120 * gpus}Gi", **{GPU: str(gpus)})
@@ -65,7 +98,7 @@ def gpu_pod(name, gpus, ns="default", **fields):
 def gpu_node(i):
     """Eight GPUs; racks of 16 nodes, zones of 250."""
     return node(f"gpu-{i:05d}", cpu="192", memory="2048Gi",
-                labels={"topology.kubernetes.io/zone": f"zone-{i // 250}",
+                labels={ZONE: f"zone-{i // 250}",
                         "topology.kubernetes.io/rack": f"rack-{i // 16}",
                         "nvidia.com/gpu.product": "NVIDIA-H200"},
                 **{GPU: "8"})

@@ -5,14 +5,13 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GROUP_LABEL, elastic_quota, gpu_node, gpu_pod, moment, namespace, node, pod, pod_group,
-                       requests_of, share_of_gpu_node)
+from manifests import (GROUP_LABEL, ZONE, bound_volume, csi_node, elastic_quota, gpu_node, gpu_pod, moment, namespace,
+                       node, pod, pod_group, requests_of, share_of_gpu_node, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
 Workload = collections.namedtuple("Workload", "objects size config")
 
 HOST = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
 
 
 def numbered(prefix, count, digits=6):
@@ -168,6 +167,22 @@ def rejected(size, rng):
     kinds = itertools.cycle([spread(1, ZONE, ("color", "blue")), spread(1, HOST, ("color", "blue")),
                              near("podAffinity", ZONE, "red"), near("podAntiAffinity", HOST, "blue")])
     yield from with_one_in(4, size, "nowhere", lambda name: pod(name, **next(kinds)))
+
+
+def volumes(size, rng):
+    """Pods of which each has a CSI volume of its own, in one of three zones; a node can attach 39."""
+    zones = ("moon-1", "moon-2", "moon-3")
+    yield namespace("default")
+    yield from plain_nodes(size.nodes, zones)
+    for name in numbered("node", size.nodes, 5):
+        yield csi_node(name, 39)
+    names = itertools.cycle(numbered("node", size.nodes, 5)) if size.nodes else ()
+    for i, (name, on) in enumerate(zip(numbered("init", size.placed), names)):
+        yield from bound_volume(name, zones[i % size.nodes % len(zones)])
+        yield pod(name, on=on, **using(name))
+    for name in numbered("pod", size.pods):
+        yield from bound_volume(name, rng.choice(zones))
+        yield pod(name, **using(name))
 
 
 def gated(size, rng):
@@ -326,6 +341,7 @@ WORKLOADS = {
     "preemption-async": Workload(small_on_full, Size(5000, 5000, 20000), "default"),
     "unschedulable": Workload(unschedulable, Size(5000, 10000, 20000), "default"),
     "rejected": Workload(rejected, Size(5000, 4000, 3334), "default"),
+    "volumes": Workload(volumes, Size(5000, 5000, 5000), "default"),
     "unschedulable-churn": Workload(basic, Size(5000, 10000, 20000), "default"),
     "mixed-churn": Workload(basic, Size(5000, 10000, 0), "default"),
     "gated": Workload(gated, Size(1, 20000, 10000), "default"),
