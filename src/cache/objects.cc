@@ -23,35 +23,35 @@ std::optional<Object> Objects::Set(Object object) {
         LabelSet::FromMap(message.metadata().labels());
   }
   OfKind& objects = of(kind);
-  ++objects.version;
-  const auto [number, is_new] =
-      objects.by_key.try_emplace(KeyOf(object.namespace_name(), object.name()), next_number_);
+  objects.NoteChange(object.identity());
+  const auto [at, is_new] = objects.by_key.try_emplace(
+      KeyOf(object.namespace_name(), object.name()), objects.in_order.end());
   if (is_new) {
-    objects.in_order.emplace(next_number_++, std::move(object));
+    at->second =
+        objects.in_order.emplace_hint(objects.in_order.end(), next_number_++, std::move(object));
     return std::nullopt;
   }
-  return std::exchange(objects.in_order.find(number->second)->second, std::move(object));
+  return std::exchange(at->second->second, std::move(object));
 }
 
 std::optional<Object> Objects::Remove(Kind kind, absl::string_view namespace_name,
                                       absl::string_view name) {
   OfKind& objects = of(kind);
-  const auto number = objects.by_key.find(KeyOf(namespace_name, name));
-  if (number == objects.by_key.end()) return std::nullopt;
-  ++objects.version;
+  const auto at = objects.by_key.find(KeyOf(namespace_name, name));
+  if (at == objects.by_key.end()) return std::nullopt;
   if (kind == Kind::kNamespace) namespace_labels_.erase(Symbol::Intern(name));
-  const auto object = objects.in_order.find(number->second);
-  std::optional<Object> removed = std::move(object->second);
-  objects.in_order.erase(object);
-  objects.by_key.erase(number);
+  std::optional<Object> removed = std::move(at->second->second);
+  objects.NoteChange(removed->identity());
+  objects.in_order.erase(at->second);
+  objects.by_key.erase(at);
   return removed;
 }
 
 const Object* Objects::Find(Kind kind, absl::string_view namespace_name,
                             absl::string_view name) const {
   const OfKind& objects = of(kind);
-  const auto number = objects.by_key.find(KeyOf(namespace_name, name));
-  return number == objects.by_key.end() ? nullptr : &objects.in_order.find(number->second)->second;
+  const auto at = objects.by_key.find(KeyOf(namespace_name, name));
+  return at == objects.by_key.end() ? nullptr : &at->second->second;
 }
 
 std::vector<const Object*> Objects::List(Kind kind) const {
@@ -59,6 +59,22 @@ std::vector<const Object*> Objects::List(Kind kind) const {
   list.reserve(of(kind).in_order.size());
   for (const auto& [number, object] : of(kind).in_order) list.push_back(&object);
   return list;
+}
+
+void Objects::OfKind::NoteChange(IdentityPtr changed) {
+  if (changes.size() == 2 * kKeptChanges) {
+    changes.erase(changes.begin(), changes.begin() + kKeptChanges);
+  }
+  changes.push_back(std::move(changed));
+  ++version;
+}
+
+std::optional<absl::Span<const IdentityPtr>> Objects::ChangesSince(Kind kind,
+                                                                   uint64_t version) const {
+  const OfKind& objects = of(kind);
+  const uint64_t missed = objects.version - version;
+  if (version > objects.version || missed > objects.changes.size()) return std::nullopt;
+  return absl::MakeConstSpan(objects.changes).last(missed);
 }
 
 const LabelSet* Objects::NamespaceLabels(Symbol namespace_name) const {

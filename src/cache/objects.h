@@ -18,6 +18,10 @@ namespace berth {
 
 class Objects final : public ObjectStore {
  public:
+  Objects() = default;
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
   // Adds or replaces the object of that kind and name; a replaced one keeps its place in List().
   // Returns what was there before.
   std::optional<Object> Set(Object object);
@@ -29,15 +33,24 @@ class Objects final : public ObjectStore {
                      absl::string_view name) const override;
   std::vector<const Object*> List(Kind kind) const override;
   uint64_t version(Kind kind) const override { return of(kind).version; }
+  std::optional<absl::Span<const IdentityPtr>> ChangesSince(Kind kind,
+                                                            uint64_t version) const override;
   const LabelSet* NamespaceLabels(Symbol namespace_name) const override;
 
   int size(Kind kind) const { return static_cast<int>(of(kind).by_key.size()); }
 
+  // So many of the latest changes of each kind are kept at least.
+  static constexpr size_t kKeptChanges = 8192;
+
  private:
+  using InOrder = std::map<uint64_t, Object>;  // by number, which grows with each that comes
   struct OfKind {
-    absl::flat_hash_map<std::string, uint64_t> by_key;  // "namespace/name" → its number
-    std::map<uint64_t, Object> in_order;                // by number
+    absl::flat_hash_map<std::string, InOrder::iterator> by_key;  // "namespace/name"
+    InOrder in_order;
     uint64_t version = 0;
+    std::vector<IdentityPtr> changes;  // the latest; the last one made `version`
+
+    void NoteChange(IdentityPtr changed);
   };
   const OfKind& of(Kind kind) const { return kinds_[static_cast<int>(kind)]; }
   OfKind& of(Kind kind) { return kinds_[static_cast<int>(kind)]; }

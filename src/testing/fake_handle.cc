@@ -15,7 +15,7 @@ FakeObjectStore::FakeObjectStore(std::vector<Object> objects) {
 }
 
 void FakeObjectStore::Set(Object object) {
-  ++versions_[object.kind()];
+  changes_[object.kind()].push_back(object.identity());
   if (object.kind() == Kind::kNamespace) {
     namespace_labels_[Symbol::Intern(object.name())] =
         LabelSet::FromMap(object.As<api::Namespace>().metadata().labels());
@@ -29,10 +29,11 @@ void FakeObjectStore::Set(Object object) {
 }
 
 void FakeObjectStore::Remove(Kind kind, absl::string_view key) {
-  ++versions_[kind];
   if (kind == Kind::kNamespace) namespace_labels_.erase(Symbol::Intern(key));
   std::erase_if(objects_, [&](const std::unique_ptr<Object>& object) {
-    return object->kind() == kind && object->key() == key;
+    if (object->kind() != kind || object->key() != key) return false;
+    changes_[kind].push_back(object->identity());
+    return true;
   });
 }
 
@@ -56,8 +57,16 @@ std::vector<const Object*> FakeObjectStore::List(Kind kind) const {
 }
 
 uint64_t FakeObjectStore::version(Kind kind) const {
-  const auto it = versions_.find(kind);
-  return it == versions_.end() ? 0 : it->second;
+  const auto it = changes_.find(kind);
+  return it == changes_.end() ? 0 : it->second.size();
+}
+
+std::optional<absl::Span<const IdentityPtr>> FakeObjectStore::ChangesSince(Kind kind,
+                                                                           uint64_t since) const {
+  if (since > version(kind)) return std::nullopt;
+  const auto it = changes_.find(kind);
+  if (it == changes_.end()) return absl::Span<const IdentityPtr>();
+  return absl::MakeConstSpan(it->second).subspan(since);
 }
 
 const LabelSet* FakeObjectStore::NamespaceLabels(Symbol namespace_name) const {

@@ -1,6 +1,8 @@
 // Objects other than pods and nodes.
 #include "cache/objects.h"
 
+#include <algorithm>
+
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/policy_v1.pb.h"
 #include "gmock/gmock.h"
@@ -9,6 +11,7 @@ namespace berth {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Object Service(const std::string& namespace_name, const std::string& name,
                const std::string& app = "") {
@@ -73,6 +76,50 @@ TEST(Objects, TheVersionChangesWithItsKindAlone) {
   objects.Remove(Kind::kService, "a", "x");
   EXPECT_TRUE(changed());
   EXPECT_EQ(objects.version(Kind::kPodDisruptionBudget), budgets);
+}
+
+std::vector<std::string> ChangedSince(const Objects& objects, Kind kind, uint64_t version) {
+  const auto changes = objects.ChangesSince(kind, version);
+  if (!changes.has_value()) return {"not known"};
+  std::vector<std::string> keys;
+  for (const IdentityPtr& changed : *changes) keys.push_back(changed->key());
+  return keys;
+}
+
+TEST(Objects, SaysWhatChangedOfAKind) {
+  Objects objects;
+  EXPECT_THAT(ChangedSince(objects, Kind::kService, 0), IsEmpty());
+  objects.Set(Service("a", "x"));
+  objects.Set(Service("a", "y"));
+  objects.Set(Namespace("a", "red"));
+  const uint64_t version = objects.version(Kind::kService);
+  objects.Set(Service("a", "x", "web"));
+  objects.Remove(Kind::kService, "a", "y");
+  objects.Remove(Kind::kService, "a", "z");
+  EXPECT_THAT(ChangedSince(objects, Kind::kService, 0), ElementsAre("a/x", "a/y", "a/x", "a/y"));
+  EXPECT_THAT(ChangedSince(objects, Kind::kService, version), ElementsAre("a/x", "a/y"));
+  EXPECT_THAT(ChangedSince(objects, Kind::kService, objects.version(Kind::kService)), IsEmpty());
+  EXPECT_THAT(ChangedSince(objects, Kind::kNamespace, 0), ElementsAre("a"));
+  EXPECT_THAT(ChangedSince(objects, Kind::kPodDisruptionBudget, 0), IsEmpty());
+  EXPECT_THAT(ChangedSince(objects, Kind::kService, objects.version(Kind::kService) + 1),
+              ElementsAre("not known"));
+}
+
+TEST(Objects, KeepsTheLatestChanges) {
+  Objects objects;
+  objects.Set(Namespace("first", "red"));
+  for (size_t i = 0; i < 3 * Objects::kKeptChanges; ++i) {
+    objects.Set(Service("a", i % 2 == 0 ? "even" : "odd"));
+    const uint64_t version = objects.version(Kind::kService);
+    const uint64_t kept = std::min<uint64_t>(version, Objects::kKeptChanges);
+    ASSERT_EQ(objects.ChangesSince(Kind::kService, version - kept)->size(), kept);
+    ASSERT_EQ(objects.ChangesSince(Kind::kService, version - 1)->front()->name(),
+              i % 2 == 0 ? "even" : "odd");
+    if (version > 2 * Objects::kKeptChanges) {
+      ASSERT_EQ(objects.ChangesSince(Kind::kService, 0), std::nullopt) << version;
+    }
+  }
+  EXPECT_THAT(ChangedSince(objects, Kind::kNamespace, 0), ElementsAre("first"));
 }
 
 TEST(Objects, KnowsTheLabelsOfNamespaces) {

@@ -4,9 +4,12 @@
 #define BERTH_FRAMEWORK_OBJECT_STORE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "berth/api/identity.h"
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/object.h"
@@ -27,6 +30,10 @@ class ObjectStore {
   virtual std::vector<const Object*> List(Kind kind) const = 0;
   // Changes whenever an object of the kind does: recompute what you derived when it does.
   virtual uint64_t version(Kind kind) const = 0;
+  // The objects of the kind that came, changed or went after `version`, oldest first, one once for
+  // each change. Absent if so much changed since that it is no longer kept.
+  virtual std::optional<absl::Span<const IdentityPtr>> ChangesSince(Kind kind,
+                                                                    uint64_t version) const = 0;
   // Labels of a Namespace, or null if there is no such object.
   virtual const LabelSet* NamespaceLabels(Symbol namespace_name) const = 0;
 

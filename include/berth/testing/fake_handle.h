@@ -37,12 +37,14 @@ class FakeObjectStore final : public ObjectStore {
                      absl::string_view name) const override;
   std::vector<const Object*> List(Kind kind) const override;
   uint64_t version(Kind kind) const override;
+  std::optional<absl::Span<const IdentityPtr>> ChangesSince(Kind kind,
+                                                            uint64_t version) const override;
   const LabelSet* NamespaceLabels(Symbol namespace_name) const override;
   using ObjectStore::Find;
 
  private:
   std::vector<std::unique_ptr<Object>> objects_;
-  std::map<Kind, uint64_t> versions_;
+  std::map<Kind, std::vector<IdentityPtr>> changes_;  // all of them
   std::map<Symbol, LabelSet> namespace_labels_;
 };
 
