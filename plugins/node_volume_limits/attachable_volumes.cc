@@ -1,9 +1,9 @@
 // From the volumes of a pod to the drivers that attach them.
 #include "plugins/node_volume_limits/attachable_volumes.h"
 
-#include <optional>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
@@ -18,12 +18,13 @@ AttachableVolume Attachable(absl::string_view driver, absl::string_view handle,
 
 // What the class of a claim will provision. The name cannot be that of a volume there is.
 std::optional<AttachableVolume> FromClass(const api::PersistentVolumeClaim& claim,
-                                          const ObjectStore& objects) {
+                                          const ObjectStore& objects, VolumeSources& sources) {
   const auto& annotations = claim.metadata().annotations();
   const auto beta = annotations.find("volume.beta.kubernetes.io/storage-class");
   const std::string& class_name =
       beta != annotations.end() ? beta->second : claim.spec().storage_class_name();
   if (class_name.empty()) return std::nullopt;
+  sources.classes = true;
   const auto* storage_class = objects.Find<api::StorageClass>("", class_name);
   if (storage_class == nullptr || storage_class->provisioner().empty()) return std::nullopt;
   const std::string handle = absl::StrCat(absl::string_view("\0", 1), claim.metadata().namespace_(),
@@ -48,10 +49,12 @@ std::optional<AttachableVolume> FromVolume(const api::PersistentVolume& volume) 
 }
 
 std::optional<AttachableVolume> FromClaim(const api::PersistentVolumeClaim& claim,
-                                          const ObjectStore& objects) {
+                                          const ObjectStore& objects, VolumeSources& sources) {
   const std::string& name = claim.spec().volume_name();
-  const auto* volume = name.empty() ? nullptr : objects.Find<api::PersistentVolume>("", name);
-  return volume == nullptr ? FromClass(claim, objects) : FromVolume(*volume);
+  if (name.empty()) return FromClass(claim, objects, sources);
+  sources.objects.push_back(ObjectHash(Kind::kPersistentVolume, "", name));
+  const auto* volume = objects.Find<api::PersistentVolume>("", name);
+  return volume == nullptr ? FromClass(claim, objects, sources) : FromVolume(*volume);
 }
 
 Status AddInline(const api::Volume& volume, std::vector<AttachableVolume>& volumes) {
@@ -75,6 +78,10 @@ bool IsControlledBy(const api::PersistentVolumeClaim& claim, const PodInfo& pod)
 
 }  // namespace
 
+uint64_t ObjectHash(Kind kind, absl::string_view namespace_name, absl::string_view name) {
+  return absl::HashOf(kind, namespace_name, name);
+}
+
 bool MayAttach(const PodInfo& pod) {
   for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
@@ -87,7 +94,7 @@ bool MayAttach(const PodInfo& pod) {
 }
 
 Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& objects,
-                            std::vector<AttachableVolume>& volumes) {
+                            std::vector<AttachableVolume>& volumes, VolumeSources& sources) {
   const absl::string_view namespace_name = pod.namespace_name().view();
   for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
@@ -102,6 +109,7 @@ Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& o
       continue;
     }
     if (name.empty()) return Status::Error("PersistentVolumeClaim had no name");
+    sources.objects.push_back(ObjectHash(Kind::kPersistentVolumeClaim, namespace_name, name));
     const auto* claim = objects.Find<api::PersistentVolumeClaim>(namespace_name, name);
     if (claim == nullptr) {
       if (age == PodAge::kRunning) continue;
@@ -114,9 +122,24 @@ Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& o
                                         " was not created for pod ", pod.key(),
                                         " (pod is not owner)"));
     }
-    if (auto attachable = FromClaim(*claim, objects)) volumes.push_back(*std::move(attachable));
+    if (auto attachable = FromClaim(*claim, objects, sources)) {
+      volumes.push_back(*std::move(attachable));
+    }
   }
   return Status::Success();
+}
+
+std::optional<AttachableVolume> FindAttached(const api::VolumeAttachment& attachment,
+                                             const ObjectStore& objects) {
+  const api::VolumeAttachmentSpec& spec = attachment.spec();
+  if (spec.attacher().empty() || !spec.source().has_persistent_volume_name()) return std::nullopt;
+  const auto* volume =
+      objects.Find<api::PersistentVolume>("", spec.source().persistent_volume_name());
+  if (volume == nullptr || !volume->spec().persistent_volume_source().has_csi()) {
+    return std::nullopt;
+  }
+  return Attachable(spec.attacher(),
+                    volume->spec().persistent_volume_source().csi().volume_handle());
 }
 
 }  // namespace berth

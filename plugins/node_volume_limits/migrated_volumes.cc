@@ -85,6 +85,13 @@ std::optional<std::string> HandleOf(const Source& source, absl::string_view zone
   return std::nullopt;
 }
 
+// What the node says of them, "" if nothing.
+absl::string_view MigratedPlugins(const api::CSINode& node) {
+  const auto& annotations = node.metadata().annotations();
+  const auto migrated = annotations.find("storage.alpha.kubernetes.io/migrated-plugins");
+  return migrated == annotations.end() ? absl::string_view("") : migrated->second;
+}
+
 }  // namespace
 
 const MigratedPlugin* FindMigratedPlugin(absl::string_view name) {
@@ -120,13 +127,14 @@ std::optional<std::string> CsiHandle(const api::PersistentVolume& volume) {
 bool IsMigratedOn(const api::CSINode& node, const MigratedPlugin& plugin) {
   if (!plugin.counted) return false;
   if (!plugin.by_annotation) return true;
-  const auto& annotations = node.metadata().annotations();
-  const auto migrated = annotations.find("storage.alpha.kubernetes.io/migrated-plugins");
-  if (migrated == annotations.end()) return false;
-  for (const absl::string_view name : absl::StrSplit(migrated->second, ',')) {
+  for (const absl::string_view name : absl::StrSplit(MigratedPlugins(node), ',')) {
     if (name == plugin.name) return true;
   }
   return false;
+}
+
+bool HaveSamePlugins(const api::CSINode& a, const api::CSINode& b) {
+  return MigratedPlugins(a) == MigratedPlugins(b);
 }
 
 }  // namespace berth

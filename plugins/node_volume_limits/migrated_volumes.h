@@ -36,6 +36,9 @@ std::optional<std::string> CsiHandle(const api::PersistentVolume& volume);
 // Whether the volumes of `plugin` count on the node that `node` belongs to.
 bool IsMigratedOn(const api::CSINode& node, const MigratedPlugin& plugin);
 
+// Whether no call of IsMigratedOn() tells one from the other.
+bool HaveSamePlugins(const api::CSINode& a, const api::CSINode& b);
+
 }  // namespace berth
 
 #endif  // BERTH_PLUGINS_NODE_VOLUME_LIMITS_MIGRATED_VOLUMES_H_

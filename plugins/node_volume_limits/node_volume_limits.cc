@@ -1,41 +1,35 @@
 // The rule of NodeVolumeLimits, and what may end a rejection.
 #include "plugins/node_volume_limits/node_volume_limits.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
 #include "plugins/node_volume_limits/attachable_volumes.h"
+#include "plugins/node_volume_limits/attached_volumes.h"
 
 namespace berth {
 namespace {
 
+using DriverOfVolume = absl::flat_hash_map<std::string, std::string>;  // by unique name
+using Node = AttachedVolumes::Node;
+using Volume = AttachedVolumes::Volume;
+
+constexpr char kReason[] = "node(s) exceed max volume count";
+
 struct LimitsState : StateData {
-  Status status;  // what Filter says of every node, unless it is Success
-  std::vector<AttachableVolume> volumes;
-  std::shared_ptr<const Attachments> attachments;
+  Status status;                          // what Filter says of every node, unless it is Success
+  std::vector<AttachableVolume> volumes;  // by unique name
 
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<LimitsState>(*this); }
 };
 constexpr StateKey<LimitsState> kState{"NodeVolumeLimits"};
-
-Attachments FindAttachments(const ObjectStore& objects) {
-  Attachments attachments;
-  for (const Object* object : objects.List(Kind::kVolumeAttachment)) {
-    const api::VolumeAttachmentSpec& spec = object->As<api::VolumeAttachment>().spec();
-    if (spec.attacher().empty() || !spec.source().has_persistent_volume_name()) continue;
-    const auto* volume =
-        objects.Find<api::PersistentVolume>("", spec.source().persistent_volume_name());
-    if (volume == nullptr || !volume->spec().persistent_volume_source().has_csi()) continue;
-    const std::string& handle = volume->spec().persistent_volume_source().csi().volume_handle();
-    attachments[spec.node_name()][absl::StrCat(spec.attacher(), "/", handle)] = spec.attacher();
-  }
-  return attachments;
-}
 
 absl::flat_hash_map<std::string, int64_t> Limits(const api::CSINode& node) {
   absl::flat_hash_map<std::string, int64_t> limits;
@@ -53,6 +47,110 @@ DriverOfVolume CountedOn(const api::CSINode& node, const std::vector<AttachableV
     counted[volume.unique_name] = volume.driver;
   }
   return counted;
+}
+
+// The volumes of a pod, as the index numbers them.
+struct WantedVolumes {
+  struct Wanted {
+    const AttachableVolume* volume;
+    int driver;           // -1: no node limits it
+    const Volume* known;  // null: it is on no node
+  };
+  absl::InlinedVector<Wanted, 4> volumes;
+  absl::InlinedVector<std::pair<int, int64_t>, 4> most;  // of each driver
+  bool same_everywhere = true;  // all of them count on every node, and come to it
+};
+
+WantedVolumes LookUp(const std::vector<AttachableVolume>& volumes, const AttachedVolumes& index) {
+  WantedVolumes wanted;
+  for (const AttachableVolume& volume : volumes) {
+    const int driver = index.FindDriver(volume.driver);
+    const Volume* const known = index.FindVolume(volume.unique_name);
+    const bool again =
+        !wanted.volumes.empty() && wanted.volumes.back().volume->unique_name == volume.unique_name;
+    if (known != nullptr || again || (volume.plugin != nullptr && volume.plugin->by_annotation)) {
+      wanted.same_everywhere = false;
+    }
+    wanted.volumes.push_back({&volume, driver, known});
+    const auto count =
+        std::find_if(wanted.most.begin(), wanted.most.end(),
+                     [driver](const auto& of_driver) { return of_driver.first == driver; });
+    if (count == wanted.most.end()) {
+      wanted.most.emplace_back(driver, 1);
+    } else {
+      ++count->second;
+    }
+  }
+  return wanted;
+}
+
+int64_t Room(const Node& node, int driver) {
+  for (const AttachedVolumes::Limit& limit : node.limits) {
+    if (limit.driver == driver) return limit.room;
+  }
+  return INT64_MAX;
+}
+
+// Whether there is room if all of them come to the node.
+bool HasRoomForAll(const WantedVolumes& wanted, const Node& node) {
+  for (const auto& [driver, count] : wanted.most) {
+    if (count > Room(node, driver)) return false;
+  }
+  return true;
+}
+
+// Whether there is room for those that count on the node and are not there, each once.
+bool HasRoom(const WantedVolumes& wanted, const Node& node) {
+  if (HasRoomForAll(wanted, node)) return true;
+  if (wanted.same_everywhere) return false;
+  absl::InlinedVector<std::pair<int, int64_t>, 4> coming = wanted.most;
+  for (auto& [driver, count] : coming) count = 0;
+  const AttachableVolume* last = nullptr;
+  for (const auto& [volume, driver, known] : wanted.volumes) {
+    if (volume->plugin != nullptr && !IsMigratedOn(*node.csi_node, *volume->plugin)) continue;
+    if (last != nullptr && last->unique_name == volume->unique_name) continue;
+    last = volume;
+    if (std::binary_search(node.of_pods.begin(), node.of_pods.end(), known)) continue;
+    for (auto& [other, count] : coming) {
+      if (other == driver && ++count > Room(node, driver)) return false;
+    }
+  }
+  return true;
+}
+
+// The same of a node as it is given, word for word; `attachments` are its VolumeAttachments.
+Status Judge(const std::vector<AttachableVolume>& volumes, const NodeInfo& node,
+             absl::Span<const api::VolumeAttachment* const> attachments,
+             const ObjectStore& objects) {
+  const auto* csi_node = objects.Find<api::CSINode>("", node.name().view());
+  if (csi_node == nullptr) return Status::Success();
+  DriverOfVolume wanted = CountedOn(*csi_node, volumes);
+  const absl::flat_hash_map<std::string, int64_t> limits = Limits(*csi_node);
+  if (wanted.empty() || limits.empty()) return Status::Success();
+
+  std::vector<AttachableVolume> used;
+  VolumeSources sources;
+  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
+    Status status = AddAttachableVolumes(*pod, PodAge::kRunning, objects, used, sources);
+    if (!status.ok()) return status;
+  }
+  DriverOfVolume attached = CountedOn(*csi_node, used);
+  for (const auto& [name, driver] : attached) wanted.erase(name);
+  for (const api::VolumeAttachment* attachment : attachments) {
+    if (auto volume = FindAttached(*attachment, objects)) {
+      attached.try_emplace(std::move(volume->unique_name), std::move(volume->driver));
+    }
+  }
+
+  absl::flat_hash_map<std::string, int64_t> count;
+  for (const auto& [name, driver] : attached) ++count[driver];
+  for (const auto& [name, driver] : wanted) {
+    const auto limit = limits.find(driver);
+    if (++count[driver] > (limit == limits.end() ? INT64_MAX : limit->second)) {
+      return Status::Unschedulable(kReason);
+    }
+  }
+  return Status::Success();
 }
 
 QueueingHint AfterCsiNodeUpdate(const ObjectChange& change) {
@@ -93,25 +191,20 @@ absl::StatusOr<std::unique_ptr<Plugin>> NodeVolumeLimits::Create(const PluginArg
   return std::make_unique<NodeVolumeLimits>(handle);
 }
 
-Status NodeVolumeLimits::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+NodeVolumeLimits::NodeVolumeLimits(Handle& handle)
+    : handle_(handle), index_(handle.Shared<AttachedVolumes>()) {}
+
+Status NodeVolumeLimits::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                    PreFilterResult&) {
   if (!MayAttach(pod)) return Status::Skip();
   auto data = std::make_unique<LimitsState>();
-  data->status = AddAttachableVolumes(pod, PodAge::kNew, handle_.objects(), data->volumes);
-  if (!data->volumes.empty()) data->attachments = CurrentAttachments();
+  VolumeSources sources;
+  data->status = AddAttachableVolumes(pod, PodAge::kNew, handle_.objects(), data->volumes, sources);
+  std::stable_sort(data->volumes.begin(), data->volumes.end(),
+                   [](const auto& a, const auto& b) { return a.unique_name < b.unique_name; });
+  if (!data->volumes.empty()) index_->Sync(nodes, handle_.objects());
   state.Write(kState, std::move(data));
   return Status::Success();
-}
-
-std::shared_ptr<const Attachments> NodeVolumeLimits::CurrentAttachments() {
-  const ObjectStore& objects = handle_.objects();
-  const std::pair versions(objects.version(Kind::kVolumeAttachment),
-                           objects.version(Kind::kPersistentVolume));
-  if (attachments_ == nullptr || versions != attachments_versions_) {
-    attachments_ = std::make_shared<const Attachments>(FindAttachments(objects));
-    attachments_versions_ = versions;
-  }
-  return attachments_;
 }
 
 Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
@@ -120,30 +213,33 @@ Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
   if (data == nullptr) return Status::Success();
   if (!data->status.ok()) return data->status;
   if (data->volumes.empty()) return Status::Success();
-  const auto* csi_node = handle_.objects().Find<api::CSINode>("", node.name().view());
-  if (csi_node == nullptr) return Status::Success();
-  DriverOfVolume wanted = CountedOn(*csi_node, data->volumes);
-  const absl::flat_hash_map<std::string, int64_t> limits = Limits(*csi_node);
-  if (wanted.empty() || limits.empty()) return Status::Success();
-
-  std::vector<AttachableVolume> used;
-  for (const std::shared_ptr<const PodInfo>& pod : node.pods()) {
-    Status status = AddAttachableVolumes(*pod, PodAge::kRunning, handle_.objects(), used);
-    if (!status.ok()) return status;
+  const Node* const known = index_->Find(node, handle_.objects());
+  if (known == nullptr || known->failed) {
+    return Judge(data->volumes, node, index_->attachments().On(node.name().view()),
+                 handle_.objects());
   }
-  DriverOfVolume attached = CountedOn(*csi_node, used);
-  for (const auto& [name, driver] : attached) wanted.erase(name);
-  const auto attachments = data->attachments->find(node.name().view());
-  if (attachments != data->attachments->end()) {
-    attached.insert(attachments->second.begin(), attachments->second.end());
-  }
+  if (HasRoom(LookUp(data->volumes, *index_), *known)) return Status::Success();
+  return Status::Unschedulable(kReason);
+}
 
-  absl::flat_hash_map<std::string, int64_t> count;
-  for (const auto& [name, driver] : attached) ++count[driver];
-  for (const auto& [name, driver] : wanted) {
-    const auto limit = limits.find(driver);
-    if (++count[driver] > (limit == limits.end() ? INT64_MAX : limit->second)) {
-      return Status::Unschedulable("node(s) exceed max volume count");
+Status NodeVolumeLimits::FilterNodes(const CycleState& state, const PodInfo& pod,
+                                     const NodeTable& nodes, NodeVerdicts& verdicts) const {
+  const LimitsState* data = state.Find(kState);
+  if (data == nullptr) return Status::Success();
+  if (!data->status.ok()) return FilterPlugin::FilterNodes(state, pod, nodes, verdicts);
+  if (data->volumes.empty()) return Status::Success();
+  index_->Sync(nodes, handle_.objects());
+  for (const NodeRow row : verdicts.candidates()) index_->Read(row, nodes, handle_.objects());
+  const WantedVolumes wanted = LookUp(data->volumes, *index_);
+  for (const NodeRow row : verdicts.candidates()) {
+    const Node& node = index_->at(row);
+    if (node.failed) {
+      const Status status = Filter(state, pod, nodes.node(row));
+      if (status.ok()) continue;
+      if (!status.IsRejected()) return status;
+      verdicts.Set(row, status.code());
+    } else if (!HasRoom(wanted, node)) {
+      verdicts.Set(row, Code::kUnschedulable);
     }
   }
   return Status::Success();
@@ -160,11 +256,7 @@ void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterB
     basis.Add(volume.driver);
     basis.Add(volume.plugin == nullptr ? absl::string_view() : volume.plugin->name);
   }
-  // Of the pods on the nodes as well.
-  for (const Kind kind : {Kind::kCSINode, Kind::kPersistentVolumeClaim, Kind::kPersistentVolume,
-                          Kind::kStorageClass, Kind::kVolumeAttachment}) {
-    basis.Add(static_cast<int64_t>(handle_.objects().version(kind)));
-  }
+  basis.Add(static_cast<int64_t>(index_->objects_version()));
 }
 
 std::vector<ClusterEventWithHint> NodeVolumeLimits::EventsToRegister() const {

@@ -2,13 +2,9 @@
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
 #define BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
@@ -23,9 +19,7 @@
 
 namespace berth {
 
-using DriverOfVolume = absl::flat_hash_map<std::string, std::string>;  // by unique name
-// What VolumeAttachments say, by node.
-using Attachments = absl::flat_hash_map<std::string, DriverOfVolume>;
+class AttachedVolumes;
 
 // Counts each volume once, however many pods of the node use it. Says Skip for pods without claims
 // and disks of their own. As kube-scheduler v1.35 nodevolumelimits.
@@ -39,13 +33,15 @@ class NodeVolumeLimits final : public Plugin,
  public:
   static constexpr absl::string_view kName = "NodeVolumeLimits";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
-  explicit NodeVolumeLimits(Handle& handle) : handle_(handle) {}
+  explicit NodeVolumeLimits(Handle& handle);
 
   absl::string_view Name() const override { return kName; }
-  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
-  // The volumes of the pod, and every object that says what is attached where, or may be.
+  Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                     NodeVerdicts& verdicts) const override;
+  // The volumes of the pod, and whether objects changed what is attached somewhere, or may be.
   void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
   // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
@@ -57,11 +53,8 @@ class NodeVolumeLimits final : public Plugin,
   Aspects DependsOn() const override { return Aspect::kNothing; }
 
  private:
-  std::shared_ptr<const Attachments> CurrentAttachments();
-
   Handle& handle_;
-  std::shared_ptr<const Attachments> attachments_;  // of these versions
-  std::pair<uint64_t, uint64_t> attachments_versions_;
+  std::shared_ptr<AttachedVolumes> index_;  // shared by the profiles
 };
 
 }  // namespace berth

@@ -1,0 +1,167 @@
+// How the index follows the node table and the objects; attached_volumes_read.cc has how a node is
+// read.
+#include "plugins/node_volume_limits/attached_volumes.h"
+
+#include <algorithm>
+
+#include "berth/api/storage_v1.pb.h"
+
+namespace berth {
+
+AttachedVolumes::Versions AttachedVolumes::VersionsOf(const ObjectStore& objects) {
+  Versions versions;
+  for (size_t i = 0; i < kKinds.size(); ++i) versions[i] = objects.version(kKinds[i]);
+  return versions;
+}
+
+void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
+  // A table that took the place of another has other nodes.
+  const uint64_t first = nodes.size() == 0 ? 0 : nodes.node(0).generation();
+  const bool same_table = table_ == &nodes && objects_ == &objects &&
+                          (table_version_ != nodes.version() || first_generation_ == first);
+  const Versions versions = VersionsOf(objects);
+  if (same_table && table_version_ == nodes.version() && versions_ == versions) return;
+  if (!same_table || !FollowTable(nodes) || !FollowObjects(objects)) Restart(nodes, objects);
+  for (const Symbol name : changed_) {
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end() || found->second->generation == 0) continue;
+    ReadAgain(*found->second, nodes.node(nodes.FindRow(name)), objects);
+  }
+  changed_.clear();
+  EraseUnused();
+  table_ = &nodes;
+  objects_ = &objects;
+  table_version_ = nodes.version();
+  first_generation_ = first;
+  versions_ = versions;
+}
+
+void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects) {
+  nodes_.clear();
+  rows_.assign(nodes.size(), nullptr);
+  unread_ = 0;
+  changed_.clear();
+  volumes_.clear();
+  unused_.clear();
+  users_.clear();
+  attachments_.Reset(objects);
+  AddNodes(nodes);
+  ++objects_version_;
+}
+
+// --- The table ---
+
+bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
+  bool some_are_new = false;
+  const auto on_change = [&](const RowChange& change) {
+    const Node* const node = rows_[change.row];
+    if (node != nullptr && node->generation != 0) changed_.push_back(node->name);
+  };
+  const auto on_move = [&](const RowMove& move) {
+    for (const NodeRow row : move.gone) {
+      if (rows_[row] != nullptr) RemoveNode(*rows_[row]);
+    }
+    move.Apply(rows_);
+    some_are_new |= !move.came.empty();
+  };
+  if (!nodes.Replay(table_version_, on_change, on_move)) return false;
+  if (some_are_new) AddNodes(nodes);
+  return true;
+}
+
+void AttachedVolumes::AddNodes(const NodeTable& nodes) {
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (rows_[row] != nullptr) continue;
+    auto node = std::make_unique<Node>();
+    node->name = nodes.node(row).name();
+    rows_[row] = node.get();
+    nodes_[node->name] = std::move(node);
+    ++unread_;
+  }
+}
+
+void AttachedVolumes::RemoveNode(Node& node) {
+  if (node.generation == 0) --unread_;
+  ForgetVolumes(node);
+  nodes_.erase(Symbol(node.name));
+}
+
+// --- The objects ---
+
+bool AttachedVolumes::FollowObjects(const ObjectStore& objects) {
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    const auto changes = objects.ChangesSince(kKinds[i], versions_[i]);
+    if (!changes.has_value()) return false;
+    for (const IdentityPtr& changed : *changes) FollowObject(*changed, objects);
+  }
+  return true;
+}
+
+void AttachedVolumes::FollowObject(const Identity& changed, const ObjectStore& objects) {
+  switch (changed.kind()) {
+    case Kind::kCSINode:
+      return Mark(changed.name(), &Node::csi_node_changed);
+    case Kind::kVolumeAttachment:
+      return attachments_.Update(changed.name(), objects, [this](absl::string_view node) {
+        Mark(node, &Node::attachments_changed);
+      });
+    case Kind::kStorageClass:
+      for (const auto& [name, node] : nodes_) {
+        const bool asks = std::any_of(node->pods.begin(), node->pods.end(),
+                                      [](const PodVolumes& pod) { return pod.sources.classes; });
+        if (asks) Mark(*node, &Node::sources_changed);
+      }
+      break;
+    default: {
+      const auto users =
+          users_.find(ObjectHash(changed.kind(), changed.namespace_name(), changed.name()));
+      if (users == users_.end()) break;
+      for (Node* const node : users->second) Mark(*node, &Node::sources_changed);
+    }
+  }
+  if (unread_ > 0) ++objects_version_;  // one of those may have it
+}
+
+void AttachedVolumes::Mark(Node& node, bool Node::*what) {
+  if (node.generation == 0) {
+    ++objects_version_;
+  } else if (!std::exchange(node.*what, true)) {
+    changed_.push_back(node.name);
+  }
+}
+
+void AttachedVolumes::Mark(absl::string_view node_name, bool Node::*what) {
+  const std::optional<Symbol> name = Symbol::Find(node_name);
+  const auto found = name.has_value() ? nodes_.find(*name) : nodes_.end();
+  if (found != nodes_.end()) Mark(*found->second, what);
+}
+
+void AttachedVolumes::RemoveUser(uint64_t source, Node& node) {
+  const auto found = users_.find(source);
+  auto& users = found->second;
+  *std::find(users.begin(), users.end(), &node) = users.back();
+  users.pop_back();
+  if (users.empty()) users_.erase(found);
+}
+
+// --- What others ask ---
+
+const AttachedVolumes::Node* AttachedVolumes::Find(const NodeInfo& node,
+                                                   const ObjectStore& objects) const {
+  if (objects_ != &objects || versions_ != VersionsOf(objects)) return nullptr;
+  const auto found = nodes_.find(node.name());
+  if (found == nodes_.end() || found->second->generation != node.generation()) return nullptr;
+  return found->second.get();
+}
+
+int AttachedVolumes::FindDriver(absl::string_view name) const {
+  const auto found = drivers_.find(name);
+  return found == drivers_.end() ? -1 : found->second;
+}
+
+const AttachedVolumes::Volume* AttachedVolumes::FindVolume(absl::string_view unique_name) const {
+  const auto found = volumes_.find(unique_name);
+  return found == volumes_.end() ? nullptr : &*found;
+}
+
+}  // namespace berth
