@@ -34,6 +34,11 @@ void AssumedVolumes::Revert(absl::string_view pod_uid) {
 }
 
 void AssumedVolumes::Prune(const ObjectStore& objects) {
+  const uint64_t volumes = objects.version(Kind::kPersistentVolume);
+  const uint64_t claims = objects.version(Kind::kPersistentVolumeClaim);
+  if (volumes == pruned_volumes_ && claims == pruned_claims_) return;
+  pruned_volumes_ = volumes;
+  pruned_claims_ = claims;
   size_t gone = absl::erase_if(volumes_, [&objects](const auto& entry) {
     const std::string& name = entry.second.object->metadata().name();
     return objects.Find<api::PersistentVolume>("", name) != entry.first;

@@ -27,7 +27,8 @@ class AssumedVolumes {
                   absl::string_view node_name);
   // Forgets what the pod assumed.
   void Revert(absl::string_view pod_uid);
-  // Forgets what was assumed of versions that are no longer those in `objects`.
+  // Forgets what was assumed of versions that are no longer those in `objects`. Nothing to do if
+  // neither volumes nor claims changed since the last call.
   void Prune(const ObjectStore& objects);
 
   // Another one whenever something changed.
@@ -46,6 +47,7 @@ class AssumedVolumes {
   };
 
   uint64_t version_ = 0;
+  uint64_t pruned_volumes_ = 0, pruned_claims_ = 0;  // the versions of these kinds
   // By the message, which the assumption keeps alive.
   absl::flat_hash_map<const api::PersistentVolume*, Assumption<api::PersistentVolume>> volumes_;
   absl::flat_hash_map<const api::PersistentVolumeClaim*, Assumption<api::PersistentVolumeClaim>>

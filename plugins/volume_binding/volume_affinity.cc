@@ -1,6 +1,7 @@
 // Node affinity of volumes, and its translation to the topology keys of CSI drivers.
 #include "plugins/volume_binding/volume_affinity.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
+#include "berth/framework/match_rows.h"
 
 namespace berth {
 namespace {
@@ -123,6 +125,21 @@ bool VolumeAffinity::Matches(const LabelSet& node_labels, const api::CSINode* cs
     return Matches(node_labels);
   }
   return !csi_required_.has_value() || csi_required_->Matches(node_labels, Symbol());
+}
+
+bool VolumeAffinity::judges_columns() const {
+  if (depends_on_csi_node()) return false;
+  // Fields are those of a node without a name, unlike in MatchRows().
+  return !required_.has_value() ||
+         std::all_of(required_->terms().begin(), required_->terms().end(),
+                     [](const NodeSelectorTerm& term) { return term.fields().empty(); });
+}
+
+void VolumeAffinity::KeepMatching(const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                  absl::Span<uint8_t> matches) const {
+  if (!required_.has_value()) return;
+  const RowMatches of_this = MatchRows(*required_, nodes, rows);
+  for (size_t i = 0; i < rows.size(); ++i) matches[i] &= of_this[i];
 }
 
 }  // namespace berth

@@ -2,12 +2,15 @@
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/node_selector.h"
+#include "berth/framework/node_table.h"
 
 namespace berth {
 
@@ -21,7 +24,13 @@ class VolumeAffinity {
   // As its CSI driver would say it, on nodes where the volume's plugin has been replaced by it.
   // `csi_node` is that of the node, null if it has none.
   bool Matches(const LabelSet& node_labels, const api::CSINode* csi_node) const;
-  // Whether that takes a look at `csi_node`.
+  // What the volume says, over columns: sets `matches` of those of `rows` to 0 that it does not
+  // match. Only if judges_columns().
+  void KeepMatching(const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                    absl::Span<uint8_t> matches) const;
+  // Whether labels are all that counts.
+  bool judges_columns() const;
+  // Whether Matches() takes a look at `csi_node`.
   bool depends_on_csi_node() const { return !plugin_.empty(); }
 
  private:

@@ -1,11 +1,14 @@
 // The extension points of VolumeBinding, and its arguments.
 #include "plugins/volume_binding/volume_binding.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
+#include "berth/framework/match_rows.h"
 #include "plugins/volume_binding/pod_volumes.h"
 #include "plugins/volume_binding/volume_hints.h"
 
@@ -75,6 +78,33 @@ Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const Node
   if (data == nullptr) return Status::Success();
   VolumeChoice choice;
   return ChooseVolumes(*data->volumes, node, CsiNode(node), choice);
+}
+
+// Of bound claims alone, labels mostly say all, and there is one thing to say.
+Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
+                                  const NodeTable& nodes, NodeVerdicts& verdicts) const {
+  const BindingState* data = state.Find(kState);
+  if (data == nullptr) return Status::Success();
+  const std::vector<std::optional<VolumeAffinity>>& bound = data->volumes->bound;
+  const bool by_columns =
+      data->volumes->delayed.empty() &&
+      std::all_of(bound.begin(), bound.end(), [](const std::optional<VolumeAffinity>& affinity) {
+        return !affinity.has_value() || affinity->judges_columns();
+      });
+  if (!by_columns) return FilterPlugin::FilterNodes(state, pod, nodes, verdicts);
+  const absl::Span<const NodeRow> rows = verdicts.candidates();
+  RowMatches matches(rows.size(), 1);
+  for (const std::optional<VolumeAffinity>& affinity : bound) {
+    if (affinity.has_value()) {
+      affinity->KeepMatching(nodes, rows, absl::MakeSpan(matches));
+    } else {
+      std::fill(matches.begin(), matches.end(), 0);  // there is no such volume
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (matches[i] == 0) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable);
+  }
+  return Status::Success();
 }
 
 void VolumeBinding::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {

@@ -47,6 +47,8 @@ class VolumeBinding final : public Plugin,
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                     NodeVerdicts& verdicts) const override;
   // The claims, the volumes that they are bound to or could take, and where others can be made.
   void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
