@@ -122,6 +122,32 @@ Status CollectTopologies(const PodInfo& pod, const ObjectStore& objects,
   return Status::Success();
 }
 
+bool Allows(const VolumeTopology& topology, Symbol value) {
+  return std::find(topology.values.begin(), topology.values.end(), value) != topology.values.end();
+}
+
+// Clears the matches of the rows whose node has none of the values.
+void KeepMatching(const VolumeTopology& topology, const NodeTable& nodes,
+                  absl::Span<const NodeRow> rows, std::vector<uint8_t>& matches) {
+  const LabelColumn& column = nodes.label_column(topology.label.key);
+  const LabelColumn& newer = nodes.label_column(topology.label.newer_key);
+  enum Verdict : uint8_t { kRejects, kAllows, kAbsent };
+  column.JudgeRows(
+      rows,
+      [&](uint32_t index) {
+        const LabelValue& label = column.values()[index];
+        if (!label.present) return kAbsent;
+        return Allows(topology, label.value) ? kAllows : kRejects;
+      },
+      [&](size_t i, Verdict verdict) {
+        if (verdict == kAbsent) {
+          const LabelValue& label = newer.at(rows[i]);
+          verdict = label.present && Allows(topology, label.value) ? kAllows : kRejects;
+        }
+        matches[i] &= verdict;
+      });
+}
+
 QueueingHint AfterClassAddition(const Object& added) {
   return added.As<api::StorageClass>().volume_binding_mode() == "WaitForFirstConsumer"
              ? QueueingHint::kQueue
@@ -177,10 +203,31 @@ Status VolumeZone::Filter(const CycleState& state, const PodInfo&, const NodeInf
   for (const VolumeTopology& topology : data->topologies) {
     const Symbol* value = labels.Find(topology.label.key);
     if (value == nullptr) value = labels.Find(topology.label.newer_key);
-    if (value == nullptr || std::find(topology.values.begin(), topology.values.end(), *value) ==
-                                topology.values.end()) {
+    if (value == nullptr || !Allows(topology, *value)) {
       return Status::UnschedulableAndUnresolvable("node(s) had no available volume zone");
     }
+  }
+  return Status::Success();
+}
+
+Status VolumeZone::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
+                               NodeVerdicts& verdicts) const {
+  const ZoneState* data = state.Find(kState);
+  if (data == nullptr) return Status::Success();
+  const absl::Span<const NodeRow> rows = verdicts.candidates();
+  std::vector<uint8_t> matches(rows.size(), 1);
+  for (const VolumeTopology& topology : data->topologies)
+    KeepMatching(topology, nodes, rows, matches);
+
+  std::array<const LabelColumn*, 4> columns;
+  std::transform(TopologyLabels().begin(), TopologyLabels().end(), columns.begin(),
+                 [&](const TopologyLabel& label) { return &nodes.label_column(label.key); });
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (matches[i] != 0) continue;
+    const bool has_label =
+        std::any_of(columns.begin(), columns.end(),
+                    [&](const LabelColumn* column) { return column->at(rows[i]).present; });
+    if (has_label) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable);
   }
   return Status::Success();
 }

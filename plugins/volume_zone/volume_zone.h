@@ -36,6 +36,8 @@ class VolumeZone final : public Plugin,
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
+  Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                     NodeVerdicts& verdicts) const override;
   // The zones and regions of the volumes.
   void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
