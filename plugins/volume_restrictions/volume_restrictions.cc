@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "plugins/volume_restrictions/claim_users.h"
 
 namespace berth {
 namespace {
@@ -97,11 +98,10 @@ int CountUses(const ReadWriteOncePodState& state, const PodInfo& pod) {
   return uses;
 }
 
-bool IsUsed(const std::string& claim_key, const NodeTable& nodes) {
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (nodes.node(row).claim_uses().contains(claim_key)) return true;
-  }
-  return false;
+// Of a pod with such disks of its own.
+bool HasDiskConflict(const PodInfo& pod, const NodeInfo& node) {
+  return std::any_of(node.pods().begin(), node.pods().end(),
+                     [&pod](const auto& other) { return DisksConflict(pod, *other); });
 }
 
 QueueingHint AfterPodDeletion(const PodInfo& pod, const PodInfo& gone) {
@@ -132,6 +132,9 @@ QueueingHint AfterClaimAddition(const PodInfo& pod, const Object& claim) {
 
 }  // namespace
 
+VolumeRestrictions::VolumeRestrictions(Handle& handle)
+    : handle_(handle), claim_users_(handle.Shared<ClaimUsers>()) {}
+
 absl::StatusOr<std::unique_ptr<Plugin>> VolumeRestrictions::Create(const PluginArgs&,
                                                                    Handle& handle) {
   return std::make_unique<VolumeRestrictions>(handle);
@@ -157,7 +160,7 @@ Status VolumeRestrictions::PreFilter(CycleState& state, const PodInfo& pod, cons
   });
   if (!status.ok()) return status;
   for (const std::string& claim : data->claims) {
-    data->uses += IsUsed(absl::StrCat(namespace_name, "/", claim), nodes) ? 1 : 0;
+    data->uses += claim_users_->Has(absl::StrCat(namespace_name, "/", claim), nodes) ? 1 : 0;
   }
   if (data->uses == 0 && !HasRestrictedVolume(pod)) return Status::Skip();
   state.Write(kState, std::move(data));
@@ -178,16 +181,27 @@ Status VolumeRestrictions::RemovePod(CycleState& state, const PodInfo&, const Po
 
 Status VolumeRestrictions::Filter(const CycleState& state, const PodInfo& pod,
                                   const NodeInfo& node) const {
-  if (HasRestrictedVolume(pod)) {
-    for (const std::shared_ptr<const PodInfo>& other : node.pods()) {
-      if (DisksConflict(pod, *other)) return Status::Unschedulable("node(s) had no available disk");
-    }
+  if (HasRestrictedVolume(pod) && HasDiskConflict(pod, node)) {
+    return Status::Unschedulable("node(s) had no available disk");
   }
   const ReadWriteOncePodState* data = state.Find(kState);
   if (data == nullptr || data->uses <= 0) return Status::Success();
   return Status::Unschedulable(
       "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
       "in-use by another pod");
+}
+
+Status VolumeRestrictions::FilterNodes(const CycleState& state, const PodInfo& pod,
+                                       const NodeTable& nodes, NodeVerdicts& verdicts) const {
+  const ReadWriteOncePodState* data = state.Find(kState);
+  const bool rejects_all = data != nullptr && data->uses > 0;
+  if (!rejects_all && !HasRestrictedVolume(pod)) return Status::Success();
+  for (const NodeRow row : verdicts.candidates()) {
+    if (rejects_all || HasDiskConflict(pod, nodes.node(row))) {
+      verdicts.Set(row, Code::kUnschedulable);
+    }
+  }
+  return Status::Success();
 }
 
 void VolumeRestrictions::AddBasis(const CycleState& state, const PodInfo&,

@@ -19,6 +19,8 @@
 
 namespace berth {
 
+class ClaimUsers;
+
 // Disks in the pod itself (GCE, EBS, iSCSI, RBD) must not be mounted twice on a node unless all
 // mounts are read-only; a claim with the access mode ReadWriteOncePod must not be used by another
 // pod anywhere. As kube-scheduler v1.35 volumerestrictions.
@@ -33,7 +35,7 @@ class VolumeRestrictions final : public Plugin,
  public:
   static constexpr absl::string_view kName = "VolumeRestrictions";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
-  explicit VolumeRestrictions(Handle& handle) : handle_(handle) {}
+  explicit VolumeRestrictions(Handle& handle);
 
   absl::string_view Name() const override { return kName; }
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -42,6 +44,8 @@ class VolumeRestrictions final : public Plugin,
   Status RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
                    const NodeInfo&) override;
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
+  Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                     NodeVerdicts& verdicts) const override;
   // Which claims only one pod may use, and whether others do.
   void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
 
@@ -55,6 +59,7 @@ class VolumeRestrictions final : public Plugin,
 
  private:
   Handle& handle_;
+  std::shared_ptr<ClaimUsers> claim_users_;  // shared by the profiles
 };
 
 }  // namespace berth
