@@ -1,6 +1,7 @@
 // From the volumes of a pod to the drivers that attach them.
 #include "plugins/node_volume_limits/attachable_volumes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/hash/hash.h"
@@ -76,6 +77,32 @@ bool IsControlledBy(const api::PersistentVolumeClaim& claim, const PodInfo& pod)
   return false;
 }
 
+enum class ClaimKind { kNamed, kEphemeral };
+
+Status AddClaim(const PodInfo& pod, const std::string& name, ClaimKind kind, PodAge age,
+                const ObjectStore& objects, std::vector<AttachableVolume>& volumes,
+                VolumeSources& sources) {
+  const absl::string_view namespace_name = pod.namespace_name().view();
+  if (name.empty()) return Status::Error("PersistentVolumeClaim had no name");
+  sources.objects.push_back(ObjectHash(Kind::kPersistentVolumeClaim, namespace_name, name));
+  const auto* claim = objects.Find<api::PersistentVolumeClaim>(namespace_name, name);
+  if (claim == nullptr) {
+    if (age == PodAge::kRunning) return Status::Success();
+    return Status::UnschedulableAndUnresolvable(absl::StrCat("looking up PVC ", namespace_name, "/",
+                                                             name, ": persistentvolumeclaim \"",
+                                                             name, "\" not found"));
+  }
+  if (kind == ClaimKind::kEphemeral && !IsControlledBy(*claim, pod)) {
+    return Status::Error(absl::StrCat("PVC ", namespace_name, "/", name,
+                                      " was not created for pod ", pod.key(),
+                                      " (pod is not owner)"));
+  }
+  if (auto attachable = FromClaim(*claim, objects, sources)) {
+    volumes.push_back(*std::move(attachable));
+  }
+  return Status::Success();
+}
+
 }  // namespace
 
 uint64_t ObjectHash(Kind kind, absl::string_view namespace_name, absl::string_view name) {
@@ -83,48 +110,36 @@ uint64_t ObjectHash(Kind kind, absl::string_view namespace_name, absl::string_vi
 }
 
 bool MayAttach(const PodInfo& pod) {
-  for (const api::Volume& volume : pod.spec().volumes()) {
-    const api::VolumeSource& source = volume.volume_source();
-    if (source.has_persistent_volume_claim() || source.has_ephemeral() ||
-        FindMigratedPlugin(source) != nullptr) {
-      return true;
-    }
-  }
-  return false;
+  if (!pod.claims().empty()) return true;
+  if (!pod.has_other_storage()) return false;
+  const auto& volumes = pod.spec().volumes();
+  return std::any_of(volumes.begin(), volumes.end(), [](const api::Volume& volume) {
+    return FindMigratedPlugin(volume.volume_source()) != nullptr;
+  });
 }
 
 Status AddAttachableVolumes(const PodInfo& pod, PodAge age, const ObjectStore& objects,
                             std::vector<AttachableVolume>& volumes, VolumeSources& sources) {
-  const absl::string_view namespace_name = pod.namespace_name().view();
+  if (!pod.has_other_storage()) {  // a spec of many pods is not unpacked
+    for (const std::string& claim : pod.claims()) {
+      Status status = AddClaim(pod, claim, ClaimKind::kNamed, age, objects, volumes, sources);
+      if (!status.ok()) return status;
+    }
+    return Status::Success();
+  }
   for (const api::Volume& volume : pod.spec().volumes()) {
     const api::VolumeSource& source = volume.volume_source();
-    std::string name;
+    Status status;
     if (source.has_persistent_volume_claim()) {
-      name = source.persistent_volume_claim().claim_name();
+      status = AddClaim(pod, source.persistent_volume_claim().claim_name(), ClaimKind::kNamed, age,
+                        objects, volumes, sources);
     } else if (source.has_ephemeral()) {
-      name = absl::StrCat(pod.name(), "-", volume.name());
+      status = AddClaim(pod, absl::StrCat(pod.name(), "-", volume.name()), ClaimKind::kEphemeral,
+                        age, objects, volumes, sources);
     } else {
-      Status status = AddInline(volume, volumes);
-      if (!status.ok()) return status;
-      continue;
+      status = AddInline(volume, volumes);
     }
-    if (name.empty()) return Status::Error("PersistentVolumeClaim had no name");
-    sources.objects.push_back(ObjectHash(Kind::kPersistentVolumeClaim, namespace_name, name));
-    const auto* claim = objects.Find<api::PersistentVolumeClaim>(namespace_name, name);
-    if (claim == nullptr) {
-      if (age == PodAge::kRunning) continue;
-      return Status::UnschedulableAndUnresolvable(
-          absl::StrCat("looking up PVC ", namespace_name, "/", name, ": persistentvolumeclaim \"",
-                       name, "\" not found"));
-    }
-    if (!source.has_persistent_volume_claim() && !IsControlledBy(*claim, pod)) {
-      return Status::Error(absl::StrCat("PVC ", namespace_name, "/", name,
-                                        " was not created for pod ", pod.key(),
-                                        " (pod is not owner)"));
-    }
-    if (auto attachable = FromClaim(*claim, objects, sources)) {
-      volumes.push_back(*std::move(attachable));
-    }
+    if (!status.ok()) return status;
   }
   return Status::Success();
 }

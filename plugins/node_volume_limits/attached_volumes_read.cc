@@ -77,6 +77,7 @@ void AttachedVolumes::ReadLimits(Node& node, const ObjectStore& objects) {
 // Pods keep their order: what is known of one is found by going along.
 void AttachedVolumes::ReadPods(Node& node, const NodeInfo& info, const ObjectStore& objects) {
   std::vector<PodVolumes> before = std::exchange(node.pods, {});
+  node.pods.reserve(std::max(before.size(), info.claim_uses().size()));
   size_t known = 0;
   node.failed = false;
   for (const std::shared_ptr<const PodInfo>& pod : info.pods()) {

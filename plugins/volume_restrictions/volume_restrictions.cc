@@ -59,6 +59,7 @@ bool Conflict(const api::VolumeSource& a, const api::VolumeSource& b) {
 }
 
 bool HasRestrictedVolume(const PodInfo& pod) {
+  if (!pod.has_other_storage()) return false;
   for (const api::Volume& volume : pod.spec().volumes()) {
     if (IsRestricted(volume.volume_source())) return true;
   }
@@ -66,6 +67,7 @@ bool HasRestrictedVolume(const PodInfo& pod) {
 }
 
 bool DisksConflict(const PodInfo& pod, const PodInfo& other) {
+  if (!pod.has_other_storage() || !other.has_other_storage()) return false;
   for (const api::Volume& volume : pod.spec().volumes()) {
     if (!IsRestricted(volume.volume_source())) continue;
     for (const api::Volume& existing : other.spec().volumes()) {

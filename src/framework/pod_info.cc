@@ -353,8 +353,18 @@ class PodInfoParser {
       } else if (source.has_ephemeral()) {
         AddClaim(absl::StrCat(pod_->name(), "-", volume.name()));
         spec_->of_this_pod_only = true;
+        spec_->has_other_storage = true;
+      } else if (NamesDisk(source)) {
+        spec_->has_other_storage = true;
       }
     }
+  }
+
+  static bool NamesDisk(const api::VolumeSource& source) {
+    return source.has_gce_persistent_disk() || source.has_aws_elastic_block_store() ||
+           source.has_azure_disk() || source.has_azure_file() || source.has_cinder() ||
+           source.has_portworx_volume() || source.has_vsphere_volume() || source.has_iscsi() ||
+           source.has_rbd();
   }
 
   void AddClaim(std::string name) {

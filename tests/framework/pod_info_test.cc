@@ -375,6 +375,26 @@ TEST(PodInfo, ClaimsOfVolumes) {
   EXPECT_THAT(pod->claims(), ElementsAre("data", "p-scratch"));
 }
 
+TEST(PodInfo, StorageBesidesNamedClaims) {
+  EXPECT_FALSE(MakePod().Claim("data").Obj()->has_other_storage());
+  EXPECT_TRUE(MakePod().EphemeralVolume("scratch").Obj()->has_other_storage());
+  const auto with_volume = [](absl::string_view source) {
+    return PodFromYaml(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: "
+                                    "{volumes: [{name: v, ",
+                                    source, "}]}}"))
+        ->has_other_storage();
+  };
+  EXPECT_FALSE(with_volume("emptyDir: {}"));
+  EXPECT_FALSE(with_volume("configMap: {name: c}"));
+  for (const char* disk :
+       {"gcePersistentDisk: {pdName: d}", "awsElasticBlockStore: {volumeID: d}",
+        "azureDisk: {diskName: d, diskURI: u}", "azureFile: {secretName: s, shareName: d}",
+        "cinder: {volumeID: d}", "portworxVolume: {volumeID: d}", "vsphereVolume: {volumePath: d}",
+        "iscsi: {targetPortal: t, iqn: i, lun: 0}", "rbd: {monitors: [m], image: i}"}) {
+    EXPECT_TRUE(with_volume(disk)) << disk;
+  }
+}
+
 // --- Builders ---
 
 TEST(PodBuilder, NamesAndUidsDiffer) {

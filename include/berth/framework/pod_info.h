@@ -171,6 +171,9 @@ class PodInfo {
   const absl::Status& topology_spread_status() const { return spec_->topology_spread_status; }
   // Names of the PersistentVolumeClaims its volumes use, generic ephemeral volumes included.
   absl::Span<const std::string> claims() const { return spec_->claims; }
+  // Whether some volume is a generic ephemeral one, or a disk that the pod names itself, such as
+  // gcePersistentDisk or iscsi: then claims() does not say all about its storage, and spec() does.
+  bool has_other_storage() const { return spec_->has_other_storage; }
 
  private:
   friend class PodInfoParser;
@@ -198,6 +201,7 @@ class PodInfo {
     std::vector<TopologySpreadConstraint> topology_spread_constraints;
     absl::Status preferred_node_affinity_status, pod_affinity_status, topology_spread_status;
     std::vector<std::string> claims;
+    bool has_other_storage = false;
   };
 
   PodInfo() = default;
