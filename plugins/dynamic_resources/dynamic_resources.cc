@@ -56,7 +56,7 @@ Status DynamicResources::Filter(const CycleState&, const PodInfo& pod, const Nod
 Status DynamicResources::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable&,
                                      NodeVerdicts& verdicts) const {
   const Code code = JudgeClaims(pod).code();
-  for (const NodeRow row : verdicts.candidates()) verdicts.Set(row, code);
+  for (const NodeRow row : verdicts.candidates()) verdicts.Set(row, code, 0);
   return Status::Success();
 }
 

@@ -130,10 +130,7 @@ Status GpuDevices::FilterNodes(const CycleState& state, const PodInfo& pod, cons
   if (request.cards == 0) return Status::Success();
   for (const NodeRow row : verdicts.candidates()) {
     const GpuNode& node = inventory_->entry(row).node;
-    if (node.Fits(request)) continue;
-    bool resolvable = false;
-    node.WhyNot(request, resolvable);
-    verdicts.Set(row, resolvable ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable);
+    if (!node.Fits(request)) verdicts.Set(row, Judge(node, request));
   }
   return Status::Success();
 }

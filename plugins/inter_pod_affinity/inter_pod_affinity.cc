@@ -257,7 +257,7 @@ Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&, co
   // Rejects the nodes of the domains of which `rejects` says true.
   const auto apply = [&](const DomainCounts& counts, Verdict verdict, auto rejects) {
     counts.column().JudgeRows(rows, rejects, [&](size_t i, bool rejected) {
-      if (rejected) verdicts.Set(rows[i], CodeOf(verdict));
+      if (rejected) verdicts.Set(rows[i], CodeOf(verdict), static_cast<uint8_t>(verdict));
     });
   };
   const auto keep_off = [&](const DomainCounts& counts, Verdict verdict) {

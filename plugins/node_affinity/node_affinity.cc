@@ -100,14 +100,15 @@ Status NodeAffinity::Filter(const CycleState&, const PodInfo& pod, const NodeInf
 Status NodeAffinity::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                                  NodeVerdicts& verdicts) const {
   const absl::Span<const NodeRow> rows = verdicts.candidates();
-  const auto reject_others = [&](const RowMatches& matches) {
+  const auto reject_others = [&](const RowMatches& matches, uint8_t words) {
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (matches[i] == 0) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable);
+      if (matches[i] == 0) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, words);
     }
   };
-  if (added_.required.has_value()) reject_others(MatchRows(*added_.required, nodes, rows));
   const RequiredNodeAffinity& required = pod.required_node_affinity();
-  if (!required.empty()) reject_others(MatchRows(required, nodes, rows));
+  if (!required.empty()) reject_others(MatchRows(required, nodes, rows), 0);
+  // Of a node that neither suits, Filter() says this.
+  if (added_.required.has_value()) reject_others(MatchRows(*added_.required, nodes, rows), 1);
   return Status::Success();
 }
 

@@ -18,7 +18,7 @@ Status NodeName::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTa
   const std::optional<Symbol> name = Symbol::Find(pod.node_name());
   const NodeRow wanted = name.has_value() ? nodes.FindRow(*name) : -1;
   for (const NodeRow row : verdicts.candidates()) {
-    if (row != wanted) verdicts.Set(row, Code::kUnschedulableAndUnresolvable);
+    if (row != wanted) verdicts.Set(row, Code::kUnschedulableAndUnresolvable, 0);
   }
   return Status::Success();
 }

@@ -40,7 +40,7 @@ Status NodePorts::FilterNodes(const CycleState&, const PodInfo& pod, const NodeT
   const absl::Span<const uint8_t> has_used_ports = nodes.has_used_ports();
   for (const NodeRow row : verdicts.candidates()) {
     if (has_used_ports[row] != 0 && Conflict(pod.host_ports(), nodes.node(row).used_ports())) {
-      verdicts.Set(row, Code::kUnschedulable);
+      verdicts.Set(row, Code::kUnschedulable, 0);
     }
   }
   return Status::Success();

@@ -139,10 +139,16 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
       if (shortages[i] >> 63 == 0) continue;
       const NodeRow row = rows[i];
       Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
-      for (const Columns& c : columns) {
-        worst = std::max(worst, ShortageOf(c.request, c.allocatable[row], c.requested[row]));
+      uint8_t words = worst != Shortage::kNone;  // a bit for each reason
+      for (size_t k = 0; k < columns.size(); ++k) {
+        const Columns& c = columns[k];
+        const Shortage shortage = ShortageOf(c.request, c.allocatable[row], c.requested[row]);
+        if (shortage == Shortage::kNone) continue;
+        words |= 2 << k;
+        worst = std::max(worst, shortage);
       }
-      if (worst != Shortage::kNone) verdicts.Set(row, CodeOf(worst));
+      if (worst == Shortage::kNone) continue;
+      verdicts.Set(row, CodeOf(worst), columns.size() < 8 ? words : NodeVerdicts::kOwnWords);
     }
   });
   return Status::Success();

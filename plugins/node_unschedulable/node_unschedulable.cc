@@ -45,7 +45,7 @@ Status NodeUnschedulable::FilterNodes(const CycleState&, const PodInfo& pod, con
     return Status::Success();
   }
   for (const NodeRow row : verdicts.candidates()) {
-    if (unschedulable[row] != 0) verdicts.Set(row, Code::kUnschedulableAndUnresolvable);
+    if (unschedulable[row] != 0) verdicts.Set(row, Code::kUnschedulableAndUnresolvable, 0);
   }
   return Status::Success();
 }

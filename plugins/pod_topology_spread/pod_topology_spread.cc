@@ -295,7 +295,7 @@ Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, c
                        has_label ? std::optional(domain) : std::nullopt);
         },
         [&](size_t k, Code code) {
-          if (code != Code::kSuccess) verdicts.Set(rows[k], code);
+          if (code != Code::kSuccess) verdicts.Set(rows[k], code, 0);
         });
   }
   return Status::Success();

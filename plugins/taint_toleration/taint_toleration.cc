@@ -53,7 +53,7 @@ Status TaintToleration::FilterNodes(const CycleState&, const PodInfo& pod, const
   }
   if (all_tolerated) return Status::Success();
   for (const NodeRow row : verdicts.candidates()) {
-    if (!tolerated[taints.index(row)]) verdicts.Set(row, Code::kUnschedulableAndUnresolvable);
+    if (!tolerated[taints.index(row)]) verdicts.Set(row, Code::kUnschedulableAndUnresolvable, 0);
   }
   return Status::Success();
 }

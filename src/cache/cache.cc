@@ -31,9 +31,9 @@ void Cache::SetNode(std::shared_ptr<const NodeSpec> spec) {
   const Symbol name = spec->name;
   NodeEntry& node = EntryOf(name);
   const size_t known = order_changes_.size();
-  if (tree_.Set(*spec, OrderChanges())) NoteOrderChanges(known);
   KeepForAWhile(node.info->shared_spec());
   node.info->SetSpec(std::move(spec));
+  if (tree_.Set(*node.info, OrderChanges())) NoteOrderChanges(known);
   MarkChanged(name, node);
 }
 
@@ -183,13 +183,6 @@ void Cache::ForgetKnown(UidRef pod) {
 
 // --- The table ---
 
-std::vector<const NodeInfo*> Cache::NodesInOrder() const {
-  std::vector<const NodeInfo*> nodes;
-  nodes.reserve(tree_.size());
-  for (const Symbol name : tree_.List()) nodes.push_back(nodes_.find(name)->second.info.get());
-  return nodes;
-}
-
 // Beyond the `known` first ones. Where all rows would move twice, and those who follow them would
 // have to as well, they are better rearranged once.
 void Cache::NoteOrderChanges(size_t known) {
@@ -219,7 +212,7 @@ bool Cache::MoveRows() {
 
 void Cache::Refresh() {
   const uint64_t before = table_.version();
-  if (!MoveRows()) table_.Rearrange(NodesInOrder());
+  if (!MoveRows()) table_.Rearrange(tree_.List());
   rows_.clear();
   for (const Symbol name : changed_) {
     const auto it = nodes_.find(name);
@@ -264,7 +257,7 @@ const NodeInfo* Cache::FindNode(Symbol name) const {
 }
 
 void Cache::ForEachNode(const std::function<void(const NodeInfo&)>& visit) const {
-  for (const NodeInfo* node : NodesInOrder()) visit(*node);
+  for (const NodeInfo* node : tree_.List()) visit(*node);
   std::vector<Symbol> ghosts;
   for (const auto& [name, node] : nodes_) {
     if (!node.info->has_node()) ghosts.push_back(name);

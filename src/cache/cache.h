@@ -147,7 +147,6 @@ class Cache {
   void Take(UidRef who);
   bool ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
-  std::vector<const NodeInfo*> NodesInOrder() const;
   std::vector<OrderChange>* OrderChanges() { return reorder_ ? nullptr : &order_changes_; }
   void NoteOrderChanges(size_t known);
   void KeepForAWhile(std::shared_ptr<const NodeSpec> spec);

@@ -24,11 +24,11 @@ ZoneKey ZoneOf(const NodeSpec& node) {
   return {FirstLabel(node.labels, kOldRegion, kRegion), FirstLabel(node.labels, kOldZone, kZone)};
 }
 
-bool NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>* changes) {
-  const ZoneKey key = ZoneOf(node);
-  if (const auto known = member_of_.find(node.name); known != member_of_.end()) {
+bool NodeTree::Set(const NodeInfo& node, std::vector<OrderChange>* changes) {
+  const ZoneKey key = ZoneOf(node.spec());
+  if (const auto known = member_of_.find(node.name()); known != member_of_.end()) {
     if (members_[known->second].zone->key == key) return false;
-    Remove(node.name, changes);
+    Remove(node.name(), changes);
   }
   Zone*& zone = zone_of_key_[key];
   if (zone == nullptr) {
@@ -36,20 +36,20 @@ bool NodeTree::Set(const NodeSpec& node, std::vector<OrderChange>* changes) {
     zone = zones_.back().get();
     zone->key = key;
   }
-  Add(node.name, *zone);
-  if (changes != nullptr) changes->push_back({node.name, RowsOf(*zone, zone->size - 1), true});
+  Add(node, *zone);
+  if (changes != nullptr) changes->push_back({node.name(), RowsOf(*zone, zone->size - 1), true});
   return true;
 }
 
-void NodeTree::Add(Symbol name, Zone& zone) {
+void NodeTree::Add(const NodeInfo& node, Zone& zone) {
   if (free_members_.empty()) {
     free_members_.push_back(static_cast<int>(members_.size()));
     members_.emplace_back();
   }
   const int member = free_members_.back();
   free_members_.pop_back();
-  members_[member] = {name, &zone};
-  member_of_[name] = member;
+  members_[member] = {&node, &zone};
+  member_of_[node.name()] = member;
   zone.members.push_back(member);
   ++zone.size;
 }
@@ -113,7 +113,7 @@ std::vector<NodeRow> NodeTree::RowsOf(const Zone& zone, size_t from) const {
   }
 }
 
-std::vector<Symbol> NodeTree::List() const {
+std::vector<const NodeInfo*> NodeTree::List() const {
   struct Turn {
     const int* next;
     const int* end;
@@ -123,14 +123,14 @@ std::vector<Symbol> NodeTree::List() const {
     const int* const first = zone->members.data();
     turns.push_back({first, first + zone->members.size()});
   }
-  std::vector<Symbol> nodes;
+  std::vector<const NodeInfo*> nodes;
   nodes.reserve(member_of_.size());
   while (nodes.size() < member_of_.size()) {
     size_t kept = 0;  // of the zones, those that may have more
     for (Turn turn : turns) {
       while (turn.next != turn.end && members_[*turn.next].zone == nullptr) ++turn.next;
       if (turn.next == turn.end) continue;
-      nodes.push_back(members_[*turn.next++].name);
+      nodes.push_back(members_[*turn.next++].node);
       turns[kept++] = turn;
     }
     turns.resize(kept);

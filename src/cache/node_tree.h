@@ -30,13 +30,14 @@ class NodeTree {
  public:
   // Adds the node, or moves it to the end of its new zone if that changed. Appends what that does
   // to the order, nothing if it stays, unless `changes` is null: then the change costs the same
-  // however many nodes there are. Returns whether the order changed.
-  bool Set(const NodeSpec& node, std::vector<OrderChange>* changes);
+  // however many nodes there are. Returns whether the order changed. Until it is removed, the node
+  // is this NodeInfo.
+  bool Set(const NodeInfo& node, std::vector<OrderChange>* changes);
   // Returns whether it was there.
   bool Remove(Symbol name, std::vector<OrderChange>* changes);
 
   int size() const { return static_cast<int>(member_of_.size()); }
-  std::vector<Symbol> List() const;
+  std::vector<const NodeInfo*> List() const;
 
  private:
   struct Zone {
@@ -45,11 +46,11 @@ class NodeTree {
     int size = 0;              // without these
   };
   struct Member {
-    Symbol name;
+    const NodeInfo* node = nullptr;
     Zone* zone = nullptr;  // null if it went
   };
 
-  void Add(Symbol name, Zone& zone);
+  void Add(const NodeInfo& node, Zone& zone);
   // Takes those that went off the zone's list, except `but`.
   void DropGone(Zone& zone, int but = -1);
   // Where the nodes of `zone` are, from turn `from` on.

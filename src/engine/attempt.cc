@@ -209,7 +209,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
                                                   : static_cast<const NodeStatuses&>(uniform);
   // Reasons first: PostFilter may change `state`.
   const ReasonCounts reasons = kept.has_value() ? cycle.kept->counts().Count()
-                               : judged         ? CountReasons(statuses, nodes.size())
+                               : judged         ? CountReasons(by_node, nodes.size())
                                                 : ReasonCounts();
 
   std::string post_filter_message;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,9 +11,43 @@
 namespace berth {
 
 Status CycleStatuses::status(NodeRow row) const {
+  const int group = this->group(row);
+  return group == kAlone ? Ask(row) : said_[group];
+}
+
+Status CycleStatuses::Ask(NodeRow row) const {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return left_out_;
   if (verdicts_.rejector(row) == NodeVerdicts::kNobody) return Status::Success();
   return framework_.RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
+}
+
+int CycleStatuses::group(NodeRow row) const {
+  const uint8_t rejector = verdicts_.rejector(row);
+  const bool judged = rejector < NodeVerdicts::kNobody;
+  const uint8_t words = judged ? verdicts_.words(row) : 0;
+  if (words == NodeVerdicts::kOwnWords) return kAlone;
+  const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
+  const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | words;
+  if (key != last_key_) {  // mostly the same is said of the row before
+    last_group_ = FindGroup(row, key);
+    last_key_ = key;
+  }
+  return last_group_;
+}
+
+// The first row speaks for its group, if it says what its verdict is about.
+int CycleStatuses::FindGroup(NodeRow row, uint32_t key) const {
+  const auto [it, is_new] = group_of_.try_emplace(key, kAlone);
+  if (!is_new) return it->second;
+  Status status = Ask(row);
+  const uint8_t rejector = verdicts_.rejector(row);
+  const bool agrees = rejector >= NodeVerdicts::kNobody ||
+                      (status.code() == verdicts_.code(row) &&
+                       framework_.FilterIndex(status.plugin_symbol()) == rejector);
+  if (!agrees) return kAlone;
+  it->second = static_cast<int>(said_.size());
+  said_.push_back(std::move(status));
+  return it->second;
 }
 
 std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
@@ -38,15 +73,40 @@ std::vector<NodeRow> UniformStatuses::RowsWith(Code code) const {
   return rows;
 }
 
-ReasonCounts CountReasons(const NodeStatuses& statuses, int rows) {
+namespace {
+
+void Count(const Status& status, int nodes, ReasonCounts& counts) {
+  for (const std::string& reason : status.reasons()) {
+    ReasonCount& count = counts[reason];
+    if (count.nodes == 0) count.plugin = status.plugin_symbol();
+    count.nodes += nodes;
+    count.resolvable |= status.code() == Code::kUnschedulable;
+  }
+}
+
+}  // namespace
+
+ReasonCounts CountReasons(absl::Span<const Status> statuses) {
   ReasonCounts counts;
+  for (const Status& status : statuses) Count(status, 1, counts);
+  return counts;
+}
+
+ReasonCounts CountReasons(const CycleStatuses& statuses, int rows) {
+  ReasonCounts counts;
+  std::vector<int> rows_of;  // by group
   for (NodeRow row = 0; row < rows; ++row) {
-    const Status status = statuses.status(row);
-    for (const std::string& reason : status.reasons()) {
-      ReasonCount& count = counts[reason];
-      if (++count.nodes == 1) count.plugin = status.plugin_symbol();
-      count.resolvable |= status.code() == Code::kUnschedulable;
+    const int group = statuses.group(row);
+    if (group == CycleStatuses::kAlone) {
+      Count(statuses.status(row), 1, counts);
+      continue;
     }
+    if (group >= static_cast<int>(rows_of.size())) rows_of.resize(group + 1, 0);
+    if (++rows_of[group] == 1) Count(statuses.said(group), 1, counts);  // who says it first
+  }
+  for (size_t group = 0; group < rows_of.size(); ++group) {
+    if (rows_of[group] < 2) continue;
+    Count(statuses.said(static_cast<int>(group)), rows_of[group] - 1, counts);
   }
   return counts;
 }

@@ -2,11 +2,14 @@
 #ifndef BERTH_SRC_ENGINE_DIAGNOSIS_H_
 #define BERTH_SRC_ENGINE_DIAGNOSIS_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/framework/node_verdicts.h"
 #include "berth/framework/postfilter.h"
 #include "framework/framework.h"
@@ -16,8 +19,9 @@ namespace berth {
 // In order.
 std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 
-// The statuses of all nodes after one pod's filters. Borrows everything it is given; valid until
-// the table or the pod's state changes.
+// The statuses of all nodes after one pod's filters, each put into words once as far as the filters
+// say which rows are told the same. Borrows everything it is given; valid until the table, the
+// verdicts or the pod's state change.
 class CycleStatuses final : public NodeStatuses {
  public:
   CycleStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
@@ -33,13 +37,28 @@ class CycleStatuses final : public NodeStatuses {
   Status status(NodeRow row) const override;
   std::vector<NodeRow> RowsWith(Code code) const override;
 
+  // A number, counted from 0, that rows have in common of which the same is said; kAlone if it is
+  // not known of others.
+  int group(NodeRow row) const;
+  static constexpr int kAlone = -1;
+  // What is said of the rows of a group.
+  const Status& said(int group) const { return said_[group]; }
+
  private:
+  Status Ask(NodeRow row) const;
+  int FindGroup(NodeRow row, uint32_t key) const;
+
   const Framework& framework_;
   const CycleState& state_;
   const PodInfo& pod_;
   const NodeTable& nodes_;
   const NodeVerdicts& verdicts_;
   const Status& left_out_;  // of the nodes that PreFilter plugins narrowed away
+  // As far as somebody asked.
+  mutable std::vector<Status> said_;
+  mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and words
+  mutable uint32_t last_key_ = 0;
+  mutable int last_group_ = kAlone;
 };
 
 // Every node with the same status: after a PreFilter rejection.
@@ -63,7 +82,8 @@ struct ReasonCount {
   bool resolvable = false;  // on some node evicting pods might help
 };
 using ReasonCounts = std::map<std::string, ReasonCount>;
-ReasonCounts CountReasons(const NodeStatuses& statuses, int rows);
+ReasonCounts CountReasons(const CycleStatuses& statuses, int rows);
+ReasonCounts CountReasons(absl::Span<const Status> statuses);
 
 // The text of the pod's FailedScheduling event. kube-scheduler v1.35 framework/types.go FitError:
 // "0/N nodes are available: " and either the PreFilter message or "count reason, ..." sorted as

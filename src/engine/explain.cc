@@ -138,8 +138,8 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state, cons
     explanation.nominated = {nominated, row >= 0 && statuses[row].ok()};
   }
   if (feasible.empty()) {
+    const ReasonCounts reasons = CountReasons(statuses);
     const ListedStatuses listed(std::move(statuses));
-    const ReasonCounts reasons = CountReasons(listed, nodes.size());
     ExplainPostFilter(framework, state, pod, listed, explanation);
     explanation.message = FilterFailureMessage(
         nodes.size(), reasons,

@@ -39,17 +39,61 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
+  constexpr size_t kFew = 64;
+  for (size_t at_once = kFew; marked_.size() > kFew; at_once *= 2) {
+    const Outcome outcome = JudgeMany(state, asker, nodes, at_once);
+    if (outcome != Outcome::kRejected) return outcome;
+  }
   while (!marked_.empty()) {
-    const NodeRow row = marked_.back();
-    const Status status = framework_.RunFilterWithNominatedPods(state, asker, nodes.node(row));
-    if (status.ok()) return Outcome::kFits;
-    if (status.IsError() || !counts_.Set(row, status)) return Outcome::kUnknown;
-    verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
+    const Outcome outcome = JudgeOne(state, asker, nodes, marked_.back());
+    if (outcome != Outcome::kRejected) return outcome;
     marked_.pop_back();
   }
-  constexpr size_t kFew = 64;
   if (marked_.capacity() > kFew) marked_ = {};  // all rows at first, and few later
   return Outcome::kRejected;
+}
+
+RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const PodInfo& asker,
+                                               const NodeTable& nodes, NodeRow row) {
+  const Status status = framework_.RunFilterWithNominatedPods(state, asker, nodes.node(row));
+  if (status.ok()) return Outcome::kFits;
+  const auto said = status.IsError() ? std::nullopt : counts_.IndexOf(status);
+  if (!said.has_value()) return Outcome::kUnknown;
+  counts_.Set(row, *said);
+  verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
+  return Outcome::kRejected;
+}
+
+// Up to `at_once` marked rows by the batch forms; those that fit stay marked.
+RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const PodInfo& asker,
+                                                const NodeTable& nodes, size_t at_once) {
+  const size_t kept = marked_.size() - std::min(at_once, marked_.size());
+  const std::vector<NodeRow> rows(marked_.rbegin(), marked_.rend() - kept);
+  if (!framework_.RunFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
+    return Outcome::kUnknown;
+  }
+  marked_.resize(kept);
+  const Status nobody_left_out;
+  const CycleStatuses statuses(framework_, state, asker, nodes, verdicts_, nobody_left_out);
+  std::vector<std::optional<uint16_t>> said;  // by group
+  for (const NodeRow row : rows) {
+    if (verdicts_.rejector(row) == NodeVerdicts::kNobody) {
+      Mark(row);
+      continue;
+    }
+    const int group = statuses.group(row);
+    if (group == CycleStatuses::kAlone) {
+      const Outcome outcome = JudgeOne(state, asker, nodes, row);
+      if (outcome == Outcome::kUnknown) return outcome;
+      if (outcome == Outcome::kFits) Mark(row);
+      continue;
+    }
+    if (group == static_cast<int>(said.size()))
+      said.push_back(counts_.IndexOf(statuses.said(group)));
+    if (!said[group].has_value()) return Outcome::kUnknown;
+    counts_.Set(row, *said[group]);
+  }
+  return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
 
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves

@@ -45,6 +45,10 @@ class RejectedNodes {
               Aspects depends_on, bool looks_further);
   bool FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
                      const Framework::RejectionGrounds& grounds);
+  Outcome JudgeOne(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+                   NodeRow row);
+  Outcome JudgeMany(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+                    size_t at_once);
   void Mark(NodeRow row);
   void MarkAll(int rows);
 

@@ -17,27 +17,18 @@ void RejectionCounts::Reset(int rows) {
   status_of_.assign(rows, kNone);
 }
 
-uint16_t RejectionCounts::IndexOf(const Status& status) {
-  const auto [it, is_new] = index_of_.try_emplace(status, static_cast<uint16_t>(statuses_.size()));
-  if (is_new) {
-    statuses_.push_back(status);
-    rows_with_.push_back(0);
-  }
-  return it->second;
-}
-
-bool RejectionCounts::Set(NodeRow row, const Status& status) {
-  uint16_t& index = status_of_[row];
-  if (index != kNone && statuses_[index] == status) return true;
-  if (!status.ok() && statuses_.size() == kNone && !index_of_.contains(status)) return false;
-  if (index != kNone) --rows_with_[index];
-  index = status.ok() ? kNone : IndexOf(status);
-  if (index != kNone) ++rows_with_[index];
-  return true;
+std::optional<uint16_t> RejectionCounts::IndexOf(const Status& status) {
+  if (const auto it = index_of_.find(status); it != index_of_.end()) return it->second;
+  if (statuses_.size() == kNone) return std::nullopt;
+  const auto index = static_cast<uint16_t>(statuses_.size());
+  index_of_.emplace(status, index);
+  statuses_.push_back(status);
+  rows_with_.push_back(0);
+  return index;
 }
 
 void RejectionCounts::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone) Set(row, Status::Success());
+  for (const NodeRow row : move.gone) Clear(row);
   move.Apply(status_of_, kNone);
 }
 

@@ -3,7 +3,9 @@
 #define BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,9 +20,18 @@ class RejectionCounts {
  public:
   // Forgets everything; `rows` rows, none rejected.
   void Reset(int rows);
-  // What is said of `row` from now on; Success counts for nothing. False, and nothing is changed,
-  // if it is one thing too many.
-  bool Set(NodeRow row, const Status& status);
+  // A number for what is said of rows, until Reset(). Nothing if it is one thing too many.
+  std::optional<uint16_t> IndexOf(const Status& status);
+  // What is said of `row` from now on, by its number.
+  void Set(NodeRow row, uint16_t index) {
+    Clear(row);
+    status_of_[row] = index;
+    ++rows_with_[index];
+  }
+  // Nothing is said of `row` any more.
+  void Clear(NodeRow row) {
+    if (status_of_[row] != kNone) --rows_with_[std::exchange(status_of_[row], kNone)];
+  }
   // Nodes came, not rejected yet, or went.
   void Move(const RowMove& move);
   // What CountReasons() would find, asking every row.
@@ -40,7 +51,6 @@ class RejectionCounts {
     size_t operator()(const Status& status) const;
   };
 
-  uint16_t IndexOf(const Status& status);
   Symbol FirstPlugin(const std::string& reason) const;
 
   std::vector<Status> statuses_;

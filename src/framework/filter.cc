@@ -10,7 +10,7 @@ Status FilterPlugin::FilterNodes(const CycleState& state, const PodInfo& pod,
     if (status.ok()) continue;
     // An Error, or a code that Filter does not know: the framework counts and words it.
     if (!status.IsRejected()) return status;
-    verdicts.Set(row, status.code());
+    verdicts.Set(row, status);
   }
   return Status::Success();
 }

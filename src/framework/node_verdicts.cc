@@ -11,12 +11,22 @@ namespace berth {
 void NodeVerdicts::Reset(int rows) {
   codes_.assign(rows, Code::kUnschedulableAndUnresolvable);
   rejectors_.assign(rows, kNotJudged);
+  words_.resize(rows);
   candidates_.clear();
+}
+
+void NodeVerdicts::Set(NodeRow row, const Status& status) {
+  constexpr size_t kMostCompared = 16;
+  size_t words = 0;
+  while (words < said_.size() && said_[words] != status) ++words;
+  if (words == said_.size() && words < kMostCompared) said_.push_back(status);
+  Set(row, status.code(), words < said_.size() ? static_cast<uint8_t>(words) : kOwnWords);
 }
 
 void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {
   candidates_.assign(rows.begin(), rows.end());
   codes_set_ = ended_codes_set_ = 0;
+  said_.clear();
   if (FollowOneAnother(rows)) {
     BERTH_DCHECK(rows.empty() || (rows.front() >= 0 && rows.back() < this->rows()));
     const NodeRow first = rows.empty() ? 0 : rows.front();
@@ -35,6 +45,7 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
   BERTH_DCHECK(plugin < kNobody);
   const uint32_t rejections = codes_set_ & ~(uint32_t{1} << static_cast<uint8_t>(Code::kSuccess));
   ended_codes_set_ |= std::exchange(codes_set_, 0);
+  said_.clear();
   if (rejections == 0) return;  // mostly a plugin has nothing against any node
   auto kept = candidates_.begin();
   for (const NodeRow row : candidates_) {

@@ -1,6 +1,7 @@
 // The order of nodes. After the cases of kube-scheduler's node tree tests.
 #include "cache/node_tree.h"
 
+#include <map>
 #include <random>
 
 #include "absl/algorithm/container.h"
@@ -21,18 +22,32 @@ NodeBuilder InZone(absl::string_view name, absl::string_view region, absl::strin
   return node;
 }
 
+// The NodeInfo of each name stays the same.
+class Nodes {
+ public:
+  const NodeInfo& Of(const NodeBuilder& node) {
+    const auto spec = node.Obj();
+    NodeInfo& info = nodes_.try_emplace(spec->name.view(), spec->name).first->second;
+    info.SetSpec(spec);
+    return info;
+  }
+
+ private:
+  std::map<absl::string_view, NodeInfo> nodes_;
+};
+
 class NodeTreeTest : public ::testing::Test {
  protected:
   // Whether the order changed.
   bool Set(const NodeBuilder& node) {
     const size_t before = changes_.size();
-    tree_.Set(*node.Obj(), &changes_);
+    tree_.Set(nodes_.Of(node), &changes_);
     return changes_.size() > before;
   }
   bool Remove(absl::string_view name) { return tree_.Remove(Symbol::Intern(name), &changes_); }
   std::vector<std::string> List() const {
     std::vector<std::string> names;
-    for (const Symbol name : tree_.List()) names.emplace_back(name.view());
+    for (const NodeInfo* node : tree_.List()) names.emplace_back(node->name().view());
     return names;
   }
 
@@ -50,6 +65,7 @@ class NodeTreeTest : public ::testing::Test {
     return names;
   }
 
+  Nodes nodes_;
   NodeTree tree_;
   std::vector<OrderChange> changes_;
 };
@@ -123,7 +139,7 @@ TEST_F(NodeTreeTest, ListsTheSameWhetherChangesAreToldOrNot) {
       plain.Remove(name);
     } else {
       const int zone = below(4);
-      tree_.Set(*InZone(name, "r", absl::StrCat("z", zone)).Obj(), changes);
+      tree_.Set(nodes_.Of(InZone(name, "r", absl::StrCat("z", zone))), changes);
       plain.Set(name, zone);
     }
     ASSERT_EQ(List(), plain.List()) << step;

@@ -59,6 +59,10 @@ TEST(RejectionCounts, FollowRowsThatMove) {
   std::mt19937 random(12);
   const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
   std::vector<Status> statuses;
+  const auto say = [](RejectionCounts& counts, NodeRow row, const Status& status) {
+    if (status.ok()) return counts.Clear(row);
+    counts.Set(row, *counts.IndexOf(status));
+  };
   RejectionCounts moved;
   moved.Reset(0);
   for (int step = 0; step < 3'000; ++step) {
@@ -87,12 +91,12 @@ TEST(RejectionCounts, FollowRowsThatMove) {
     } else {
       const NodeRow row = below(size);
       statuses[row] = kStatuses[below(5)];
-      moved.Set(row, statuses[row]);
+      say(moved, row, statuses[row]);
     }
     RejectionCounts fresh;
     fresh.Reset(static_cast<int>(statuses.size()));
     for (NodeRow row = 0; row < static_cast<NodeRow>(statuses.size()); ++row) {
-      fresh.Set(row, statuses[row]);
+      say(fresh, row, statuses[row]);
     }
     const ReasonCounts want = fresh.Count();
     const ReasonCounts have = moved.Count();

@@ -19,6 +19,8 @@ class NodeVerdicts {
  public:
   static constexpr uint8_t kNotJudged = 255;  // left out by PreFilter, or the search ended before
   static constexpr uint8_t kNobody = 254;     // feasible
+  // Of the words of a rejection: those of that row, whatever others are told.
+  static constexpr uint8_t kOwnWords = 255;
 
   // --- For plugins, inside FilterNodes ---
 
@@ -26,11 +28,16 @@ class NodeVerdicts {
   absl::Span<const NodeRow> candidates() const { return candidates_; }
 
   // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
-  // A candidate that is not given a code stays feasible.
-  void Set(NodeRow row, Code code) {
+  // A candidate that is not given a code stays feasible. `words` is any number below kOwnWords if
+  // Filter() says the same, word for word, of all rows to which the plugin gives that code and that
+  // number in this call: one of them is asked for all.
+  void Set(NodeRow row, Code code, uint8_t words = kOwnWords) {
     codes_[row] = code;
+    words_[row] = words;
     codes_set_ |= uint32_t{1} << std::min<uint8_t>(static_cast<uint8_t>(code), 31);
   }
+  // For plugins that make a status of each row: `status` is what Filter() says of `row`.
+  void Set(NodeRow row, const Status& status);
 
   // --- For the engine ---
 
@@ -50,24 +57,30 @@ class NodeVerdicts {
   void Move(const RowMove& move) {
     move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
     move.Apply(rejectors_, kNotJudged);
+    move.Apply(words_, kOwnWords);
   }
 
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
   // Index of the Filter plugin that rejected `row` first, kNobody or kNotJudged.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
+  // What Set() was given for the rejection, or kOwnWords.
+  uint8_t words(NodeRow row) const { return words_[row]; }
   // Marks `row` as feasible after all.
   void Accept(NodeRow row) { Reject(row, Code::kSuccess, kNobody); }
   // Marks `row` as rejected by `rejector` outside the batch form.
   void Reject(NodeRow row, Code code, uint8_t rejector) {
     codes_[row] = code;
     rejectors_[row] = rejector;
+    words_[row] = kOwnWords;
   }
 
  private:
   std::vector<Code> codes_;
   std::vector<uint8_t> rejectors_;
+  std::vector<uint8_t> words_;  // of rows that are rejected
   std::vector<NodeRow> candidates_;
+  std::vector<Status> said_;      // by number of words, since the last EndPlugin()
   uint32_t codes_set_ = 0;        // since the last EndPlugin()
   uint32_t ended_codes_set_ = 0;  // before it
 };
