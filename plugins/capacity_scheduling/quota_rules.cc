@@ -101,7 +101,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
     }
   }
   if (removed.empty()) {
-    return Status::UnschedulableAndUnresolvable(NoVictimsReason(run.node(), pod));
+    return Status::UnschedulableAndUnresolvable(NoVictimsReason(&run.node(), pod));
   }
   if (Status status = run.Filter(); !status.ok()) return status;
 
@@ -135,9 +135,9 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
   return status;
 }
 
-std::string QuotaRules::NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const {
-  return absl::StrCat("No victims found on node ", node.name().view(), " for preemptor pod ",
-                      preemptor.name());
+std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const {
+  const std::string where = node == nullptr ? "" : absl::StrCat(" on node ", node->name().view());
+  return absl::StrCat("No victims found", where, " for preemptor pod ", preemptor.name());
 }
 
 bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,

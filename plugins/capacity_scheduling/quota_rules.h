@@ -25,7 +25,7 @@ class QuotaRules final : public PreemptionRules {
   SearchRange Range(int nodes) override { return {0, nodes}; }
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
-  std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
+  std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   // The quotas as they are written, what the pod asks of its own, and its scope, within its own
   // quota that too; how full they are is only compared.
   bool MayRemember(const CycleState& state, const PodInfo& pod,

@@ -81,9 +81,9 @@ bool TolerationRules::MakesRoom(const NodeInfo&, const PodInfo& victim, const Po
   return victim.deletion_time().has_value();
 }
 
-std::string TolerationRules::NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const {
-  return absl::StrCat("No victims found on node ", node.name().view(), " for preemptor pod ",
-                      preemptor.name());
+std::string TolerationRules::NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const {
+  const std::string where = node == nullptr ? "" : absl::StrCat(" on node ", node->name().view());
+  return absl::StrCat("No victims found", where, " for preemptor pod ", preemptor.name());
 }
 
 absl::StatusOr<std::optional<TolerationPolicy>> TolerationRules::PolicyOf(

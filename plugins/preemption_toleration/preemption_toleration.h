@@ -31,7 +31,7 @@ class TolerationRules final : public PriorityPreemptionRules {
                                 args.min_candidate_nodes_absolute),
         handle_(handle) {}
 
-  std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const override;
+  std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
   // The PriorityClasses; the time is only compared.

@@ -26,26 +26,12 @@ void Failures::EndRemembered(absl::Span<const Status> failures) {
   }
 }
 
-void Failures::AddAll(std::vector<std::string> reasons) {
-  nodes_ += static_cast<int>(reasons.size());
-  if (!std::is_sorted(reasons.begin(), reasons.end())) std::sort(reasons.begin(), reasons.end());
-  for (size_t i = 0, end = 0; i < reasons.size(); i = end) {
-    while (end < reasons.size() && reasons[end] == reasons[i]) ++end;
-    const auto known = counts_.find(reasons[i]);
-    if (known != counts_.end()) {
-      known->second += static_cast<int>(end - i);
-    } else {
-      texts_.push_back(absl::StrCat(end - i, " ", reasons[i]));
-    }
-  }
-}
-
 Status Failures::ToStatus(int all_nodes) && {
   if (!errors_.empty()) return Status::Error(ErrorText());
   if (nodes_ < all_nodes) counts_[std::string(kNotHelpful)] += all_nodes - nodes_;
-  std::vector<std::string> texts = std::move(texts_);
+  std::vector<std::string> texts;
   for (const auto& [reason, count] : counts_) texts.push_back(absl::StrCat(count, " ", reason));
-  if (!std::is_sorted(texts.begin(), texts.end())) std::sort(texts.begin(), texts.end());
+  std::sort(texts.begin(), texts.end());
   std::string text = absl::StrCat("0/", all_nodes, " nodes are available:");
   if (!texts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(texts, ", "), ".");
   return Status::Unschedulable(std::move(text));

@@ -23,9 +23,6 @@ class Failures {
   }
   void EndRemembered(absl::Span<const Status> failures);
 
-  // Of nodes without victims, whose reasons may name them: too many for a map.
-  void AddAll(std::vector<std::string> reasons);
-
   // Unschedulable with all of it, or the errors, if there are any.
   Status ToStatus(int all_nodes) &&;
 
@@ -34,7 +31,6 @@ class Failures {
 
   int nodes_ = 0;
   std::map<std::string, int> counts_;
-  std::vector<std::string> texts_;  // "count reason" of further reasons
   std::vector<std::string> errors_;
   std::vector<int> remembered_;
 };

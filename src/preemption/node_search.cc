@@ -11,7 +11,10 @@
 namespace berth {
 namespace {
 
-Status NoVictims(const PreemptionRules& rules, const NodeInfo& node, const PodInfo& pod) {
+// Of more nodes without victims none is named.
+constexpr size_t kMostNamed = 64;
+
+Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& pod) {
   return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, pod));
 }
 
@@ -28,7 +31,7 @@ const WeighedPtr* NodeSearch::Try(NodeRow row) {
     return &weighed_now_.emplace_back(std::move(weighed));
   }
   if (status.code() == Code::kUnschedulableAndUnresolvable &&
-      status == NoVictims(rules_, node, pod_)) {
+      status == NoVictims(rules_, &node, pod_)) {
     if (remembered_ != nullptr) remembered_->SetNoVictims(row, run);
     without_victims_.push_back(row);
   } else {
@@ -57,13 +60,14 @@ Status NodeSearch::Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) co
 Status NodeSearch::Failure() && {
   const NodeTable& nodes = handle_.nodes();
   if (remembered_ != nullptr) failures_.EndRemembered(remembered_->failures());
-  if (nobody_lower_ > 0) failures_.Add(NoVictims(rules_, nodes.node(0), pod_), nobody_lower_);
-  std::vector<std::string> reasons;
-  reasons.reserve(without_victims_.size());
-  for (const NodeRow row : without_victims_) {
-    reasons.push_back(rules_.NoVictimsReason(nodes.node(row), pod_));
+  if (nobody_lower_ > 0) failures_.Add(NoVictims(rules_, nullptr, pod_), nobody_lower_);
+  if (without_victims_.size() > kMostNamed) {
+    failures_.Add(NoVictims(rules_, nullptr, pod_), static_cast<int>(without_victims_.size()));
+  } else {
+    for (const NodeRow row : without_victims_) {
+      failures_.Add(NoVictims(rules_, &nodes.node(row), pod_));
+    }
   }
-  failures_.AddAll(std::move(reasons));
   return std::move(failures_).ToStatus(nodes.size());
 }
 

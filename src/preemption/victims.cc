@@ -155,7 +155,7 @@ Status PriorityPreemptionRules::SelectVictims(DryRun& run, const DisruptionBudge
     if (*may_evict) removed.push_back(victim);
   }
   if (removed.empty()) {
-    return Status::UnschedulableAndUnresolvable(NoVictimsReason(run.node(), pod));
+    return Status::UnschedulableAndUnresolvable(NoVictimsReason(&run.node(), pod));
   }
   for (const PodPtr& victim : removed) {
     if (Status status = run.Remove(*victim); !status.ok()) return status;
@@ -183,7 +183,7 @@ bool PriorityPreemptionRules::MakesRoom(const NodeInfo& node, const PodInfo& vic
   return TerminatesByPreemption(victim) && MayEvict(node, victim, preemptor).value_or(false);
 }
 
-std::string PreemptionRules::NoVictimsReason(const NodeInfo&, const PodInfo&) const {
+std::string PreemptionRules::NoVictimsReason(const NodeInfo*, const PodInfo&) const {
   return "No preemption victims found for incoming pod";
 }
 

@@ -112,7 +112,9 @@ class PreemptionRules {
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
-  virtual std::string NoVictimsReason(const NodeInfo& node, const PodInfo& preemptor) const;
+  // Why nobody may be evicted from `node`; with null, from none of very many nodes: to name each
+  // would make a message that nobody reads, as long as the list of nodes.
+  virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 
   // Whether SelectVictims() finds only pods of lower priority, and NoVictimsReason() is the same
   // for every node. Then nodes without such pods are not looked at.

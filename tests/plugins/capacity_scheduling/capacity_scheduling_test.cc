@@ -22,6 +22,7 @@ using ::berth::testing::PodBuilder;
 using ::berth::testing::PodPtr;
 using ::berth::testing::SmallCluster;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -286,6 +287,20 @@ TEST_F(CapacitySchedulingTest, OverItsMinAPodTakesLowerPrioritiesOfItsOwnQuota) 
   EXPECT_EQ(PlanOf(Pod("p", "ns1", 50, kMid)).post_filter,
             Status::Unschedulable("0/1 nodes are available: 1 No victims found on node a for "
                                   "preemptor pod p."));
+}
+
+TEST_F(CapacitySchedulingTest, OfVeryManyNodesWithoutVictimsNoneIsNamed) {
+  SetQuota("ns1", Memory(50, 20000));
+  SetQuota("ns2", Memory(20000, 20000));
+  const auto add_full_node = [this](int i) {
+    const std::string name = absl::StrCat("node-", 100 + i);
+    cluster_.Add(Node(name, 50)).Add(On(name, Pod(absl::StrCat("other-", i), "ns2", 50)));
+  };
+  const auto message = [this] { return PlanOf(Pod("p", "ns1", 50, kHigh)).post_filter.message(); };
+  for (int i = 0; i < 64; ++i) add_full_node(i);
+  EXPECT_THAT(message(), HasSubstr("1 No victims found on node node-163 for preemptor pod p"));
+  add_full_node(64);
+  EXPECT_EQ(message(), "0/65 nodes are available: 65 No victims found for preemptor pod p.");
 }
 
 TEST_F(CapacitySchedulingTest, WithinItsMinAPodTakesBackWhatWasBorrowedWhateverThePriority) {
