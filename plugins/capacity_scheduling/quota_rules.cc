@@ -140,6 +140,11 @@ std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& pre
   return absl::StrCat("No victims found", where, " for preemptor pod ", preemptor.name());
 }
 
+bool QuotaRules::OnlyLowerPriorityGoes(const CycleState& state, const PodInfo& pod) const {
+  const QuotaState* quota_state = state.Find(kQuotaState);
+  return quota_state != nullptr && ScopeOf(*quota_state, pod) != Scope::kReclaim;
+}
+
 bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,
                              Surroundings& surroundings) {
   const QuotaState* quota_state = state.Find(kQuotaState);

@@ -24,7 +24,7 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules {
   using PriorityPreemptionRules::PriorityPreemptionRules;
   // They look at nothing else.
   bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return true; }
-  bool OnlyLowerPriorityGoes() const override { return true; }
+  bool OnlyLowerPriorityGoes(const CycleState&, const PodInfo&) const override { return true; }
 };
 
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,

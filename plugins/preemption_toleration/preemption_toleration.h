@@ -34,6 +34,7 @@ class TolerationRules final : public PriorityPreemptionRules {
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
+  bool OnlyLowerPriorityGoes(const CycleState&, const PodInfo&) const override { return true; }
   // The PriorityClasses; the time is only compared.
   bool MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) override;
 

@@ -60,7 +60,6 @@ Status NodeSearch::Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) co
 Status NodeSearch::Failure() && {
   const NodeTable& nodes = handle_.nodes();
   if (remembered_ != nullptr) failures_.EndRemembered(remembered_->failures());
-  if (nobody_lower_ > 0) failures_.Add(NoVictims(rules_, nullptr, pod_), nobody_lower_);
   if (without_victims_.size() > kMostNamed) {
     failures_.Add(NoVictims(rules_, nullptr, pod_), static_cast<int>(without_victims_.size()));
   } else {

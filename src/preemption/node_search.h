@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "berth/framework/preemption.h"
 #include "preemption/dry_run_memory.h"
 #include "preemption/failures.h"
@@ -34,8 +35,10 @@ class NodeSearch {
   // The candidate on `row`, or null.
   const WeighedPtr* LookAt(NodeRow row) { return IsKnown(row) ? Recall(row) : Try(row); }
 
-  // Where nobody is of lower priority, without looking at them.
-  void AddWithoutVictims(int nodes) { nobody_lower_ += nodes; }
+  // Where nobody may go, which is known without looking at them.
+  void AddWithoutVictims(absl::Span<const NodeRow> rows) {
+    without_victims_.insert(without_victims_.end(), rows.begin(), rows.end());
+  }
 
   // Why there is no candidate, after all rows were looked at.
   Status Failure() &&;
@@ -57,7 +60,6 @@ class NodeSearch {
   std::deque<WeighedPtr> weighed_now_;
   Failures failures_;
   std::vector<NodeRow> without_victims_;
-  int nobody_lower_ = 0;  // nodes without a pod of lower priority
   absl::Time retry_at_ = absl::InfiniteFuture();
 };
 

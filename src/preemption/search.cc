@@ -219,33 +219,38 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   int count = statuses.CountWith(Code::kUnschedulable);
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
-  const bool by_priority = count > 0 && rules.OnlyLowerPriorityGoes();
+  const bool by_priority = count > 0 && rules.OnlyLowerPriorityGoes(state, pod);
   if (count > 0) outlook_->Refresh(nodes);
-  int without_victims = 0;
-  if (by_priority && outlook_->lowest() >= pod.priority()) {
-    without_victims = std::exchange(count, 0);
-  }
   std::vector<NodeRow>& rows = memory_->rows();
   rows.clear();
   for (NodeRow row = 0; row < nodes.size() && static_cast<int>(rows.size()) < count; ++row) {
     if (statuses.code(row) == Code::kUnschedulable) rows.push_back(row);
   }
+  const bool some_may_go = count > 0 && !(by_priority && outlook_->lowest() >= pod.priority());
   NodeSearch search(handle_, rules, budgets(), state, pod,
-                    count == 0 ? nullptr : Remembered(rules, state, pod));
-  search.AddWithoutVictims(without_victims);
+                    some_may_go ? Remembered(rules, state, pod) : nullptr);
+  if (!some_may_go) {
+    search.AddWithoutVictims(rows);
+    rows.clear();
+    count = 0;
+  }
   const auto nobody_goes = [&](NodeRow row) {
     return by_priority && outlook_->of_row(row).lowest_priority >= pod.priority();
   };
   Candidates found(range.candidates);
   if (range.offset == 0 && range.candidates >= count && search.scored_by_default() &&
       !state.for_explanation()) {
-    search.AddWithoutVictims(static_cast<int>(std::erase_if(rows, nobody_goes)));
+    std::erase_if(rows, [&](NodeRow row) {
+      const bool nobody = nobody_goes(row);
+      if (nobody) search.AddWithoutVictims({&row, 1});
+      return nobody;
+    });
     LookBestFirst(search, rows, *outlook_, found);
   } else {
     for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
       if (at == count) at = 0;
       if (nobody_goes(rows[at])) {
-        search.AddWithoutVictims(1);
+        search.AddWithoutVictims({&rows[at], 1});
         continue;
       }
       if (!search.IsKnown(rows[at])) FetchAhead(nodes, rows, at);

@@ -168,17 +168,29 @@ class DictionaryColumn {
     ++version_;
   }
   void Set(NodeRow row, const T& value) {
-    const auto [it, is_new] = index_of_.try_emplace(value, static_cast<uint32_t>(values_.size()));
-    if (is_new) {
-      values_.push_back(value);
-      row_counts_.push_back(0);
-    }
-    if (indexes_[row] == it->second) return;
+    const size_t known = values_.size();
+    const uint32_t index = IndexOf(value);
+    if (indexes_[row] == index) return;
     if (indexes_[row] != kUnset) --row_counts_[indexes_[row]];
-    ++row_counts_[it->second];
-    indexes_[row] = it->second;
+    ++row_counts_[index];
+    indexes_[row] = index;
     ++version_;
-    if (is_new) DropUnusedValues();
+    if (index == known) DropUnusedValues();
+  }
+  // Reset(), and value_of(row) for each row.
+  template <class ValueOf>
+  void Fill(int rows, ValueOf value_of) {
+    constexpr NodeRow kFew = 256;
+    Reset(rows);
+    for (NodeRow row = 0; row < rows; ++row) {
+      if (row == kFew && values_.size() > kFew / 2) {  // as of names: room for all at once
+        index_of_.reserve(rows);
+        values_.reserve(rows);
+        row_counts_.reserve(rows);
+      }
+      indexes_[row] = IndexOf(value_of(row));
+      ++row_counts_[indexes_[row]];
+    }
   }
   // Follows the rows; those that came have no value yet. Gives values other indexes if most of them
   // are of no row any more.
@@ -191,6 +203,15 @@ class DictionaryColumn {
 
  private:
   static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
+
+  uint32_t IndexOf(const T& value) {
+    const auto [it, is_new] = index_of_.try_emplace(value, static_cast<uint32_t>(values_.size()));
+    if (is_new) {
+      values_.push_back(value);
+      row_counts_.push_back(0);
+    }
+    return it->second;
+  }
 
   void DropUnusedValues() {
     if (values_.size() <= 2 * indexes_.size() + 64) return;
@@ -268,7 +289,8 @@ class NodeTable {
   }
 
   const DictionaryColumn<TaintList>& taints() const { return taints_; }
-  // The values of label `key`. Made when first asked for, kept in step from then on.
+  // The values of label `key`. Made when first asked for, those of hosts and zones at once; kept in
+  // step from then on.
   const LabelColumn& label_column(Symbol key) const;
 
   // The pods on the nodes, counted by labels and affinity terms; include

@@ -116,9 +116,11 @@ class PreemptionRules {
   // would make a message that nobody reads, as long as the list of nodes.
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 
-  // Whether SelectVictims() finds only pods of lower priority, and NoVictimsReason() is the same
-  // for every node. Then nodes without such pods are not looked at.
-  virtual bool OnlyLowerPriorityGoes() const { return false; }
+  // Whether SelectVictims() finds only pods of lower priority for `pod`. Then nodes without such
+  // pods are not looked at.
+  virtual bool OnlyLowerPriorityGoes(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
+    return false;
+  }
 
   // What SelectVictims() looks at beside the node with its pods, the budgets, the pod's priority
   // and what the Filter plugins say of the node.
