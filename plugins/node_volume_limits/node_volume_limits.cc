@@ -237,9 +237,9 @@ Status NodeVolumeLimits::FilterNodes(const CycleState& state, const PodInfo& pod
       const Status status = Filter(state, pod, nodes.node(row));
       if (status.ok()) continue;
       if (!status.IsRejected()) return status;
-      verdicts.Set(row, status.code());
+      verdicts.Set(row, status);
     } else if (!HasRoom(wanted, node)) {
-      verdicts.Set(row, Code::kUnschedulable);
+      verdicts.Set(row, Code::kUnschedulable, 0);
     }
   }
   return Status::Success();

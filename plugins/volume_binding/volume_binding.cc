@@ -94,15 +94,15 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
   if (!by_columns) return FilterPlugin::FilterNodes(state, pod, nodes, verdicts);
   const absl::Span<const NodeRow> rows = verdicts.candidates();
   RowMatches matches(rows.size(), 1);
+  bool one_is_missing = false;
   for (const std::optional<VolumeAffinity>& affinity : bound) {
-    if (affinity.has_value()) {
-      affinity->KeepMatching(nodes, rows, absl::MakeSpan(matches));
-    } else {
-      std::fill(matches.begin(), matches.end(), 0);  // there is no such volume
-    }
+    one_is_missing = !affinity.has_value();
+    if (one_is_missing) break;  // which rejects all nodes that the ones before suit
+    affinity->KeepMatching(nodes, rows, absl::MakeSpan(matches));
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (matches[i] == 0) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable);
+    if (matches[i] != 0 && !one_is_missing) continue;
+    verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, matches[i]);
   }
   return Status::Success();
 }

@@ -197,11 +197,11 @@ Status VolumeRestrictions::FilterNodes(const CycleState& state, const PodInfo& p
                                        const NodeTable& nodes, NodeVerdicts& verdicts) const {
   const ReadWriteOncePodState* data = state.Find(kState);
   const bool rejects_all = data != nullptr && data->uses > 0;
-  if (!rejects_all && !HasRestrictedVolume(pod)) return Status::Success();
+  const bool has_disk = HasRestrictedVolume(pod);
+  if (!rejects_all && !has_disk) return Status::Success();
   for (const NodeRow row : verdicts.candidates()) {
-    if (rejects_all || HasDiskConflict(pod, nodes.node(row))) {
-      verdicts.Set(row, Code::kUnschedulable);
-    }
+    const bool disk_conflicts = has_disk && HasDiskConflict(pod, nodes.node(row));
+    if (rejects_all || disk_conflicts) verdicts.Set(row, Code::kUnschedulable, disk_conflicts);
   }
   return Status::Success();
 }

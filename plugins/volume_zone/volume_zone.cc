@@ -227,7 +227,7 @@ Status VolumeZone::FilterNodes(const CycleState& state, const PodInfo&, const No
     const bool has_label =
         std::any_of(columns.begin(), columns.end(),
                     [&](const LabelColumn* column) { return column->at(rows[i]).present; });
-    if (has_label) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable);
+    if (has_label) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, 0);
   }
   return Status::Success();
 }

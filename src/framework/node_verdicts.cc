@@ -17,10 +17,10 @@ void NodeVerdicts::Reset(int rows) {
 
 void NodeVerdicts::Set(NodeRow row, const Status& status) {
   constexpr size_t kMostCompared = 16;
-  size_t words = 0;
-  while (words < said_.size() && said_[words] != status) ++words;
-  if (words == said_.size() && words < kMostCompared) said_.push_back(status);
-  Set(row, status.code(), words < said_.size() ? static_cast<uint8_t>(words) : kOwnWords);
+  size_t i = 0;
+  while (i < said_.size() && said_[i] != status) ++i;
+  if (i == said_.size() && i < kMostCompared) said_.push_back(status);
+  Set(row, status.code(), i < said_.size() ? static_cast<uint8_t>(kOwnWords - 1 - i) : kOwnWords);
 }
 
 void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {

@@ -42,7 +42,9 @@ class RetriedPods {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     simulation_ = EmptySimulation(std::move(loaded), seed, remember);
-    const int nodes = random_.Between(3, random_.Percent(50) ? 10 : 40);
+    // Of more than 64 nodes the batch forms judge many at a time.
+    const int nodes = random_.Percent(10) ? random_.Between(100, 200)
+                                          : random_.Between(3, random_.Percent(50) ? 10 : 40);
     for (int i = 0; i < nodes; ++i) nodes_.push_back(RandomNode(i));
     if (storage == Storage::kRandom) {
       std::vector<std::string> names;

@@ -18,6 +18,7 @@
 #include "berth/framework/score.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
+#include "tests/plugins/shared_words.h"
 
 namespace berth::testing {
 namespace {
@@ -156,16 +157,9 @@ class Judge {
     verdicts.Reset(nodes.size());
     verdicts.BeginBlock(block);
     ASSERT_TRUE(filter->FilterNodes(state, pod, nodes, verdicts).ok());
-    std::map<std::pair<Code, uint8_t>, Status> said;  // by what rows that are told the same share
+    SharedWords words;
     for (const NodeRow row : block) {
-      EXPECT_EQ(verdicts.code(row), opinion.codes[row]) << "Filter, row " << row;
-      if (verdicts.code(row) == Code::kSuccess) continue;
-      if (verdicts.words(row) == NodeVerdicts::kOwnWords) continue;
-      const Status status = filter->Filter(state, pod, nodes.node(row));
-      const auto [first, is_new] =
-          said.try_emplace({verdicts.code(row), verdicts.words(row)}, status);
-      EXPECT_EQ(first->second, status) << "row " << row << " is told something else than others";
-      shared_words_ += is_new ? 0 : 1;
+      shared_words_ += words.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
     }
     if (const auto* domains = stage_.As<DomainFilter>()) {
       JudgeDomains(*domains, state, pod);

@@ -36,7 +36,8 @@ class NodeVerdicts {
     words_[row] = words;
     codes_set_ |= uint32_t{1} << std::min<uint8_t>(static_cast<uint8_t>(code), 31);
   }
-  // For plugins that make a status of each row: `status` is what Filter() says of `row`.
+  // For plugins that make a status of each row: `status` is what Filter() says of `row`. Takes the
+  // highest numbers of words.
   void Set(NodeRow row, const Status& status);
 
   // --- For the engine ---
@@ -80,7 +81,7 @@ class NodeVerdicts {
   std::vector<uint8_t> rejectors_;
   std::vector<uint8_t> words_;  // of rows that are rejected
   std::vector<NodeRow> candidates_;
-  std::vector<Status> said_;      // by number of words, since the last EndPlugin()
+  std::vector<Status> said_;      // whose words have the highest numbers, since EndPlugin()
   uint32_t codes_set_ = 0;        // since the last EndPlugin()
   uint32_t ended_codes_set_ = 0;  // before it
 };
