@@ -42,12 +42,15 @@ CASES = {
     "preferred-affinity": ("schedule", "preferred-affinity --nodes 500 --placed 500 --pods 500"),
     "unschedulable": ("schedule", "unschedulable --nodes 500 --placed 500 --pods 1000"),
     "rejected": ("schedule", "rejected --nodes 600 --placed 400 --pods 1000"),
+    "volumes": ("schedule", "volumes --nodes 200 --placed 400 --pods 500"),
+    "volumes-full": ("schedule", "volumes --nodes 40 --placed 1550 --pods 300"),
     "gated": ("schedule", "gated --placed 500 --pods 1000"),
     "preemption-basic": ("schedule", "preemption-basic --nodes 100 --placed 400 --pods 100"),
     "gpu-binpack": ("schedule", "gpu-binpack --nodes 150 --pods 1000"),
     "gang": ("schedule", "gang --nodes 100 --groups 50"),
     "gang-contended": ("schedule", "gang-contended --nodes 100 --groups 50"),
     "quota": ("schedule", "quota --nodes 40 --pods 160"),
+    "quota-fresh": ("schedule", "quota-fresh --nodes 100 --pods 880"),
 }
 COLUMNS = ("instructions", "allocations", "cycles")
 
