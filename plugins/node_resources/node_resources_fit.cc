@@ -144,7 +144,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
         const Columns& c = columns[k];
         const Shortage shortage = ShortageOf(c.request, c.allocatable[row], c.requested[row]);
         if (shortage == Shortage::kNone) continue;
-        words |= 2 << k;
+        if (k < 7) words |= 2 << k;
         worst = std::max(worst, shortage);
       }
       if (worst == Shortage::kNone) continue;

@@ -15,13 +15,17 @@ AttachedVolumes::Versions AttachedVolumes::VersionsOf(const ObjectStore& objects
 }
 
 void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
-  // A table that took the place of another has other nodes.
+  // A table that took the place of another, and was changed as often, has other nodes.
   const uint64_t first = nodes.size() == 0 ? 0 : nodes.node(0).generation();
   const bool same_table = table_ == &nodes && objects_ == &objects &&
                           (table_version_ != nodes.version() || first_generation_ == first);
   const Versions versions = VersionsOf(objects);
   if (same_table && table_version_ == nodes.version() && versions_ == versions) return;
-  if (!same_table || !FollowTable(nodes) || !FollowObjects(objects)) Restart(nodes, objects);
+  if (!same_table || !FollowObjects(objects)) {
+    Restart(nodes, objects);
+  } else if (!FollowTable(nodes)) {
+    Realign(nodes);
+  }
   for (const Symbol name : changed_) {
     const auto found = nodes_.find(name);
     if (found == nodes_.end() || found->second->generation == 0) continue;
@@ -67,6 +71,24 @@ bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
   if (!nodes.Replay(table_version_, on_change, on_move)) return false;
   if (some_are_new) AddNodes(nodes);
   return true;
+}
+
+// More happened than the table remembers: nodes are known by name, and whether they changed.
+void AttachedVolumes::Realign(const NodeTable& nodes) {
+  rows_.assign(nodes.size(), nullptr);
+  std::vector<Node*> gone;
+  for (const auto& [name, node] : nodes_) {
+    const NodeRow row = nodes.FindRow(name);
+    if (row < 0) {
+      gone.push_back(node.get());
+      continue;
+    }
+    rows_[row] = node.get();
+    const bool changed = node->generation != nodes.node(row).generation();
+    if (node->generation != 0 && changed) changed_.push_back(name);
+  }
+  for (Node* const node : gone) RemoveNode(*node);
+  AddNodes(nodes);
 }
 
 void AttachedVolumes::AddNodes(const NodeTable& nodes) {

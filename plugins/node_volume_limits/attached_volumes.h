@@ -42,6 +42,7 @@ class AttachedVolumes {
     struct Use {
       Volume* volume;
       const MigratedPlugin* plugin;  // as AttachableVolume
+      friend bool operator==(const Use&, const Use&) = default;
     };
     absl::InlinedVector<Use, 1> uses;
     VolumeSources sources;
@@ -61,8 +62,8 @@ class AttachedVolumes {
   };
   // Costs what changed since the last call.
   void Sync(const NodeTable& nodes, const ObjectStore& objects);
-  // Another number if objects changed so that a node that did not change may have other volumes or
-  // limits. As of the last Sync().
+  // Another number if objects changed so that a node that did not change, or a pod on it, may have
+  // other volumes or limits. As of the last Sync().
   uint64_t objects_version() const { return objects_version_; }
 
   // After Sync() with the same table and objects: reads the node of the row if it never was read.
@@ -74,7 +75,7 @@ class AttachedVolumes {
   const Node* Find(const NodeInfo& node, const ObjectStore& objects) const;
   const AttachmentsByNode& attachments() const { return attachments_; }
 
-  // A number for the driver; -1 if no node that was read limits it or has volumes of it.
+  // A number for the driver; -1 if no node that was read ever limited it or had volumes of it.
   int FindDriver(absl::string_view name) const;
   // Null if it is on no node that was read.
   const Volume* FindVolume(absl::string_view unique_name) const;
@@ -89,6 +90,7 @@ class AttachedVolumes {
 
   void Restart(const NodeTable& nodes, const ObjectStore& objects);
   bool FollowTable(const NodeTable& nodes);
+  void Realign(const NodeTable& nodes);
   void AddNodes(const NodeTable& nodes);
   void RemoveNode(Node& node);
   bool FollowObjects(const ObjectStore& objects);
@@ -98,10 +100,11 @@ class AttachedVolumes {
 
   void ReadFirst(Node& node, const NodeInfo& info, const ObjectStore& objects);
   void ReadAgain(Node& node, const NodeInfo& info, const ObjectStore& objects);
-  void Read(Node& node, const NodeInfo& info, const ObjectStore& objects);
+  bool Read(Node& node, const NodeInfo& info, const ObjectStore& objects);
   void ReadLimits(Node& node, const ObjectStore& objects);
-  void ReadPods(Node& node, const NodeInfo& info, const ObjectStore& objects);
-  PodVolumes Resolve(std::shared_ptr<const PodInfo> pod, Node& node, const ObjectStore& objects);
+  bool ReadPods(Node& node, const NodeInfo& info, const ObjectStore& objects);
+  PodVolumes Resolve(std::shared_ptr<const PodInfo> pod, const ObjectStore& objects);
+  bool ResolveAgain(PodVolumes& pod, Node& node, const ObjectStore& objects);
   void ReadAttachments(Node& node, const ObjectStore& objects);
   void Count(Node& node);
   void DropPod(PodVolumes& pod, Node& node);

@@ -35,28 +35,31 @@ void AttachedVolumes::ReadAgain(Node& node, const NodeInfo& info, const ObjectSt
   const auto attachments = node.attachments;
   const bool failed = node.failed;
   const std::shared_ptr<const api::CSINode> csi_node = node.csi_node;
-  Read(node, info, objects);
+  const bool other_uses = Read(node, info, objects);
   const bool same_plugins =
       csi_node == node.csi_node || (csi_node != nullptr && node.csi_node != nullptr &&
                                     HaveSamePlugins(*csi_node, *node.csi_node));
-  if (failed || node.failed || !same_plugins || of_pods != node.of_pods ||
+  if (other_uses || failed || node.failed || !same_plugins || of_pods != node.of_pods ||
       attachments != node.attachments || !SameLimits(limits, node.limits)) {
     ++objects_version_;
   }
 }
 
-void AttachedVolumes::Read(Node& node, const NodeInfo& info, const ObjectStore& objects) {
+// Returns whether a pod that was there has other volumes now.
+bool AttachedVolumes::Read(Node& node, const NodeInfo& info, const ObjectStore& objects) {
+  bool other_uses = false;
   if (node.csi_node_changed) ReadLimits(node, objects);
   if (node.limits.empty()) {
     ForgetVolumes(node);
     node.attachments_changed = true;  // to be read if there are limits again
   } else {
-    ReadPods(node, info, objects);
+    other_uses = ReadPods(node, info, objects);
     if (node.sources_changed || node.attachments_changed) ReadAttachments(node, objects);
     Count(node);
   }
   node.generation = info.generation();
   node.csi_node_changed = node.sources_changed = false;
+  return other_uses;
 }
 
 void AttachedVolumes::ReadLimits(Node& node, const ObjectStore& objects) {
@@ -74,31 +77,48 @@ void AttachedVolumes::ReadLimits(Node& node, const ObjectStore& objects) {
   }
 }
 
-// Pods keep their order: what is known of one is found by going along.
-void AttachedVolumes::ReadPods(Node& node, const NodeInfo& info, const ObjectStore& objects) {
+// Pods keep their order: what is known of one is found by going along. Returns whether one of them
+// has other volumes now.
+bool AttachedVolumes::ReadPods(Node& node, const NodeInfo& info, const ObjectStore& objects) {
   std::vector<PodVolumes> before = std::exchange(node.pods, {});
   node.pods.reserve(std::max(before.size(), info.claim_uses().size()));
   size_t known = 0;
+  bool other_uses = false;
   node.failed = false;
   for (const std::shared_ptr<const PodInfo>& pod : info.pods()) {
     if (!MayAttach(*pod)) continue;
-    size_t at = node.sources_changed ? before.size() : known;
+    size_t at = known;
     while (at < before.size() && before[at].pod != pod) ++at;
     if (at < before.size()) {
       node.pods.push_back(std::move(before[at]));
       before[at].pod = nullptr;
       known = at + 1;
+      if (node.sources_changed) other_uses |= ResolveAgain(node.pods.back(), node, objects);
     } else {
-      node.pods.push_back(Resolve(pod, node, objects));
+      node.pods.push_back(Resolve(pod, objects));
+      for (const uint64_t source : node.pods.back().sources.objects) AddUser(source, node);
     }
     node.failed |= node.pods.back().failed;
   }
   for (PodVolumes& gone : before) {
     if (gone.pod != nullptr) DropPod(gone, node);
   }
+  return other_uses;
 }
 
-AttachedVolumes::PodVolumes AttachedVolumes::Resolve(std::shared_ptr<const PodInfo> pod, Node& node,
+// Returns whether it has other volumes now. Mostly it asks the same objects, which then know it.
+bool AttachedVolumes::ResolveAgain(PodVolumes& pod, Node& node, const ObjectStore& objects) {
+  PodVolumes now = Resolve(pod.pod, objects);
+  std::swap(pod, now);
+  for (const auto& [volume, plugin] : now.uses) DropUse(volume);
+  if (pod.sources.objects != now.sources.objects) {
+    for (const uint64_t source : now.sources.objects) RemoveUser(source, node);
+    for (const uint64_t source : pod.sources.objects) AddUser(source, node);
+  }
+  return pod.failed != now.failed || pod.uses != now.uses;
+}
+
+AttachedVolumes::PodVolumes AttachedVolumes::Resolve(std::shared_ptr<const PodInfo> pod,
                                                      const ObjectStore& objects) {
   PodVolumes resolved;
   std::vector<AttachableVolume> volumes;
@@ -107,7 +127,6 @@ AttachedVolumes::PodVolumes AttachedVolumes::Resolve(std::shared_ptr<const PodIn
   for (const AttachableVolume& volume : volumes) {
     resolved.uses.push_back({AddUse(volume), volume.plugin});
   }
-  for (const uint64_t source : resolved.sources.objects) AddUser(source, node);
   resolved.pod = std::move(pod);
   return resolved;
 }

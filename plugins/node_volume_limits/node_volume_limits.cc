@@ -245,6 +245,13 @@ Status NodeVolumeLimits::FilterNodes(const CycleState& state, const PodInfo& pod
   return Status::Success();
 }
 
+void NodeVolumeLimits::OnSynced() {
+  index_->Sync(handle_.nodes(), handle_.objects());
+  for (NodeRow row = 0; row < handle_.nodes().size(); ++row) {
+    index_->Read(row, handle_.nodes(), handle_.objects());
+  }
+}
+
 void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
   const LimitsState* data = state.Find(kState);
   if (data == nullptr) return;

@@ -12,6 +12,7 @@
 #include "berth/framework/filter.h"
 #include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/sign.h"
@@ -27,6 +28,7 @@ class NodeVolumeLimits final : public Plugin,
                                public PreFilterPlugin,
                                public FilterPlugin,
                                public ObjectFilter,
+                               public SyncObserver,
                                public EnqueueExtensions,
                                public SignPlugin,
                                public ExplainsWaitingAs<WaitingReason::kVolumes> {
@@ -43,6 +45,9 @@ class NodeVolumeLimits final : public Plugin,
                      NodeVerdicts& verdicts) const override;
   // The volumes of the pod, and whether objects changed what is attached somewhere, or may be.
   void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
+
+  // Reads all nodes.
+  void OnSynced() override;
 
   // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

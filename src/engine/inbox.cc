@@ -124,6 +124,7 @@ void Engine::MakeTables() {
   for (const Framework* framework : profiles_->all()) {
     const Aspects aspects = framework->DependenciesOf(~PluginMask{0});
     if ((aspects & Aspect::kOtherNodes) != 0) cluster_.nodes().pods();
+    framework->RunOnSynced();
   }
 }
 

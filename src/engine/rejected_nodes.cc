@@ -93,6 +93,7 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
     if (!said[group].has_value()) return Outcome::kUnknown;
     counts_.Set(row, *said[group]);
   }
+  verdicts_.ForgetWords();
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
 

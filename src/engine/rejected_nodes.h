@@ -29,7 +29,7 @@ class RejectedNodes {
   };
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
   // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
-  // Framework::FindRejectionGrounds() makes of it. Stops at the first node that fits.
+  // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                   const Nominator& nominator, Framework::RejectionGrounds& grounds);
 

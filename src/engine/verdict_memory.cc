@@ -8,7 +8,7 @@ namespace {
 
 // A row takes some 50 bytes.
 constexpr size_t kMaxRankedRows = size_t{8} << 20;
-// A row takes 4 bytes, and one more for each rule in whose topology it is a domain of its own; what
+// A row takes 5 bytes, and one more for each rule in whose topology it is a domain of its own; what
 // the verdicts go by takes some hundred bytes a kind, 2 KiB for pods with very many volumes.
 constexpr size_t kMaxRejectedRows = size_t{32} << 20;
 constexpr size_t kMinEntries = 8;

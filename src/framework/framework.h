@@ -122,6 +122,7 @@ class Framework {
   GroupPlugin* group_plugin() const { return group_plugin_; }
   Symbol group_plugin_name() const { return group_plugin_name_; }
   absl::Span<AssignmentObserver* const> observers() const { return observers_; }
+  void RunOnSynced() const;
 
   // What each plugin that can reject registered; a plugin without EnqueueExtensions has one entry
   // that matches everything.
@@ -282,6 +283,7 @@ class Framework {
   GroupPlugin* group_plugin_ = nullptr;
   Symbol group_plugin_name_;
   std::vector<AssignmentObserver*> observers_;
+  std::vector<Hook<SyncObserver>> sync_observers_;
   std::vector<PluginEvents> events_;
   std::vector<Hook<const WaitingExplainer>> explainers_;
   // Filter and Score plugins; `plugin` is null if it does not sign.

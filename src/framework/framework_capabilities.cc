@@ -145,6 +145,9 @@ void FrameworkBuilder::FindObservers() {
       framework_->observer_guards_.push_back(Guard(*observer, CounterOf(index)));
       framework_->observers_.push_back(framework_->observer_guards_.back().get());
     }
+    if (auto* observer = As<SyncObserver>(index)) {
+      framework_->sync_observers_.push_back({observer, names_[index], index});
+    }
   }
 }
 

@@ -181,6 +181,14 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
   }
 }
 
+void Framework::RunOnSynced() const {
+  CallTimer timer(fault_log_);
+  for (const Hook<SyncObserver>& hook : sync_observers_) {
+    GuardedVoid("OnSynced", hook.name, [&] { hook.plugin->OnSynced(); });
+    timer.Lap(hook.name, "OnSynced");
+  }
+}
+
 void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                                WaitingFor& waiting) const {
   const Symbol plugin = rejection.plugin_symbol();

@@ -13,10 +13,11 @@ void NodeVerdicts::Reset(int rows) {
   rejectors_.assign(rows, kNotJudged);
   words_.resize(rows);
   candidates_.clear();
+  said_.clear();
 }
 
 void NodeVerdicts::Set(NodeRow row, const Status& status) {
-  constexpr size_t kMostCompared = 16;
+  constexpr size_t kMostCompared = 8;
   size_t i = 0;
   while (i < said_.size() && said_[i] != status) ++i;
   if (i == said_.size() && i < kMostCompared) said_.push_back(status);
@@ -26,7 +27,6 @@ void NodeVerdicts::Set(NodeRow row, const Status& status) {
 void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {
   candidates_.assign(rows.begin(), rows.end());
   codes_set_ = ended_codes_set_ = 0;
-  said_.clear();
   if (FollowOneAnother(rows)) {
     BERTH_DCHECK(rows.empty() || (rows.front() >= 0 && rows.back() < this->rows()));
     const NodeRow first = rows.empty() ? 0 : rows.front();
@@ -45,7 +45,6 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
   BERTH_DCHECK(plugin < kNobody);
   const uint32_t rejections = codes_set_ & ~(uint32_t{1} << static_cast<uint8_t>(Code::kSuccess));
   ended_codes_set_ |= std::exchange(codes_set_, 0);
-  said_.clear();
   if (rejections == 0) return;  // mostly a plugin has nothing against any node
   auto kept = candidates_.begin();
   for (const NodeRow row : candidates_) {

@@ -51,12 +51,13 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   CheckGauges(gauges);
 }
 
-// Forgets the rows in whose domains a rule has another number. A number says nothing of pods that
-// are nominated to a node: those rows are forgotten too. False if all of them are.
+// Forgets the rows in whose domains a rule has another number. Neither numbers nor objects say
+// anything of pods that are nominated to a node: those rows are forgotten too. False if all of them
+// are.
 bool RememberedRuns::FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
                                    const DryRunGrounds& grounds) {
   if (!(grounds.basis == grounds_.basis)) return false;
-  if (grounds.domains.empty() && grounds_.domains.empty()) return true;
+  if (grounds.domains.empty() && grounds_.domains.empty() && grounds.basis.empty()) return true;
   nominator.ForEach([&](const PodInfo&, absl::string_view node) {
     if (const auto name = Symbol::Find(node); name.has_value()) Forget(nodes.FindRow(*name));
   });

@@ -40,6 +40,7 @@ class Culprit final : public Plugin,
                       public PostBindPlugin,
                       public GroupPlugin,
                       public AssignmentObserver,
+                      public SyncObserver,
                       public EnqueueExtensions {
  public:
   Culprit(const Misdeed& misdeed, Handle& handle) : misdeed_(misdeed), handle_(handle) {}
@@ -127,6 +128,7 @@ class Culprit final : public Plugin,
   }
   void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override { At("OnPodAssigned", pod); }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override { At("OnPodUnassigned", pod); }
+  void OnSynced() override { Do("OnSynced"); }
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::Wildcard(), action::kAll},
              [this](const PodInfo& pod, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
@@ -234,6 +236,7 @@ const Point kPoints[] = {
     {.name = "GroupUnschedulable", .needs = Needs::kNoRoom, .harmless = true},
     {.name = "OnPodAssigned", .any_answer = true, .harmless = true},
     {.name = "OnPodUnassigned", .needs = Needs::kDeletion, .any_answer = true, .harmless = true},
+    {.name = "OnSynced", .any_answer = true, .harmless = true},
     {.name = "QueueingHint", .needs = Needs::kEvent, .any_answer = true, .harmless = true},
 };
 

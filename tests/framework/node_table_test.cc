@@ -82,6 +82,31 @@ TEST(NodeTable, KeepsLabelColumnsInStep) {
   EXPECT_THAT(zones.values(), SizeIs(2));  // a new order forgets what is gone
 }
 
+TEST(NodeTable, MakesLabelColumnsOfManyValues) {
+  std::vector<NodeInfo> nodes;
+  for (int i = 0; i < 600; ++i) {
+    nodes.push_back(MakeNode()
+                        .Name(absl::StrCat("n", i))
+                        .Label("host", absl::StrCat("h", i))
+                        .Label("rack", absl::StrCat("r", i / 200))
+                        .Info());
+  }
+  std::vector<const NodeInfo*> order;
+  for (const NodeInfo& node : nodes) order.push_back(&node);
+  NodeTable table;
+  table.SetOrder(order);
+  const LabelColumn& hosts = table.label_column(S("host"));
+  const LabelColumn& racks = table.label_column(S("rack"));
+  EXPECT_THAT(hosts.values(), SizeIs(600));
+  EXPECT_THAT(racks.values(), SizeIs(3));
+  EXPECT_EQ(racks.row_count(racks.index(599)), 200);
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_EQ(hosts.at(i).value, S(absl::StrCat("h", i)));
+    ASSERT_EQ(hosts.row_count(hosts.index(i)), 1);
+    ASSERT_EQ(racks.at(i).value, S(absl::StrCat("r", i / 200)));
+  }
+}
+
 TEST(NodeTable, DropsValuesThatNoRowHas) {
   NodeInfo a = MakeNode().Name("a").Info();
   NodeInfo b = MakeNode().Name("b").Label("build", "old").Info();

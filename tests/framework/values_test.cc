@@ -129,6 +129,27 @@ TEST(NodeVerdicts, RemembersTheFirstRejector) {
   EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNotJudged);
 }
 
+TEST(NodeVerdicts, NumbersOfWordsMeanTheSameInAllBlocks) {
+  NodeVerdicts verdicts;
+  verdicts.Reset(20);
+  const auto set = [&](NodeRow row, const std::string& reason) {
+    verdicts.BeginBlock({row});
+    verdicts.Set(row, Status::Unschedulable(reason));
+    verdicts.EndPlugin(0);
+    return verdicts.words(row);
+  };
+  const uint8_t full = set(0, "full"), old = set(1, "old");
+  EXPECT_NE(full, NodeVerdicts::kOwnWords);
+  EXPECT_NE(old, NodeVerdicts::kOwnWords);
+  EXPECT_NE(full, old);
+  EXPECT_EQ(set(2, "old"), old);
+  for (NodeRow row = 3; row < 9; ++row) set(row, absl::StrCat("row ", row));
+  EXPECT_EQ(set(9, "one too many"), NodeVerdicts::kOwnWords);
+  EXPECT_EQ(set(10, "full"), full);
+  verdicts.ForgetWords();
+  EXPECT_EQ(set(11, "one too many"), full);  // the first number again
+}
+
 // Gives each node the status that its label "status" names, and scores it by its number of pods.
 class ByLabel final : public FilterPlugin, public ScorePlugin {
  public:

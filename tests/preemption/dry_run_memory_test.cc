@@ -4,6 +4,7 @@
 #include <list>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -78,6 +79,31 @@ TEST(RememberedRuns, FollowRowsThatMove) {
     ASSERT_FALSE(HasFailure()) << step;
   }
   EXPECT_GT(known, 1000);
+}
+
+// The basis is about pods that run, not about those that are nominated.
+TEST(RememberedRuns, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
+  const NodeInfo node = MakeNode().Name("n").Info();
+  NodeTable table;
+  table.SetOrder({&node});
+  SmallCluster cluster;
+  const CycleState state;
+  const auto pod = MakePod().Obj();
+  FakeNominator nominator;
+  nominator.Nominate(MakePod().Name("nominated").Obj(), "n");
+  for (const bool objects_count : {false, true}) {
+    RememberedRuns runs;
+    const auto refresh = [&] {
+      DryRunGrounds grounds;
+      if (objects_count) grounds.basis.Add("volume");
+      runs.Refresh(table, nominator, 0, -1, std::move(grounds), {});
+    };
+    refresh();
+    DryRun run(cluster, state, *pod, node);
+    runs.SetFailure(0, Status::Unschedulable("cannot help"), run);
+    refresh();
+    EXPECT_EQ(runs.IsKnown(0), !objects_count);
+  }
 }
 
 }  // namespace

@@ -30,14 +30,14 @@ class NodeVerdicts {
   // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
   // A candidate that is not given a code stays feasible. `words` is any number below kOwnWords if
   // Filter() says the same, word for word, of all rows to which the plugin gives that code and that
-  // number in this call: one of them is asked for all.
+  // number in this cycle: one of them is asked for all.
   void Set(NodeRow row, Code code, uint8_t words = kOwnWords) {
     codes_[row] = code;
     words_[row] = words;
     codes_set_ |= uint32_t{1} << std::min<uint8_t>(static_cast<uint8_t>(code), 31);
   }
   // For plugins that make a status of each row: `status` is what Filter() says of `row`. Takes the
-  // highest numbers of words.
+  // eight highest numbers of words.
   void Set(NodeRow row, const Status& status);
 
   // --- For the engine ---
@@ -53,6 +53,9 @@ class NodeVerdicts {
   uint32_t codes_set() const { return codes_set_ | ended_codes_set_; }
   // Appends those of `rows` that are feasible to `feasible`.
   void AppendFeasible(absl::Span<const NodeRow> rows, std::vector<NodeRow>& feasible) const;
+
+  // Numbers of words may mean something else from now on: nobody asks about rows judged so far.
+  void ForgetWords() { said_ = {}; }
 
   // Nodes came, not judged yet, or went.
   void Move(const RowMove& move) {
@@ -81,7 +84,7 @@ class NodeVerdicts {
   std::vector<uint8_t> rejectors_;
   std::vector<uint8_t> words_;  // of rows that are rejected
   std::vector<NodeRow> candidates_;
-  std::vector<Status> said_;      // whose words have the highest numbers, since EndPlugin()
+  std::vector<Status> said_;      // by number of words, from the highest down
   uint32_t codes_set_ = 0;        // since the last EndPlugin()
   uint32_t ended_codes_set_ = 0;  // before it
 };

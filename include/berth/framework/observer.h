@@ -1,4 +1,5 @@
-// AssignmentObserver: lets a plugin keep sums over running pods without walking them.
+// What lets a plugin keep something of the whole cluster: AssignmentObserver, for sums over running
+// pods without walking them, and SyncObserver, for what is there at the start.
 #ifndef BERTH_FRAMEWORK_OBSERVER_H_
 #define BERTH_FRAMEWORK_OBSERVER_H_
 
@@ -20,6 +21,16 @@ class AssignmentObserver {
   virtual void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) = 0;
   // `node` no longer counts `pod`.
   virtual void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) = 0;
+};
+
+class SyncObserver {
+ public:
+  virtual ~SyncObserver() = default;
+
+  // Called once, on the scheduling thread, when the scheduler has heard of everything that existed
+  // when it started, before the first attempt: Handle::nodes() and objects() have all of it. What
+  // covers the whole cluster is best read here; in a cycle, pods would wait for it.
+  virtual void OnSynced() = 0;
 };
 
 }  // namespace berth

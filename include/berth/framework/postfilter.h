@@ -22,7 +22,7 @@ class NodeStatuses {
   virtual ~NodeStatuses() = default;
   // The code of `row`; UnschedulableAndUnresolvable for rows that were never judged.
   virtual Code code(NodeRow row) const = 0;
-  // The code with plugin and reasons; asks the rejecting plugin's Filter() again.
+  // The code with plugin and reasons; may ask the rejecting plugin's Filter() again.
   virtual Status status(NodeRow row) const = 0;
   // Calls for every row with exactly this code, in row order.
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;

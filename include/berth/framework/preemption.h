@@ -117,7 +117,7 @@ class PreemptionRules {
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 
   // Whether SelectVictims() finds only pods of lower priority for `pod`. Then nodes without such
-  // pods are not looked at.
+  // pods are not looked at: it would say NoVictimsReason() of them, and no HelpsFrom().
   virtual bool OnlyLowerPriorityGoes(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return false;
   }
