@@ -136,8 +136,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
 }
 
 std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const {
-  const std::string where = node == nullptr ? "" : absl::StrCat(" on node ", node->name().view());
-  return absl::StrCat("No victims found", where, " for preemptor pod ", preemptor.name());
+  return NoVictimsFound(node, preemptor);
 }
 
 bool QuotaRules::OnlyLowerPriorityGoes(const CycleState& state, const PodInfo& pod) const {

@@ -82,8 +82,7 @@ bool TolerationRules::MakesRoom(const NodeInfo&, const PodInfo& victim, const Po
 }
 
 std::string TolerationRules::NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const {
-  const std::string where = node == nullptr ? "" : absl::StrCat(" on node ", node->name().view());
-  return absl::StrCat("No victims found", where, " for preemptor pod ", preemptor.name());
+  return NoVictimsFound(node, preemptor);
 }
 
 absl::StatusOr<std::optional<TolerationPolicy>> TolerationRules::PolicyOf(

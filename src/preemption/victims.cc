@@ -183,6 +183,11 @@ bool PriorityPreemptionRules::MakesRoom(const NodeInfo& node, const PodInfo& vic
   return TerminatesByPreemption(victim) && MayEvict(node, victim, preemptor).value_or(false);
 }
 
+std::string NoVictimsFound(const NodeInfo* node, const PodInfo& preemptor) {
+  const std::string where = node == nullptr ? "" : absl::StrCat(" on node ", node->name().view());
+  return absl::StrCat("No victims found", where, " for preemptor pod ", preemptor.name());
+}
+
 std::string PreemptionRules::NoVictimsReason(const NodeInfo*, const PodInfo&) const {
   return "No preemption victims found for incoming pod";
 }

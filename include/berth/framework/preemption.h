@@ -183,6 +183,10 @@ class Preemption {
 // Higher priority first, then the earlier start; a pod that has not started counts as the latest.
 bool MoreImportantPod(const PodInfo& a, const PodInfo& b);
 
+// "No victims found on node n for preemptor pod p", without the node if it is null: a
+// NoVictimsReason(), as the plugins of scheduler-plugins put it.
+std::string NoVictimsFound(const NodeInfo* node, const PodInfo& preemptor);
+
 // Splits `pods`, in order, into those whose eviction would violate a budget and the others.
 struct PodsByBudget {
   std::vector<std::shared_ptr<const PodInfo>> violating, non_violating;
