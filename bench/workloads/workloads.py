@@ -135,6 +135,16 @@ def preemption_mixed(size, rng):
     yield from with_one_in(50, size, "high", needs_victims)
 
 
+def preemption_in_vain(size, rng):
+    """Nodes full of pods more important than those that wait, but for a few that make too little room."""
+    yield namespace("default")
+    yield from plain_nodes(size.nodes)
+    half = size._replace(placed=size.placed // 2)
+    yield from running(half, "large", requests=requests_of("1700m", "500Mi"), priority=100)
+    yield from running(half, "small", requests=requests_of("250m", "500Mi"), terminationGracePeriodSeconds=0)
+    yield from with_one_in(50, size, "high", needs_victims)
+
+
 def small_on_full(size, rng):
     """Small pods on a full cluster; pods that evict come from a churn file."""
     yield from full_of_low_priority(size)
@@ -338,6 +348,7 @@ WORKLOADS = {
     "preemption-basic": Workload(preemption_basic, Size(1000, 1000, 4000), "default"),
     "preemption-5000": Workload(preemption_basic, Size(5000, 5000, 20000), "default"),
     "preemption-mixed": Workload(preemption_mixed, Size(5000, 5000, 20000), "default"),
+    "preemption-in-vain": Workload(preemption_in_vain, Size(5000, 5000, 20000), "default"),
     "preemption-async": Workload(small_on_full, Size(5000, 5000, 20000), "default"),
     "unschedulable": Workload(unschedulable, Size(5000, 10000, 20000), "default"),
     "rejected": Workload(rejected, Size(5000, 4000, 3334), "default"),

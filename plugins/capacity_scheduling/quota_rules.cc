@@ -139,9 +139,10 @@ std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& pre
   return NoVictimsFound(node, preemptor);
 }
 
-bool QuotaRules::OnlyLowerPriorityGoes(const CycleState& state, const PodInfo& pod) const {
+PreemptionRules::Evictable QuotaRules::WhoMayGo(const CycleState& state, const PodInfo& pod) const {
   const QuotaState* quota_state = state.Find(kQuotaState);
-  return quota_state != nullptr && ScopeOf(*quota_state, pod) != Scope::kReclaim;
+  const bool reclaims = quota_state == nullptr || ScopeOf(*quota_state, pod) == Scope::kReclaim;
+  return reclaims ? Evictable::kAnybody : Evictable::kLowerPriority;
 }
 
 bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,

@@ -26,8 +26,8 @@ class QuotaRules final : public PreemptionRules {
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
-  // Unless it takes back what others borrowed.
-  bool OnlyLowerPriorityGoes(const CycleState& state, const PodInfo& pod) const override;
+  // Those of lower priority, unless it takes back what others borrowed.
+  Evictable WhoMayGo(const CycleState& state, const PodInfo& pod) const override;
   // The quotas as they are written, what the pod asks of its own, and its scope, within its own
   // quota that too; how full they are is only compared.
   bool MayRemember(const CycleState& state, const PodInfo& pod,

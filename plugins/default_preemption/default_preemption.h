@@ -10,6 +10,7 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
@@ -24,7 +25,9 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules {
   using PriorityPreemptionRules::PriorityPreemptionRules;
   // They look at nothing else.
   bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return true; }
-  bool OnlyLowerPriorityGoes(const CycleState&, const PodInfo&) const override { return true; }
+  Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
+    return Evictable::kAllLowerPriority;
+  }
 };
 
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,
@@ -32,6 +35,7 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules {
 class DefaultPreemption final : public Plugin,
                                 public PostFilterPlugin,
                                 public PreEnqueuePlugin,
+                                public SyncObserver,
                                 public EnqueueExtensions,
                                 public ExplainsWaitingAs<WaitingReason::kWaitingForVictims> {
  public:
@@ -47,6 +51,10 @@ class DefaultPreemption final : public Plugin,
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
+
+  // What the search keeps of all nodes.
+  void OnSynced() override { preemption_.ReadNodes(); }
+  void OnManyChanges() override { preemption_.Follow(); }
 
   // Holds a preemptor back while the evictions it needs are being sent.
   Status PreEnqueue(const PodInfo& pod) override;

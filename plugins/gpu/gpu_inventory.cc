@@ -91,13 +91,13 @@ bool GpuInventory::SetResources(const std::vector<std::string>& resources) {
   resource_names_ = resources;
   resources_.clear();
   for (const std::string& name : resources) resources_.push_back(ResourceIdOf(name));
-  table_ = nullptr;
+  table_ = 0;
   return true;
 }
 
 void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
   const uint64_t devices = handle.objects().version(Kind::kDevice);
-  if (table_ == &nodes && table_version_ == nodes.version() && devices_version_ == devices &&
+  if (table_ == nodes.id() && table_version_ == nodes.version() && devices_version_ == devices &&
       changed_.empty()) {
     return;
   }
@@ -117,7 +117,7 @@ void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
     Refresh(row, nodes.node(at), handle);
   }
   changed_.clear();
-  table_ = &nodes;
+  table_ = nodes.id();
   table_version_ = nodes.version();
 }
 
@@ -130,7 +130,7 @@ void GpuInventory::FollowTable(const NodeTable& nodes, const ObjectStore& object
     Move(move);
     some_are_new |= !move.came.empty();
   };
-  if (table_ != &nodes || !nodes.Replay(table_version_, on_change, on_move)) {
+  if (table_ != nodes.id() || !nodes.Replay(table_version_, on_change, on_move)) {
     row_of_.clear();
     rows_.assign(nodes.size(), nullptr);
     free_slots_.clear();

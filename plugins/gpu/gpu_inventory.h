@@ -129,7 +129,7 @@ class GpuInventory {
   std::vector<int> free_slots_;
   int slots_ = 0;
   std::vector<Symbol> changed_;  // nodes to be read: they changed, or their claims did
-  const NodeTable* table_ = nullptr;
+  uint64_t table_ = 0;           // NodeTable::id()
   uint64_t table_version_ = 0, next_version_ = 1;
   uint64_t devices_version_ = 0;
   absl::flat_hash_map<std::string, std::vector<int>> claims_;  // by uid: card indexes

@@ -154,6 +154,11 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   return Status::Success();
 }
 
+NeededRoom NodeResourcesFit::RoomFor(const CycleState& state, const PodInfo&) const {
+  const FitState* fit = state.Find(kFitState);
+  return {fit == nullptr ? Requests() : fit->requests};
+}
+
 absl::StatusOr<int64_t> NodeResourcesFit::Score(const CycleState&, const PodInfo& pod,
                                                 const NodeInfo& node) const {
   return scorer_.Score(pod, node);

@@ -15,6 +15,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
+#include "berth/framework/room_filter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
@@ -31,6 +32,7 @@ class NodeResourcesFit final : public Plugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
+                               public RoomFilter,
                                public SignPlugin,
                                public WaitingExplainer {
  public:
@@ -45,6 +47,7 @@ class NodeResourcesFit final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
+  NeededRoom RoomFor(const CycleState& state, const PodInfo& pod) const override;
 
   // Always Success: there for configurations that enable it.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,

@@ -7,15 +7,14 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
-#include "berth/api/resources.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/room_filter.h"
 #include "berth/framework/sign.h"
 
 namespace berth {
 
 // Amounts above 0: cpu, memory, ephemeral-storage, then the others by name.
-using Requests = absl::InlinedVector<std::pair<ResourceId, int64_t>, 4>;
+using Requests = NeededRoom::Requests;
 
 // What `pod` requests of resources that kube-scheduler accounts for, without those extended
 // resources that are ignored by name or by group (what stands before the "/").

@@ -15,10 +15,7 @@ AttachedVolumes::Versions AttachedVolumes::VersionsOf(const ObjectStore& objects
 }
 
 void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
-  // A table that took the place of another, and was changed as often, has other nodes.
-  const uint64_t first = nodes.size() == 0 ? 0 : nodes.node(0).generation();
-  const bool same_table = table_ == &nodes && objects_ == &objects &&
-                          (table_version_ != nodes.version() || first_generation_ == first);
+  const bool same_table = table_ == nodes.id() && objects_ == &objects;
   const Versions versions = VersionsOf(objects);
   if (same_table && table_version_ == nodes.version() && versions_ == versions) return;
   if (!same_table || !FollowObjects(objects)) {
@@ -33,10 +30,9 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
   }
   changed_.clear();
   EraseUnused();
-  table_ = &nodes;
+  table_ = nodes.id();
   objects_ = &objects;
   table_version_ = nodes.version();
-  first_generation_ = first;
   versions_ = versions;
 }
 
@@ -58,8 +54,10 @@ void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects
 bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
   bool some_are_new = false;
   const auto on_change = [&](const RowChange& change) {
+    if (drivers_.empty()) return;  // no node is limited
     const Node* const node = rows_[change.row];
-    if (node != nullptr && node->generation != 0) changed_.push_back(node->name);
+    const bool is_known = node != nullptr && node->generation != 0;
+    if (is_known && !node->limits.empty()) changed_.push_back(node->name);
   };
   const auto on_move = [&](const RowMove& move) {
     for (const NodeRow row : move.gone) {
@@ -172,8 +170,10 @@ const AttachedVolumes::Node* AttachedVolumes::Find(const NodeInfo& node,
                                                    const ObjectStore& objects) const {
   if (objects_ != &objects || versions_ != VersionsOf(objects)) return nullptr;
   const auto found = nodes_.find(node.name());
-  if (found == nodes_.end() || found->second->generation != node.generation()) return nullptr;
-  return found->second.get();
+  if (found == nodes_.end() || found->second->generation == 0) return nullptr;
+  const bool is_read = found->second->limits.empty() ||  // its pods do not matter
+                       found->second->generation == node.generation();
+  return is_read ? found->second.get() : nullptr;
 }
 
 int AttachedVolumes::FindDriver(absl::string_view name) const {

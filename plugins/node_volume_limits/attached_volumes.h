@@ -129,9 +129,8 @@ class AttachedVolumes {
   absl::flat_hash_map<uint64_t, absl::InlinedVector<Node*, 2>> users_;
   AttachmentsByNode attachments_;
 
-  const NodeTable* table_ = nullptr;
   const ObjectStore* objects_ = nullptr;
-  uint64_t table_version_ = 0, first_generation_ = 0;
+  uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()
   Versions versions_ = {};
   uint64_t objects_version_ = 0;
 };

@@ -252,6 +252,8 @@ void NodeVolumeLimits::OnSynced() {
   }
 }
 
+void NodeVolumeLimits::OnManyChanges() { index_->Sync(handle_.nodes(), handle_.objects()); }
+
 void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
   const LimitsState* data = state.Find(kState);
   if (data == nullptr) return;

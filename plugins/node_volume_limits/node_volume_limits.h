@@ -48,6 +48,7 @@ class NodeVolumeLimits final : public Plugin,
 
   // Reads all nodes.
   void OnSynced() override;
+  void OnManyChanges() override;
 
   // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
@@ -34,7 +35,9 @@ class TolerationRules final : public PriorityPreemptionRules {
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
-  bool OnlyLowerPriorityGoes(const CycleState&, const PodInfo&) const override { return true; }
+  Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
+    return Evictable::kLowerPriority;
+  }
   // The PriorityClasses; the time is only compared.
   bool MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) override;
 
@@ -59,7 +62,7 @@ class TolerationRules final : public PriorityPreemptionRules {
 };
 
 // As scheduler-plugins preemptiontoleration.
-class PreemptionToleration final : public Plugin, public PostFilterPlugin {
+class PreemptionToleration final : public Plugin, public PostFilterPlugin, public SyncObserver {
  public:
   static constexpr absl::string_view kName = "PreemptionToleration";
   // Takes PreemptionTolerationArgs.
@@ -71,6 +74,10 @@ class PreemptionToleration final : public Plugin, public PostFilterPlugin {
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
+
+  // What the search keeps of all nodes.
+  void OnSynced() override { preemption_.ReadNodes(); }
+  void OnManyChanges() override { preemption_.Follow(); }
 
  private:
   TolerationRules rules_;

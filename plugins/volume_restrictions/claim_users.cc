@@ -20,20 +20,16 @@ bool ClaimUsers::Has(absl::string_view claim, const NodeTable& nodes) {
 }
 
 void ClaimUsers::Sync(const NodeTable& nodes) {
-  // A table that took the place of another has other nodes.
-  const uint64_t first = nodes.size() == 0 ? 0 : nodes.node(0).generation();
-  const bool same_version = table_version_ == nodes.version();
-  const bool same_table = table_ == &nodes && (!same_version || first_generation_ == first);
-  if (same_table && same_version) return;
+  const bool same_table = table_ == nodes.id();
+  if (same_table && table_version_ == nodes.version()) return;
   const auto changes = same_table ? nodes.ChangesSince(table_version_) : std::nullopt;
   if (changes.has_value()) {
     for (const RowChange& change : *changes) Read(nodes.node(change.row));
   } else {
     ReadAll(nodes);
   }
-  table_ = &nodes;
+  table_ = nodes.id();
   table_version_ = nodes.version();
-  first_generation_ = first;
 }
 
 void ClaimUsers::ReadAll(const NodeTable& nodes) {

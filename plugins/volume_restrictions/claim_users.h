@@ -33,8 +33,8 @@ class ClaimUsers {
 
   absl::flat_hash_map<Symbol, Node> nodes_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<Symbol, 2>> users_;  // by hash
-  const NodeTable* table_ = nullptr;
-  uint64_t table_version_ = 0, first_generation_ = 0;
+  uint64_t table_ = 0;                                                   // NodeTable::id()
+  uint64_t table_version_ = 0;
 };
 
 }  // namespace berth

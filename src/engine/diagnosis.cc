@@ -15,6 +15,12 @@ Status CycleStatuses::status(NodeRow row) const {
   return group == kAlone ? Ask(row) : said_[group];
 }
 
+Symbol CycleStatuses::rejecting_plugin(NodeRow row) const {
+  const uint8_t rejector = verdicts_.rejector(row);
+  if (rejector < framework_.filter().size()) return framework_.filter()[rejector].name;
+  return status(row).plugin_symbol();
+}
+
 Status CycleStatuses::Ask(NodeRow row) const {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return left_out_;
   if (verdicts_.rejector(row) == NodeVerdicts::kNobody) return Status::Success();

@@ -34,7 +34,9 @@ class CycleStatuses final : public NodeStatuses {
         left_out_(left_out) {}
 
   Code code(NodeRow row) const override { return verdicts_.code(row); }
+  absl::Span<const Code> codes() const override { return verdicts_.codes(); }
   Status status(NodeRow row) const override;
+  Symbol rejecting_plugin(NodeRow row) const override;
   std::vector<NodeRow> RowsWith(Code code) const override;
 
   // A number, counted from 0, that rows have in common of which the same is said; kAlone if it is

@@ -83,6 +83,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool TakeInbox(int limit = std::numeric_limits<int>::max());
   void OnEvent(WatchEvent event);
   void MakeTables();
+  void FollowTables();
+  uint64_t ChangesSoFar() const;
   void UpdateQueue(const ClusterChange& change);
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
@@ -158,6 +160,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   absl::flat_hash_map<std::string, std::string> reported_;
   std::atomic<bool> ending_ = false;
   bool watching_ = false;
+  uint64_t events_ = 0;       // so far
+  uint64_t followed_at_ = 0;  // ChangesSoFar() when plugins were told last
   bool synced_ = false;
   SchedulerCounters counters_;
   std::function<void(const AttemptRecord&)> observe_;

@@ -89,6 +89,7 @@ bool Engine::TakeInbox(int limit) {
 }
 
 void Engine::OnEvent(WatchEvent event) {
+  ++events_;
   if (event.type == WatchEvent::Type::kSet && event.object->kind() == Kind::kPod) {
     // A pod was created anew under its name, and nobody told of the end of the old one.
     const auto predecessor = cluster_.FindPredecessor(*event.object);
@@ -121,11 +122,23 @@ void Engine::OnEvent(WatchEvent event) {
 // What covers the whole cluster is not for the first cycle to make.
 void Engine::MakeTables() {
   cluster_.Refresh();
+  followed_at_ = ChangesSoFar();
   for (const Framework* framework : profiles_->all()) {
     const Aspects aspects = framework->DependenciesOf(~PluginMask{0});
     if ((aspects & Aspect::kOtherNodes) != 0) cluster_.nodes().pods();
     framework->RunOnSynced();
   }
+}
+
+uint64_t Engine::ChangesSoFar() const { return cluster_.nodes().version() + events_; }
+
+// Nor is it for a cycle to make again, because more happened than is kept.
+void Engine::FollowTables() {
+  constexpr uint64_t kMany = 512;  // half of what NodeTable keeps at least
+  if (ChangesSoFar() - followed_at_ < kMany) return;
+  cluster_.Refresh();
+  followed_at_ = ChangesSoFar();
+  for (const Framework* framework : profiles_->all()) framework->RunOnManyChanges();
 }
 
 void Engine::UpdateQueue(const ClusterChange& change) {

@@ -35,6 +35,12 @@ bool ProfileHandle::FindDryRunGrounds(const CycleState& state, const PodInfo& po
   return framework_->FindDryRunGrounds(state, pod, grounds);
 }
 
+std::optional<Handle::Room> ProfileHandle::FindNeededRoom(const CycleState& state,
+                                                          const PodInfo& pod) {
+  BERTH_CHECK(framework_ != nullptr);
+  return framework_->FindNeededRoom(state, pod);
+}
+
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
   if (services_ != nullptr) services_->Activate(pods);
 }

@@ -68,6 +68,7 @@ class ProfileHandle final : public Handle {
                                         const PodInfo& removed, const NodeInfo& node) override;
   bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
                          DryRunGrounds& grounds) override;
+  std::optional<Room> FindNeededRoom(const CycleState& state, const PodInfo& pod) override;
 
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;

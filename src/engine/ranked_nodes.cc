@@ -15,67 +15,35 @@ bool Concerns(Aspects changed, Aspects depends_on) {
   return changed == Aspect::kEverything || (changed & depends_on) != 0;
 }
 
+// For best_: rows with higher totals are better.
+class ByTotal {
+ public:
+  explicit ByTotal(absl::Span<const int64_t> totals) : totals_(totals.data()) {}
+
+  NodeRow BestOf(NodeRow begin, NodeRow end) const {
+    NodeRow best = -1;
+    int64_t high = RankedNodes::kOut;
+    for (NodeRow row = begin; row < end; ++row) {
+      if (totals_[row] <= high) continue;
+      high = totals_[row];
+      best = row;
+    }
+    return best;
+  }
+  NodeRow Better(NodeRow left, NodeRow right) const {
+    if (left < 0) return right;
+    if (right < 0) return left;
+    return totals_[left] >= totals_[right] ? left : right;
+  }
+
+ private:
+  const int64_t* totals_;
+};
+
 // When so many rows changed, the batch forms are faster than row by row.
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
 }  // namespace
-
-// --- BestRow ---
-
-namespace {
-
-// The best of the rows from `begin` on and before `end`.
-NodeRow BestOf(absl::Span<const int64_t> totals, int begin, int end) {
-  NodeRow best = -1;
-  int64_t high = BestRow::kOut;
-  for (NodeRow row = begin; row < end; ++row) {
-    if (totals[row] <= high) continue;
-    high = totals[row];
-    best = row;
-  }
-  return best;
-}
-
-NodeRow Better(NodeRow left, NodeRow right, absl::Span<const int64_t> totals) {
-  if (left < 0) return right;
-  if (right < 0) return left;
-  return totals[left] >= totals[right] ? left : right;
-}
-
-}  // namespace
-
-void BestRow::Build(absl::Span<const int64_t> totals, NodeRow first) {
-  const int size = static_cast<int>(totals.size());
-  int leaves = 1;
-  while (leaves * kBlock < size) leaves *= 2;
-  if (leaves != leaves_) {
-    leaves_ = leaves;
-    winners_.assign(2 * leaves, -1);
-    first = 0;
-  }
-  int begin = std::min(leaves_ + first / kBlock, 2 * leaves_ - 1);
-  int end = 2 * leaves_;
-  for (int i = begin; i < end; ++i) {
-    const int row = (i - leaves_) * kBlock;
-    winners_[i] = BestOf(totals, row, std::min(row + kBlock, size));
-  }
-  while (begin > 1) {
-    begin /= 2;
-    end /= 2;
-    for (int i = begin; i < end; ++i) {
-      winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
-    }
-  }
-}
-
-void BestRow::Update(NodeRow row, absl::Span<const int64_t> totals) {
-  const int begin = row - row % kBlock;
-  int i = leaves_ + row / kBlock;
-  winners_[i] = BestOf(totals, begin, std::min<int>(begin + kBlock, totals.size()));
-  for (i /= 2; i >= 1; i /= 2) {
-    winners_[i] = Better(winners_[2 * i], winners_[2 * i + 1], totals);
-  }
-}
 
 // --- Extremes ---
 
@@ -145,18 +113,18 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
     all_differ |= extremes[i] != std::pair(column.low, column.high);
   }
   if (all_differ) return Renormalize();
-  if (have_moved) best_.Build(totals_, first_moved_);
+  if (have_moved) best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first_moved_);
   for (const NodeRow row : changed_) {
     Status status = AddUp(row);
     if (!status.ok()) return status;
-    best_.Update(row, totals_);
+    best_.Update(row, ByTotal(totals_));
   }
   return Status::Success();
 }
 
 // The total of one row, its scores being those of now.
 Status RankedNodes::AddUp(NodeRow row) {
-  totals_[row] = BestRow::kOut;
+  totals_[row] = kOut;
   if (!is_feasible(row)) return Status::Success();
   int64_t total = plain_totals_[row];
   for (const Column& column : columns_) {
@@ -230,7 +198,7 @@ void RankedNodes::Move(const RowMove& move) {
     for (Column& column : *columns) move.Apply(column.raw);
   }
   move.Apply(plain_totals_);
-  move.Apply(totals_, BestRow::kOut);
+  move.Apply(totals_, kOut);
   move.Apply(aspects_, Aspect::kEverything);
 }
 
@@ -403,13 +371,13 @@ NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most
   NodeRow row = best_.best();
   std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
   while (row >= 0 && !accepts(row)) {
-    refused.push_back({row, std::exchange(totals_[row], BestRow::kOut)});
-    best_.Update(row, totals_);
+    refused.push_back({row, std::exchange(totals_[row], kOut)});
+    best_.Update(row, ByTotal(totals_));
     row = static_cast<int>(refused.size()) < most ? best_.best() : -1;
   }
   for (const auto& [back, total] : refused) {
     totals_[back] = total;
-    best_.Update(back, totals_);
+    best_.Update(back, ByTotal(totals_));
   }
   return row;
 }
@@ -434,7 +402,7 @@ Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t>
 
 // The totals of all feasible rows, and the order of them.
 Status RankedNodes::Renormalize() {
-  totals_.assign(nodes_->size(), BestRow::kOut);
+  totals_.assign(nodes_->size(), kOut);
   for (const NodeRow row : feasible_) totals_[row] = plain_totals_[row];
   for (const Column& column : columns_) {
     scores_.resize(feasible_.size());
@@ -446,7 +414,7 @@ Status RankedNodes::Renormalize() {
       totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*column.hook);
     }
   }
-  best_.Build(totals_);
+  best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_));
   return Status::Success();
 }
 

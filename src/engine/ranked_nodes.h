@@ -13,34 +13,17 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
+#include "framework/best_row.h"
 #include "framework/framework.h"
 
 namespace berth {
 
-// The row with the highest total, the first of equals; a change costs the logarithm of their
-// number.
-class BestRow {
+// One profile's judgement on all nodes for pods of one signature. Scheduling thread.
+class RankedNodes {
  public:
   // The total of a row that does not come into question.
   static constexpr int64_t kOut = std::numeric_limits<int64_t>::min();
 
-  // Rows before `first` have the totals they had.
-  void Build(absl::Span<const int64_t> totals, NodeRow first = 0);
-  // Only `row` has another total.
-  void Update(NodeRow row, absl::Span<const int64_t> totals);
-  // -1 if no row comes into question.
-  NodeRow best() const { return winners_[1]; }
-
- private:
-  static constexpr int kBlock = 16;
-
-  int leaves_ = 1;                           // a power of two, at least as many as there are blocks
-  std::vector<NodeRow> winners_ = {-1, -1};  // of each subtree; [1] is the root, a leaf is a block
-};
-
-// One profile's judgement on all nodes for pods of one signature. Scheduling thread.
-class RankedNodes {
- public:
   // `plugins` are those that signed (Framework::SignForNodes); `pod` stands for all alike pods.
   RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins);
 
@@ -140,7 +123,7 @@ class RankedNodes {
   NodeVerdicts verdicts_;
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
-  std::vector<int64_t> totals_;        // by row; BestRow::kOut if it is not feasible
+  std::vector<int64_t> totals_;        // by row; kOut if it is not feasible
   BestRow best_;
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;

@@ -73,7 +73,9 @@ class RejectedStatuses final : public NodeStatuses {
   explicit RejectedStatuses(const RejectedNodes& nodes) : nodes_(nodes) {}
 
   Code code(NodeRow row) const override { return nodes_.verdicts().code(row); }
+  absl::Span<const Code> codes() const override { return nodes_.verdicts().codes(); }
   Status status(NodeRow row) const override { return nodes_.counts().status(row); }
+  Symbol rejecting_plugin(NodeRow row) const override { return nodes_.counts().plugin(row); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override { return nodes_.counts().CountWith(code); }
 

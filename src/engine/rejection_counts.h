@@ -40,6 +40,10 @@ class RejectionCounts {
   Status status(NodeRow row) const {
     return status_of_[row] == kNone ? Status::Success() : statuses_[status_of_[row]];
   }
+  // Its plugin.
+  Symbol plugin(NodeRow row) const {
+    return status_of_[row] == kNone ? Symbol() : statuses_[status_of_[row]].plugin_symbol();
+  }
   int CountWith(Code code) const;
   int CountOf(Symbol plugin) const;
   // Whether so many things were said, of which perhaps none is any more, that Reset() is worth it.

@@ -123,6 +123,7 @@ class Framework {
   Symbol group_plugin_name() const { return group_plugin_name_; }
   absl::Span<AssignmentObserver* const> observers() const { return observers_; }
   void RunOnSynced() const;
+  void RunOnManyChanges() const;
 
   // What each plugin that can reject registered; a plugin without EnqueueExtensions has one entry
   // that matches everything.
@@ -220,6 +221,8 @@ class Framework {
                             RejectionGrounds& grounds) const;
   // The same of all of them, for dry runs.
   bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod, DryRunGrounds& grounds) const;
+  // Handle::FindNeededRoom().
+  std::optional<Handle::Room> FindNeededRoom(const CycleState& state, const PodInfo& pod) const;
   // What the verdicts of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
   // The plugins that have a say after a node is chosen, from Reserve to PostBind: they may read
@@ -298,6 +301,7 @@ class Framework {
   // As filter_; null if it is none.
   std::vector<const DomainFilter*> domain_filters_;
   std::vector<const ObjectFilter*> object_filters_;
+  std::vector<const RoomFilter*> room_filters_;
   // Appends what the signers that look at the spec only, or the others, say of a pod.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
   // What the plugin of that index in filter_, an ObjectFilter, says.

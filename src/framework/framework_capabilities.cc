@@ -195,6 +195,7 @@ void FrameworkBuilder::FindSigners() {
   for (const Hook<FilterPlugin>& hook : framework_->filter_) {
     framework_->domain_filters_.push_back(As<const DomainFilter>(hook.index));
     framework_->object_filters_.push_back(As<const ObjectFilter>(hook.index));
+    framework_->room_filters_.push_back(As<const RoomFilter>(hook.index));
   }
 }
 

@@ -13,6 +13,11 @@ constexpr PluginPoint kJudgeDomains{"JudgeDomains", Codes(),
 constexpr PluginPoint kNumberDomains{"NumberDomains", Codes(),
                                      "running NumberDomains of plugin \"$0\": $1"};
 constexpr PluginPoint kAddBasis{"AddBasis", Codes(), "running AddBasis of plugin \"$0\": $1"};
+constexpr PluginPoint kRoomFor{"RoomFor", Codes(), "running RoomFor of plugin \"$0\": $1"};
+
+// A verdict that depends on these only: Success stays Success as pods go.
+constexpr Aspects kLeftAloneByRemovals =
+    Aspect::kOfNodeObject | Aspect::kNodePorts | Aspect::kImageSpread;
 
 // The rules of one plugin, with what their values are numbers of. Leaves none in `rules`.
 template <class DomainRule, class Rule>
@@ -93,6 +98,27 @@ bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
   }
   grounds.kind = signature.bytes();
   return true;
+}
+
+std::optional<Handle::Room> Framework::FindNeededRoom(const CycleState& state,
+                                                      const PodInfo& pod) const {
+  Handle::Room room;
+  room.asked_first = true;
+  for (size_t i = 0; i < filter_.size(); ++i) {
+    const Hook<FilterPlugin>& hook = filter_[i];
+    if (state.skips().filter & SkipBit(hook)) continue;
+    if (room_filters_[i] == nullptr) {
+      room.asked_first &= (signers_[i].depends_on & ~kLeftAloneByRemovals) == 0;
+      continue;
+    }
+    room.plugin = hook.name;
+    const Status status = Guarded(kRoomFor, hook.name, [&] {
+      room.needed = room_filters_[i]->RoomFor(state, pod);
+      return Status::Success();
+    });
+    return status.ok() ? std::optional(std::move(room)) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace berth

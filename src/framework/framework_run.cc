@@ -189,6 +189,14 @@ void Framework::RunOnSynced() const {
   }
 }
 
+void Framework::RunOnManyChanges() const {
+  CallTimer timer(fault_log_);
+  for (const Hook<SyncObserver>& hook : sync_observers_) {
+    GuardedVoid("OnManyChanges", hook.name, [&] { hook.plugin->OnManyChanges(); });
+    timer.Lap(hook.name, "OnManyChanges");
+  }
+}
+
 void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                                WaitingFor& waiting) const {
   const Symbol plugin = rejection.plugin_symbol();

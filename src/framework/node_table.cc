@@ -2,6 +2,7 @@
 #include "berth/framework/node_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -17,11 +18,16 @@ LabelValue ValueOf(const LabelSet& labels, Symbol key) {
   return value == nullptr ? LabelValue{} : LabelValue{true, *value};
 }
 
+uint64_t NextId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
 // Nearly every cluster asks for these two: to read them along with the nodes costs less than to go
 // back to all of them in the first cycle that does.
-NodeTable::NodeTable() {
+NodeTable::NodeTable() : id_(NextId()) {
   label_column(Symbol::Intern("kubernetes.io/hostname"));
   label_column(Symbol::Intern("topology.kubernetes.io/zone"));
 }

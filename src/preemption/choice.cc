@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -35,13 +36,9 @@ int64_t EarliestStartNanos(const PreemptionCandidate& candidate) {
   return absl::ToUnixNanos(earliest);
 }
 
-// What one victim adds to the sum of priorities. Moved above 0: otherwise few victims of negative
-// priority would lose to many.
-int64_t InSum(int64_t priority) { return priority + std::numeric_limits<int32_t>::max() + 1; }
-
 int64_t PrioritySum(const PreemptionCandidate& candidate) {
   int64_t sum = 0;
-  for (const PodPtr& victim : candidate.victims) sum += InSum(victim->priority());
+  for (const PodPtr& victim : candidate.victims) sum += InPrioritySum(victim->priority());
   return sum;
 }
 
@@ -60,16 +57,15 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores() {
   return scores;
 }
 
-int64_t StartNanos(const PodInfo& pod) { return absl::ToUnixNanos(StartTime(pod)); }
+int64_t StartNanos(const PodInfo& pod) {
+  const std::optional<absl::Time> start = pod.start_time();
+  return start.has_value() ? absl::ToUnixNanos(*start) : std::numeric_limits<int64_t>::max();
+}
 
 CandidateScores DefaultScores(const PreemptionCandidate& candidate) {
   return {-int64_t{candidate.pdb_violations}, -int64_t{candidate.victims.front()->priority()},
           -PrioritySum(candidate), -static_cast<int64_t>(candidate.victims.size()),
           EarliestStartNanos(candidate)};
-}
-
-CandidateScores DefaultScoresAtBest(int64_t lowest_priority, int64_t latest_start_nanos) {
-  return {0, -lowest_priority, -InSum(lowest_priority), -1, latest_start_nanos};
 }
 
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,

@@ -117,33 +117,36 @@ const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
   return known;
 }
 
-void RememberedRuns::Set(NodeRow row, int32_t outcome, const DryRun& run) {
+void RememberedRuns::Set(NodeRow row, int32_t outcome, const Terms& terms) {
   outcome_of_[row] = outcome;
   if (all_hold_.empty()) return;
-  conditions_[row].assign(run.conditions().begin(), run.conditions().end());
-  helps_from_[row] = run.helps_from();
-  for (const GaugeRange& range : run.conditions()) Tighten(range);
+  conditions_[row].assign(terms.conditions.begin(), terms.conditions.end());
+  helps_from_[row] = terms.helps_from;
+  for (const GaugeRange& range : terms.conditions) Tighten(range);
 }
 
-void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate, const DryRun& run) {
+void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate, const Terms& terms) {
   if (row == own_row_) return;
   candidates_[row] = std::move(candidate);
-  Set(row, kCandidate, run);
+  Set(row, kCandidate, terms);
 }
 
-void RememberedRuns::SetNoVictims(NodeRow row, const DryRun& run) {
+void RememberedRuns::SetNoVictims(NodeRow row, const Terms& terms) {
   if (row == own_row_) return;
-  Set(row, kNoVictims, run);
+  Set(row, kNoVictims, terms);
 }
 
-void RememberedRuns::SetFailure(NodeRow row, const Status& status, const DryRun& run) {
-  if (row == own_row_ || status.IsError()) return;
+void RememberedRuns::SetFailures(absl::Span<const NodeRow> rows, const Status& status,
+                                 const Terms& terms) {
+  if (status.IsError()) return;
   std::string reasons;
   for (const std::string& reason : status.reasons()) absl::StrAppend(&reasons, reason, "\n");
   const auto [it, is_new] =
       failure_of_.try_emplace(std::move(reasons), static_cast<int32_t>(failures_.size()));
   if (is_new) failures_.push_back(status);
-  Set(row, it->second, run);
+  for (const NodeRow row : rows) {
+    if (row != own_row_) Set(row, it->second, terms);
+  }
 }
 
 RememberedRuns* DryRunMemory::Find(const std::string& key, int rows) {

@@ -34,6 +34,7 @@ class RememberedRuns {
                NodeRow own_row, DryRunGrounds grounds, absl::Span<const int64_t> gauges);
 
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
+  bool IsFailure(NodeRow row) const { return IsKnown(row) && outcome_of_[row] != kCandidate; }
   // Of a known row: the candidate, or null. Valid until the next Refresh().
   const WeighedPtr& candidate(NodeRow row);
   // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
@@ -45,16 +46,21 @@ class RememberedRuns {
   absl::Span<const Status> failures() const { return failures_; }
   static constexpr int kNoVictims = -3;
 
-  // What `run` came to; it says under which conditions that holds.
-  void SetCandidate(NodeRow row, WeighedPtr candidate, const DryRun& run);
-  void SetNoVictims(NodeRow row, const DryRun& run);
+  // As of the run: when what it came to holds, and DryRun::helps_from().
+  struct Terms {
+    absl::Span<const GaugeRange> conditions;
+    absl::Time helps_from = absl::InfiniteFuture();
+  };
+  // What a run came to.
+  void SetCandidate(NodeRow row, WeighedPtr candidate, const Terms& terms);
+  void SetNoVictims(NodeRow row, const Terms& terms);
   // Not an Error, which may be gone the next time.
-  void SetFailure(NodeRow row, const Status& status, const DryRun& run);
+  void SetFailures(absl::Span<const NodeRow> rows, const Status& status, const Terms& terms);
 
  private:
   static constexpr int32_t kUnknown = -1, kCandidate = -2;
 
-  void Set(NodeRow row, int32_t outcome, const DryRun& run);
+  void Set(NodeRow row, int32_t outcome, const Terms& terms);
   bool FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
                      const DryRunGrounds& grounds);
   void Forget(NodeRow row);
@@ -81,9 +87,6 @@ class DryRunMemory {
   // What is remembered under `key`, over `rows` nodes. Null if nothing is to be.
   RememberedRuns* Find(const std::string& key, int rows);
 
-  // Scratch of a search: the rows to look at.
-  std::vector<NodeRow>& rows() { return rows_; }
-
  private:
   struct Entry {
     std::unique_ptr<RememberedRuns> runs;
@@ -95,7 +98,6 @@ class DryRunMemory {
   uint64_t uses_ = 0;
   absl::flat_hash_map<std::string, Entry> entries_;
   absl::flat_hash_set<std::string> seen_once_;
-  std::vector<NodeRow> rows_;
 };
 
 }  // namespace berth

@@ -1,45 +1,80 @@
-// What evicting pods of each node could come to at best, so that a search need not look at every
-// node: the least important pod's priority and the latest start.
+// Who could go from each node, summed up by priority, so that a search need not look at every pod.
 #ifndef BERTH_SRC_PREEMPTION_EVICTION_OUTLOOK_H_
 #define BERTH_SRC_PREEMPTION_EVICTION_OUTLOOK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "berth/api/resources.h"
 #include "berth/framework/node_table.h"
-#include "preemption/scores.h"
 
 namespace berth {
 
-// Follows a table: a Refresh() costs the nodes that changed. Scheduling thread.
+// The pods of each node's lowest priority, or of its second lowest, and so on. Columns, by row.
+struct EvictionLevel {
+  // Of a resource, by row; empty if no pod of the level requests it.
+  using Amounts = std::vector<int64_t>;
+
+  std::vector<int64_t> priority;  // EvictionOutlook::kNobody if there is none
+  std::vector<int32_t> pods;
+  std::vector<int64_t> latest_start_nanos;  // as StartNanos()
+  // By ResourceId: what all of them request, and what one of them requests at most.
+  std::vector<Amounts> requests, largest;
+};
+
+// Follows a table. Scheduling thread.
 class EvictionOutlook {
  public:
-  // The lowest priority on a node without pods.
+  // The lowest priority where there are no pods.
   static constexpr int64_t kNobody = std::numeric_limits<int64_t>::max();
+  // So many priorities of a node are told apart: its last level has all pods of that priority or a
+  // higher one.
+  static constexpr size_t kMostLevels = 4;
 
-  struct OfNode {
-    int64_t lowest_priority = kNobody;
-    int64_t latest_start_nanos = std::numeric_limits<int64_t>::min();  // as StartNanos()
-  };
-
+  // Reads the nodes that changed.
   void Refresh(const NodeTable& nodes);
+  // For in between, lest the next Refresh() takes long: reads them if they are many.
+  void Follow(const NodeTable& nodes);
 
-  // As of the last Refresh().
-  const OfNode& of_row(NodeRow row) const { return of_rows_[row]; }
+  // As of the last Refresh(): by rising priority; as many as some node has.
+  absl::Span<const EvictionLevel> levels() const { return levels_; }
+  // The lowest priority on the node of that row.
+  int64_t lowest(NodeRow row) const {
+    return levels_.empty() ? kNobody : levels_.front().priority[row];
+  }
+  // Whether the last level has pods of several priorities.
+  bool is_merged(NodeRow row) const { return is_merged_[row] != 0; }
   // The lowest priority on all nodes.
   int64_t lowest() const { return rows_with_.empty() ? kNobody : rows_with_.front().first; }
 
  private:
-  static constexpr OfNode kUnknown = {std::numeric_limits<int64_t>::min(), 0};
+  class RowLevels;
 
-  static OfNode Of(const NodeInfo& node);
+  void FollowRows(const NodeTable& nodes);
+  void Restart(int rows);
+  void Move(const RowMove& move);
+  void Forget(NodeRow row);
+  void ReadUnread(const NodeTable& nodes);
+  void Read(NodeRow row, const NodeInfo& node);
+  void Load(NodeRow row, RowLevels& row_levels) const;
+  void Store(NodeRow row, const RowLevels& row_levels);
   void Count(int64_t priority, int difference);
 
-  uint64_t version_ = 0;
-  std::vector<OfNode> of_rows_;
-  std::vector<std::pair<int64_t, int>> rows_with_;  // by priority, rising; there are few
+  uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
+  std::vector<EvictionLevel> levels_;
+  // By row: of the node that was read, and how many pods it had; 0 before.
+  std::vector<uint64_t> generations_;
+  std::vector<int32_t> pods_;
+  std::vector<uint8_t> is_read_;  // since the node changed
+  std::vector<uint8_t> is_merged_;
+  std::vector<std::pair<int64_t, int>> rows_with_;  // by lowest priority, rising; there are few
+  std::vector<NodeRow> changed_;                    // to be read; more, if look_at_all_
+  bool look_at_all_ = false;
+  int64_t unread_ = 0;  // nodes and pods, about
 };
 
 }  // namespace berth

@@ -24,21 +24,28 @@ const WeighedPtr* NodeSearch::Try(NodeRow row) {
   const NodeInfo& node = handle_.nodes().node(row);
   DryRun run(handle_, state_, pod_, node);
   auto weighed = std::make_shared<WeighedCandidate>();
-  const Status status = Weigh(run, row, *weighed);
+  last_failure_ = Weigh(run, row, *weighed);
   retry_at_ = std::min(retry_at_, run.helps_from());
-  if (status.ok()) {
-    if (remembered_ != nullptr) remembered_->SetCandidate(row, weighed, run);
+  const RememberedRuns::Terms terms{run.conditions(), run.helps_from()};
+  if (last_failure_.ok()) {
+    if (remembered_ != nullptr) remembered_->SetCandidate(row, weighed, terms);
     return &weighed_now_.emplace_back(std::move(weighed));
   }
-  if (status.code() == Code::kUnschedulableAndUnresolvable &&
-      status == NoVictims(rules_, &node, pod_)) {
-    if (remembered_ != nullptr) remembered_->SetNoVictims(row, run);
+  if (last_failure_.code() == Code::kUnschedulableAndUnresolvable &&
+      last_failure_ == NoVictims(rules_, &node, pod_)) {
+    if (remembered_ != nullptr) remembered_->SetNoVictims(row, terms);
     without_victims_.push_back(row);
   } else {
-    if (remembered_ != nullptr) remembered_->SetFailure(row, status, run);
-    failures_.Add(status);
+    if (remembered_ != nullptr) remembered_->SetFailures({&row, 1}, last_failure_, terms);
+    failures_.Add(last_failure_);
   }
   return nullptr;
+}
+
+void NodeSearch::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {
+  if (rows.empty()) return;
+  if (remembered_ != nullptr) remembered_->SetFailures(rows, status, {});
+  failures_.Add(status, static_cast<int>(rows.size()));
 }
 
 Status NodeSearch::Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) const {

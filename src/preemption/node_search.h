@@ -32,8 +32,17 @@ class NodeSearch {
   // Whether to look at the row costs next to nothing.
   bool IsKnown(NodeRow row) const { return remembered_ != nullptr && remembered_->IsKnown(row); }
 
-  // The candidate on `row`, or null.
+  // Whether it is known, too, that there is no candidate.
+  bool IsKnownFailure(NodeRow row) const {
+    return remembered_ != nullptr && remembered_->IsFailure(row);
+  }
+
+  // The candidate on `row`, or null; then it is counted why.
   const WeighedPtr* LookAt(NodeRow row) { return IsKnown(row) ? Recall(row) : Try(row); }
+  // Of the last row that was tried: why there is no candidate, or Success.
+  const Status& last_failure() const { return last_failure_; }
+  // Rows of which a try would come to the same, under all conditions.
+  void AddFailures(absl::Span<const NodeRow> rows, const Status& status);
 
   // Where nobody may go, which is known without looking at them.
   void AddWithoutVictims(absl::Span<const NodeRow> rows) {
@@ -59,6 +68,7 @@ class NodeSearch {
   std::vector<PreemptionRules::CandidateScore> scores_;
   std::deque<WeighedPtr> weighed_now_;
   Failures failures_;
+  Status last_failure_;
   std::vector<NodeRow> without_victims_;
   absl::Time retry_at_ = absl::InfiniteFuture();
 };

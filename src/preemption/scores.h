@@ -1,9 +1,10 @@
-// The scores that decide between candidates, and what they can be at best.
+// The scores that decide between candidates.
 #ifndef BERTH_SRC_PREEMPTION_SCORES_H_
 #define BERTH_SRC_PREEMPTION_SCORES_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "absl/container/inlined_vector.h"
 #include "berth/framework/preemption.h"
@@ -20,9 +21,11 @@ int64_t StartNanos(const PodInfo& pod);
 // All of DefaultCandidateScores(). The candidate has victims.
 CandidateScores DefaultScores(const PreemptionCandidate& candidate);
 
-// The highest that these can be if the victims, whoever they are, have at least that priority and
-// started at the latest then: one victim, and no budget violated.
-CandidateScores DefaultScoresAtBest(int64_t lowest_priority, int64_t latest_start_nanos);
+// What a victim of that priority adds to the third of these, which is the sum's negative.
+// Moved above 0: otherwise few victims of negative priority would lose to many.
+inline int64_t InPrioritySum(int64_t priority) {
+  return priority + std::numeric_limits<int32_t>::max() + 1;
+}
 
 }  // namespace berth
 

@@ -8,9 +8,13 @@
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
 #include "berth/prefetch.h"
+#include "preemption/best_first.h"
+#include "preemption/candidates.h"
 #include "preemption/dry_run_memory.h"
+#include "preemption/eviction_bound.h"
 #include "preemption/eviction_outlook.h"
 #include "preemption/node_search.h"
+#include "preemption/prospects.h"
 
 namespace berth {
 namespace {
@@ -25,44 +29,6 @@ PreemptionRules::Nomination NominationOf(Handle& handle, const PodInfo& pod,
   if (row < 0) return {};
   return {&handle.nodes().node(row), statuses.code(row)};
 }
-
-// The candidates found so far, at most `wanted` of either sort. They are owned by others.
-class Candidates {
- public:
-  explicit Candidates(int wanted) : wanted_(wanted) {}
-
-  // `position`: in the order of the nodes.
-  void Add(int position, const WeighedPtr& weighed) {
-    std::vector<Found>& list = weighed->candidate.pdb_violations == 0 ? non_violating_ : violating_;
-    if (static_cast<int>(list.size()) < wanted_) list.push_back({position, &weighed});
-  }
-  bool Enough() const {
-    return !non_violating_.empty() &&
-           static_cast<int>(non_violating_.size() + violating_.size()) >= wanted_;
-  }
-  // Those that violate no budget first, then by position.
-  std::vector<const WeighedPtr*> Take() && {
-    std::vector<const WeighedPtr*> all;
-    all.reserve(non_violating_.size() + violating_.size());
-    for (std::vector<Found>* list : {&non_violating_, &violating_}) {
-      const auto before = [](const Found& a, const Found& b) { return a.position < b.position; };
-      if (!std::is_sorted(list->begin(), list->end(), before)) {
-        std::sort(list->begin(), list->end(), before);
-      }
-      for (const Found& found : *list) all.push_back(found.weighed);
-    }
-    return all;
-  }
-
- private:
-  struct Found {
-    int position;
-    const WeighedPtr* weighed;
-  };
-
-  int wanted_;
-  std::vector<Found> non_violating_, violating_;
-};
 
 // The positions of those with the highest scores, the first score first.
 std::vector<int> BestOf(absl::Span<const WeighedPtr* const> candidates) {
@@ -109,61 +75,22 @@ void FetchAhead(const NodeTable& nodes, absl::Span<const NodeRow> rows, size_t a
   }
 }
 
-// A node that is yet to be looked at.
-struct Prospect {
-  EvictionOutlook::OfNode outlook;
-  int position;
-
-  // Whether this one comes later: others may come to more, or to as much and be before it.
-  bool operator<(const Prospect& other) const {
-    if (outlook.lowest_priority != other.outlook.lowest_priority) {
-      return outlook.lowest_priority > other.outlook.lowest_priority;
+// For scores of which nothing is known: the nodes in turn, from an offset on.
+void LookInTurn(const NodeTable& nodes, absl::Span<const NodeRow> rows, int offset,
+                const EvictionOutlook& outlook, const EvictionQuestion& question,
+                NodeSearch& search, Candidates& found) {
+  const int count = static_cast<int>(rows.size());
+  for (int i = 0, at = offset; i < count && !found.Enough(); ++i, ++at) {
+    if (at == count) at = 0;
+    const NodeRow row = rows[at];
+    if (question.by_priority() && outlook.lowest(row) >= question.below) {
+      search.AddWithoutVictims({&row, 1});
+      continue;
     }
-    if (outlook.latest_start_nanos != other.outlook.latest_start_nanos) {
-      return outlook.latest_start_nanos < other.outlook.latest_start_nanos;
+    if (!search.IsKnown(row)) FetchAhead(nodes, rows, at);
+    if (const WeighedPtr* const candidate = search.LookAt(row); candidate != nullptr) {
+      found.Add(i, *candidate);
     }
-    return position > other.position;
-  }
-};
-
-// Looks at the nodes that may come to most first, until no other can be the one to choose: neither
-// better than the best that was found, nor as good and before it.
-void LookBestFirst(NodeSearch& search, absl::Span<const NodeRow> rows,
-                   const EvictionOutlook& outlook, Candidates& found) {
-  const WeighedPtr* best = nullptr;
-  int position_of_best = 0;
-  const auto look = [&](int position) {
-    const WeighedPtr* const candidate = search.LookAt(rows[position]);
-    if (candidate == nullptr) return;
-    found.Add(position, *candidate);
-    if (best != nullptr && (*candidate)->scores < (*best)->scores) return;
-    const bool better = best == nullptr || (*best)->scores < (*candidate)->scores;
-    if (!better && position > position_of_best) return;
-    best = candidate;
-    position_of_best = position;
-  };
-  std::vector<Prospect> left;
-  for (int position = 0; position < static_cast<int>(rows.size()); ++position) {
-    if (search.IsKnown(rows[position])) {
-      look(position);
-    } else {
-      left.push_back({outlook.of_row(rows[position]), position});
-    }
-  }
-  const auto may_be_chosen = [&](const Prospect& prospect) {
-    if (best == nullptr) return true;
-    const auto& [lowest_priority, latest_start] = prospect.outlook;
-    if (lowest_priority == EvictionOutlook::kNobody) return false;
-    const CandidateScores at_best = DefaultScoresAtBest(lowest_priority, latest_start);
-    if (at_best != (*best)->scores) return (*best)->scores < at_best;
-    return prospect.position < position_of_best;
-  };
-  std::make_heap(left.begin(), left.end());
-  while (!left.empty() && may_be_chosen(left.front())) {
-    std::pop_heap(left.begin(), left.end());
-    const int position = left.back().position;
-    left.pop_back();
-    look(position);
   }
 }
 
@@ -172,7 +99,8 @@ void LookBestFirst(NodeSearch& search, absl::Span<const NodeRow> rows,
 Preemption::Preemption(Handle& handle)
     : handle_(handle),
       memory_(std::make_unique<DryRunMemory>()),
-      outlook_(std::make_unique<EvictionOutlook>()) {}
+      outlook_(handle.Shared<EvictionOutlook>()),
+      prospects_(std::make_unique<ProspectsOfQuestions>()) {}
 
 Preemption::~Preemption() = default;
 
@@ -187,6 +115,25 @@ const DisruptionBudgets& Preemption::budgets() {
   }
   budgets_version_ = version;
   return budgets_;
+}
+
+void Preemption::ReadNodes() { outlook_->Refresh(handle_.nodes()); }
+
+void Preemption::Follow() { outlook_->Follow(handle_.nodes()); }
+
+EvictionQuestion Preemption::QuestionOf(PreemptionRules& rules, const CycleState& state,
+                                        const PodInfo& pod) {
+  EvictionQuestion question{handle_.FindNeededRoom(state, pod)};
+  switch (rules.WhoMayGo(state, pod)) {
+    case PreemptionRules::Evictable::kAnybody:
+      break;
+    case PreemptionRules::Evictable::kAllLowerPriority:
+      question.fails_as_filters = true;
+      [[fallthrough]];
+    case PreemptionRules::Evictable::kLowerPriority:
+      question.below = pod.priority();
+  }
+  return question;
 }
 
 // What is known of the nodes for pods like this one, up to date; null if nothing is to be.
@@ -208,6 +155,16 @@ RememberedRuns* Preemption::Remembered(PreemptionRules& rules, const CycleState&
   return runs;
 }
 
+// The `count` rows that are exactly Unschedulable. Until the next call.
+absl::Span<const NodeRow> Preemption::ListRows(const NodeStatuses& statuses, int count) {
+  rows_.clear();
+  const NodeRow size = handle_.nodes().size();
+  for (NodeRow row = 0; row < size && static_cast<int>(rows_.size()) < count; ++row) {
+    if (statuses.code(row) == Code::kUnschedulable) rows_.push_back(row);
+  }
+  return rows_;
+}
+
 Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
                        const NodeStatuses& statuses, PostFilterResult& result) {
   const Status eligible =
@@ -216,47 +173,28 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
 
   const NodeTable& nodes = handle_.nodes();
   if (nodes.size() == 0) return Status::Error("no nodes available");
-  int count = statuses.CountWith(Code::kUnschedulable);
+  const int count = statuses.CountWith(Code::kUnschedulable);
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
-  const bool by_priority = count > 0 && rules.OnlyLowerPriorityGoes(state, pod);
-  if (count > 0) outlook_->Refresh(nodes);
-  std::vector<NodeRow>& rows = memory_->rows();
-  rows.clear();
-  for (NodeRow row = 0; row < nodes.size() && static_cast<int>(rows.size()) < count; ++row) {
-    if (statuses.code(row) == Code::kUnschedulable) rows.push_back(row);
+  EvictionQuestion question;
+  bool somebody_goes = false;
+  if (count > 0) {
+    outlook_->Refresh(nodes);
+    question = QuestionOf(rules, state, pod);
+    somebody_goes = !question.by_priority() || outlook_->lowest() < question.below;
   }
-  const bool some_may_go = count > 0 && !(by_priority && outlook_->lowest() >= pod.priority());
   NodeSearch search(handle_, rules, budgets(), state, pod,
-                    some_may_go ? Remembered(rules, state, pod) : nullptr);
-  if (!some_may_go) {
-    search.AddWithoutVictims(rows);
-    rows.clear();
-    count = 0;
-  }
-  const auto nobody_goes = [&](NodeRow row) {
-    return by_priority && outlook_->of_row(row).lowest_priority >= pod.priority();
-  };
+                    somebody_goes ? Remembered(rules, state, pod) : nullptr);
   Candidates found(range.candidates);
-  if (range.offset == 0 && range.candidates >= count && search.scored_by_default() &&
-      !state.for_explanation()) {
-    std::erase_if(rows, [&](NodeRow row) {
-      const bool nobody = nobody_goes(row);
-      if (nobody) search.AddWithoutVictims({&row, 1});
-      return nobody;
-    });
-    LookBestFirst(search, rows, *outlook_, found);
-  } else {
-    for (int i = 0, at = range.offset; i < count && !found.Enough(); ++i, ++at) {
-      if (at == count) at = 0;
-      if (nobody_goes(rows[at])) {
-        search.AddWithoutVictims({&rows[at], 1});
-        continue;
-      }
-      if (!search.IsKnown(rows[at])) FetchAhead(nodes, rows, at);
-      if (const WeighedPtr* const candidate = search.LookAt(rows[at]); candidate != nullptr) {
-        found.Add(i, *candidate);
-      }
+  if (somebody_goes && search.scored_by_default()) {
+    Prospects& prospects = prospects_->Find(question, nodes, *outlook_);
+    BestFirst(handle_, search, prospects, question, statuses).Find(state.for_explanation(), found);
+  } else if (count > 0) {
+    const absl::Span<const NodeRow> rows = ListRows(statuses, count);
+    if (somebody_goes) {
+      LookInTurn(nodes, rows, range.offset, *outlook_, question, search, found);
+    } else {
+      search.AddWithoutVictims(rows);
     }
   }
 

@@ -1,7 +1,6 @@
 // The parts of which RankedNodes is made: each against the plain way to find the same.
 #include "engine/ranked_nodes.h"
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -13,43 +12,6 @@
 
 namespace berth {
 namespace {
-
-NodeRow FirstOfTheBest(const std::vector<int64_t>& totals) {
-  const auto best = std::max_element(totals.begin(), totals.end());
-  if (best == totals.end() || *best == BestRow::kOut) return -1;
-  return static_cast<NodeRow>(best - totals.begin());
-}
-
-TEST(BestRow, IsTheFirstOfTheBest) {
-  std::mt19937 random(11);
-  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
-  const auto any_total = [&] { return below(3) == 0 ? BestRow::kOut : int64_t{below(40)} - 10; };
-  std::vector<int64_t> totals;
-  BestRow best;
-  EXPECT_EQ(best.best(), -1);
-  for (int step = 0; step < 20'000; ++step) {
-    const int size = static_cast<int>(totals.size());
-    const int kind = below(8);
-    if (kind <= 1 && size < 300) {  // rows come
-      const NodeRow row = below(size + 1);
-      totals.insert(totals.begin() + row, 1 + below(20), any_total());
-      best.Build(totals, row);
-    } else if (kind <= 3 && size > 0) {  // rows go
-      const NodeRow row = below(size);
-      totals.erase(totals.begin() + row,
-                   totals.begin() + row + 1 + below(std::min(20, size - row)));
-      best.Build(totals, row);
-    } else if (kind == 4 && below(20) == 0) {
-      totals.assign(below(300), any_total());
-      best.Build(totals);
-    } else if (size > 0) {
-      const NodeRow row = below(size);
-      totals[row] = any_total();
-      best.Update(row, totals);
-    }
-    ASSERT_EQ(best.best(), FirstOfTheBest(totals)) << step;
-  }
-}
 
 TEST(RejectionCounts, FollowRowsThatMove) {
   const Status kStatuses[] = {Status::Success(), Status::Unschedulable("full"),

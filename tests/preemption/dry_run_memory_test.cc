@@ -19,9 +19,6 @@ TEST(RememberedRuns, FollowRowsThatMove) {
   for (int i = 0; i < 12; ++i) nodes.push_back(MakeNode().Name(absl::StrCat("n", i)).Info());
   NodeTable table;
   table.SetOrder({});  // nodes come later
-  SmallCluster cluster;
-  const CycleState state;
-  const auto pod = MakePod().Obj();
   const FakeNominator nominator;
   std::mt19937 random(13);
   const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
@@ -53,11 +50,12 @@ TEST(RememberedRuns, FollowRowsThatMove) {
     runs.Refresh(table, nominator, 0, -1, {}, gauges);
     for (NodeRow now = 0; now < table.size(); ++now) {
       const std::string name(table.node(now).name().view());
-      DryRun run(cluster, state, *pod, table.node(now));
+      // Of the node itself, as a sign of whose it is.
+      const RememberedRuns::Terms terms{{}, absl::FromUnixSeconds(table.node(now).name().id())};
       if (runs.IsKnown(now)) {
         ++known;
         // What was said of the node below, when it was in whatever row.
-        EXPECT_EQ(runs.helps_from(now), absl::FromUnixSeconds(table.node(now).name().id()));
+        EXPECT_EQ(runs.helps_from(now), terms.helps_from);
         if (const WeighedPtr& candidate = runs.candidate(now); candidate != nullptr) {
           EXPECT_EQ(candidate->candidate.node, name);
           EXPECT_EQ(candidate->candidate.row, now);
@@ -66,13 +64,12 @@ TEST(RememberedRuns, FollowRowsThatMove) {
                     std::vector<std::string>{name + " cannot help"});
         }
       } else if (below(2) == 0) {
-        run.HelpsFrom(absl::FromUnixSeconds(table.node(now).name().id()));
         if (below(2) == 0) {
           auto weighed = std::make_shared<WeighedCandidate>();
           weighed->candidate = {now, name, {}, 0};
-          runs.SetCandidate(now, std::move(weighed), run);
+          runs.SetCandidate(now, std::move(weighed), terms);
         } else {
-          runs.SetFailure(now, Status::Unschedulable(name + " cannot help"), run);
+          runs.SetFailures({&now, 1}, Status::Unschedulable(name + " cannot help"), terms);
         }
       }
     }
@@ -86,9 +83,6 @@ TEST(RememberedRuns, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
   const NodeInfo node = MakeNode().Name("n").Info();
   NodeTable table;
   table.SetOrder({&node});
-  SmallCluster cluster;
-  const CycleState state;
-  const auto pod = MakePod().Obj();
   FakeNominator nominator;
   nominator.Nominate(MakePod().Name("nominated").Obj(), "n");
   for (const bool objects_count : {false, true}) {
@@ -99,8 +93,7 @@ TEST(RememberedRuns, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
       runs.Refresh(table, nominator, 0, -1, std::move(grounds), {});
     };
     refresh();
-    DryRun run(cluster, state, *pod, node);
-    runs.SetFailure(0, Status::Unschedulable("cannot help"), run);
+    runs.SetFailures({0}, Status::Unschedulable("cannot help"), {});
     refresh();
     EXPECT_EQ(runs.IsKnown(0), !objects_count);
   }

@@ -27,6 +27,7 @@
 #include "berth/framework/object_store.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/room_filter.h"
 #include "berth/framework/status.h"
 #include "berth/framework/waiting.h"
 
@@ -106,6 +107,18 @@ class Handle {
   virtual bool FindDryRunGrounds(const CycleState& /*state*/, const PodInfo& /*pod*/,
                                  DryRunGrounds& /*grounds*/) {
     return false;
+  }
+  // What a node must have left for the pod, as the first RoomFilter among the Filter plugins that
+  // `state` does not skip says; absent if there is none.
+  struct Room {
+    NeededRoom needed;
+    Symbol plugin;  // that says so
+    // Whether the plugins before it let the pod onto a node still if they do now and pods go.
+    bool asked_first = false;
+    friend bool operator==(const Room&, const Room&) = default;
+  };
+  virtual std::optional<Room> FindNeededRoom(const CycleState& /*state*/, const PodInfo& /*pod*/) {
+    return std::nullopt;
   }
 
   // --- Pods that wait ---

@@ -268,6 +268,10 @@ class NodeTable {
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
 
+  // Another one for each table of the process: what was kept of one is not of another that took its
+  // place.
+  uint64_t id() const { return id_; }
+
   int size() const { return static_cast<int>(nodes_.size()); }
   const NodeInfo& node(NodeRow row) const { return *nodes_[row]; }
   // The row of the node of that name, or -1.
@@ -379,6 +383,7 @@ class NodeTable {
   template <class Visit>
   void ForEachColumn(Visit visit);
 
+  const uint64_t id_;
   std::vector<const NodeInfo*> nodes_;
   // A node keeps its slot, so that rows can move without a look at names.
   absl::flat_hash_map<Symbol, int> slot_of_;

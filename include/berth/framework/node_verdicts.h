@@ -66,6 +66,7 @@ class NodeVerdicts {
 
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
+  absl::Span<const Code> codes() const { return codes_; }
   // Index of the Filter plugin that rejected `row` first, kNobody or kNotJudged.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
   // What Set() was given for the rejection, or kOwnWords.

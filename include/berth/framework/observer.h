@@ -31,6 +31,11 @@ class SyncObserver {
   // when it started, before the first attempt: Handle::nodes() and objects() have all of it. What
   // covers the whole cluster is best read here; in a cycle, pods would wait for it.
   virtual void OnSynced() = 0;
+
+  // Called between attempts, after OnSynced(), before NodeTable::Replay() and
+  // ObjectStore::ChangesSince() forget what changed since the last of these calls: who follows them
+  // does so here, and need not read everything again in a cycle.
+  virtual void OnManyChanges() {}
 };
 
 }  // namespace berth

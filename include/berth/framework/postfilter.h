@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
@@ -22,8 +23,12 @@ class NodeStatuses {
   virtual ~NodeStatuses() = default;
   // The code of `row`; UnschedulableAndUnresolvable for rows that were never judged.
   virtual Code code(NodeRow row) const = 0;
+  // The codes of all rows if they are at hand; else empty.
+  virtual absl::Span<const Code> codes() const { return {}; }
   // The code with plugin and reasons; may ask the rejecting plugin's Filter() again.
   virtual Status status(NodeRow row) const = 0;
+  // Its plugin, which costs less.
+  virtual Symbol rejecting_plugin(NodeRow row) const { return status(row).plugin_symbol(); }
   // Calls for every row with exactly this code, in row order.
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;
   // How many they are.

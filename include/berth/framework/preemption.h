@@ -116,10 +116,15 @@ class PreemptionRules {
   // would make a message that nobody reads, as long as the list of nodes.
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 
-  // Whether SelectVictims() finds only pods of lower priority for `pod`. Then nodes without such
-  // pods are not looked at: it would say NoVictimsReason() of them, and no HelpsFrom().
-  virtual bool OnlyLowerPriorityGoes(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
-    return false;
+  // Whom SelectVictims() finds for `pod`. Nodes without such pods are not looked at: it would say
+  // NoVictimsReason() of them, and no HelpsFrom().
+  enum class Evictable : uint8_t {
+    kAnybody,           // nothing is known
+    kLowerPriority,     // only pods of lower priority
+    kAllLowerPriority,  // all of them: it removes them first, and fails as Filter() does then
+  };
+  virtual Evictable WhoMayGo(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
+    return Evictable::kAnybody;
   }
 
   // What SelectVictims() looks at beside the node with its pods, the budgets, the pod's priority
@@ -149,7 +154,9 @@ std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates
 
 class DryRunMemory;
 class EvictionOutlook;
+class ProspectsOfQuestions;
 class RememberedRuns;
+struct EvictionQuestion;
 
 // The search. Kept by a plugin because it remembers the parsed budgets and what dry runs came to.
 // Scheduling thread.
@@ -168,14 +175,22 @@ class Preemption {
   // Parsed once a version of the object store.
   const DisruptionBudgets& budgets();
 
+  // For SyncObservers, so that a search need not read all nodes: OnSynced() and OnManyChanges().
+  void ReadNodes();
+  void Follow();
+
  private:
+  EvictionQuestion QuestionOf(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
   RememberedRuns* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
+  absl::Span<const NodeRow> ListRows(const NodeStatuses& statuses, int count);
 
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
   std::unique_ptr<DryRunMemory> memory_;
-  std::unique_ptr<EvictionOutlook> outlook_;  // followed once a search asked
+  std::shared_ptr<EvictionOutlook> outlook_;  // one a scheduler
+  std::unique_ptr<ProspectsOfQuestions> prospects_;
+  std::vector<NodeRow> rows_;  // scratch of a search
 };
 
 // --- Parts that rules share ---

@@ -1,0 +1,37 @@
+// RoomFilter: a Filter plugin that compares what a pod requests with what is left of a node, and
+// says so, so that preemption knows without a try where evicting pods cannot make room.
+#ifndef BERTH_FRAMEWORK_ROOM_FILTER_H_
+#define BERTH_FRAMEWORK_ROOM_FILTER_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// What a pod wants of a node besides a place for one more pod.
+struct NeededRoom {
+  // At least so much allocatable that no pod requests, of each of them.
+  using Requests = absl::InlinedVector<std::pair<ResourceId, int64_t>, 4>;
+  Requests requests;
+  friend bool operator==(const NeededRoom&, const NeededRoom&) = default;
+};
+
+class RoomFilter {
+ public:
+  virtual ~RoomFilter() = default;
+
+  // What Filter() wants in this cycle: it rejects every node that has less, with words that depend
+  // only on which of it the node has too little of, unless one is more than it has when empty.
+  // `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
+  virtual NeededRoom RoomFor(const CycleState& state, const PodInfo& pod) const = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_ROOM_FILTER_H_

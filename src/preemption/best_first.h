@@ -1,0 +1,53 @@
+// Looks at nodes where most can be gained first, and no longer than somewhere more can be gained.
+#ifndef BERTH_SRC_PREEMPTION_BEST_FIRST_H_
+#define BERTH_SRC_PREEMPTION_BEST_FIRST_H_
+
+#include <vector>
+
+#include "berth/framework/handle.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/preemption.h"
+#include "preemption/candidates.h"
+#include "preemption/node_search.h"
+#include "preemption/prospects.h"
+
+namespace berth {
+
+// One search, for candidates that are scored by DefaultScores().
+class BestFirst {
+ public:
+  // `prospects` are as of now.
+  BestFirst(const Handle& handle, NodeSearch& search, Prospects& prospects,
+            const EvictionQuestion& question, const NodeStatuses& statuses)
+      : handle_(handle),
+        search_(search),
+        prospects_(prospects),
+        question_(question),
+        statuses_(statuses) {}
+
+  // Adds the best of all candidates to `found`, and others that were looked at on the way. It has
+  // to do with the `found.Enough()` first ones where nothing tells whether others are better.
+  // `all`: these are looked at in any case. If there is none, `search` has counted why.
+  void Find(bool all, Candidates& found);
+
+ private:
+  void SetInPlay();
+  bool MayBeChosen(NodeRow row) const;
+  void LookAt(NodeRow row, Candidates& found);
+  void CountKnownFailures();
+  void LookAtTheRest(Candidates& found);
+
+  const Handle& handle_;
+  NodeSearch& search_;
+  Prospects& prospects_;
+  const EvictionQuestion& question_;
+  const NodeStatuses& statuses_;
+  const WeighedPtr* best_ = nullptr;
+  NodeRow best_row_ = -1;
+  std::vector<NodeRow> aside_;   // candidates
+  std::vector<NodeRow> failed_;  // in this search
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_BEST_FIRST_H_

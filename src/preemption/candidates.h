@@ -1,0 +1,56 @@
+// The candidates that a search has found.
+#ifndef BERTH_SRC_PREEMPTION_CANDIDATES_H_
+#define BERTH_SRC_PREEMPTION_CANDIDATES_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "preemption/dry_run_memory.h"
+
+namespace berth {
+
+// At most `wanted` of those that violate no budget, and of the others. They are owned by others.
+class Candidates {
+ public:
+  explicit Candidates(int wanted) : wanted_(wanted) {}
+
+  // `position`: in the order of the nodes. Returns whether it is one of those that count.
+  bool Add(int position, const WeighedPtr& weighed) {
+    std::vector<Found>& list = weighed->candidate.pdb_violations == 0 ? non_violating_ : violating_;
+    if (static_cast<int>(list.size()) >= wanted_) return false;
+    list.push_back({position, &weighed});
+    return true;
+  }
+  bool Enough() const {
+    return !non_violating_.empty() &&
+           static_cast<int>(non_violating_.size() + violating_.size()) >= wanted_;
+  }
+  bool empty() const { return non_violating_.empty() && violating_.empty(); }
+  // Those that violate no budget first, then by position.
+  std::vector<const WeighedPtr*> Take() && {
+    std::vector<const WeighedPtr*> all;
+    all.reserve(non_violating_.size() + violating_.size());
+    for (std::vector<Found>* list : {&non_violating_, &violating_}) {
+      const auto before = [](const Found& a, const Found& b) { return a.position < b.position; };
+      if (!std::is_sorted(list->begin(), list->end(), before)) {
+        std::sort(list->begin(), list->end(), before);
+      }
+      for (const Found& found : *list) all.push_back(found.weighed);
+    }
+    return all;
+  }
+
+ private:
+  struct Found {
+    int position;
+    const WeighedPtr* weighed;
+  };
+
+  int wanted_;
+  std::vector<Found> non_violating_, violating_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_CANDIDATES_H_

@@ -1,0 +1,100 @@
+// What evicting pods of a node can come to at best, known without a try.
+#ifndef BERTH_SRC_PREEMPTION_EVICTION_BOUND_H_
+#define BERTH_SRC_PREEMPTION_EVICTION_BOUND_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_table.h"
+#include "preemption/eviction_outlook.h"
+#include "preemption/scores.h"
+
+namespace berth {
+
+// For whom room is to be made, and who may go.
+struct EvictionQuestion {
+  std::optional<Handle::Room> room;  // what the pod needs, if that is known
+  // Only pods of a lower priority may go, if by_priority().
+  int64_t below = std::numeric_limits<int64_t>::max();
+  bool by_priority() const { return below != std::numeric_limits<int64_t>::max(); }
+  // Where too little room is made by all of them, a dry run fails as the filters do.
+  bool fails_as_filters = false;
+
+  friend bool operator==(const EvictionQuestion&, const EvictionQuestion&) = default;
+};
+
+// An upper bound of DefaultScores() on one node.
+struct EvictionBound {
+  enum class Kind : uint8_t {
+    kPossible,  // perhaps
+    kNobody,    // nobody may go
+    kShort,     // even if all go that may, there is too little room
+  };
+  Kind kind = Kind::kNobody;
+  // If it is short: of what, a bit for each request, and one more for places for pods.
+  uint32_t short_of = 0;
+  // If something is possible, at best: the number of victims, the priority of the most important
+  // one, when it started, if it has that priority, and the sum that DefaultScores() has.
+  int32_t victims = 0;
+  int32_t highest_priority = 0;
+  int64_t priority_sum = 0;
+  int64_t latest_start_nanos = 0;
+
+  CandidateScores scores() const {
+    return {0, -int64_t{highest_priority}, -priority_sum, -int64_t{victims}, latest_start_nanos};
+  }
+  // Whether `other` may come to more than this one.
+  bool operator<(const EvictionBound& other) const;
+};
+
+// Answers a question for rows of a table. Valid until the table changes; `outlook` is as of now.
+class BoundFinder {
+ public:
+  BoundFinder(const EvictionQuestion& question, const NodeTable& nodes,
+              const EvictionOutlook& outlook);
+
+  EvictionBound Find(NodeRow row) const;
+
+ private:
+  // Of an EvictionLevel.
+  struct Level {
+    const int64_t* priority;
+    const int32_t* pods;
+    const int64_t* latest_start_nanos;
+  };
+  // What pods of one level request; null where all are 0.
+  struct Freed {
+    const int64_t* requests = nullptr;
+    const int64_t* largest = nullptr;
+  };
+  struct Need {
+    int64_t amount;
+    const int64_t* allocatable;
+    const int64_t* requested;
+    std::array<Freed, EvictionOutlook::kMostLevels> freed;  // by level
+  };
+  struct Shortage;
+
+  absl::Span<Shortage> FindShortages(NodeRow row, absl::Span<Shortage> room) const;
+  bool Ease(NodeRow row, size_t level, Shortage& shortage) const;
+  EvictionBound AtBest(NodeRow row, size_t highest, int64_t victims) const;
+
+  const int64_t below_;
+  const int64_t* const pod_count_;
+  const int64_t* const allowed_pods_;
+  std::array<Level, EvictionOutlook::kMostLevels> levels_;
+  size_t level_count_ = 0;
+  // None, and no places, if not all amounts can be compared.
+  absl::InlinedVector<Need, 4> needs_;
+  bool needs_place_ = false;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_EVICTION_BOUND_H_
