@@ -28,6 +28,7 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules {
   Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
     return Evictable::kAllLowerPriority;
   }
+  bool VictimsByPriority() const override { return true; }
 };
 
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,

@@ -38,6 +38,7 @@ class TolerationRules final : public PriorityPreemptionRules {
   Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
     return Evictable::kLowerPriority;
   }
+  bool VictimsByPriority() const override { return true; }
   // The PriorityClasses; the time is only compared.
   bool MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) override;
 

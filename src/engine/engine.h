@@ -160,8 +160,9 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   absl::flat_hash_map<std::string, std::string> reported_;
   std::atomic<bool> ending_ = false;
   bool watching_ = false;
-  uint64_t events_ = 0;       // so far
-  uint64_t followed_at_ = 0;  // ChangesSoFar() when plugins were told last
+  uint64_t events_ = 0;          // so far
+  uint64_t followed_at_ = 0;     // ChangesSoFar() when plugins were told last
+  uint64_t followed_order_ = 0;  // NodeTable::order_version() then
   bool synced_ = false;
   SchedulerCounters counters_;
   std::function<void(const AttemptRecord&)> observe_;

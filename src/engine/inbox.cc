@@ -123,6 +123,7 @@ void Engine::OnEvent(WatchEvent event) {
 void Engine::MakeTables() {
   cluster_.Refresh();
   followed_at_ = ChangesSoFar();
+  followed_order_ = cluster_.nodes().order_version();
   for (const Framework* framework : profiles_->all()) {
     const Aspects aspects = framework->DependenciesOf(~PluginMask{0});
     if ((aspects & Aspect::kOtherNodes) != 0) cluster_.nodes().pods();
@@ -132,12 +133,15 @@ void Engine::MakeTables() {
 
 uint64_t Engine::ChangesSoFar() const { return cluster_.nodes().version() + events_; }
 
-// Nor is it for a cycle to make again, because more happened than is kept.
+// Nor is it for a cycle to make again, because more happened than is kept. Of nodes that come and
+// go not many are kept.
 void Engine::FollowTables() {
   constexpr uint64_t kMany = 512;  // half of what NodeTable keeps at least
-  if (ChangesSoFar() - followed_at_ < kMany) return;
+  const bool moved = followed_order_ != cluster_.nodes().order_version();
+  if (!moved && ChangesSoFar() - followed_at_ < kMany) return;
   cluster_.Refresh();
   followed_at_ = ChangesSoFar();
+  followed_order_ = cluster_.nodes().order_version();
   for (const Framework* framework : profiles_->all()) framework->RunOnManyChanges();
 }
 

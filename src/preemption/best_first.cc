@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 
 namespace berth {
 
@@ -68,44 +67,53 @@ void BestFirst::CountKnownFailures() {
   }
 }
 
-// On those that are left nobody may go, or too little room is made. They are all short of the same
-// if they say the same, and one of them is tried for all; but what pods take that are nominated to
-// a node was not counted.
+// On those that are left nobody may go, or too little room is made. Of those that say the same, one
+// is tried for all.
 void BestFirst::LookAtTheRest(Candidates& found) {
-  const NodeTable& nodes = handle_.nodes();
-  absl::flat_hash_set<NodeRow> nominated;
-  struct Alike {
-    Status status;
-    std::vector<NodeRow> rows;
-  };
-  absl::flat_hash_map<uint32_t, Alike> alike;  // by what they are short of
-  handle_.nominator().ForEach([&](const PodInfo&, absl::string_view node) {
-    const std::optional<Symbol> name = Symbol::Find(node);
-    if (name.has_value()) nominated.insert(nodes.FindRow(*name));
-  });
-  const bool are_alike =
-      question_.fails_as_filters && question_.room.has_value() && question_.room->asked_first;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
+  const NodeRow size = handle_.nodes().size();
+  absl::flat_hash_map<uint32_t, std::vector<NodeRow>> alike;  // by what they are short of
+  std::vector<NodeRow> others;
+  const absl::flat_hash_set<NodeRow> nominated = NominatedRows();
+  for (NodeRow row = 0; row < size; ++row) {
     if (!prospects_.is_in_play(row)) continue;
     const EvictionBound& bound = prospects_.bound(row);
     if (bound.kind == EvictionBound::Kind::kNobody && question_.by_priority()) {
       search_.AddWithoutVictims({&row, 1});
-      continue;
-    }
-    if (bound.kind != EvictionBound::Kind::kShort || !are_alike || nominated.contains(row) ||
-        statuses_.rejecting_plugin(row) != question_.room->plugin) {
-      LookAt(row, found);
-      continue;
-    }
-    Alike& others = alike[bound.short_of];
-    if (others.status.ok()) {
-      LookAt(row, found);
-      others.status = search_.last_failure();
+    } else if (bound.short_of != 0 && OnlyRoomCounts(row) && !nominated.contains(row)) {
+      alike[bound.short_of].push_back(row);
     } else {
-      others.rows.push_back(row);
+      others.push_back(row);
     }
   }
-  for (const auto& [short_of, others] : alike) search_.AddFailures(others.rows, others.status);
+  for (auto& [short_of, rows] : alike) {
+    LookAt(rows.front(), found);
+    const absl::Span<const NodeRow> untried = absl::MakeConstSpan(rows).subspan(1);
+    if (search_.last_failure().IsRejected()) {
+      search_.AddFailures(untried, search_.last_failure());
+    } else {  // an Error may be of one node alone
+      others.insert(others.end(), untried.begin(), untried.end());
+    }
+  }
+  for (size_t i = 0; i < others.size(); ++i) {
+    search_.FetchAhead(others, i);
+    LookAt(others[i], found);
+  }
+}
+
+// Whether a dry run fails with what the filter says that counts room, of all nodes that lack the
+// same. What nominated pods take on a node is not counted.
+bool BestFirst::OnlyRoomCounts(NodeRow row) const {
+  return question_.fails_as_filters && question_.room.has_value() && question_.room->asked_first &&
+         statuses_.rejecting_plugin(row) == question_.room->plugin;
+}
+
+absl::flat_hash_set<NodeRow> BestFirst::NominatedRows() const {
+  absl::flat_hash_set<NodeRow> rows;
+  handle_.nominator().ForEach([&](const PodInfo&, absl::string_view node) {
+    const std::optional<Symbol> name = Symbol::Find(node);
+    if (name.has_value()) rows.insert(handle_.nodes().FindRow(*name));
+  });
+  return rows;
 }
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
@@ -25,9 +26,9 @@ class BestFirst {
         question_(question),
         statuses_(statuses) {}
 
-  // Adds the best of all candidates to `found`, and others that were looked at on the way. It has
-  // to do with the `found.Enough()` first ones where nothing tells whether others are better.
-  // `all`: these are looked at in any case. If there is none, `search` has counted why.
+  // Adds the best candidate to `found`, and others that were looked at on the way: of all, or of
+  // those that promise most, if `found` has enough before. `all`: all of these are looked at, also
+  // where they cannot be better. If there is none, `search` has counted why.
   void Find(bool all, Candidates& found);
 
  private:
@@ -36,6 +37,8 @@ class BestFirst {
   void LookAt(NodeRow row, Candidates& found);
   void CountKnownFailures();
   void LookAtTheRest(Candidates& found);
+  bool OnlyRoomCounts(NodeRow row) const;
+  absl::flat_hash_set<NodeRow> NominatedRows() const;
 
   const Handle& handle_;
   NodeSearch& search_;

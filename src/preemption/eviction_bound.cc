@@ -39,8 +39,10 @@ bool EvictionBound::operator<(const EvictionBound& other) const {
 BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& nodes,
                          const EvictionOutlook& outlook)
     : below_(question.below),
+      victims_by_priority_(question.victims_by_priority),
       pod_count_(nodes.pod_count().data()),
-      allowed_pods_(nodes.allowed_pods().data()) {
+      allowed_pods_(nodes.allowed_pods().data()),
+      outlook_(outlook) {
   for (const EvictionLevel& level : outlook.levels()) {
     levels_[level_count_++] = {level.priority.data(), level.pods.data(),
                                level.latest_start_nanos.data()};
@@ -82,7 +84,9 @@ inline absl::Span<BoundFinder::Shortage> BoundFinder::FindShortages(
     if (!IsPlain(has | used)) return {};
     add(static_cast<int>(i), needs_[i].amount - (has - used));
   }
-  if (needs_place_) add(kPlace, 1 - (allowed_pods_[row] - pod_count_[row]));
+  if (!needs_place_) return room.first(size);
+  if (!IsPlain(allowed_pods_[row] | pod_count_[row])) return {};
+  add(kPlace, 1 - (allowed_pods_[row] - pod_count_[row]));
   return room.first(size);
 }
 
@@ -100,7 +104,7 @@ inline bool BoundFinder::Ease(NodeRow row, size_t level, Shortage& shortage) con
   }
   shortage.now -= freed;
   shortage.largest = std::max(shortage.largest, largest);
-  return IsPlain(freed);
+  return IsPlain(freed | largest);
 }
 
 // So many victims, the most important of that level.
@@ -113,6 +117,19 @@ inline EvictionBound BoundFinder::AtBest(NodeRow row, size_t highest, int64_t vi
   bound.priority_sum =
       InPrioritySum(priority) + (victims - 1) * InPrioritySum(levels_.front().priority[row]);
   bound.latest_start_nanos = levels_[highest].latest_start_nanos[row];
+  return bound;
+}
+
+// One victim of the lowest priority, and the latest start of all that may go: whoever they are, and
+// whichever of them comes first.
+inline EvictionBound BoundFinder::AtBestOfAnyOrder(NodeRow row) const {
+  EvictionBound bound = AtBest(row, 0, 1);
+  for (size_t i = 1; i < level_count_; ++i) {
+    const int64_t priority = levels_[i].priority[row];
+    if (priority >= below_ || priority == EvictionOutlook::kNobody) break;
+    bound.latest_start_nanos =
+        std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[row]);
+  }
   return bound;
 }
 
@@ -129,17 +146,19 @@ EvictionBound BoundFinder::Find(NodeRow row) const {
     highest = i;
     is_short = false;
     for (Shortage& shortage : shortages) {
-      if (!Ease(row, i, shortage)) return AtBest(row, 0, 1);
+      if (!Ease(row, i, shortage)) return AtBestOfAnyOrder(row);
       is_short |= shortage.now > 0;
     }
   }
   if (is_short) {
     bound.kind = EvictionBound::Kind::kShort;
+    if (outlook_.is_merged(row)) return bound;  // not all of the last level may go
     for (const Shortage& shortage : shortages) {
       if (shortage.now > 0) bound.short_of |= uint32_t{1} << shortage.need;
     }
     return bound;
   }
+  if (!victims_by_priority_) return AtBestOfAnyOrder(row);
   int64_t victims = 1;
   for (const Shortage& shortage : shortages) victims = std::max(victims, shortage.MinVictims());
   return AtBest(row, highest, victims);

@@ -25,6 +25,8 @@ struct EvictionQuestion {
   bool by_priority() const { return below != std::numeric_limits<int64_t>::max(); }
   // Where too little room is made by all of them, a dry run fails as the filters do.
   bool fails_as_filters = false;
+  // PreemptionRules::VictimsByPriority().
+  bool victims_by_priority = false;
 
   friend bool operator==(const EvictionQuestion&, const EvictionQuestion&) = default;
 };
@@ -37,10 +39,11 @@ struct EvictionBound {
     kShort,     // even if all go that may, there is too little room
   };
   Kind kind = Kind::kNobody;
-  // If it is short: of what, a bit for each request, and one more for places for pods.
+  // If it is short: of what, a bit for each request, and one more for places for pods. 0 if it is
+  // short of other things too, perhaps.
   uint32_t short_of = 0;
-  // If something is possible, at best: the number of victims, the priority of the most important
-  // one, when it started, if it has that priority, and the sum that DefaultScores() has.
+  // If something is possible, at best: the number of victims, the priority of the first one, when
+  // it started, if it has that priority, and the sum that DefaultScores() has.
   int32_t victims = 0;
   int32_t highest_priority = 0;
   int64_t priority_sum = 0;
@@ -84,10 +87,13 @@ class BoundFinder {
   absl::Span<Shortage> FindShortages(NodeRow row, absl::Span<Shortage> room) const;
   bool Ease(NodeRow row, size_t level, Shortage& shortage) const;
   EvictionBound AtBest(NodeRow row, size_t highest, int64_t victims) const;
+  EvictionBound AtBestOfAnyOrder(NodeRow row) const;
 
   const int64_t below_;
+  const bool victims_by_priority_;
   const int64_t* const pod_count_;
   const int64_t* const allowed_pods_;
+  const EvictionOutlook& outlook_;
   std::array<Level, EvictionOutlook::kMostLevels> levels_;
   size_t level_count_ = 0;
   // None, and no places, if not all amounts can be compared.

@@ -15,7 +15,10 @@ constexpr NodeRow kAhead = 4;  // that far the pods of nodes that are to be read
 // So many nodes and pods may be left for a search to read: a millisecond. Of a node that has very
 // many, not all of them count: it changes all the time, and is only one.
 constexpr int64_t kMostUnread = 32768;
-constexpr int32_t kMostPods = 256;
+constexpr int64_t kMostPods = 256;
+constexpr int64_t kPodsOfNewNode = 8;  // who knows
+
+int64_t CostOf(int64_t pods) { return 1 + std::min(pods, kMostPods); }
 
 // Does something to every column of a level.
 template <class Visit>
@@ -121,12 +124,13 @@ void EvictionOutlook::FollowRows(const NodeTable& nodes) {
       table_ == nodes.id() && nodes.Replay(
                                   version_, [&](const RowChange& change) { Forget(change.row); },
                                   [&](const RowMove& move) { Move(move); });
-  if (!followed) Restart(nodes.size());
+  if (!followed) Restart(nodes);
   table_ = nodes.id();
   version_ = nodes.version();
 }
 
-void EvictionOutlook::Restart(int rows) {
+void EvictionOutlook::Restart(const NodeTable& nodes) {
+  const int rows = nodes.size();
   levels_.clear();
   generations_.assign(rows, 0);
   pods_.assign(rows, 0);
@@ -134,7 +138,8 @@ void EvictionOutlook::Restart(int rows) {
   is_merged_.assign(rows, 0);
   rows_with_.clear();
   look_at_all_ = true;
-  unread_ = rows;
+  unread_ = 0;
+  for (const int64_t pods : nodes.pod_count()) unread_ += CostOf(pods);
 }
 
 void EvictionOutlook::Move(const RowMove& move) {
@@ -149,7 +154,7 @@ void EvictionOutlook::Move(const RowMove& move) {
   move.Apply(is_read_);
   move.Apply(is_merged_);
   look_at_all_ = true;
-  unread_ += static_cast<int64_t>(move.came.size());
+  unread_ += static_cast<int64_t>(move.came.size()) * CostOf(kPodsOfNewNode);
 }
 
 void EvictionOutlook::Forget(NodeRow row) {
@@ -157,7 +162,7 @@ void EvictionOutlook::Forget(NodeRow row) {
   is_read_[row] = 0;
   Count(lowest(row), -1);
   if (!look_at_all_) changed_.push_back(row);
-  unread_ += 1 + std::min(pods_[row], kMostPods);
+  unread_ += CostOf(pods_[row]);
 }
 
 void EvictionOutlook::ReadUnread(const NodeTable& nodes) {

@@ -55,7 +55,7 @@ class EvictionOutlook {
   class RowLevels;
 
   void FollowRows(const NodeTable& nodes);
-  void Restart(int rows);
+  void Restart(const NodeTable& nodes);
   void Move(const RowMove& move);
   void Forget(NodeRow row);
   void ReadUnread(const NodeTable& nodes);

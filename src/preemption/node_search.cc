@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/prefetch.h"
 
 namespace berth {
 namespace {
@@ -40,6 +41,20 @@ const WeighedPtr* NodeSearch::Try(NodeRow row) {
     failures_.Add(last_failure_);
   }
   return nullptr;
+}
+
+void NodeSearch::FetchAhead(absl::Span<const NodeRow> rows, size_t at) const {
+  const NodeTable& nodes = handle_.nodes();
+  if (at + 3 < rows.size()) Prefetch(&nodes.node(rows[at + 3]));
+  if (at + 2 < rows.size()) {
+    for (const auto& pod : nodes.node(rows[at + 2]).pods()) Prefetch(pod.get());
+  }
+  if (at + 1 < rows.size()) {
+    for (const auto& pod : nodes.node(rows[at + 1]).pods()) {
+      Prefetch(pod->packed().get());
+      Prefetch(pod->identity().get());
+    }
+  }
 }
 
 void NodeSearch::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {

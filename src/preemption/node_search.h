@@ -3,6 +3,7 @@
 #define BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <vector>
 
@@ -43,6 +44,11 @@ class NodeSearch {
   const Status& last_failure() const { return last_failure_; }
   // Rows of which a try would come to the same, under all conditions.
   void AddFailures(absl::Span<const NodeRow> rows, const Status& status);
+
+  // Lets the processor fetch what tries of the rows after `at` will read while this one goes on:
+  // the pods of very many nodes are in no cache. One step a row, as each step reads what the one
+  // before has fetched.
+  void FetchAhead(absl::Span<const NodeRow> rows, size_t at) const;
 
   // Where nobody may go, which is known without looking at them.
   void AddWithoutVictims(absl::Span<const NodeRow> rows) {

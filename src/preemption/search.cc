@@ -7,7 +7,6 @@
 
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
-#include "berth/prefetch.h"
 #include "preemption/best_first.h"
 #include "preemption/candidates.h"
 #include "preemption/dry_run_memory.h"
@@ -59,26 +58,9 @@ std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& obje
   return budget;
 }
 
-// Lets the processor fetch what dry runs of the rows after `at` will read while this one goes on:
-// the pods of very many nodes are in no cache. One step a row, as each step reads what the one
-// before has fetched.
-void FetchAhead(const NodeTable& nodes, absl::Span<const NodeRow> rows, size_t at) {
-  if (at + 3 < rows.size()) Prefetch(&nodes.node(rows[at + 3]));
-  if (at + 2 < rows.size()) {
-    for (const auto& pod : nodes.node(rows[at + 2]).pods()) Prefetch(pod.get());
-  }
-  if (at + 1 < rows.size()) {
-    for (const auto& pod : nodes.node(rows[at + 1]).pods()) {
-      Prefetch(pod->packed().get());
-      Prefetch(pod->identity().get());
-    }
-  }
-}
-
 // For scores of which nothing is known: the nodes in turn, from an offset on.
-void LookInTurn(const NodeTable& nodes, absl::Span<const NodeRow> rows, int offset,
-                const EvictionOutlook& outlook, const EvictionQuestion& question,
-                NodeSearch& search, Candidates& found) {
+void LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutlook& outlook,
+                const EvictionQuestion& question, NodeSearch& search, Candidates& found) {
   const int count = static_cast<int>(rows.size());
   for (int i = 0, at = offset; i < count && !found.Enough(); ++i, ++at) {
     if (at == count) at = 0;
@@ -87,7 +69,7 @@ void LookInTurn(const NodeTable& nodes, absl::Span<const NodeRow> rows, int offs
       search.AddWithoutVictims({&row, 1});
       continue;
     }
-    if (!search.IsKnown(row)) FetchAhead(nodes, rows, at);
+    if (!search.IsKnown(row)) search.FetchAhead(rows, at);
     if (const WeighedPtr* const candidate = search.LookAt(row); candidate != nullptr) {
       found.Add(i, *candidate);
     }
@@ -123,7 +105,8 @@ void Preemption::Follow() { outlook_->Follow(handle_.nodes()); }
 
 EvictionQuestion Preemption::QuestionOf(PreemptionRules& rules, const CycleState& state,
                                         const PodInfo& pod) {
-  EvictionQuestion question{handle_.FindNeededRoom(state, pod)};
+  EvictionQuestion question{.room = handle_.FindNeededRoom(state, pod),
+                            .victims_by_priority = rules.VictimsByPriority()};
   switch (rules.WhoMayGo(state, pod)) {
     case PreemptionRules::Evictable::kAnybody:
       break;
@@ -192,7 +175,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   } else if (count > 0) {
     const absl::Span<const NodeRow> rows = ListRows(statuses, count);
     if (somebody_goes) {
-      LookInTurn(nodes, rows, range.offset, *outlook_, question, search, found);
+      LookInTurn(rows, range.offset, *outlook_, question, search, found);
     } else {
       search.AddWithoutVictims(rows);
     }

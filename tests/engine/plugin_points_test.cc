@@ -129,6 +129,7 @@ class Culprit final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override { At("OnPodAssigned", pod); }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override { At("OnPodUnassigned", pod); }
   void OnSynced() override { Do("OnSynced"); }
+  void OnManyChanges() override { Do("OnManyChanges"); }
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::Wildcard(), action::kAll},
              [this](const PodInfo& pod, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
@@ -200,7 +201,7 @@ class Setting {
 };
 
 // What the pods need for the point to be reached.
-enum class Needs { kNothing, kNoRoom, kVictim, kNominated, kEvent, kDeletion };
+enum class Needs { kNothing, kNoRoom, kVictim, kNominated, kEvent, kDeletion, kChanges };
 
 struct Point {
   std::string name;
@@ -237,6 +238,7 @@ const Point kPoints[] = {
     {.name = "OnPodAssigned", .any_answer = true, .harmless = true},
     {.name = "OnPodUnassigned", .needs = Needs::kDeletion, .any_answer = true, .harmless = true},
     {.name = "OnSynced", .any_answer = true, .harmless = true},
+    {.name = "OnManyChanges", .needs = Needs::kChanges, .any_answer = true, .harmless = true},
     {.name = "QueueingHint", .needs = Needs::kEvent, .any_answer = true, .harmless = true},
 };
 
@@ -258,6 +260,10 @@ void Stage(const Point& point, World& world) {
   if (point.name == "Less") world.Set(CpuPod("other", "1").Object());
   world.Run();
   if (point.needs == Needs::kEvent) world.Set(CpuNode("n2", "1").Object());
+  if (point.needs == Needs::kChanges) {
+    for (int i = 0; i < 600; ++i)
+      world.Set(CpuNode("n0", "4").Label("i", absl::StrCat(i)).Object());
+  }
   if (point.needs == Needs::kDeletion) world.memory().Delete(Kind::kPod, "default/bad");
   world.Advance(absl::Seconds(2));
 }

@@ -36,6 +36,8 @@ struct Script {
   std::function<void()> unreserve, post_bind;
   std::function<bool(const QueuedPodInfo&, const QueuedPodInfo&)> less;
   std::function<Status(const PodInfo&, PodSignature&)> sign;
+  Aspects depends_on = Aspect::kNothing;  // of what is built afterwards
+  std::function<NeededRoom()> room;
   std::function<std::vector<ClusterEventWithHint>()> events;
   std::function<Status()> group_ready;
   std::function<void()> assigned;
@@ -157,7 +159,10 @@ struct FakeSign : virtual FakeBase, SignPlugin {
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override {
     return script->Ask("SignPod", script->sign, pod, signature);
   }
-  Aspects DependsOn() const override { return Aspect::kNothing; }
+  Aspects DependsOn() const override { return script->depends_on; }
+};
+struct FakeRoom : virtual FakeBase, RoomFilter {
+  NeededRoom RoomFor(const CycleState&, const PodInfo&) const override { return script->room(); }
 };
 struct FakeEvents : virtual FakeBase, EnqueueExtensions {
   std::vector<ClusterEventWithHint> EventsToRegister() const override {

@@ -348,6 +348,49 @@ TEST_F(FrameworkFilterTest, LaterPluginsSeeOnlyWhatIsLeft) {
   EXPECT_EQ(framework->FilterIndex(Symbol::Intern("Sort")), NodeVerdicts::kNotJudged);
 }
 
+// --- What a node must have left ---
+
+TEST_F(FrameworkFilterTest, NeededRoomIsWhatTheFirstSays) {
+  const auto one_cpu = [] { return NeededRoom{{{kCpu, 1000}}}; };
+  const auto two_cpus = [] { return NeededRoom{{{kCpu, 2000}}}; };
+  Add<FakeFilter, FakeRoom>("One").room = one_cpu;
+  Add<FakeFilter, FakeRoom>("Two").room = two_cpus;
+  Add<FakeFilter, FakeRoom>("Thrower").room = []() -> NeededRoom {
+    throw std::runtime_error("boom");
+  };
+  Add<FakeFilter>("Unsigned");
+  Add<FakeFilter, FakeSign>("OfNode").depends_on = Aspect::kNodeTaints | Aspect::kNodePorts;
+  Add<FakeFilter, FakeSign>("OfPods").depends_on = Aspect::kNodePods;
+  const struct {
+    absl::string_view filters, skipped, plugin;
+    int64_t cpu;
+    bool asked_first;
+  } cases[] = {
+      {"Two One", "", "Two", 2000, true},
+      {"Two One", "Two", "One", 1000, true},
+      {"OfNode One Unsigned", "", "One", 1000, true},
+      {"Unsigned One", "", "One", 1000, false},
+      {"OfNode OfPods One", "", "One", 1000, false},
+      {"OfNode OfPods One", "OfPods", "One", 1000, true},
+      {"Unsigned", "", "", 0, false},
+      {"Thrower One", "", "", 0, false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(absl::StrCat(c.filters, " without ", c.skipped));
+    const auto framework = Build(absl::StrCat("filter: ", c.filters));
+    CycleState state;
+    for (const Hook<FilterPlugin>& hook : framework->filter()) {
+      if (hook.name.view() == c.skipped) state.skips().filter |= uint64_t{1} << hook.index;
+    }
+    const std::optional<Handle::Room> room = framework->FindNeededRoom(state, *pod_);
+    ASSERT_EQ(room.has_value(), !c.plugin.empty());
+    if (!room.has_value()) continue;
+    EXPECT_EQ(room->plugin.view(), c.plugin);
+    EXPECT_EQ(room->needed, (NeededRoom{{{kCpu, c.cpu}}}));
+    EXPECT_EQ(room->asked_first, c.asked_first);
+  }
+}
+
 // --- Nominated pods ---
 
 struct AddedPods : StateData {

@@ -286,13 +286,20 @@ TEST(PriorityPreemptionRulesTest, Range) {
   }
 }
 
-TEST(PreemptionTest, StopsAtEnoughCandidatesFromTheOffset) {
+// Rules of which the search knows nothing: neither what candidates come to, nor who may go.
+class UnknownRules : public PriorityPreemptionRules {
+ public:
+  using PriorityPreemptionRules::PriorityPreemptionRules;
+  std::vector<CandidateScore> OrderedScores() const override { return DefaultCandidateScores(); }
+};
+
+TEST(PreemptionTest, WithScoresOfTheirOwnRulesStopAtEnoughCandidatesFromTheOffset) {
   SmallCluster cluster;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     cluster.Add(Node(name, "1")).Add(On(name, absl::StrCat("on-", name), 0, "1"));
   }
   cluster.next_random = 3;
-  PriorityPreemptionRules rules(cluster, 40, 0);
+  UnknownRules rules(cluster, 40, 0);
   const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
   ASSERT_EQ(outcome.result.candidates.size(), 2u);
   EXPECT_EQ(outcome.result.candidates[0]->node, "d");
@@ -301,13 +308,97 @@ TEST(PreemptionTest, StopsAtEnoughCandidatesFromTheOffset) {
   EXPECT_THAT(outcome.result.EquallyGoodNodes(), ElementsAre("d", "e"));
 }
 
+TEST(PreemptionTest, OfAllNodesThePromisingOnesAreTheCandidatesThatAreWanted) {
+  SmallCluster cluster;
+  const char* const kNames[] = {"a", "b", "c", "d", "e"};
+  for (int i = 0; i < 5; ++i) {
+    const std::string pod = absl::StrCat("on-", kNames[i]);
+    cluster.Add(Node(kNames[i], "1")).Add(On(kNames[i], pod, 0, "1", i == 2 || i == 4 ? 9 : i));
+  }
+  cluster.next_random = 3;
+  PriorityPreemptionRules rules(cluster, 40, 0);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
+  ASSERT_EQ(outcome.result.candidates.size(), 2u);
+  EXPECT_EQ(outcome.result.nominated_node, "c") << "the latest start, wherever the search begins";
+  EXPECT_THAT(outcome.result.EquallyGoodNodes(), ElementsAre("c", "e"));
+  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+}
+
+// As DefaultPreemption has them.
+class DefaultRules final : public PriorityPreemptionRules {
+ public:
+  using PriorityPreemptionRules::PriorityPreemptionRules;
+  Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
+    return Evictable::kAllLowerPriority;
+  }
+  bool VictimsByPriority() const override { return true; }
+};
+
+// Pods that leave come last, whatever their priority, as with CapacityScheduling.
+template <class Rules>
+class LeavingLast : public Rules {
+ public:
+  using Rules::Rules;
+  bool MoreImportant(const PodInfo& a, const PodInfo& b) const override {
+    const bool a_leaves = a.deletion_time().has_value(), b_leaves = b.deletion_time().has_value();
+    return a_leaves != b_leaves ? b_leaves : MoreImportantPod(a, b);
+  }
+};
+
+TEST(PreemptionTest, TheFirstVictimNeedNotHaveTheHighestPriority) {
+  SmallCluster cluster;
+  cluster.Add(Node("a", "2")).Add(Node("b", "2"));
+  cluster.Add(On("a", "low", 0, "1")).Add(On("a", "leaving", 5, "1").Deleted(Day(3)));
+  cluster.Add(On("b", "middle", 3, "2"));
+  LeavingLast<PriorityPreemptionRules> rules(cluster, 10, 100);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(9).Request("cpu", "2").Obj());
+  EXPECT_EQ(outcome.result.nominated_node, "a");
+  EXPECT_THAT(Names(outcome.result.victims), ElementsAre("low", "leaving"));
+}
+
+TEST(PreemptionTest, NodesThatNeedMoreVictimsComeLater) {
+  SmallCluster cluster;
+  // All of b's pods, of which two do, started before those of a, of which three are needed.
+  cluster.Add(Node("a", "3")).Add(Node("b", "3")).Add(Node("c", "3"));
+  for (int i = 0; i < 3; ++i) cluster.Add(On("a", absl::StrCat("a-", i), 0, "1", 9));
+  for (int i = 0; i < 2; ++i) cluster.Add(On("b", absl::StrCat("b-", i), 0, "1500m", 1));
+  for (int i = 0; i < 6; ++i) cluster.Add(On("c", absl::StrCat("c-", i), 0, "500m", 9));
+  DefaultRules rules(cluster, 10, 100);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "3").Obj());
+  EXPECT_EQ(outcome.result.nominated_node, "b");
+  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+}
+
+TEST(PreemptionTest, NodesThatStayShortOfTheSameAreTriedOnce) {
+  SmallCluster cluster;
+  for (int i = 0; i < 20; ++i) {  // 500m of a CPU may be freed on each
+    const std::string name = absl::StrCat("n", i);
+    cluster.Add(Node(name, "1").Capacity("memory", i < 15 ? "8" : "1"))
+        .Add(On(name, absl::StrCat("high-", name), 9, "500m").Request("memory", "1"))
+        .Add(On(name, absl::StrCat("low-", name), 0, "500m"));
+  }
+  const PodPtr pod = MakePod().Priority(5).Request("cpu", "800m").Request("memory", "1").Obj();
+  DefaultRules rules(cluster, 10, 100);
+  const int before = cluster.filter_calls;
+  Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.status.message(),
+            "0/20 nodes are available: 20 Insufficient cpu, 5 Insufficient memory.");
+  EXPECT_EQ(cluster.filter_calls - before, 20 + 2 * 2) << "the test's own, and two searches";
+
+  // What is nominated to a node counts there only.
+  cluster.Nominate(MakePod().Name("nominated").Priority(7).Request("memory", "8"), "n3");
+  outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.status.message(),
+            "0/20 nodes are available: 20 Insufficient cpu, 6 Insufficient memory.");
+}
+
 TEST(PreemptionTest, LooksFirstWhereItMayGainMost) {
   SmallCluster cluster;
   for (int i = 0; i < 30; ++i) {
     const std::string node = absl::StrCat("n", i);
     cluster.Add(Node(node, "1")).Add(On(node, absl::StrCat("on-", node), i == 7 ? 2 : 3, "1"));
   }
-  PriorityPreemptionRules rules(cluster, 10, 100);
+  DefaultRules rules(cluster, 10, 100);
   const PodPtr pod = MakePod().Priority(9).Request("cpu", "1").Obj();
   Outcome outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "n7") << "the lowest priority";
@@ -323,7 +414,7 @@ TEST(PreemptionTest, LooksFirstWhereItMayGainMost) {
   cluster.Add(Node("young", "1")).Add(On("young", "on-young", 1, "1", 2));
   outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "young");
-  EXPECT_EQ(outcome.weighed_to_choose, 2u) << "\"both\", which might have come to more, and it";
+  EXPECT_EQ(outcome.weighed_to_choose, 1u) << "of \"both\", sums tell that the high one goes";
 }
 
 TEST(PreemptionTest, OfEquallyGoodNodesTheFirstIsChosen) {
@@ -436,29 +527,38 @@ TEST(PreemptionTest, APodThatFitsAfterAllIsAnError) {
 
 // --- Properties ---
 
+void ExpectSame(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.status.ToString(), b.status.ToString());
+  EXPECT_EQ(a.result.nominated_node, b.result.nominated_node);
+  EXPECT_EQ(Names(a.result.victims), Names(b.result.victims));
+  EXPECT_EQ(a.result.EquallyGoodNodes(), b.result.EquallyGoodNodes());
+}
+
 // Random nodes full of pods, random budgets, a preemptor: whatever is planned must work, be
 // allowed, and be needed.
 TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
   int plans = 0;
   size_t weighed_to_choose = 0;
-  for (unsigned seed = 1; seed <= 400; ++seed) {
+  for (unsigned seed = 1; seed <= 1'000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
     SmallCluster cluster;
     const int nodes = 1 + upto(4);
+    const int priorities = upto(1) == 0 ? 4 : 9;
     for (int n = 0; n < nodes; ++n) {
       const std::string node = absl::StrCat("n", n);
       cluster.Add(Node(node, "8").Capacity("memory", "8").Pods(6));
       for (int p = upto(6); p > 0; --p) {
         // Every draw is a statement of its own: one seed, one cluster, whatever the compiler.
-        const int priority = upto(4) - 2;
+        const int priority = upto(priorities) - 2;
         const int cpu = upto(4);
         const int start_day = upto(5);
         PodBuilder pod = MakePod();
         pod.Name(absl::StrCat(node, "-", p)).NodeName(node).Priority(priority);
         pod.Request("cpu", absl::StrCat(cpu));
         if (start_day > 0) pod.Started(Day(start_day));
+        if (upto(4) == 0) pod.Deleted(Day(9));
         pod.Request("memory", absl::StrCat(upto(4)));
         pod.Label("app", absl::StrCat(upto(2)));
         cluster.Add(pod);
@@ -475,12 +575,18 @@ status: {disruptionsAllowed: )",
       cluster.Nominate(MakePod().Name("nominated").Priority(upto(4) - 2).Request("cpu", "2"), "n0");
     }
     PodBuilder preemptor = MakePod().Name("preemptor");
-    preemptor.Priority(upto(4) - 2);
+    preemptor.Priority(upto(priorities) - 2);
     preemptor.Request("cpu", absl::StrCat(1 + upto(7)));
     preemptor.Request("memory", absl::StrCat(upto(7)));
     const PodPtr pod = preemptor.Obj();
-    PriorityPreemptionRules rules(cluster, 100, 0);
+    DefaultRules rules(cluster, 100, 0);
     const Outcome outcome = Preempt(cluster, rules, *pod);
+    // A search that knows nothing before it looks comes to the same.
+    UnknownRules unknown(cluster, 100, 0);
+    ExpectSame(Preempt(cluster, unknown, *pod), outcome);
+    LeavingLast<PriorityPreemptionRules> odd(cluster, 100, 0);
+    LeavingLast<UnknownRules> unknown_odd(cluster, 100, 0);
+    ExpectSame(Preempt(cluster, unknown_odd, *pod), Preempt(cluster, odd, *pod));
     const auto fits = [&](const NodeInfo& node) {
       return cluster.RunFilterPluginsWithNominatedPods(CycleState(), *pod, node).ok();
     };

@@ -144,6 +144,12 @@ class SmallCluster final : public Handle {
     }
     return Status::Success();
   }
+  std::optional<Room> FindNeededRoom(const CycleState&, const PodInfo& pod) override {
+    Room room{{}, Symbol::Intern(kFit), true};
+    pod.requests().ForEach(
+        [&](ResourceId id, int64_t amount) { room.needed.requests.emplace_back(id, amount); });
+    return room;
+  }
   void Activate(absl::Span<const PodPtr>) override {}
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>&) override {}
   WaitingPod* FindWaitingPod(absl::string_view) override { return nullptr; }
@@ -179,8 +185,9 @@ class SmallCluster final : public Handle {
       if (amount > node.allocatable().Get(id)) code = Code::kUnschedulableAndUnresolvable;
     });
     if (reasons.empty()) return Status::Success();
-    return Status::Make(code, std::move(reasons));
+    return Status::Make(code, std::move(reasons)).WithPlugin(Symbol::Intern(kFit));
   }
+  static constexpr absl::string_view kFit = "NodeResourcesFit";
 
   std::vector<NodeInfo> nodes_;
   mutable NodeTable table_;  // one, as what follows a table goes by its version

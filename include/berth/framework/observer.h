@@ -32,9 +32,9 @@ class SyncObserver {
   // covers the whole cluster is best read here; in a cycle, pods would wait for it.
   virtual void OnSynced() = 0;
 
-  // Called between attempts, after OnSynced(), before NodeTable::Replay() and
+  // Called between attempts, after OnSynced(), mostly before NodeTable::Replay() and
   // ObjectStore::ChangesSince() forget what changed since the last of these calls: who follows them
-  // does so here, and need not read everything again in a cycle.
+  // does so here, and seldom reads everything again in a cycle.
   virtual void OnManyChanges() {}
 };
 

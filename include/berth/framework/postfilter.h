@@ -27,7 +27,7 @@ class NodeStatuses {
   virtual absl::Span<const Code> codes() const { return {}; }
   // The code with plugin and reasons; may ask the rejecting plugin's Filter() again.
   virtual Status status(NodeRow row) const = 0;
-  // Its plugin, which costs less.
+  // The plugin of status(row), without its words.
   virtual Symbol rejecting_plugin(NodeRow row) const { return status(row).plugin_symbol(); }
   // Calls for every row with exactly this code, in row order.
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;

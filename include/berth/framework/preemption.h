@@ -93,7 +93,8 @@ class PreemptionRules {
   virtual Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
                                       const Nomination& nomination) = 0;
 
-  // Which of `nodes` possible nodes to try first, and how many candidates are enough.
+  // How many candidates are enough, of `nodes` possible nodes, and, with scores of its own, which
+  // node to try first. With the default scores those are tried first that promise most.
   struct SearchRange {
     int offset = 0;
     int candidates = 0;
@@ -102,13 +103,16 @@ class PreemptionRules {
 
   // The pods to evict from the node so that the pod fits. Returns Success with the candidate's
   // `victims` and `pdb_violations` set, or the reason why preemption does not help there:
-  // UnschedulableAndUnresolvable with NoVictimsReason() if nobody may be evicted.
+  // UnschedulableAndUnresolvable with NoVictimsReason() if nobody may be evicted. The pod fits, as
+  // run.Filter() says, once they are gone: nodes without room for that are tried last, or not at
+  // all.
   virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                PreemptionCandidate& candidate) = 0;
 
   // How the best candidate is chosen: by the first score; among those with the highest by the
-  // second, and so on. Empty, the default, is as DefaultCandidateScores(), and faster: with these
-  // the search knows what a node can come to at best.
+  // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(), of which the
+  // search knows what a node can come to at best: it looks at the others no more, and at the node
+  // that promises most first, not at that of SearchRange.
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
@@ -126,6 +130,9 @@ class PreemptionRules {
   virtual Evictable WhoMayGo(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return Evictable::kAnybody;
   }
+  // Whether no victim of a candidate has a higher priority than the first one. Then more is known
+  // of nodes before they are looked at.
+  virtual bool VictimsByPriority() const { return false; }
 
   // What SelectVictims() looks at beside the node with its pods, the budgets, the pod's priority
   // and what the Filter plugins say of the node.

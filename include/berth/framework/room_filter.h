@@ -14,9 +14,10 @@
 
 namespace berth {
 
-// What a pod wants of a node besides a place for one more pod.
+// What a pod wants of a node besides a place for one more pod (NodeTable::allowed_pods()).
 struct NeededRoom {
-  // At least so much allocatable that no pod requests, of each of them.
+  // So much of each must be left, of what is allocatable, beside the requests of the node's pods:
+  // NodeTable::allocatable() - requested(), in the same units.
   using Requests = absl::InlinedVector<std::pair<ResourceId, int64_t>, 4>;
   Requests requests;
   friend bool operator==(const NeededRoom&, const NeededRoom&) = default;
@@ -26,9 +27,9 @@ class RoomFilter {
  public:
   virtual ~RoomFilter() = default;
 
-  // What Filter() wants in this cycle: it rejects every node that has less, with words that depend
-  // only on which of it the node has too little of, unless one is more than it has when empty.
-  // `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
+  // What Filter() wants in this cycle: it rejects every node without such a place or with less of
+  // anything, and its words for nodes that it calls Unschedulable depend only on what of it they
+  // lack. `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
   virtual NeededRoom RoomFor(const CycleState& state, const PodInfo& pod) const = 0;
 };
 

@@ -1,0 +1,186 @@
+// What is kept of each node, and what it says of them, is what a look at all of them would say,
+// whatever becomes of pods and rows.
+#include "preemption/prospects.h"
+
+#include <algorithm>
+#include <list>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/testing/objects.h"
+#include "gmock/gmock.h"
+#include "preemption/eviction_bound.h"
+#include "preemption/eviction_outlook.h"
+
+namespace berth::testing {
+namespace {
+
+// Random nodes, of which some are in a table, and pods on them.
+class ChangingNodes {
+ public:
+  explicit ChangingNodes(unsigned seed) : random_(seed) {
+    for (int i = 0; i < 12; ++i) {
+      nodes_.push_back(MakeNode()
+                           .Name(absl::StrCat("n", i))
+                           .Capacity("cpu", "8")
+                           .Capacity("memory", "8")
+                           .Info());
+    }
+    table_.SetOrder({});
+  }
+
+  int Below(int bound) { return static_cast<int>(random_() % bound); }
+  const NodeTable& table() const { return table_; }
+
+  void Change() {
+    NodeInfo& node = *std::next(nodes_.begin(), Below(12));
+    const NodeRow row = table_.FindRow(node.name());
+    const int kind = Below(10);
+    if (row < 0) {
+      if (kind > 5) table_.InsertRow(Below(table_.size() + 1), &node);
+    } else if (kind == 0) {
+      std::vector<const NodeInfo*> some;
+      for (const NodeInfo& other : nodes_) {
+        if (Below(3) > 0) some.push_back(&other);
+      }
+      if (Below(5) > 0) {
+        table_.Rearrange(some);
+      } else {
+        table_.SetOrder(some);
+      }
+    } else if (kind == 1) {
+      std::vector<NodeRow> rows = {row};
+      for (NodeRow other = row + 1; other < table_.size(); ++other) {
+        if (Below(3) == 0) rows.push_back(other);
+      }
+      table_.RemoveRow(rows);
+    } else {
+      ChangePods(node);
+      table_.RefreshRow(row);
+    }
+  }
+
+ private:
+  void ChangePods(NodeInfo& node) {
+    const int kind = Below(4);
+    if (node.pods().empty() || (kind > 0 && node.pods().size() < 8)) {
+      node.AddPod(Pod().Obj());
+      return;
+    }
+    const auto pod = node.pods()[Below(static_cast<int>(node.pods().size()))];
+    if (kind == 1) {
+      node.RemovePod(*pod);
+    } else {  // it starts
+      const auto started = pod->packed()->With(
+          [](api::Pod& object) { object.mutable_status()->mutable_start_time()->set_seconds(3); });
+      node.ReplacePod(*PodInfo::Create(started, pod.get()));
+    }
+  }
+
+  PodBuilder Pod() {
+    PodBuilder pod = MakePod().Name(absl::StrCat("p", ++pods_)).Priority(Below(7) - 2);
+    if (Below(3) > 0) pod.Started(absl::FromUnixSeconds(Below(4)));
+    if (Below(4) > 0) pod.Request("cpu", absl::StrCat(Below(4)));
+    if (Below(4) > 0) pod.Request("memory", absl::StrCat(Below(4)));
+    return pod;
+  }
+
+  std::mt19937 random_;
+  int pods_ = 0;
+  std::list<NodeInfo> nodes_;
+  NodeTable table_;
+};
+
+// By priority, as text.
+std::string Describe(const EvictionOutlook& outlook, NodeRow row) {
+  std::string text = outlook.is_merged(row) ? "merged" : "";
+  for (const EvictionLevel& level : outlook.levels()) {
+    if (level.priority[row] == EvictionOutlook::kNobody) break;
+    absl::StrAppend(&text, " ", level.priority[row], ": ", level.pods[row], " pods, started ",
+                    level.latest_start_nanos[row]);
+    for (const auto* columns : {&level.requests, &level.largest}) {
+      for (size_t resource = 0; resource < columns->size(); ++resource) {
+        const EvictionLevel::Amounts& amounts = (*columns)[resource];
+        if (amounts.empty() || amounts[row] == 0) continue;
+        absl::StrAppend(&text, " ", ResourceName(static_cast<ResourceId>(resource)), "=",
+                        amounts[row]);
+      }
+    }
+  }
+  return text;
+}
+
+EvictionQuestion Question(int64_t milli_cpu, int64_t memory, int64_t below) {
+  EvictionQuestion question{.victims_by_priority = below != 2};
+  question.room.emplace();
+  question.room->needed.requests = {{kCpu, milli_cpu}, {kMemory, memory}};
+  question.below = below;
+  return question;
+}
+
+TEST(EvictionOutlook, FollowsNodesAndPods) {
+  constexpr unsigned kSeed = 21;
+  SCOPED_TRACE(kSeed);
+  ChangingNodes nodes(kSeed);
+  EvictionOutlook outlook;
+  int merged = 0;
+  for (int step = 0; step < 4'000; ++step) {
+    nodes.Change();
+    if (nodes.Below(3) == 0) outlook.Follow(nodes.table());
+    if (nodes.Below(4) > 0) continue;
+    outlook.Refresh(nodes.table());
+    EvictionOutlook fresh;
+    fresh.Refresh(nodes.table());
+    EXPECT_EQ(outlook.lowest(), fresh.lowest());
+    for (NodeRow row = 0; row < nodes.table().size(); ++row) {
+      EXPECT_EQ(Describe(outlook, row), Describe(fresh, row));
+      EXPECT_EQ(outlook.lowest(row), fresh.lowest(row));
+      merged += outlook.is_merged(row);
+    }
+    ASSERT_FALSE(HasFailure()) << step;
+  }
+  EXPECT_GT(merged, 100);
+}
+
+TEST(Prospects, FollowNodesAndPods) {
+  constexpr unsigned kSeed = 22;
+  SCOPED_TRACE(kSeed);
+  ChangingNodes nodes(kSeed);
+  EvictionOutlook outlook;
+  ProspectsOfQuestions prospects;
+  const std::vector<EvictionQuestion> questions = {Question(3000, 2, 4), Question(6000, 6, 2),
+                                                   Question(1000, 8, 3)};
+  int found = 0;
+  for (int step = 0; step < 4'000; ++step) {
+    nodes.Change();
+    if (nodes.Below(3) > 0) continue;
+    const NodeTable& table = nodes.table();
+    const EvictionQuestion& question = questions[nodes.Below(3)];
+    outlook.Refresh(table);
+    Prospects& followed = prospects.Find(question, table, outlook);
+    Prospects fresh(question);
+    fresh.Refresh(table, outlook);
+    for (NodeRow row = 0; row < table.size(); ++row) {
+      const bool in_play = nodes.Below(4) > 0;
+      followed.SetInPlay(row, in_play);
+      fresh.SetInPlay(row, in_play);
+    }
+    // One after the other until there is none.
+    for (NodeRow best = followed.Best(); best >= 0; best = followed.Best()) {
+      ++found;
+      ASSERT_EQ(best, fresh.Best()) << step;
+      EXPECT_EQ(followed.bound(best).scores(), fresh.bound(best).scores()) << step;
+      EXPECT_TRUE(followed.is_in_play(best));
+      followed.SetInPlay(best, false);
+      fresh.SetInPlay(best, false);
+    }
+    EXPECT_EQ(fresh.Best(), -1) << step;
+  }
+  EXPECT_GT(found, 1000);
+}
+
+}  // namespace
+}  // namespace berth::testing
