@@ -77,7 +77,7 @@ void BestFirst::LookAtTheRest(Candidates& found) {
   for (NodeRow row = 0; row < size; ++row) {
     if (!prospects_.is_in_play(row)) continue;
     const EvictionBound& bound = prospects_.bound(row);
-    if (bound.kind == EvictionBound::Kind::kNobody && question_.by_priority()) {
+    if (bound.kind == EvictionBound::Kind::kNobody && question_.by_priority) {
       search_.AddWithoutVictims({&row, 1});
     } else if (bound.short_of != 0 && OnlyRoomCounts(row) && !nominated.contains(row)) {
       alike[bound.short_of].push_back(row);

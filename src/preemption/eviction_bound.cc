@@ -38,7 +38,8 @@ bool EvictionBound::operator<(const EvictionBound& other) const {
 
 BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& nodes,
                          const EvictionOutlook& outlook)
-    : below_(question.below),
+    : priority_(question.priority),
+      below_(question.below()),
       victims_by_priority_(question.victims_by_priority),
       pod_count_(nodes.pod_count().data()),
       allowed_pods_(nodes.allowed_pods().data()),
@@ -56,6 +57,7 @@ BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& node
       return;
     }
     Need& need = needs_.emplace_back();
+    need.resource = resource;
     need.amount = amount;
     need.allocatable = nodes.allocatable(resource).data();
     need.requested = nodes.requested(resource).data();
@@ -73,20 +75,27 @@ BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& node
 
 // Puts what the row lacks in `room`. Nothing if sums do not tell.
 inline absl::Span<BoundFinder::Shortage> BoundFinder::FindShortages(
-    NodeRow row, absl::Span<Shortage> room) const {
+    NodeRow row, Pods nominated, absl::Span<Shortage> room) const {
   size_t size = 0;
-  const auto add = [&](int need, int64_t missing) {
-    if (missing > 0) room[size++] = {need, missing, missing, 0};
+  const auto add = [&](int need, int64_t wanted, int64_t has, int64_t used) {
+    if (wanted > has - used) room[size++] = {need, wanted - (has - used), wanted - (has - used), 0};
   };
   for (size_t i = 0; i < needs_.size(); ++i) {
-    const int64_t has = needs_[i].allocatable[row];
-    const int64_t used = needs_[i].requested[row];
-    if (!IsPlain(has | used)) return {};
-    add(static_cast<int>(i), needs_[i].amount - (has - used));
+    const Need& need = needs_[i];
+    int64_t wanted = need.amount;
+    for (const auto& pod : nominated) {
+      if (pod->priority() >= priority_) wanted += pod->requests().Get(need.resource);
+    }
+    const int64_t has = need.allocatable[row];
+    const int64_t used = need.requested[row];
+    if (!IsPlain(wanted | has | used)) return {};
+    add(static_cast<int>(i), wanted, has, used);
   }
   if (!needs_place_) return room.first(size);
+  int64_t wanted = 1;
+  for (const auto& pod : nominated) wanted += pod->priority() >= priority_;
   if (!IsPlain(allowed_pods_[row] | pod_count_[row])) return {};
-  add(kPlace, 1 - (allowed_pods_[row] - pod_count_[row]));
+  add(kPlace, wanted, allowed_pods_[row], pod_count_[row]);
   return room.first(size);
 }
 
@@ -133,11 +142,11 @@ inline EvictionBound BoundFinder::AtBestOfAnyOrder(NodeRow row) const {
   return bound;
 }
 
-EvictionBound BoundFinder::Find(NodeRow row) const {
+EvictionBound BoundFinder::Find(NodeRow row, Pods nominated) const {
   EvictionBound bound;
   if (level_count_ == 0 || levels_.front().priority[row] >= below_) return bound;
   std::array<Shortage, kMostRequests + 1> room;
-  const absl::Span<Shortage> shortages = FindShortages(row, absl::MakeSpan(room));
+  const absl::Span<Shortage> shortages = FindShortages(row, nominated, absl::MakeSpan(room));
   bool is_short = !shortages.empty();
   size_t highest = 0;  // of the levels of which some pod has to go
   for (size_t i = 0; is_short && i < level_count_; ++i) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
@@ -20,9 +21,9 @@ namespace berth {
 // For whom room is to be made, and who may go.
 struct EvictionQuestion {
   std::optional<Handle::Room> room;  // what the pod needs, if that is known
-  // Only pods of a lower priority may go, if by_priority().
-  int64_t below = std::numeric_limits<int64_t>::max();
-  bool by_priority() const { return below != std::numeric_limits<int64_t>::max(); }
+  int64_t priority = 0;
+  bool by_priority = false;  // only pods of a lower priority may go
+  int64_t below() const { return by_priority ? priority : std::numeric_limits<int64_t>::max(); }
   // Where too little room is made by all of them, a dry run fails as the filters do.
   bool fails_as_filters = false;
   // PreemptionRules::VictimsByPriority().
@@ -62,7 +63,10 @@ class BoundFinder {
   BoundFinder(const EvictionQuestion& question, const NodeTable& nodes,
               const EvictionOutlook& outlook);
 
-  EvictionBound Find(NodeRow row) const;
+  // `nominated`: the pods nominated to the node. Those of at least the pod's priority need room
+  // too.
+  using Pods = absl::Span<const std::shared_ptr<const PodInfo>>;
+  EvictionBound Find(NodeRow row, Pods nominated = {}) const;
 
  private:
   // Of an EvictionLevel.
@@ -77,6 +81,7 @@ class BoundFinder {
     const int64_t* largest = nullptr;
   };
   struct Need {
+    ResourceId resource;
     int64_t amount;
     const int64_t* allocatable;
     const int64_t* requested;
@@ -84,11 +89,12 @@ class BoundFinder {
   };
   struct Shortage;
 
-  absl::Span<Shortage> FindShortages(NodeRow row, absl::Span<Shortage> room) const;
+  absl::Span<Shortage> FindShortages(NodeRow row, Pods nominated, absl::Span<Shortage> room) const;
   bool Ease(NodeRow row, size_t level, Shortage& shortage) const;
   EvictionBound AtBest(NodeRow row, size_t highest, int64_t victims) const;
   EvictionBound AtBestOfAnyOrder(NodeRow row) const;
 
+  const int64_t priority_;
   const int64_t below_;
   const bool victims_by_priority_;
   const int64_t* const pod_count_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 namespace berth {
 
@@ -31,43 +32,65 @@ class Prospects::ByBound {
   const uint8_t* is_in_play_;
 };
 
-void Prospects::Refresh(const NodeTable& nodes, const EvictionOutlook& outlook) {
+void Prospects::Refresh(const NodeTable& nodes, const EvictionOutlook& outlook,
+                        const Nominator& nominator, NodeRow own_row) {
   bool moved = false;
-  const auto on_change = [&](const RowChange& change) {
-    if (!is_known_[change.row]) return;
-    is_known_[change.row] = 0;
-    changed_.push_back(change.row);
-  };
+  const auto on_change = [&](const RowChange& change) { Forget(change.row); };
   const auto on_move = [&](const RowMove& move) {
     move.Apply(bounds_);
     move.Apply(is_known_);
     move.Apply(is_in_play_);
     moved = true;
   };
-  const bool followed = table_ == nodes.id() && nodes.Replay(version_, on_change, on_move);
+  const auto nominations = nominator.ChangesSince(nominations_version_);
+  const bool followed =
+      table_ == nodes.id() && nominations.has_value() && nodes.Replay(version_, on_change, on_move);
   table_ = nodes.id();
   version_ = nodes.version();
+  nominations_version_ = nominator.version();
   const BoundFinder finder(question_, nodes, outlook);
   if (!followed) {
-    bounds_.clear();
-    bounds_.reserve(nodes.size());
-    for (NodeRow row = 0; row < nodes.size(); ++row) bounds_.push_back(finder.Find(row));
-    is_known_.assign(nodes.size(), 1);
-    is_in_play_.assign(nodes.size(), 0);
-    all_changed_ = true;
-    return;
+    FindAll(nodes, finder, nominator);
+  } else {
+    for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
+    Forget(nodes.FindRow(own_node_));
   }
+  Forget(own_row);
+  own_node_ = own_row < 0 ? Symbol() : nodes.node(own_row).name();
   const auto look = [&](NodeRow row) {
     if (is_known_[row]) return;
-    bounds_[row] = finder.Find(row);
+    const bool is_own = row == own_row;  // the pod itself does not count: at best, nobody does
+    bounds_[row] = finder.Find(
+        row, is_own ? BoundFinder::Pods() : nominator.NominatedPods(nodes.node(row).name()));
     is_known_[row] = 1;
   };
+  all_changed_ |= moved;
   if (moved) {
-    all_changed_ = true;
     for (NodeRow row = 0; row < nodes.size(); ++row) look(row);
   } else {
     for (const NodeRow row : changed_) look(row);
   }
+}
+
+void Prospects::Forget(NodeRow row) {
+  if (row < 0 || !is_known_[row]) return;
+  is_known_[row] = 0;
+  changed_.push_back(row);
+}
+
+void Prospects::FindAll(const NodeTable& nodes, const BoundFinder& finder,
+                        const Nominator& nominator) {
+  bounds_.clear();
+  bounds_.reserve(nodes.size());
+  for (NodeRow row = 0; row < nodes.size(); ++row) bounds_.push_back(finder.Find(row));
+  is_known_.assign(nodes.size(), 1);
+  is_in_play_.assign(nodes.size(), 0);
+  changed_.clear();
+  all_changed_ = true;
+  nominator.ForEach([&](const PodInfo&, absl::string_view node) {
+    const std::optional<Symbol> name = Symbol::Find(node);
+    if (name.has_value()) Forget(nodes.FindRow(*name));
+  });
 }
 
 NodeRow Prospects::Best() {
@@ -83,7 +106,8 @@ NodeRow Prospects::Best() {
 }
 
 Prospects& ProspectsOfQuestions::Find(const EvictionQuestion& question, const NodeTable& nodes,
-                                      const EvictionOutlook& outlook) {
+                                      const EvictionOutlook& outlook, const Nominator& nominator,
+                                      NodeRow own_row) {
   // A row takes some 40 bytes.
   const size_t most = std::clamp<size_t>((size_t{1} << 19) / (nodes.size() + 1), 4, 64);
   auto found = std::find_if(latest_.begin(), latest_.end(),
@@ -93,7 +117,7 @@ Prospects& ProspectsOfQuestions::Find(const EvictionQuestion& question, const No
     found = latest_.insert(latest_.end(), std::make_unique<Prospects>(question));
   }
   std::rotate(latest_.begin(), found, found + 1);
-  latest_.front()->Refresh(nodes, outlook);
+  latest_.front()->Refresh(nodes, outlook, nominator, own_row);
   return *latest_.front();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
 #include "framework/best_row.h"
 #include "preemption/eviction_bound.h"
@@ -14,15 +15,16 @@
 
 namespace berth {
 
-// The bounds of all rows for one question, and the best of those that are in play. Follows a table:
-// costs the rows that changed. Scheduling thread.
+// The bounds of all rows for one question, and the best of those that are in play. Follows a table
+// and nominations: costs the rows that changed. Scheduling thread.
 class Prospects {
  public:
   explicit Prospects(EvictionQuestion question) : question_(std::move(question)) {}
   const EvictionQuestion& question() const { return question_; }
 
-  // `outlook` is as of now.
-  void Refresh(const NodeTable& nodes, const EvictionOutlook& outlook);
+  // `outlook` is as of now. `own_row`: that the pod in question is nominated to itself, or -1.
+  void Refresh(const NodeTable& nodes, const EvictionOutlook& outlook, const Nominator& nominator,
+               NodeRow own_row = -1);
 
   // Whether `row` comes into question in this search; as before if nothing is said.
   void SetInPlay(NodeRow row, bool in_play) {
@@ -40,8 +42,13 @@ class Prospects {
  private:
   class ByBound;
 
+  void Forget(NodeRow row);
+  void FindAll(const NodeTable& nodes, const BoundFinder& finder, const Nominator& nominator);
+
   const EvictionQuestion question_;
-  uint64_t table_ = 0, version_ = 0;   // NodeTable::id() and version()
+  uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
+  uint64_t nominations_version_ = 0;
+  Symbol own_node_;                    // as of the last Refresh(), or empty
   std::vector<EvictionBound> bounds_;  // by row
   std::vector<uint8_t> is_known_;      // the same: the bound is as of version_
   std::vector<uint8_t> is_in_play_;    // the same
@@ -55,7 +62,7 @@ class ProspectsOfQuestions {
  public:
   // In step with `nodes`. Valid until the next call.
   Prospects& Find(const EvictionQuestion& question, const NodeTable& nodes,
-                  const EvictionOutlook& outlook);
+                  const EvictionOutlook& outlook, const Nominator& nominator, NodeRow own_row = -1);
 
  private:
   std::vector<std::unique_ptr<Prospects>> latest_;  // first

@@ -65,7 +65,7 @@ void LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutloo
   for (int i = 0, at = offset; i < count && !found.Enough(); ++i, ++at) {
     if (at == count) at = 0;
     const NodeRow row = rows[at];
-    if (question.by_priority() && outlook.lowest(row) >= question.below) {
+    if (question.by_priority && outlook.lowest(row) >= question.below()) {
       search.AddWithoutVictims({&row, 1});
       continue;
     }
@@ -106,6 +106,7 @@ void Preemption::Follow() { outlook_->Follow(handle_.nodes()); }
 EvictionQuestion Preemption::QuestionOf(PreemptionRules& rules, const CycleState& state,
                                         const PodInfo& pod) {
   EvictionQuestion question{.room = handle_.FindNeededRoom(state, pod),
+                            .priority = pod.priority(),
                             .victims_by_priority = rules.VictimsByPriority()};
   switch (rules.WhoMayGo(state, pod)) {
     case PreemptionRules::Evictable::kAnybody:
@@ -114,9 +115,15 @@ EvictionQuestion Preemption::QuestionOf(PreemptionRules& rules, const CycleState
       question.fails_as_filters = true;
       [[fallthrough]];
     case PreemptionRules::Evictable::kLowerPriority:
-      question.below = pod.priority();
+      question.by_priority = true;
   }
   return question;
+}
+
+// Of the node that the pod is nominated to, or -1.
+NodeRow Preemption::OwnRow(const PodInfo& pod) const {
+  const std::optional<Symbol> name = Symbol::Find(handle_.nominator().NominatedNode(pod));
+  return name.has_value() ? handle_.nodes().FindRow(*name) : -1;
 }
 
 // What is known of the nodes for pods like this one, up to date; null if nothing is to be.
@@ -130,10 +137,8 @@ RememberedRuns* Preemption::Remembered(PreemptionRules& rules, const CycleState&
   RememberedRuns* runs = memory_->Find(
       absl::StrCat(grounds.kind, pod.priority(), ";", surroundings.key), nodes.size());
   if (runs == nullptr) return nullptr;
-  const std::optional<Symbol> own = Symbol::Find(handle_.nominator().NominatedNode(pod));
   budgets();
-  runs->Refresh(nodes, handle_.nominator(), *budgets_version_,
-                own.has_value() ? nodes.FindRow(*own) : -1, std::move(grounds),
+  runs->Refresh(nodes, handle_.nominator(), *budgets_version_, OwnRow(pod), std::move(grounds),
                 surroundings.gauges);
   return runs;
 }
@@ -164,13 +169,14 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   if (count > 0) {
     outlook_->Refresh(nodes);
     question = QuestionOf(rules, state, pod);
-    somebody_goes = !question.by_priority() || outlook_->lowest() < question.below;
+    somebody_goes = !question.by_priority || outlook_->lowest() < question.below();
   }
   NodeSearch search(handle_, rules, budgets(), state, pod,
                     somebody_goes ? Remembered(rules, state, pod) : nullptr);
   Candidates found(range.candidates);
   if (somebody_goes && search.scored_by_default()) {
-    Prospects& prospects = prospects_->Find(question, nodes, *outlook_);
+    Prospects& prospects =
+        prospects_->Find(question, nodes, *outlook_, handle_.nominator(), OwnRow(pod));
     BestFirst(handle_, search, prospects, question, statuses).Find(state.for_explanation(), found);
   } else if (count > 0) {
     const absl::Span<const NodeRow> rows = ListRows(statuses, count);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "preemption/eviction_bound.h"
@@ -113,11 +114,11 @@ std::string Describe(const EvictionOutlook& outlook, NodeRow row) {
   return text;
 }
 
-EvictionQuestion Question(int64_t milli_cpu, int64_t memory, int64_t below) {
-  EvictionQuestion question{.victims_by_priority = below != 2};
+EvictionQuestion Question(int64_t milli_cpu, int64_t memory, int64_t priority) {
+  EvictionQuestion question{
+      .priority = priority, .by_priority = true, .victims_by_priority = priority > 2};
   question.room.emplace();
   question.room->needed.requests = {{kCpu, milli_cpu}, {kMemory, memory}};
-  question.below = below;
   return question;
 }
 
@@ -151,6 +152,7 @@ TEST(Prospects, FollowNodesAndPods) {
   ChangingNodes nodes(kSeed);
   EvictionOutlook outlook;
   ProspectsOfQuestions prospects;
+  FakeNominator nominator;
   const std::vector<EvictionQuestion> questions = {Question(3000, 2, 4), Question(6000, 6, 2),
                                                    Question(1000, 8, 3)};
   int found = 0;
@@ -160,9 +162,14 @@ TEST(Prospects, FollowNodesAndPods) {
     const NodeTable& table = nodes.table();
     const EvictionQuestion& question = questions[nodes.Below(3)];
     outlook.Refresh(table);
-    Prospects& followed = prospects.Find(question, table, outlook);
+    if (nodes.Below(10) == 0) {
+      auto pod = MakePod().Name(absl::StrCat("nominated-", step)).Priority(nodes.Below(5));
+      nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(12)));
+    }
+    const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
+    Prospects& followed = prospects.Find(question, table, outlook, nominator, own_row);
     Prospects fresh(question);
-    fresh.Refresh(table, outlook);
+    fresh.Refresh(table, outlook, nominator, own_row);
     for (NodeRow row = 0; row < table.size(); ++row) {
       const bool in_play = nodes.Below(4) > 0;
       followed.SetInPlay(row, in_play);

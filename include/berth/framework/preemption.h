@@ -189,6 +189,7 @@ class Preemption {
  private:
   EvictionQuestion QuestionOf(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
   RememberedRuns* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
+  NodeRow OwnRow(const PodInfo& pod) const;
   absl::Span<const NodeRow> ListRows(const NodeStatuses& statuses, int count);
 
   Handle& handle_;
