@@ -46,6 +46,8 @@ CASES = {
     "volumes-full": ("schedule", "volumes --nodes 40 --placed 1550 --pods 300"),
     "gated": ("schedule", "gated --placed 500 --pods 1000"),
     "preemption-basic": ("schedule", "preemption-basic --nodes 100 --placed 400 --pods 100"),
+    "preemption-5000-nodes": ("schedule", "preemption-mixed --nodes 5000 --placed 20000 --pods 100"),
+    "preemption-in-vain": ("schedule", "preemption-in-vain --nodes 5000 --placed 20000 --pods 100"),
     "gpu-binpack": ("schedule", "gpu-binpack --nodes 150 --pods 1000"),
     "gang": ("schedule", "gang --nodes 100 --groups 50"),
     "gang-contended": ("schedule", "gang-contended --nodes 100 --groups 50"),
