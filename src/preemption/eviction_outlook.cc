@@ -2,6 +2,8 @@
 #include "preemption/eviction_outlook.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "berth/prefetch.h"
@@ -115,7 +117,7 @@ void EvictionOutlook::Follow(const NodeTable& nodes) {
 
 void EvictionOutlook::Refresh(const NodeTable& nodes) {
   FollowRows(nodes);
-  if (unread_ > 0) ReadUnread(nodes);
+  if (unread_ > 0 || look_at_all_) ReadUnread(nodes);
 }
 
 void EvictionOutlook::FollowRows(const NodeTable& nodes) {
@@ -132,6 +134,7 @@ void EvictionOutlook::FollowRows(const NodeTable& nodes) {
 void EvictionOutlook::Restart(const NodeTable& nodes) {
   const int rows = nodes.size();
   levels_.clear();
+  stored_at_.clear();
   generations_.assign(rows, 0);
   pods_.assign(rows, 0);
   is_read_.assign(rows, 0);
@@ -142,10 +145,22 @@ void EvictionOutlook::Restart(const NodeTable& nodes) {
   for (const int64_t pods : nodes.pod_count()) unread_ += CostOf(pods);
 }
 
+// Nodes come and go more often than somebody searches: the columns follow then, all at once.
 void EvictionOutlook::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone) {
-    if (is_read_[row]) Count(lowest(row), -1);
+  for (const NodeRow row : move.gone) Forget(row);
+  if (stored_at_.empty()) {
+    stored_at_.resize(is_read_.size());
+    std::iota(stored_at_.begin(), stored_at_.end(), 0);
   }
+  move.Apply(stored_at_, NodeRow{-1});
+  look_at_all_ = true;
+  unread_ += static_cast<int64_t>(move.came.size()) * CostOf(kPodsOfNewNode);
+}
+
+void EvictionOutlook::MoveColumns() {
+  if (stored_at_.empty()) return;
+  const RowMove move =
+      RowMove::Rearranged(std::exchange(stored_at_, {}), static_cast<int>(is_read_.size()));
   for (EvictionLevel& level : levels_) {
     ForEachColumn(level, [&](auto& column, auto fresh) { move.Apply(column, fresh); });
   }
@@ -153,19 +168,19 @@ void EvictionOutlook::Move(const RowMove& move) {
   move.Apply(pods_);
   move.Apply(is_read_);
   move.Apply(is_merged_);
-  look_at_all_ = true;
-  unread_ += static_cast<int64_t>(move.came.size()) * CostOf(kPodsOfNewNode);
 }
 
 void EvictionOutlook::Forget(NodeRow row) {
-  if (!is_read_[row]) return;
-  is_read_[row] = 0;
-  Count(lowest(row), -1);
+  const NodeRow at = stored_at_.empty() ? row : stored_at_[row];
+  if (at < 0 || !is_read_[at]) return;
+  is_read_[at] = 0;
+  Count(lowest(at), -1);
   if (!look_at_all_) changed_.push_back(row);
-  unread_ += CostOf(pods_[row]);
+  unread_ += CostOf(pods_[at]);
 }
 
 void EvictionOutlook::ReadUnread(const NodeTable& nodes) {
+  MoveColumns();
   if (look_at_all_) {
     for (NodeRow row = 0; row < nodes.size(); ++row) {
       if (row + kAhead < nodes.size() && !is_read_[row + kAhead]) {

@@ -57,6 +57,7 @@ class EvictionOutlook {
   void FollowRows(const NodeTable& nodes);
   void Restart(const NodeTable& nodes);
   void Move(const RowMove& move);
+  void MoveColumns();
   void Forget(NodeRow row);
   void ReadUnread(const NodeTable& nodes);
   void Read(NodeRow row, const NodeInfo& node);
@@ -65,6 +66,8 @@ class EvictionOutlook {
   void Count(int64_t priority, int difference);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
+  // By row: the row that the columns have it at, or -1 for nowhere; empty if that is the same.
+  std::vector<NodeRow> stored_at_;
   std::vector<EvictionLevel> levels_;
   // By row: of the node that was read, and how many pods it had; 0 before.
   std::vector<uint64_t> generations_;
