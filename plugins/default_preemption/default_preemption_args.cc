@@ -9,7 +9,7 @@ const FieldTable& DefaultPreemptionArgs::Fields() {
                                             "Arguments of DefaultPreemption.")
           .Field("minCandidateNodesPercentage",
                  &DefaultPreemptionArgs::min_candidate_nodes_percentage,
-                 "How many candidates to find before choosing one, in percent of the nodes on "
+                 "How many candidates to compare at most, in percent of the nodes on "
                  "which evicting pods might help.",
                  InRange(0, 100))
           .Field("minCandidateNodesAbsolute", &DefaultPreemptionArgs::min_candidate_nodes_absolute,

@@ -62,10 +62,9 @@ BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& node
     need.allocatable = nodes.allocatable(resource).data();
     need.requested = nodes.requested(resource).data();
     for (size_t i = 0; i < level_count_; ++i) {
-      const auto column = [&](const std::vector<EvictionLevel::Amounts>& amounts) {
-        const bool is_there =
-            static_cast<size_t>(resource) < amounts.size() && !amounts[resource].empty();
-        return is_there ? amounts[resource].data() : nullptr;
+      const auto column = [&need](const std::vector<EvictionLevel::Amounts>& amounts) {
+        const size_t id = static_cast<size_t>(need.resource);
+        return id < amounts.size() && !amounts[id].empty() ? amounts[id].data() : nullptr;
       };
       need.freed[i] = {column(outlook.levels()[i].requests), column(outlook.levels()[i].largest)};
     }

@@ -405,6 +405,19 @@ TEST_F(CapacitySchedulingTest, WaitsForAVictimThatIsTerminatingOnItsNode) {
   }
 }
 
+// It is a victim that nobody has to evict: how important it is does not count.
+TEST_F(CapacitySchedulingTest, APodThatLeavesAnywayDoesNotMakeItsNodeWorse) {
+  SetQuota("ns1", Memory(500, 500));
+  SetQuota("ns2", Memory(200, 500));
+  cluster_.Add(Node("a", 200)).Add(Node("b", 200));
+  cluster_.Add(On("a", Pod("low", "ns2", 100, 0)));
+  cluster_.Add(On("a", Pod("leaving", "ns2", 100, kHigh)).Deleted());
+  cluster_.Add(On("b", Pod("middle", "ns2", 200, kMid)));
+  const Plan plan = PlanOf(Pod("p", "ns1", 200, kHigh));
+  EXPECT_EQ(plan.node(), "a") << plan.post_filter.ToString();
+  EXPECT_THAT(plan.victims(), ElementsAre("low", "leaving"));
+}
+
 TEST_F(CapacitySchedulingTest, WithoutPreFilterThereIsNothingToGoBy) {
   cluster_.Add(Node("a", 100)).Add(On("a", Pod("v", "ns1", 100)));
   EXPECT_EQ(PlanFor(cluster_, plugin_, *Pod("p", "ns1", 10, kHigh).Obj()).post_filter,
