@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 
 namespace berth {
 
@@ -56,6 +56,7 @@ void BestFirst::LookAt(NodeRow row, Candidates& found) {
 
 // What was known before.
 void BestFirst::CountKnownFailures() {
+  if (!search_.remembers()) return;
   std::sort(failed_.begin(), failed_.end());  // these are counted
   auto counted = failed_.begin();
   for (NodeRow row = 0; row < handle_.nodes().size(); ++row) {
@@ -71,16 +72,24 @@ void BestFirst::CountKnownFailures() {
 // is tried for all.
 void BestFirst::LookAtTheRest(Candidates& found) {
   const NodeRow size = handle_.nodes().size();
-  absl::flat_hash_map<uint32_t, std::vector<NodeRow>> alike;  // by what they are short of
+  absl::node_hash_map<uint32_t, std::vector<NodeRow>> alike;  // by what they are short of
   std::vector<NodeRow> others;
   const absl::flat_hash_set<NodeRow> nominated = NominatedRows();
+  const bool some_are_alike = AlikeIfShortOfTheSame();
+  uint32_t last_short_of = 0;
+  std::vector<NodeRow>* like_last = nullptr;  // mostly all are short of the same
   for (NodeRow row = 0; row < size; ++row) {
     if (!prospects_.is_in_play(row)) continue;
     const EvictionBound& bound = prospects_.bound(row);
     if (bound.kind == EvictionBound::Kind::kNobody && question_.by_priority) {
       search_.AddWithoutVictims({&row, 1});
-    } else if (bound.short_of != 0 && OnlyRoomCounts(row) && !nominated.contains(row)) {
-      alike[bound.short_of].push_back(row);
+    } else if (bound.short_of != 0 && some_are_alike && RejectedForRoom(row) &&
+               (nominated.empty() || !nominated.contains(row))) {
+      if (like_last == nullptr || bound.short_of != last_short_of) {
+        last_short_of = bound.short_of;
+        like_last = &alike[last_short_of];
+      }
+      like_last->push_back(row);
     } else {
       others.push_back(row);
     }
@@ -100,11 +109,14 @@ void BestFirst::LookAtTheRest(Candidates& found) {
   }
 }
 
-// Whether a dry run fails with what the filter says that counts room, of all nodes that lack the
-// same. What nominated pods take on a node is not counted.
-bool BestFirst::OnlyRoomCounts(NodeRow row) const {
-  return question_.fails_as_filters && question_.room.has_value() && question_.room->asked_first &&
-         statuses_.rejecting_plugin(row) == question_.room->plugin;
+// Whether the dry runs of all nodes that the filter rejects that counts room, and that stay short
+// of the same, fail with the same words. What nominated pods take on a node is not counted.
+bool BestFirst::AlikeIfShortOfTheSame() const {
+  return question_.fails_as_filters && question_.room.has_value() && question_.room->asked_first;
+}
+
+bool BestFirst::RejectedForRoom(NodeRow row) const {
+  return statuses_.rejecting_plugin(row) == question_.room->plugin;
 }
 
 absl::flat_hash_set<NodeRow> BestFirst::NominatedRows() const {

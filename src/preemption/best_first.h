@@ -37,7 +37,8 @@ class BestFirst {
   void LookAt(NodeRow row, Candidates& found);
   void CountKnownFailures();
   void LookAtTheRest(Candidates& found);
-  bool OnlyRoomCounts(NodeRow row) const;
+  bool AlikeIfShortOfTheSame() const;
+  bool RejectedForRoom(NodeRow row) const;
   absl::flat_hash_set<NodeRow> NominatedRows() const;
 
   const Handle& handle_;

@@ -30,6 +30,8 @@ class NodeSearch {
 
   // Whether the scores are DefaultScores().
   bool scored_by_default() const { return scores_.empty(); }
+  // Whether what comes of the nodes is kept.
+  bool remembers() const { return remembered_ != nullptr; }
   // Whether to look at the row costs next to nothing.
   bool IsKnown(NodeRow row) const { return remembered_ != nullptr && remembered_->IsKnown(row); }
 
