@@ -12,7 +12,11 @@ void BestFirst::Find(bool all, Candidates& found) {
   SetInPlay();
   for (NodeRow row = prospects_.Best(); row >= 0; row = prospects_.Best()) {
     if (found.Enough() || (!all && !MayBeChosen(row))) break;
-    LookAt(row, found);
+    if (budgets_.empty() || prospects_.bound(row).knows_budgets) {
+      LookAt(row, found);
+    } else {
+      CountViolations(row);
+    }
   }
   for (const NodeRow row : aside_) prospects_.SetInPlay(row, true);
   if (!found.empty()) return;
@@ -36,6 +40,14 @@ bool BestFirst::MayBeChosen(NodeRow row) const {
   const CandidateScores at_best = prospects_.bound(row).scores();
   if (at_best != (*best_)->scores) return (*best_)->scores < at_best;
   return row < best_row_;
+}
+
+// Which takes a look at each pod of the node, so it is done for those only that may come to most.
+void BestFirst::CountViolations(NodeRow row) {
+  const auto nominated = row == own_row_
+                             ? BoundFinder::Pods()
+                             : handle_.nominator().NominatedPods(handle_.nodes().node(row).name());
+  prospects_.Sharpen(row, finder_.WithBudgets(prospects_.bound(row), row, nominated, budgets_));
 }
 
 void BestFirst::LookAt(NodeRow row, Candidates& found) {

@@ -17,14 +17,18 @@ namespace berth {
 // One search, for candidates that are scored by DefaultScores().
 class BestFirst {
  public:
-  // `prospects` are as of now.
+  // `prospects` and `outlook` are as of now. `own_row`: that the pod is nominated to, or -1.
   BestFirst(const Handle& handle, NodeSearch& search, Prospects& prospects,
-            const EvictionQuestion& question, const NodeStatuses& statuses)
+            const EvictionOutlook& outlook, const UsedUpBudgets& budgets,
+            const NodeStatuses& statuses, NodeRow own_row)
       : handle_(handle),
         search_(search),
         prospects_(prospects),
-        question_(question),
-        statuses_(statuses) {}
+        question_(prospects.question()),
+        finder_(question_, handle.nodes(), outlook),
+        budgets_(budgets),
+        statuses_(statuses),
+        own_row_(own_row) {}
 
   // Adds the best candidate to `found`, and others that were looked at on the way: of all, or of
   // those that promise most, if `found` has enough before. `all`: all of these are looked at, also
@@ -34,6 +38,7 @@ class BestFirst {
  private:
   void SetInPlay();
   bool MayBeChosen(NodeRow row) const;
+  void CountViolations(NodeRow row);
   void LookAt(NodeRow row, Candidates& found);
   void CountKnownFailures();
   void LookAtTheRest(Candidates& found);
@@ -45,7 +50,10 @@ class BestFirst {
   NodeSearch& search_;
   Prospects& prospects_;
   const EvictionQuestion& question_;
+  const BoundFinder finder_;
+  const UsedUpBudgets& budgets_;
   const NodeStatuses& statuses_;
+  const NodeRow own_row_;
   const WeighedPtr* best_ = nullptr;
   NodeRow best_row_ = -1;
   std::vector<NodeRow> aside_;   // candidates

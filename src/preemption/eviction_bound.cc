@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <tuple>
 
+#include "absl/algorithm/container.h"
 #include "preemption/scores.h"
 
 namespace berth {
@@ -32,8 +33,25 @@ struct BoundFinder::Shortage {
 };
 
 bool EvictionBound::operator<(const EvictionBound& other) const {
-  return std::tie(other.highest_priority, other.priority_sum, other.victims, latest_start_nanos) <
-         std::tie(highest_priority, priority_sum, victims, other.latest_start_nanos);
+  return std::tie(other.violations, other.highest_priority, other.priority_sum, other.victims,
+                  latest_start_nanos) <
+         std::tie(violations, highest_priority, priority_sum, victims, other.latest_start_nanos);
+}
+
+UsedUpBudgets::UsedUpBudgets(const DisruptionBudgets& budgets) {
+  for (const auto& [name_space, of_namespace] : budgets) {
+    for (const DisruptionBudget& budget : of_namespace) {
+      if (budget.disruptions_allowed <= 0) by_namespace_[name_space].push_back(&budget);
+    }
+  }
+}
+
+bool UsedUpBudgets::Protect(const PodInfo& pod) const {
+  const auto found = by_namespace_.find(pod.namespace_name());
+  if (found == by_namespace_.end() || pod.labels().empty()) return false;
+  return absl::c_any_of(found->second, [&](const DisruptionBudget* budget) {
+    return budget->selector.Matches(pod.labels()) && !budget->disrupted_pods.contains(pod.name());
+  });
 }
 
 BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& nodes,
@@ -43,7 +61,8 @@ BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& node
       victims_by_priority_(question.victims_by_priority),
       pod_count_(nodes.pod_count().data()),
       allowed_pods_(nodes.allowed_pods().data()),
-      outlook_(outlook) {
+      outlook_(outlook),
+      nodes_(nodes) {
   for (const EvictionLevel& level : outlook.levels()) {
     levels_[level_count_++] = {level.priority.data(), level.pods.data(),
                                level.latest_start_nanos.data()};
@@ -170,6 +189,34 @@ EvictionBound BoundFinder::Find(NodeRow row, Pods nominated) const {
   int64_t victims = 1;
   for (const Shortage& shortage : shortages) victims = std::max(victims, shortage.MinVictims());
   return AtBest(row, highest, victims);
+}
+
+// All others go first that may: what is still missing then takes some of those that are protected.
+EvictionBound BoundFinder::WithBudgets(EvictionBound bound, NodeRow row, Pods nominated,
+                                       const UsedUpBudgets& budgets) const {
+  bound.knows_budgets = true;
+  std::array<Shortage, kMostRequests + 1> room;
+  const absl::Span<Shortage> shortages = FindShortages(row, nominated, absl::MakeSpan(room));
+  for (const auto& pod : nodes_.node(row).pods()) {
+    if (pod->priority() >= below_) continue;
+    const bool is_protected = budgets.Protect(*pod);
+    for (Shortage& shortage : shortages) {
+      const int64_t amount =
+          shortage.need == kPlace ? 1 : pod->requests().Get(needs_[shortage.need].resource);
+      if (!IsPlain(amount)) return bound;
+      if (is_protected) {
+        shortage.largest = std::max(shortage.largest, amount);
+      } else {
+        shortage.now -= amount;
+      }
+    }
+  }
+  for (const Shortage& shortage : shortages) {
+    if (shortage.now <= 0 || shortage.largest <= 0) continue;
+    const int64_t victims = (shortage.now + shortage.largest - 1) / shortage.largest;
+    bound.violations = std::max(bound.violations, static_cast<int32_t>(victims));
+  }
+  return bound;
 }
 
 }  // namespace berth

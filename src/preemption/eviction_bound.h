@@ -8,11 +8,14 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
+#include "berth/framework/preemption.h"
 #include "preemption/eviction_outlook.h"
 #include "preemption/scores.h"
 
@@ -43,18 +46,35 @@ struct EvictionBound {
   // If it is short: of what, a bit for each request, and one more for places for pods. 0 if it is
   // short of other things too, perhaps.
   uint32_t short_of = 0;
-  // If something is possible, at best: the number of victims, the priority of the first one, when
-  // it started, if it has that priority, and the sum that DefaultScores() has.
+  // If something is possible, at best: the number of victims, and of those whose eviction violates
+  // a budget, the priority of the first one, when it started, if it has that priority, and the sum
+  // that DefaultScores() has.
   int32_t victims = 0;
+  int32_t violations = 0;
+  bool knows_budgets = false;  // or these are not counted
   int32_t highest_priority = 0;
   int64_t priority_sum = 0;
   int64_t latest_start_nanos = 0;
 
   CandidateScores scores() const {
-    return {0, -int64_t{highest_priority}, -priority_sum, -int64_t{victims}, latest_start_nanos};
+    return {-int64_t{violations}, -int64_t{highest_priority}, -priority_sum, -int64_t{victims},
+            latest_start_nanos};
   }
   // Whether `other` may come to more than this one.
   bool operator<(const EvictionBound& other) const;
+};
+
+// The budgets that let nobody go.
+class UsedUpBudgets {
+ public:
+  explicit UsedUpBudgets(const DisruptionBudgets& budgets);
+
+  bool empty() const { return by_namespace_.empty(); }
+  // Whether the eviction of the pod violates one of them.
+  bool Protect(const PodInfo& pod) const;
+
+ private:
+  absl::flat_hash_map<Symbol, std::vector<const DisruptionBudget*>> by_namespace_;
 };
 
 // Answers a question for rows of a table. Valid until the table changes; `outlook` is as of now.
@@ -67,6 +87,9 @@ class BoundFinder {
   // too.
   using Pods = absl::Span<const std::shared_ptr<const PodInfo>>;
   EvictionBound Find(NodeRow row, Pods nominated = {}) const;
+  // The same, `bound`, with budgets: at least so many pods have to go that none of them lets go.
+  EvictionBound WithBudgets(EvictionBound bound, NodeRow row, Pods nominated,
+                            const UsedUpBudgets& budgets) const;
 
  private:
   // Of an EvictionLevel.
@@ -100,6 +123,7 @@ class BoundFinder {
   const int64_t* const pod_count_;
   const int64_t* const allowed_pods_;
   const EvictionOutlook& outlook_;
+  const NodeTable& nodes_;
   std::array<Level, EvictionOutlook::kMostLevels> levels_;
   size_t level_count_ = 0;
   // None, and no places, if not all amounts can be compared.

@@ -33,7 +33,7 @@ class Prospects::ByBound {
 };
 
 void Prospects::Refresh(const NodeTable& nodes, const EvictionOutlook& outlook,
-                        const Nominator& nominator, NodeRow own_row) {
+                        const Nominator& nominator, NodeRow own_row, uint64_t budgets_version) {
   bool moved = false;
   const auto on_change = [&](const RowChange& change) { Forget(change.row); };
   const auto on_move = [&](const RowMove& move) {
@@ -43,11 +43,12 @@ void Prospects::Refresh(const NodeTable& nodes, const EvictionOutlook& outlook,
     moved = true;
   };
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  const bool followed =
-      table_ == nodes.id() && nominations.has_value() && nodes.Replay(version_, on_change, on_move);
+  const bool followed = table_ == nodes.id() && budgets_version_ == budgets_version &&
+                        nominations.has_value() && nodes.Replay(version_, on_change, on_move);
   table_ = nodes.id();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
+  budgets_version_ = budgets_version;
   const BoundFinder finder(question_, nodes, outlook);
   if (!followed) {
     FindAll(nodes, finder, nominator);
@@ -107,7 +108,7 @@ NodeRow Prospects::Best() {
 
 Prospects& ProspectsOfQuestions::Find(const EvictionQuestion& question, const NodeTable& nodes,
                                       const EvictionOutlook& outlook, const Nominator& nominator,
-                                      NodeRow own_row) {
+                                      NodeRow own_row, uint64_t budgets_version) {
   // A row takes some 40 bytes.
   const size_t most = std::clamp<size_t>((size_t{1} << 19) / (nodes.size() + 1), 4, 64);
   auto found = std::find_if(latest_.begin(), latest_.end(),
@@ -117,7 +118,7 @@ Prospects& ProspectsOfQuestions::Find(const EvictionQuestion& question, const No
     found = latest_.insert(latest_.end(), std::make_unique<Prospects>(question));
   }
   std::rotate(latest_.begin(), found, found + 1);
-  latest_.front()->Refresh(nodes, outlook, nominator, own_row);
+  latest_.front()->Refresh(nodes, outlook, nominator, own_row, budgets_version);
   return *latest_.front();
 }
 

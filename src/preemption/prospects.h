@@ -23,8 +23,9 @@ class Prospects {
   const EvictionQuestion& question() const { return question_; }
 
   // `outlook` is as of now. `own_row`: that the pod in question is nominated to itself, or -1.
+  // `budgets_version`: another one when budgets have changed.
   void Refresh(const NodeTable& nodes, const EvictionOutlook& outlook, const Nominator& nominator,
-               NodeRow own_row = -1);
+               NodeRow own_row = -1, uint64_t budgets_version = 0);
 
   // Whether `row` comes into question in this search; as before if nothing is said.
   void SetInPlay(NodeRow row, bool in_play) {
@@ -34,6 +35,11 @@ class Prospects {
   }
   bool is_in_play(NodeRow row) const { return is_in_play_[row] != 0; }
   const EvictionBound& bound(NodeRow row) const { return bounds_[row]; }
+  // A sharper one, which holds until the next Refresh() knows better.
+  void Sharpen(NodeRow row, const EvictionBound& bound) {
+    bounds_[row] = bound;
+    if (!all_changed_) changed_.push_back(row);
+  }
 
   // The row in play with the highest bound, the first of equals, of those that are possible; -1 if
   // there is none.
@@ -47,7 +53,7 @@ class Prospects {
 
   const EvictionQuestion question_;
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
-  uint64_t nominations_version_ = 0;
+  uint64_t nominations_version_ = 0, budgets_version_ = 0;
   Symbol own_node_;                    // as of the last Refresh(), or empty
   std::vector<EvictionBound> bounds_;  // by row
   std::vector<uint8_t> is_known_;      // the same: the bound is as of version_
@@ -62,7 +68,8 @@ class ProspectsOfQuestions {
  public:
   // In step with `nodes`. Valid until the next call.
   Prospects& Find(const EvictionQuestion& question, const NodeTable& nodes,
-                  const EvictionOutlook& outlook, const Nominator& nominator, NodeRow own_row = -1);
+                  const EvictionOutlook& outlook, const Nominator& nominator, NodeRow own_row = -1,
+                  uint64_t budgets_version = 0);
 
  private:
   std::vector<std::unique_ptr<Prospects>> latest_;  // first

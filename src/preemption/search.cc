@@ -95,6 +95,7 @@ const DisruptionBudgets& Preemption::budgets() {
     if (!budget.has_value()) continue;
     budgets_[Symbol::Intern(object->namespace_name())].push_back(*std::move(budget));
   }
+  used_up_ = std::make_unique<UsedUpBudgets>(budgets_);
   budgets_version_ = version;
   return budgets_;
 }
@@ -175,9 +176,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
                     somebody_goes ? Remembered(rules, state, pod) : nullptr);
   Candidates found(range.candidates);
   if (somebody_goes && search.scored_by_default()) {
-    Prospects& prospects =
-        prospects_->Find(question, nodes, *outlook_, handle_.nominator(), OwnRow(pod));
-    BestFirst(handle_, search, prospects, question, statuses).Find(state.for_explanation(), found);
+    const NodeRow own_row = OwnRow(pod);
+    Prospects& prospects = prospects_->Find(question, nodes, *outlook_, handle_.nominator(),
+                                            own_row, *budgets_version_);
+    BestFirst(handle_, search, prospects, *outlook_, *used_up_, statuses, own_row)
+        .Find(state.for_explanation(), found);
   } else if (count > 0) {
     const absl::Span<const NodeRow> rows = ListRows(statuses, count);
     if (somebody_goes) {

@@ -445,12 +445,50 @@ kind: PodDisruptionBudget
 metadata: {name: old, namespace: default}
 spec: {selector: {matchLabels: {app: old}}}
 )");
-  PriorityPreemptionRules rules(cluster, 1, 0);
+  UnknownRules rules(cluster, 1, 0);
   const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
   EXPECT_EQ(outcome.result.nominated_node, "c");
   ASSERT_EQ(outcome.result.candidates.size(), 2u) << "c, and as many others as were wanted";
   EXPECT_EQ(outcome.result.candidates[1]->node, "a");
   EXPECT_EQ(outcome.result.candidates[1]->pdb_violations, 1);
+}
+
+TEST(PreemptionTest, BudgetsThatLetNobodyGoAreKnownBeforeNodesAreTried) {
+  SmallCluster cluster;
+  cluster.AddYaml(R"(
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: kept, namespace: default}
+spec: {selector: {matchLabels: {app: kept}}}
+status: {disruptionsAllowed: 0, disruptedPods: {counted: "2026-01-01T00:00:00Z"}}
+)");
+  // How many pods of the budget each node has, of three; all others are more important.
+  const int kKept[] = {3, 2, 3, 1, 3};
+  for (int n = 0; n < 5; ++n) {
+    const std::string node = absl::StrCat("n", n);
+    cluster.Add(Node(node, "3"));
+    for (int i = 0; i < 3; ++i) {
+      const bool is_kept = i < kKept[n];
+      PodBuilder pod = On(node, absl::StrCat(node, "-", i), is_kept ? 0 : 1, "1");
+      cluster.Add(is_kept ? pod.Label("app", "kept") : pod);
+    }
+  }
+  DefaultRules rules(cluster, 10, 100);
+  const PodPtr pod = MakePod().Priority(9).Request("cpu", "3").Obj();
+  Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.result.nominated_node, "n3");
+  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.result.candidates.size(), 5u);
+
+  // What the budget has counted already may go.
+  cluster.Add(Node("n5", "3"));
+  for (const char* name : {"counted", "n5-1", "n5-2"}) {
+    cluster.Add(
+        On("n5", name, name[0] == 'c' ? 0 : 1, "1").Label("app", name[0] == 'c' ? "kept" : ""));
+  }
+  outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.result.nominated_node, "n5");
+  EXPECT_EQ(outcome.weighed_to_choose, 1u);
 }
 
 TEST(PreemptionTest, LooksAtNodesWithoutVictimsOnly) {

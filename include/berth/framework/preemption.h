@@ -163,6 +163,7 @@ class DryRunMemory;
 class EvictionOutlook;
 class ProspectsOfQuestions;
 class RememberedRuns;
+class UsedUpBudgets;
 struct EvictionQuestion;
 
 // The search. Kept by a plugin because it remembers the parsed budgets and what dry runs came to.
@@ -195,6 +196,7 @@ class Preemption {
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
+  std::unique_ptr<UsedUpBudgets> used_up_;  // of budgets_
   std::unique_ptr<DryRunMemory> memory_;
   std::shared_ptr<EvictionOutlook> outlook_;  // one a scheduler
   std::unique_ptr<ProspectsOfQuestions> prospects_;
