@@ -1,4 +1,4 @@
-// Looks at nodes where most can be gained first, and no longer than somewhere more can be gained.
+// Looks first at the nodes that promise most, and ends when no other node can be better.
 #ifndef BERTH_SRC_PREEMPTION_BEST_FIRST_H_
 #define BERTH_SRC_PREEMPTION_BEST_FIRST_H_
 

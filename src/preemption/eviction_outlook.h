@@ -66,7 +66,7 @@ class EvictionOutlook {
   void Count(int64_t priority, int difference);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
-  // By row: the row that the columns have it at, or -1 for nowhere; empty if that is the same.
+  // By row: its place in the columns, -1 for a node that came; empty while the place is the row.
   std::vector<NodeRow> stored_at_;
   std::vector<EvictionLevel> levels_;
   // By row: of the node that was read, and how many pods it had; 0 before.

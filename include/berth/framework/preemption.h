@@ -111,8 +111,8 @@ class PreemptionRules {
 
   // How the best candidate is chosen: by the first score; among those with the highest by the
   // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(), of which the
-  // search knows what a node can come to at best: it looks at the others no more, and at the node
-  // that promises most first, not at that of SearchRange.
+  // search knows what a node can come to at best: it begins with the node that promises most, not
+  // with that of SearchRange, and ends when no other can be better.
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
