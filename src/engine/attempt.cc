@@ -232,10 +232,10 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
   const Symbol blamed = failure.status.plugin_symbol();
-  failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
-                                           {cycle_.verdicts(), reasons, blamed, result.placed,
-                                            kept.has_value() ? &cycle.kept->counts() : nullptr})
-                           : WhyRejected(*request.framework, *pod, nodes, failure.status);
+  failure.waiting =
+      judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
+                             {cycle_.verdicts(), reasons, blamed, result.placed, cycle.kept})
+             : WhyRejected(*request.framework, *pod, nodes, failure.status);
   if (retry_at < absl::InfiniteFuture()) {
     failure.waiting = WhyNobodyMayGoYet(*failure.waiting, retry_at);
   }

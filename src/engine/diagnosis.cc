@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -58,6 +59,10 @@ int CycleStatuses::FindGroup(NodeRow row, uint32_t key) const {
 
 std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
   return berth::RowsWith(verdicts_, code);
+}
+
+int CycleStatuses::CountWith(Code code) const {
+  return static_cast<int>(absl::c_count(verdicts_.codes(), code));
 }
 
 std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {

@@ -38,6 +38,7 @@ class CycleStatuses final : public NodeStatuses {
   Status status(NodeRow row) const override;
   Symbol rejecting_plugin(NodeRow row) const override;
   std::vector<NodeRow> RowsWith(Code code) const override;
+  int CountWith(Code code) const override;
 
   // A number, counted from 0, that rows have in common of which the same is said; kAlone if it is
   // not known of others.

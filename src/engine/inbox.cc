@@ -137,9 +137,9 @@ uint64_t Engine::ChangesSoFar() const { return cluster_.nodes().version() + even
 // go not many are kept.
 void Engine::FollowTables() {
   constexpr uint64_t kMany = 512;  // half of what NodeTable keeps at least
+  cluster_.Refresh();
   const bool moved = followed_order_ != cluster_.nodes().order_version();
   if (!moved && ChangesSoFar() - followed_at_ < kMany) return;
-  cluster_.Refresh();
   followed_at_ = ChangesSoFar();
   followed_order_ = cluster_.nodes().order_version();
   for (const Framework* framework : profiles_->all()) framework->RunOnManyChanges();

@@ -61,6 +61,7 @@ RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const Po
   if (!said.has_value()) return Outcome::kUnknown;
   counts_.Set(row, *said);
   verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
+  judged_.Add(row, verdicts_.rows());
   return Outcome::kRejected;
 }
 
@@ -92,6 +93,7 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
       said.push_back(counts_.IndexOf(statuses.said(group)));
     if (!said[group].has_value()) return Outcome::kUnknown;
     counts_.Set(row, *said[group]);
+    judged_.Add(row, verdicts_.rows());
   }
   verdicts_.ForgetWords();
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
@@ -120,6 +122,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
       });
   if (!followed) return false;
   if (moved) {  // and so did what was marked
+    judged_.Restart();
     spread_changed |= (depends_on & Aspect::kImageSpread) != 0;
     marked_.clear();
     for (NodeRow row = 0; row < nodes.size(); ++row) {
@@ -158,6 +161,13 @@ bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
   return true;
 }
 
+const FreeRoom& RejectedNodes::MeasureFree(const FreeRoom::Question& question,
+                                           const NodeTable& nodes) {
+  free_room_.Refresh(question, nodes, verdicts_, judged_.Since(measured_));
+  measured_ = judged_.end();
+  return free_room_;
+}
+
 void RejectedNodes::Mark(NodeRow row) {
   if (row < 0 || verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return;
   verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotJudged);
@@ -165,6 +175,7 @@ void RejectedNodes::Mark(NodeRow row) {
 }
 
 void RejectedNodes::MarkAll(int rows) {
+  judged_.Restart();
   verdicts_.Reset(rows);
   counts_.Reset(rows);
   marked_.resize(rows);

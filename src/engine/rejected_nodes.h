@@ -5,13 +5,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
 #include "engine/diagnosis.h"
+#include "engine/free_room.h"
 #include "engine/rejection_counts.h"
 #include "framework/framework.h"
+#include "framework/row_journal.h"
 
 namespace berth {
 
@@ -39,6 +43,10 @@ class RejectedNodes {
 
   const NodeVerdicts& verdicts() const { return verdicts_; }
   const RejectionCounts& counts() const { return counts_; }
+  // Each row that was judged.
+  const RowJournal& judged() const { return judged_; }
+  // What is free of a resource where these pods are rejected. Until the next call.
+  const FreeRoom& MeasureFree(const FreeRoom::Question& question, const NodeTable& nodes);
 
  private:
   bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
@@ -65,6 +73,9 @@ class RejectedNodes {
   NodeVerdicts verdicts_;                // kNotJudged: to be judged
   std::vector<NodeRow> marked_;          // these
   RejectionCounts counts_;               // of rows that are not marked
+  RowJournal judged_;
+  FreeRoom free_room_;
+  RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()
 };
 
 // The statuses that are kept. Valid until the next Refresh().
@@ -78,6 +89,13 @@ class RejectedStatuses final : public NodeStatuses {
   Symbol rejecting_plugin(NodeRow row) const override { return nodes_.counts().plugin(row); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override { return nodes_.counts().CountWith(code); }
+  Version version() const override {
+    const RowJournal::Position end = nodes_.judged().end();
+    return {end.journal, end.number};
+  }
+  std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& version) const override {
+    return nodes_.judged().Since({version.kept, version.number});
+  }
 
  private:
   const RejectedNodes& nodes_;

@@ -171,7 +171,7 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
 }
 
 // Notes for the next pod like this one that it was rejected. Null if that is not worth it.
-const RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework,
+RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework,
                                                    const CycleState& state,
                                                    const std::shared_ptr<const PodInfo>& pod,
                                                    const NodeTable& nodes,

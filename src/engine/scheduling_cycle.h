@@ -23,7 +23,7 @@ struct CycleResult {
   // The plugins that rejected the pod or a node, in the profile's order.
   std::vector<Symbol> rejecting_plugins;
   // Why, node by node, if that is kept for pods like this one. Until the next cycle.
-  const RejectedNodes* kept = nullptr;
+  RejectedNodes* kept = nullptr;
 };
 
 // Runs cycles. One per scheduler; keeps scratch memory between cycles, and what it learned about
@@ -54,7 +54,7 @@ class SchedulingCycle {
   bool StillRejected(const Framework& framework, CycleState& state,
                      const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                      const Nominator& nominator, CycleResult& result);
-  const RejectedNodes* KeepRejected(const Framework& framework, const CycleState& state,
+  RejectedNodes* KeepRejected(const Framework& framework, const CycleState& state,
                                     const std::shared_ptr<const PodInfo>& pod,
                                     const NodeTable& nodes, const Nominator& nominator);
   bool RunFromMemory(const Framework& framework, CycleState& state,

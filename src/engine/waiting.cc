@@ -9,21 +9,6 @@
 namespace berth {
 namespace {
 
-// A resource as the table has it; "pods" too.
-class Column {
- public:
-  Column(const NodeTable& nodes, absl::string_view resource) {
-    const bool pods = resource == kPodsResource;
-    const ResourceId id = pods ? 0 : ResourceIdOf(resource);
-    has_ = pods ? nodes.allowed_pods() : nodes.allocatable(id);
-    used_ = pods ? nodes.pod_count() : nodes.requested(id);
-  }
-  int64_t free(NodeRow row) const { return std::max<int64_t>(0, has_[row] - used_[row]); }
-
- private:
-  absl::Span<const int64_t> has_, used_;
-};
-
 int64_t RequestOf(const PodInfo& pod, absl::string_view resource) {
   return resource == kPodsResource ? 1 : pod.requests().Get(ResourceIdOf(resource));
 }
@@ -41,9 +26,9 @@ const ReasonCounts::value_type* Dominant(const ReasonCounts& reasons) {
 
 void CountByPlugin(const Framework& framework, const NodeFailure& failure, WaitingFor& waiting) {
   std::array<int, 256> counts{};
-  if (failure.counts != nullptr) {
+  if (failure.kept != nullptr) {
     for (size_t i = 0; i < framework.filter().size(); ++i) {
-      counts[i] = failure.counts->CountOf(framework.filter()[i].name);
+      counts[i] = failure.kept->counts().CountOf(framework.filter()[i].name);
     }
   } else {
     for (NodeRow row = 0; row < failure.verdicts.rows(); ++row) {
@@ -63,17 +48,24 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
 // What is free of the resource that is short, where nothing else is in the way.
 void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rejector,
                  WaitingFor& waiting) {
-  const Column column(nodes, waiting.resource);
-  int64_t all_free = 0, most_free = waiting.most_free;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const uint8_t by = failure.verdicts.rejector(row);
-    if (by != rejector && by != NodeVerdicts::kNobody) continue;
-    const int64_t free = column.free(row);
-    all_free += free;
-    if (by == rejector && free < waiting.needed) most_free = std::max(most_free, free);
+  int64_t all_free = 0, most_free = 0;
+  if (failure.kept != nullptr) {
+    const FreeRoom& room =
+        failure.kept->MeasureFree({waiting.resource, rejector, waiting.needed}, nodes);
+    all_free = room.all_free();
+    most_free = room.most_free();
+  } else {
+    const FreeColumn column(nodes, waiting.resource);
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      const uint8_t by = failure.verdicts.rejector(row);
+      if (by != rejector && by != NodeVerdicts::kNobody) continue;
+      const int64_t free = column.free(row);
+      all_free += free;
+      if (by == rejector && free < waiting.needed) most_free = std::max(most_free, free);
+    }
   }
   waiting.all_free += all_free;
-  waiting.most_free = most_free;
+  waiting.most_free = std::max(waiting.most_free, most_free);
   for (const Binder::Member& member : failure.placed) {
     waiting.all_free += RequestOf(*member.placement.pod, waiting.resource);
   }

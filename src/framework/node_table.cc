@@ -2,13 +2,13 @@
 #include "berth/framework/node_table.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <limits>
 #include <utility>
 
 #include "berth/check.h"
 #include "berth/framework/pod_table.h"
+#include "framework/unique_id.h"
 
 namespace berth {
 namespace {
@@ -18,16 +18,11 @@ LabelValue ValueOf(const LabelSet& labels, Symbol key) {
   return value == nullptr ? LabelValue{} : LabelValue{true, *value};
 }
 
-uint64_t NextId() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
-
 }  // namespace
 
 // Nearly every cluster asks for these two: to read them along with the nodes costs less than to go
 // back to all of them in the first cycle that does.
-NodeTable::NodeTable() : id_(NextId()) {
+NodeTable::NodeTable() : id_(NextUniqueId()) {
   label_column(Symbol::Intern("kubernetes.io/hostname"));
   label_column(Symbol::Intern("topology.kubernetes.io/zone"));
 }

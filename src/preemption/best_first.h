@@ -5,26 +5,30 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
 #include "preemption/candidates.h"
 #include "preemption/node_search.h"
 #include "preemption/prospects.h"
+#include "preemption/question_bounds.h"
 
 namespace berth {
 
 // One search, for candidates that are scored by DefaultScores().
 class BestFirst {
  public:
-  // `prospects` and `outlook` are as of now. `own_row`: that the pod is nominated to, or -1.
-  BestFirst(const Handle& handle, NodeSearch& search, Prospects& prospects,
+  // `bounds` and `outlook` are as of now. In play are the rows that come into question; candidates
+  // among them still are afterwards. `own_row`: that the pod is nominated to, or -1.
+  BestFirst(const Handle& handle, NodeSearch& search, QuestionBounds& bounds, Prospects& prospects,
             const EvictionOutlook& outlook, const UsedUpBudgets& budgets,
             const NodeStatuses& statuses, NodeRow own_row)
       : handle_(handle),
         search_(search),
+        bounds_(bounds),
         prospects_(prospects),
-        question_(prospects.question()),
+        question_(bounds.question()),
         finder_(question_, handle.nodes(), outlook),
         budgets_(budgets),
         statuses_(statuses),
@@ -36,18 +40,18 @@ class BestFirst {
   void Find(bool all, Candidates& found);
 
  private:
-  void SetInPlay();
   bool MayBeChosen(NodeRow row) const;
   void CountViolations(NodeRow row);
   void LookAt(NodeRow row, Candidates& found);
-  void CountKnownFailures();
   void LookAtTheRest(Candidates& found);
+  std::vector<NodeRow> LookAtAlike(absl::Span<const NodeRow> rows, Candidates& found);
   bool AlikeIfShortOfTheSame() const;
   bool RejectedForRoom(NodeRow row) const;
-  absl::flat_hash_set<NodeRow> NominatedRows() const;
+  absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeRow> rows) const;
 
   const Handle& handle_;
   NodeSearch& search_;
+  QuestionBounds& bounds_;
   Prospects& prospects_;
   const EvictionQuestion& question_;
   const BoundFinder finder_;
@@ -56,8 +60,7 @@ class BestFirst {
   const NodeRow own_row_;
   const WeighedPtr* best_ = nullptr;
   NodeRow best_row_ = -1;
-  std::vector<NodeRow> aside_;   // candidates
-  std::vector<NodeRow> failed_;  // in this search
+  std::vector<NodeRow> looked_at_;  // in this search
 };
 
 }  // namespace berth

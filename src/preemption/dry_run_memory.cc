@@ -2,12 +2,7 @@
 #include "preemption/dry_run_memory.h"
 
 #include <algorithm>
-#include <limits>
-#include <utility>
-
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
-#include "framework/domain_changes.h"
+#include <cstddef>
 
 namespace berth {
 namespace {
@@ -17,149 +12,20 @@ constexpr size_t kMaxSeenOnce = 8192;
 constexpr size_t kMaxRows = size_t{1} << 19;
 constexpr size_t kMinEntries = 4;
 constexpr int kFew = 64;  // an entry of few rows takes as much as if it had some more
-constexpr std::pair<int64_t, int64_t> kEverything = {std::numeric_limits<int64_t>::min(),
-                                                     std::numeric_limits<int64_t>::max()};
 
 }  // namespace
 
-void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                             uint64_t budgets_version, NodeRow own_row, DryRunGrounds grounds,
-                             absl::Span<const int64_t> gauges) {
-  const auto nominations = nominator.ChangesSince(nominations_version_);
-  const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
-                       budgets_version == budgets_version_ &&
-                       nodes.Replay(
-                           nodes_version_, [&](const RowChange& change) { Forget(change.row); },
-                           [&](const RowMove& move) { Move(move); });
-  if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
-    outcome_of_.assign(nodes.size(), kUnknown);
-    candidates_.assign(nodes.size(), nullptr);
-    conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
-    helps_from_.assign(conditions_.size(), absl::InfiniteFuture());
-    all_hold_.assign(gauges.size(), kEverything);
-    failures_.clear();
-    failure_of_.clear();
-  } else {
-    for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
-  }
-  nodes_version_ = nodes.version();
-  nominations_version_ = nominator.version();
-  budgets_version_ = budgets_version;
-  grounds_ = std::move(grounds);
-  own_row_ = own_row;
-  Forget(own_row);
-  CheckGauges(gauges);
-}
-
-// Forgets the rows in whose domains a rule has another number. Neither numbers nor objects say
-// anything of pods that are nominated to a node: those rows are forgotten too. False if all of them
-// are.
-bool RememberedRuns::FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
-                                   const DryRunGrounds& grounds) {
-  if (!(grounds.basis == grounds_.basis)) return false;
-  if (grounds.domains.empty() && grounds_.domains.empty() && grounds.basis.empty()) return true;
-  nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-    if (const auto name = Symbol::Find(node); name.has_value()) Forget(nodes.FindRow(*name));
-  });
-  return ForEachChangedRow(grounds_.domains, grounds.domains, nodes,
-                           [this](NodeRow row) { Forget(row); });
-}
-
-// Forgets the rows of which a condition does not hold any more.
-void RememberedRuns::CheckGauges(absl::Span<const int64_t> gauges) {
-  bool all_hold = true;
-  for (size_t i = 0; i < gauges.size(); ++i) {
-    all_hold &= all_hold_[i].first <= gauges[i] && gauges[i] <= all_hold_[i].second;
-  }
-  if (all_hold) return;
-  std::fill(all_hold_.begin(), all_hold_.end(), kEverything);
-  for (NodeRow row = 0; row < static_cast<NodeRow>(outcome_of_.size()); ++row) {
-    if (!IsKnown(row)) continue;
-    const bool holds = absl::c_all_of(conditions_[row], [&](const GaugeRange& range) {
-      return range.low <= gauges[range.gauge] && gauges[range.gauge] <= range.high;
-    });
-    if (!holds) {
-      Forget(row);
-      continue;
-    }
-    for (const GaugeRange& range : conditions_[row]) Tighten(range);
-  }
-}
-
-void RememberedRuns::Tighten(const GaugeRange& range) {
-  auto& [low, high] = all_hold_[range.gauge];
-  low = std::max(low, range.low);
-  high = std::min(high, range.high);
-}
-
-void RememberedRuns::Forget(NodeRow row) {
-  if (row < 0) return;
-  outcome_of_[row] = kUnknown;
-  candidates_[row] = nullptr;
-}
-
-// Nodes came or went.
-void RememberedRuns::Move(const RowMove& move) {
-  move.Apply(outcome_of_, kUnknown);
-  move.Apply(candidates_);
-  if (all_hold_.empty()) return;  // no gauges
-  move.Apply(conditions_);
-  move.Apply(helps_from_, absl::InfiniteFuture());
-}
-
-const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
-  WeighedPtr& known = candidates_[row];
-  if (known != nullptr && known->candidate.row != row) {
-    auto moved = std::make_shared<WeighedCandidate>(*known);
-    moved->candidate.row = row;
-    known = std::move(moved);
-  }
-  return known;
-}
-
-void RememberedRuns::Set(NodeRow row, int32_t outcome, const Terms& terms) {
-  outcome_of_[row] = outcome;
-  if (all_hold_.empty()) return;
-  conditions_[row].assign(terms.conditions.begin(), terms.conditions.end());
-  helps_from_[row] = terms.helps_from;
-  for (const GaugeRange& range : terms.conditions) Tighten(range);
-}
-
-void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate, const Terms& terms) {
-  if (row == own_row_) return;
-  candidates_[row] = std::move(candidate);
-  Set(row, kCandidate, terms);
-}
-
-void RememberedRuns::SetNoVictims(NodeRow row, const Terms& terms) {
-  if (row == own_row_) return;
-  Set(row, kNoVictims, terms);
-}
-
-void RememberedRuns::SetFailures(absl::Span<const NodeRow> rows, const Status& status,
-                                 const Terms& terms) {
-  if (status.IsError()) return;
-  std::string reasons;
-  for (const std::string& reason : status.reasons()) absl::StrAppend(&reasons, reason, "\n");
-  const auto [it, is_new] =
-      failure_of_.try_emplace(std::move(reasons), static_cast<int32_t>(failures_.size()));
-  if (is_new) failures_.push_back(status);
-  for (const NodeRow row : rows) {
-    if (row != own_row_) Set(row, it->second, terms);
-  }
-}
-
-RememberedRuns* DryRunMemory::Find(const std::string& key, int rows) {
+RememberedSearch* DryRunMemory::Find(const std::string& key, int rows) {
   ++uses_;
   if (const auto it = entries_.find(key); it != entries_.end()) {
     it->second.last_use = uses_;
-    return it->second.runs.get();
+    return it->second.search.get();
   }
   if (seen_once_.erase(key) > 0) {
     MakeRoom(rows);
     Entry& entry = entries_[key];
-    entry = {std::make_unique<RememberedRuns>(), uses_};
-    return entry.runs.get();
+    entry = {std::make_unique<RememberedSearch>(), uses_};
+    return entry.search.get();
   }
   if (seen_once_.size() >= kMaxSeenOnce) seen_once_.clear();
   seen_once_.insert(key);

@@ -1,95 +1,33 @@
-// What dry runs came to, node by node, kept for pods that are alike.
+// What searches came to, kept for pods that are alike.
 #ifndef BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
 #define BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/time/time.h"
-#include "berth/framework/handle.h"
-#include "berth/framework/preemption.h"
-#include "preemption/scores.h"
+#include "preemption/remembered_runs.h"
+#include "preemption/standings.h"
 
 namespace berth {
 
-// A candidate and its scores.
-struct WeighedCandidate {
-  PreemptionCandidate candidate;
-  CandidateScores scores;
-};
-using WeighedPtr = std::shared_ptr<const WeighedCandidate>;
-
-// What came of the nodes for pods of one kind, priority and key of the rules.
-class RememberedRuns {
- public:
-  // Brings everything in step with the nodes, the nominations, the budgets, what the filters go by
-  // and the rules' gauges: what concerns a row that changed, or no longer holds, is forgotten.
-  // `own_row`: that the pod in question itself is nominated to, or -1; nothing is remembered of it.
-  void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
-               NodeRow own_row, DryRunGrounds grounds, absl::Span<const int64_t> gauges);
-
-  bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
-  bool IsFailure(NodeRow row) const { return IsKnown(row) && outcome_of_[row] != kCandidate; }
-  // Of a known row: the candidate, or null. Valid until the next Refresh().
-  const WeighedPtr& candidate(NodeRow row);
-  // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
-  int failure(NodeRow row) const { return outcome_of_[row]; }
-  // Of the same: DryRun::helps_from().
-  absl::Time helps_from(NodeRow row) const {
-    return helps_from_.empty() ? absl::InfiniteFuture() : helps_from_[row];
-  }
-  absl::Span<const Status> failures() const { return failures_; }
-  static constexpr int kNoVictims = -3;
-
-  // As of the run: when what it came to holds, and DryRun::helps_from().
-  struct Terms {
-    absl::Span<const GaugeRange> conditions;
-    absl::Time helps_from = absl::InfiniteFuture();
-  };
-  // What a run came to.
-  void SetCandidate(NodeRow row, WeighedPtr candidate, const Terms& terms);
-  void SetNoVictims(NodeRow row, const Terms& terms);
-  // Not an Error, which may be gone the next time.
-  void SetFailures(absl::Span<const NodeRow> rows, const Status& status, const Terms& terms);
-
- private:
-  static constexpr int32_t kUnknown = -1, kCandidate = -2;
-
-  void Set(NodeRow row, int32_t outcome, const Terms& terms);
-  bool FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
-                     const DryRunGrounds& grounds);
-  void Forget(NodeRow row);
-  void Move(const RowMove& move);
-  void CheckGauges(absl::Span<const int64_t> gauges);
-  void Tighten(const GaugeRange& range);
-
-  uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
-  NodeRow own_row_ = -1;
-  DryRunGrounds grounds_;               // as of the last Refresh()
-  std::vector<int32_t> outcome_of_;     // by row: one of the constants, or an index in failures_
-  std::vector<WeighedPtr> candidates_;  // the number of their row may be an earlier one
-  std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges
-  std::vector<absl::Time> helps_from_;               // the same
-  // By gauge: where all conditions hold, or a part of that.
-  std::vector<std::pair<int64_t, int64_t>> all_hold_;
-  std::vector<Status> failures_;
-  absl::flat_hash_map<std::string, int32_t> failure_of_;  // by the reasons
+// For pods of one kind, priority and key of the rules, which ask the same question.
+struct RememberedSearch {
+  RememberedRuns runs;
+  Standings standings;
 };
 
 // For each kind of pod that comes again; the first of a kind is not worth it. Scheduling thread.
 class DryRunMemory {
  public:
   // What is remembered under `key`, over `rows` nodes. Null if nothing is to be.
-  RememberedRuns* Find(const std::string& key, int rows);
+  RememberedSearch* Find(const std::string& key, int rows);
 
  private:
   struct Entry {
-    std::unique_ptr<RememberedRuns> runs;
+    std::unique_ptr<RememberedSearch> search;
     uint64_t last_use;
   };
 

@@ -15,22 +15,18 @@ namespace {
 constexpr int kMostRequests = 31;
 constexpr int kPlace = kMostRequests;  // the number of the need of a place for one more pod
 
-// Whether sums of such amounts cannot overflow, and less is missing as pods go.
-bool IsPlain(int64_t amount) {
-  constexpr int64_t kMost = int64_t{1} << 56;
-  return 0 <= amount && amount < kMost;
+// Whether sums of such amounts cannot overflow, and less is missing as pods go: none has one of
+// these bits.
+constexpr int64_t kNotPlain = ~((int64_t{1} << 56) - 1);
+bool IsPlain(int64_t amount) { return (amount & kNotPlain) == 0; }
+
+// If one frees so much at most.
+int64_t VictimsToFree(int64_t missing, int64_t largest) {
+  if (largest >= missing || largest <= 0) return 1;
+  return (missing + largest - 1) / largest;
 }
 
 }  // namespace
-
-// What is missing of one thing that the pod needs, as pods go.
-struct BoundFinder::Shortage {
-  int need;  // an index in needs_, or kPlace
-  int64_t at_first, now;
-  int64_t largest;  // that one of the pods frees
-
-  int64_t MinVictims() const { return largest <= 0 ? 1 : (at_first + largest - 1) / largest; }
-};
 
 bool EvictionBound::operator<(const EvictionBound& other) const {
   return std::tie(other.violations, other.highest_priority, other.priority_sum, other.victims,
@@ -91,53 +87,39 @@ BoundFinder::BoundFinder(const EvictionQuestion& question, const NodeTable& node
   needs_place_ = true;
 }
 
-// Puts what the row lacks in `room`. Nothing if sums do not tell.
-inline absl::Span<BoundFinder::Shortage> BoundFinder::FindShortages(
-    NodeRow row, Pods nominated, absl::Span<Shortage> room) const {
-  size_t size = 0;
-  const auto add = [&](int need, int64_t wanted, int64_t has, int64_t used) {
-    if (wanted > has - used) room[size++] = {need, wanted - (has - used), wanted - (has - used), 0};
-  };
-  for (size_t i = 0; i < needs_.size(); ++i) {
-    const Need& need = needs_[i];
-    int64_t wanted = need.amount;
-    for (const auto& pod : nominated) {
-      if (pod->priority() >= priority_) wanted += pod->requests().Get(need.resource);
-    }
-    const int64_t has = need.allocatable[row];
-    const int64_t used = need.requested[row];
-    if (!IsPlain(wanted | has | used)) return {};
-    add(static_cast<int>(i), wanted, has, used);
+// Of the i-th thing that the pod needs, how much the row lacks: 0 or less if it does not. False if
+// sums do not tell.
+inline bool BoundFinder::FindMissing(NodeRow row, size_t i, Pods nominated,
+                                     int64_t& missing) const {
+  const bool is_place = i == needs_.size();
+  int64_t wanted = is_place ? 1 : needs_[i].amount;
+  for (const auto& pod : nominated) {
+    if (pod->priority() < priority_) continue;
+    wanted += is_place ? 1 : pod->requests().Get(needs_[i].resource);
   }
-  if (!needs_place_) return room.first(size);
-  int64_t wanted = 1;
-  for (const auto& pod : nominated) wanted += pod->priority() >= priority_;
-  if (!IsPlain(allowed_pods_[row] | pod_count_[row])) return {};
-  add(kPlace, wanted, allowed_pods_[row], pod_count_[row]);
-  return room.first(size);
+  const int64_t has = (is_place ? allowed_pods_ : needs_[i].allocatable)[row];
+  const int64_t used = (is_place ? pod_count_ : needs_[i].requested)[row];
+  missing = wanted - (has - used);
+  return IsPlain(wanted | has | used);
 }
 
-// The pods of a level go. False if sums do not tell what that frees.
-inline bool BoundFinder::Ease(NodeRow row, size_t level, Shortage& shortage) const {
-  int64_t freed = 0;
-  int64_t largest = 0;
-  if (shortage.need == kPlace) {
-    freed = levels_[level].pods[row];
-    largest = 1;
-  } else if (const Freed& columns = needs_[shortage.need].freed[level];
-             columns.requests != nullptr && columns.largest != nullptr) {
-    freed = columns.requests[row];
-    largest = columns.largest[row];
-  }
-  shortage.now -= freed;
-  shortage.largest = std::max(shortage.largest, largest);
-  return IsPlain(freed | largest);
+// What the pods of a level free of the i-th thing.
+inline int64_t BoundFinder::FreedBy(NodeRow row, size_t level, size_t i) const {
+  if (i == needs_.size()) return levels_[level].pods[row];
+  const int64_t* const requests = needs_[i].freed[level].requests;
+  return requests == nullptr ? 0 : requests[row];
+}
+
+// What one of them frees at most.
+inline int64_t BoundFinder::LargestOf(NodeRow row, size_t level, size_t i) const {
+  if (i == needs_.size()) return 1;
+  const int64_t* const largest = needs_[i].freed[level].largest;
+  return largest == nullptr ? 0 : largest[row];
 }
 
 // So many victims, the most important of that level.
 inline EvictionBound BoundFinder::AtBest(NodeRow row, size_t highest, int64_t victims) const {
   EvictionBound bound;
-  bound.kind = EvictionBound::Kind::kPossible;
   bound.victims = static_cast<int32_t>(victims);  // no more than there are pods
   const int64_t priority = levels_[highest].priority[row];
   bound.highest_priority = static_cast<int32_t>(priority);
@@ -149,72 +131,113 @@ inline EvictionBound BoundFinder::AtBest(NodeRow row, size_t highest, int64_t vi
 
 // One victim of the lowest priority, and the latest start of all that may go: whoever they are, and
 // whichever of them comes first.
-inline EvictionBound BoundFinder::AtBestOfAnyOrder(NodeRow row) const {
+EvictionBound BoundFinder::AtBestOfAnyOrder(NodeRow row, size_t levels) const {
   EvictionBound bound = AtBest(row, 0, 1);
-  for (size_t i = 1; i < level_count_; ++i) {
-    const int64_t priority = levels_[i].priority[row];
-    if (priority >= below_ || priority == EvictionOutlook::kNobody) break;
+  for (size_t i = 1; i < levels; ++i) {
     bound.latest_start_nanos =
         std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[row]);
   }
   return bound;
 }
 
-EvictionBound BoundFinder::Find(NodeRow row, Pods nominated) const {
-  EvictionBound bound;
-  if (level_count_ == 0 || levels_.front().priority[row] >= below_) return bound;
-  std::array<Shortage, kMostRequests + 1> room;
-  const absl::Span<Shortage> shortages = FindShortages(row, nominated, absl::MakeSpan(room));
-  bool is_short = !shortages.empty();
+// If levels are merged, not all pods of the last one may go.
+inline EvictionChance BoundFinder::ShortOf(NodeRow row, uint32_t bits) const {
+  return {EvictionChance::Kind::kShort, outlook_.is_merged(row) ? 0 : bits};
+}
+
+// For each need one.
+inline uint32_t BoundFinder::BitOf(size_t need) const {
+  return uint32_t{1} << (need == needs_.size() ? kPlace : need);
+}
+
+EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bound) const {
+  constexpr EvictionChance kPossible = {EvictionChance::Kind::kPossible};
+  size_t levels = 0;  // from which somebody may go
+  while (levels < level_count_ && levels_[levels].priority[row] < below_) ++levels;
+  if (levels == 0) return {EvictionChance::Kind::kNobody};
+  const auto at_best_of_any_order = [&] {
+    bound = AtBestOfAnyOrder(row, levels);
+    return kPossible;
+  };
+  std::array<int64_t, kMostRequests + 1> missing;
   size_t highest = 0;  // of the levels of which some pod has to go
-  for (size_t i = 0; is_short && i < level_count_; ++i) {
-    const int64_t priority = levels_[i].priority[row];
-    if (priority >= below_ || priority == EvictionOutlook::kNobody) break;
-    highest = i;
-    is_short = false;
-    for (Shortage& shortage : shortages) {
-      if (!Ease(row, i, shortage)) return AtBestOfAnyOrder(row);
-      is_short |= shortage.now > 0;
+  uint32_t short_of = 0;
+  const size_t needs = NeedCount();
+  for (size_t i = 0; i < needs; ++i) {
+    if (!FindMissing(row, i, nominated, missing[i])) return at_best_of_any_order();
+    int64_t left = missing[i];
+    for (size_t level = 0; left > 0 && level < levels; ++level) {
+      const int64_t freed = FreedBy(row, level, i);
+      if (!IsPlain(freed)) return at_best_of_any_order();
+      left -= freed;
+      highest = std::max(highest, level);
     }
+    if (left > 0) short_of |= BitOf(i);
   }
-  if (is_short) {
-    bound.kind = EvictionBound::Kind::kShort;
-    if (outlook_.is_merged(row)) return bound;  // not all of the last level may go
-    for (const Shortage& shortage : shortages) {
-      if (shortage.now > 0) bound.short_of |= uint32_t{1} << shortage.need;
-    }
-    return bound;
-  }
-  if (!victims_by_priority_) return AtBestOfAnyOrder(row);
+  if (short_of != 0) return ShortOf(row, short_of);
+  if (!victims_by_priority_) return at_best_of_any_order();
   int64_t victims = 1;
-  for (const Shortage& shortage : shortages) victims = std::max(victims, shortage.MinVictims());
-  return AtBest(row, highest, victims);
+  for (size_t i = 0; i < needs; ++i) {
+    if (missing[i] <= 0) continue;
+    int64_t largest = 0;
+    for (size_t level = 0; level <= highest; ++level) {
+      const int64_t of_level = LargestOf(row, level, i);
+      if (!IsPlain(of_level)) return at_best_of_any_order();
+      largest = std::max(largest, of_level);
+    }
+    victims = std::max(victims, VictimsToFree(missing[i], largest));
+  }
+  bound = AtBest(row, highest, victims);
+  return kPossible;
+}
+
+void BoundFinder::FindAll(std::vector<EvictionChance>& chances,
+                          std::vector<EvictionBound>& bounds) const {
+  const NodeRow size = nodes_.size();
+  chances.clear();
+  chances.reserve(size);
+  bounds.clear();
+  bool some_are_possible = false;
+  for (NodeRow row = 0; row < size; ++row) {
+    EvictionBound bound;
+    const EvictionChance chance = Find(row, {}, bound);
+    chances.push_back(chance);
+    if (chance.kind == EvictionChance::Kind::kPossible && !some_are_possible) {
+      some_are_possible = true;
+      bounds.reserve(size);
+      bounds.resize(row);
+    }
+    if (some_are_possible) bounds.push_back(bound);
+  }
 }
 
 // All others go first that may: what is still missing then takes some of those that are protected.
 EvictionBound BoundFinder::WithBudgets(EvictionBound bound, NodeRow row, Pods nominated,
                                        const UsedUpBudgets& budgets) const {
   bound.knows_budgets = true;
-  std::array<Shortage, kMostRequests + 1> room;
-  const absl::Span<Shortage> shortages = FindShortages(row, nominated, absl::MakeSpan(room));
-  for (const auto& pod : nodes_.node(row).pods()) {
-    if (pod->priority() >= below_) continue;
-    const bool is_protected = budgets.Protect(*pod);
-    for (Shortage& shortage : shortages) {
-      const int64_t amount =
-          shortage.need == kPlace ? 1 : pod->requests().Get(needs_[shortage.need].resource);
+  const size_t needs = NeedCount();
+  const auto pods = nodes_.node(row).pods();
+  absl::InlinedVector<bool, 64> is_protected;
+  for (const auto& pod : pods) {
+    is_protected.push_back(pod->priority() < below_ && budgets.Protect(*pod));
+  }
+  for (size_t i = 0; i < needs; ++i) {
+    int64_t missing = 0;
+    if (!FindMissing(row, i, nominated, missing)) return bound;
+    int64_t largest = 0;  // of those that are protected
+    for (size_t k = 0; missing > 0 && k < pods.size(); ++k) {
+      if (pods[k]->priority() >= below_) continue;
+      const int64_t amount = i == needs_.size() ? 1 : pods[k]->requests().Get(needs_[i].resource);
       if (!IsPlain(amount)) return bound;
-      if (is_protected) {
-        shortage.largest = std::max(shortage.largest, amount);
+      if (is_protected[k]) {
+        largest = std::max(largest, amount);
       } else {
-        shortage.now -= amount;
+        missing -= amount;
       }
     }
-  }
-  for (const Shortage& shortage : shortages) {
-    if (shortage.now <= 0 || shortage.largest <= 0) continue;
-    const int64_t victims = (shortage.now + shortage.largest - 1) / shortage.largest;
-    bound.violations = std::max(bound.violations, static_cast<int32_t>(victims));
+    if (missing <= 0 || largest <= 0) continue;
+    bound.violations =
+        std::max(bound.violations, static_cast<int32_t>(VictimsToFree(missing, largest)));
   }
   return bound;
 }

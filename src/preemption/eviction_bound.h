@@ -35,8 +35,8 @@ struct EvictionQuestion {
   friend bool operator==(const EvictionQuestion&, const EvictionQuestion&) = default;
 };
 
-// An upper bound of DefaultScores() on one node.
-struct EvictionBound {
+// Whether evictions can make room on one node.
+struct EvictionChance {
   enum class Kind : uint8_t {
     kPossible,  // perhaps
     kNobody,    // nobody may go
@@ -46,9 +46,14 @@ struct EvictionBound {
   // If it is short: of what, a bit for each request, and one more for places for pods. 0 if it is
   // short of other things too, perhaps.
   uint32_t short_of = 0;
-  // If something is possible, at best: the number of victims, and of those whose eviction violates
-  // a budget, the priority of the first one, when it started, if it has that priority, and the sum
-  // that DefaultScores() has.
+
+  friend bool operator==(const EvictionChance&, const EvictionChance&) = default;
+};
+
+// If something is possible, an upper bound of DefaultScores(): at best, the number of victims, and
+// of those whose eviction violates a budget, the priority of the first one, when it started, if it
+// has that priority, and the sum that DefaultScores() has.
+struct EvictionBound {
   int32_t victims = 0;
   int32_t violations = 0;
   bool knows_budgets = false;  // or these are not counted
@@ -84,9 +89,12 @@ class BoundFinder {
               const EvictionOutlook& outlook);
 
   // `nominated`: the pods nominated to the node. Those of at least the pod's priority need room
-  // too.
+  // too. `bound` is set if something is possible.
   using Pods = absl::Span<const std::shared_ptr<const PodInfo>>;
-  EvictionBound Find(NodeRow row, Pods nominated = {}) const;
+  EvictionChance Find(NodeRow row, Pods nominated, EvictionBound& bound) const;
+  // The same of all rows, as if no pods were nominated. `bounds` stays empty if nothing is
+  // possible.
+  void FindAll(std::vector<EvictionChance>& chances, std::vector<EvictionBound>& bounds) const;
   // The same, `bound`, with budgets: at least so many pods have to go that none of them lets go.
   EvictionBound WithBudgets(EvictionBound bound, NodeRow row, Pods nominated,
                             const UsedUpBudgets& budgets) const;
@@ -110,12 +118,15 @@ class BoundFinder {
     const int64_t* requested;
     std::array<Freed, EvictionOutlook::kMostLevels> freed;  // by level
   };
-  struct Shortage;
 
-  absl::Span<Shortage> FindShortages(NodeRow row, Pods nominated, absl::Span<Shortage> room) const;
-  bool Ease(NodeRow row, size_t level, Shortage& shortage) const;
+  bool FindMissing(NodeRow row, size_t i, Pods nominated, int64_t& missing) const;
+  int64_t FreedBy(NodeRow row, size_t level, size_t i) const;
+  int64_t LargestOf(NodeRow row, size_t level, size_t i) const;
   EvictionBound AtBest(NodeRow row, size_t highest, int64_t victims) const;
-  EvictionBound AtBestOfAnyOrder(NodeRow row) const;
+  EvictionBound AtBestOfAnyOrder(NodeRow row, size_t levels) const;
+  EvictionChance ShortOf(NodeRow row, uint32_t bits) const;
+  uint32_t BitOf(size_t need) const;
+  size_t NeedCount() const { return needs_.size() + (needs_place_ ? 1 : 0); }
 
   const int64_t priority_;
   const int64_t below_;

@@ -15,15 +15,10 @@ constexpr absl::string_view kNotHelpful = "Preemption is not helpful for schedul
 }  // namespace
 
 void Failures::Add(const Status& status, int nodes) {
+  if (nodes == 0) return;
   nodes_ += nodes;
   for (const std::string& reason : status.reasons()) counts_[reason] += nodes;
   if (status.IsError()) errors_.push_back(status.message());
-}
-
-void Failures::EndRemembered(absl::Span<const Status> failures) {
-  for (size_t i = 0; i < remembered_.size(); ++i) {
-    if (remembered_[i] > 0) Add(failures[i], remembered_[i]);
-  }
 }
 
 Status Failures::ToStatus(int all_nodes) && {

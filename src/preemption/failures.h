@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "berth/framework/status.h"
 
 namespace berth {
@@ -15,13 +14,6 @@ namespace berth {
 class Failures {
  public:
   void Add(const Status& status, int nodes = 1);
-  // The same for what is remembered: an index in RememberedRuns::failures(), which are added in the
-  // end.
-  void AddRemembered(int failure) {
-    if (failure >= static_cast<int>(remembered_.size())) remembered_.resize(failure + 1);
-    ++remembered_[failure];
-  }
-  void EndRemembered(absl::Span<const Status> failures);
 
   // Unschedulable with all of it, or the errors, if there are any.
   Status ToStatus(int all_nodes) &&;
@@ -32,7 +24,6 @@ class Failures {
   int nodes_ = 0;
   std::map<std::string, int> counts_;
   std::vector<std::string> errors_;
-  std::vector<int> remembered_;
 };
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/prefetch.h"
 
@@ -13,13 +14,18 @@ namespace berth {
 namespace {
 
 // Of more nodes without victims none is named.
-constexpr size_t kMostNamed = 64;
+constexpr int kMostNamed = 64;
 
 Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& pod) {
   return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, pod));
 }
 
 }  // namespace
+
+const WeighedPtr* NodeSearch::Recall(NodeRow row) {
+  const WeighedPtr& known = remembered_->runs.candidate(row);
+  return known == nullptr ? nullptr : &known;
+}
 
 const WeighedPtr* NodeSearch::Try(NodeRow row) {
   const NodeInfo& node = handle_.nodes().node(row);
@@ -28,19 +34,36 @@ const WeighedPtr* NodeSearch::Try(NodeRow row) {
   last_failure_ = Weigh(run, row, *weighed);
   retry_at_ = std::min(retry_at_, run.helps_from());
   const RememberedRuns::Terms terms{run.conditions(), run.helps_from()};
+  RememberedRuns* const runs = remembered_ == nullptr ? nullptr : &remembered_->runs;
   if (last_failure_.ok()) {
-    if (remembered_ != nullptr) remembered_->SetCandidate(row, weighed, terms);
+    if (runs != nullptr) runs->SetCandidate(row, weighed, terms);
     return &weighed_now_.emplace_back(std::move(weighed));
   }
   if (last_failure_.code() == Code::kUnschedulableAndUnresolvable &&
       last_failure_ == NoVictims(rules_, &node, pod_)) {
-    if (remembered_ != nullptr) remembered_->SetNoVictims(row, terms);
-    without_victims_.push_back(row);
+    if (runs != nullptr) runs->SetNoVictims(row, terms);
+    if (!IsKnown(row)) NoteWithoutVictims(row);
   } else {
-    if (remembered_ != nullptr) remembered_->SetFailures({&row, 1}, last_failure_, terms);
-    failures_.Add(last_failure_);
+    if (runs != nullptr) runs->SetFailures({&row, 1}, last_failure_, terms);
+    if (!IsKnown(row)) failures_.Add(last_failure_);
   }
   return nullptr;
+}
+
+void NodeSearch::AddWithoutVictims(NodeRow row) {
+  if (remembered_ != nullptr) remembered_->runs.SetNoVictims(row, {});
+  if (!IsKnown(row)) NoteWithoutVictims(row);
+}
+
+void NodeSearch::NoteWithoutVictims(NodeRow row) {
+  ++without_victims_;
+  if (without_victims_ <= kMostNamed) named_without_victims_.push_back(row);
+}
+
+void NodeSearch::SetAllWithoutVictims(const NodeStatuses& statuses, int count) {
+  without_victims_ = count;
+  if (without_victims_ > kMostNamed || !NamesNodesWithoutVictims()) return;
+  named_without_victims_ = statuses.RowsWith(Code::kUnschedulable);
 }
 
 void NodeSearch::FetchAhead(absl::Span<const NodeRow> rows, size_t at) const {
@@ -59,8 +82,10 @@ void NodeSearch::FetchAhead(absl::Span<const NodeRow> rows, size_t at) const {
 
 void NodeSearch::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {
   if (rows.empty()) return;
-  if (remembered_ != nullptr) remembered_->SetFailures(rows, status, {});
-  failures_.Add(status, static_cast<int>(rows.size()));
+  if (remembered_ != nullptr) remembered_->runs.SetFailures(rows, status, {});
+  const auto known = absl::c_count_if(rows, [this](NodeRow row) { return IsKnown(row); });
+  const int unknown = static_cast<int>(rows.size()) - static_cast<int>(known);
+  if (unknown > 0) failures_.Add(status, unknown);
 }
 
 Status NodeSearch::Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) const {
@@ -79,17 +104,43 @@ Status NodeSearch::Weigh(DryRun& run, NodeRow row, WeighedCandidate& weighed) co
   return status;
 }
 
-Status NodeSearch::Failure() && {
+absl::Time NodeSearch::retry_at() const {
+  return remembered_ == nullptr ? retry_at_
+                                : std::min(retry_at_, remembered_->standings.helps_from());
+}
+
+bool NodeSearch::NamesNodesWithoutVictims() const {
   const NodeTable& nodes = handle_.nodes();
-  if (remembered_ != nullptr) failures_.EndRemembered(remembered_->failures());
-  if (without_victims_.size() > kMostNamed) {
-    failures_.Add(NoVictims(rules_, nullptr, pod_), static_cast<int>(without_victims_.size()));
+  return nodes.size() > 0 &&
+         rules_.NoVictimsReason(&nodes.node(0), pod_) != rules_.NoVictimsReason(nullptr, pod_);
+}
+
+void NodeSearch::CountRemembered() {
+  Standings& standings = remembered_->standings;
+  standings.Follow(remembered_->runs);
+  const absl::Span<const Status> failures = remembered_->runs.failures();
+  for (size_t i = 0; i < failures.size(); ++i) {
+    const int count = standings.CountOf(static_cast<int>(i));
+    if (count > 0) failures_.Add(failures[i], count);
+  }
+  without_victims_ += standings.without_victims();
+  if (without_victims_ > kMostNamed || standings.without_victims() == 0) return;
+  if (!NamesNodesWithoutVictims()) return;
+  for (NodeRow row = 0; row < standings.size(); ++row) {
+    if (standings.is_without_victims(row)) named_without_victims_.push_back(row);
+  }
+}
+
+Status NodeSearch::Failure() && {
+  if (remembered_ != nullptr) CountRemembered();
+  if (without_victims_ > kMostNamed || !NamesNodesWithoutVictims()) {
+    failures_.Add(NoVictims(rules_, nullptr, pod_), without_victims_);
   } else {
-    for (const NodeRow row : without_victims_) {
-      failures_.Add(NoVictims(rules_, &nodes.node(row), pod_));
+    for (const NodeRow row : named_without_victims_) {
+      failures_.Add(NoVictims(rules_, &handle_.nodes().node(row), pod_));
     }
   }
-  return std::move(failures_).ToStatus(nodes.size());
+  return std::move(failures_).ToStatus(handle_.nodes().size());
 }
 
 }  // namespace berth

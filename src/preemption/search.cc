@@ -14,6 +14,7 @@
 #include "preemption/eviction_outlook.h"
 #include "preemption/node_search.h"
 #include "preemption/prospects.h"
+#include "preemption/question_bounds.h"
 
 namespace berth {
 namespace {
@@ -58,6 +59,16 @@ std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& obje
   return budget;
 }
 
+// All that come into question are in play.
+void SetInPlay(BoundsOfQuestions::Asked& asked, const NodeStatuses& statuses) {
+  asked.prospects.Follow(asked.bounds);
+  const absl::Span<const Code> codes = statuses.codes();
+  for (NodeRow row = 0; row < asked.bounds.size(); ++row) {
+    const Code code = codes.empty() ? statuses.code(row) : codes[row];
+    asked.prospects.SetInPlay(row, code == Code::kUnschedulable);
+  }
+}
+
 // For scores of which nothing is known: the nodes in turn, from an offset on.
 void LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutlook& outlook,
                 const EvictionQuestion& question, NodeSearch& search, Candidates& found) {
@@ -66,7 +77,7 @@ void LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutloo
     if (at == count) at = 0;
     const NodeRow row = rows[at];
     if (question.by_priority && outlook.lowest(row) >= question.below()) {
-      search.AddWithoutVictims({&row, 1});
+      search.AddWithoutVictims(row);
       continue;
     }
     if (!search.IsKnown(row)) search.FetchAhead(rows, at);
@@ -82,7 +93,7 @@ Preemption::Preemption(Handle& handle)
     : handle_(handle),
       memory_(std::make_unique<DryRunMemory>()),
       outlook_(handle.Shared<EvictionOutlook>()),
-      prospects_(std::make_unique<ProspectsOfQuestions>()) {}
+      bounds_(std::make_unique<BoundsOfQuestions>()) {}
 
 Preemption::~Preemption() = default;
 
@@ -128,20 +139,21 @@ NodeRow Preemption::OwnRow(const PodInfo& pod) const {
 }
 
 // What is known of the nodes for pods like this one, up to date; null if nothing is to be.
-RememberedRuns* Preemption::Remembered(PreemptionRules& rules, const CycleState& state,
-                                       const PodInfo& pod) {
+RememberedSearch* Preemption::Remembered(PreemptionRules& rules, const CycleState& state,
+                                         const PodInfo& pod, const EvictionQuestion& question) {
   PreemptionRules::Surroundings surroundings;
   if (!rules.MayRemember(state, pod, surroundings)) return nullptr;
   DryRunGrounds grounds;
   if (!handle_.FindDryRunGrounds(state, pod, grounds)) return nullptr;
   const NodeTable& nodes = handle_.nodes();
-  RememberedRuns* runs = memory_->Find(
-      absl::StrCat(grounds.kind, pod.priority(), ";", surroundings.key), nodes.size());
-  if (runs == nullptr) return nullptr;
+  RememberedSearch* const remembered = memory_->Find(
+      absl::StrCat(grounds.kind, pod.priority(), ";", question.by_priority, ";", surroundings.key),
+      nodes.size());
+  if (remembered == nullptr) return nullptr;
   budgets();
-  runs->Refresh(nodes, handle_.nominator(), *budgets_version_, OwnRow(pod), std::move(grounds),
-                surroundings.gauges);
-  return runs;
+  remembered->runs.Refresh(nodes, handle_.nominator(), *budgets_version_, OwnRow(pod),
+                           std::move(grounds), surroundings.gauges);
+  return remembered;
 }
 
 // The `count` rows that are exactly Unschedulable. Until the next call.
@@ -172,22 +184,28 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     question = QuestionOf(rules, state, pod);
     somebody_goes = !question.by_priority || outlook_->lowest() < question.below();
   }
-  NodeSearch search(handle_, rules, budgets(), state, pod,
-                    somebody_goes ? Remembered(rules, state, pod) : nullptr);
+  RememberedSearch* const remembered =
+      somebody_goes ? Remembered(rules, state, pod, question) : nullptr;
+  NodeSearch search(handle_, rules, budgets(), state, pod, remembered);
   Candidates found(range.candidates);
-  if (somebody_goes && search.scored_by_default()) {
+  if (!somebody_goes) {
+    search.SetAllWithoutVictims(statuses, count);
+  } else if (search.scored_by_default()) {
     const NodeRow own_row = OwnRow(pod);
-    Prospects& prospects = prospects_->Find(question, nodes, *outlook_, handle_.nominator(),
-                                            own_row, *budgets_version_);
-    BestFirst(handle_, search, prospects, *outlook_, *used_up_, statuses, own_row)
-        .Find(state.for_explanation(), found);
-  } else if (count > 0) {
-    const absl::Span<const NodeRow> rows = ListRows(statuses, count);
-    if (somebody_goes) {
-      LookInTurn(rows, range.offset, *outlook_, question, search, found);
+    BoundsOfQuestions::Asked& asked =
+        bounds_->Find(question, nodes, *outlook_, handle_.nominator(), own_row, *budgets_version_);
+    if (remembered != nullptr) {
+      remembered->standings.Follow(statuses, remembered->runs, &asked.bounds);
     } else {
-      search.AddWithoutVictims(rows);
+      SetInPlay(asked, statuses);
     }
+    Prospects& prospects =
+        remembered != nullptr ? remembered->standings.prospects() : asked.prospects;
+    BestFirst(handle_, search, asked.bounds, prospects, *outlook_, *used_up_, statuses, own_row)
+        .Find(state.for_explanation(), found);
+  } else {
+    if (remembered != nullptr) remembered->standings.Follow(statuses, remembered->runs, nullptr);
+    LookInTurn(ListRows(statuses, count), range.offset, *outlook_, question, search, found);
   }
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "preemption/eviction_bound.h"
 #include "preemption/eviction_outlook.h"
+#include "preemption/question_bounds.h"
 
 namespace berth::testing {
 namespace {
@@ -151,11 +152,11 @@ TEST(Prospects, FollowNodesAndPods) {
   SCOPED_TRACE(kSeed);
   ChangingNodes nodes(kSeed);
   EvictionOutlook outlook;
-  ProspectsOfQuestions prospects;
+  BoundsOfQuestions bounds_of_questions;
   FakeNominator nominator;
   const std::vector<EvictionQuestion> questions = {Question(3000, 2, 4), Question(6000, 6, 2),
                                                    Question(1000, 8, 3)};
-  int found = 0;
+  int found = 0, kept_rows = 0;
   for (int step = 0; step < 4'000; ++step) {
     nodes.Change();
     if (nodes.Below(3) > 0) continue;
@@ -167,26 +168,38 @@ TEST(Prospects, FollowNodesAndPods) {
       nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(12)));
     }
     const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
-    Prospects& followed = prospects.Find(question, table, outlook, nominator, own_row);
-    Prospects fresh(question);
-    fresh.Refresh(table, outlook, nominator, own_row);
+    auto& [bounds, followed] =
+        bounds_of_questions.Find(question, table, outlook, nominator, own_row);
+    const bool kept = followed.Follow(bounds);
+    QuestionBounds fresh_bounds(question);
+    fresh_bounds.Refresh(table, outlook, nominator, own_row);
+    Prospects fresh;
+    EXPECT_FALSE(fresh.Follow(fresh_bounds));
     for (NodeRow row = 0; row < table.size(); ++row) {
-      const bool in_play = nodes.Below(4) > 0;
-      followed.SetInPlay(row, in_play);
-      fresh.SetInPlay(row, in_play);
+      if (!kept || nodes.Below(3) == 0) followed.SetInPlay(row, nodes.Below(4) > 0);
+      fresh.SetInPlay(row, followed.is_in_play(row));
     }
-    // One after the other until there is none.
+    kept_rows += kept ? table.size() : 0;
+    EXPECT_EQ(followed.RowsInPlay(), fresh.RowsInPlay());
+    // One after the other until there is none, or enough.
+    const int enough = nodes.Below(20);
     for (NodeRow best = followed.Best(); best >= 0; best = followed.Best()) {
       ++found;
       ASSERT_EQ(best, fresh.Best()) << step;
-      EXPECT_EQ(followed.bound(best).scores(), fresh.bound(best).scores()) << step;
+      EXPECT_EQ(bounds.at(best).scores(), fresh_bounds.at(best).scores()) << step;
       EXPECT_TRUE(followed.is_in_play(best));
       followed.SetInPlay(best, false);
       fresh.SetInPlay(best, false);
+      if (nodes.Below(20) < enough) break;
     }
+    for (NodeRow row = 0; row < table.size(); ++row) {
+      EXPECT_EQ(bounds.chance(row), fresh_bounds.chance(row)) << step;
+    }
+    if (followed.Best() >= 0) continue;
     EXPECT_EQ(fresh.Best(), -1) << step;
   }
   EXPECT_GT(found, 1000);
+  EXPECT_GT(kept_rows, 1000);
 }
 
 }  // namespace

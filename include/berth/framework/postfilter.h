@@ -3,6 +3,7 @@
 #ifndef BERTH_FRAMEWORK_POSTFILTER_H_
 #define BERTH_FRAMEWORK_POSTFILTER_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,19 @@ class NodeStatuses {
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;
   // How many they are.
   virtual int CountWith(Code code) const { return static_cast<int>(RowsWith(code).size()); }
+
+  // For who keeps something of the statuses from one pod to the next, as the scheduler does for
+  // pods that are alike: which statuses these are, and how often one of them was found again.
+  struct Version {
+    uint64_t kept = 0;  // 0: they are this pod's alone
+    uint64_t number = 0;
+  };
+  virtual Version version() const { return {}; }
+  // The rows whose status was found again since `version`, some more than once. Absent if they may
+  // be any, or if rows have other numbers.
+  virtual std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& /*version*/) const {
+    return std::nullopt;
+  }
 };
 
 // One node on which evicting `victims` makes room.

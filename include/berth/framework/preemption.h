@@ -159,12 +159,12 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
+class BoundsOfQuestions;
 class DryRunMemory;
 class EvictionOutlook;
-class ProspectsOfQuestions;
-class RememberedRuns;
 class UsedUpBudgets;
 struct EvictionQuestion;
+struct RememberedSearch;
 
 // The search. Kept by a plugin because it remembers the parsed budgets and what dry runs came to.
 // Scheduling thread.
@@ -189,7 +189,8 @@ class Preemption {
 
  private:
   EvictionQuestion QuestionOf(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
-  RememberedRuns* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
+  RememberedSearch* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
+                               const EvictionQuestion& question);
   NodeRow OwnRow(const PodInfo& pod) const;
   absl::Span<const NodeRow> ListRows(const NodeStatuses& statuses, int count);
 
@@ -199,7 +200,7 @@ class Preemption {
   std::unique_ptr<UsedUpBudgets> used_up_;  // of budgets_
   std::unique_ptr<DryRunMemory> memory_;
   std::shared_ptr<EvictionOutlook> outlook_;  // one a scheduler
-  std::unique_ptr<ProspectsOfQuestions> prospects_;
+  std::unique_ptr<BoundsOfQuestions> bounds_;
   std::vector<NodeRow> rows_;  // scratch of a search
 };
 

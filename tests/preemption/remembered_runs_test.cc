@@ -1,5 +1,5 @@
 // What dry runs came to stays with its node, whatever becomes of the rows.
-#include "preemption/dry_run_memory.h"
+#include "preemption/remembered_runs.h"
 
 #include <list>
 #include <random>
