@@ -10,9 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/identity.h"
 #include "berth/api/object.h"
+#include "berth/api/symbol.h"
 #include "berth/prefetch.h"
 
 namespace berth {
@@ -60,9 +62,14 @@ struct PodStatusPatch {
 struct ClusterNote {
   IdentityPtr pod;
   bool warning = false;
-  std::string reason;  // "Scheduled", "FailedScheduling", "Preempted"
-  std::string action;  // "Binding", "Scheduling", "Preempting"
-  std::string note;    // at most 1024 bytes
+  // Valid until the process ends.
+  absl::string_view reason;  // "Scheduled", "FailedScheduling", "Preempted"
+  absl::string_view action;  // "Binding", "Scheduling", "Preempting"
+  std::string text;          // at most 1024 bytes; of "Scheduled" it is empty
+  Symbol assigned_to;        // the node of "Scheduled"
+
+  // For people: `text`, or what "Scheduled" says, which is put into words for who reads it only.
+  std::string note() const;
 };
 
 // Threads: Watch is called once, before anything else; the others from any thread, at once.

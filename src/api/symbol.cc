@@ -20,6 +20,7 @@ StringPool& Pool() {
 Symbol Symbol::Intern(absl::string_view text) { return Symbol(Pool().Intern(text)); }
 
 std::optional<Symbol> Symbol::Find(absl::string_view text) {
+  if (text.empty()) return Symbol();
   const std::optional<uint32_t> id = Pool().Find(text);
   if (!id) return std::nullopt;
   return Symbol(*id);

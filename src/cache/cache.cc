@@ -211,6 +211,8 @@ bool Cache::MoveRows() {
 }
 
 void Cache::Refresh() {
+  const bool nothing_changed = changed_.empty() && order_changes_.empty() && !reorder_;
+  if (nothing_changed) return FreeSome();
   const uint64_t before = table_.version();
   if (!MoveRows()) table_.Rearrange(tree_.List());
   rows_.clear();

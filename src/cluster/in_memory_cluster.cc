@@ -520,7 +520,7 @@ void InMemoryCluster::Record(ClusterNote note) {
   notes_.pop_front();
   // The next one to go, which nobody has looked at for long.
   berth::Prefetch(notes_.front().pod.get());
-  berth::Prefetch(notes_.front().note.data());
+  berth::Prefetch(notes_.front().text.data());
 }
 
 }  // namespace berth

@@ -68,7 +68,7 @@ void Engine::ReportFailure(const PodFailure& failure) {
                    .warning = true,
                    .reason = "FailedScheduling",
                    .action = "Scheduling",
-                   .note = Truncated(failure.message)};
+                   .text = Truncated(failure.message)};
   options_.executor->Run(
       [cluster = options_.cluster, patch = std::move(patch), note = std::move(note)] {
         cluster->Record(note);
@@ -80,9 +80,9 @@ void Engine::ReportFailure(const PodFailure& failure) {
 void Engine::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
   ClusterNote note{.pod = pod.identity(),
                    .warning = true,
-                   .reason = std::string(reason),
+                   .reason = Symbol::Intern(reason).view(),  // there are few
                    .action = "Scheduling",
-                   .note = Truncated(std::string(text))};
+                   .text = Truncated(std::string(text))};
   options_.executor->Run(
       [cluster = options_.cluster, note = std::move(note)] { cluster->Record(note); });
 }
@@ -92,8 +92,7 @@ void Engine::ReportBound(const Placement& placement) {
                    .warning = false,
                    .reason = "Scheduled",
                    .action = "Binding",
-                   .note = absl::StrCat("Successfully assigned ", placement.pod->key(), " to ",
-                                        placement.node_name)};
+                   .assigned_to = placement.node};
   options_.executor->Run([cluster = options_.cluster, note = std::move(note)]() mutable {
     cluster->Record(std::move(note));
   });
@@ -113,7 +112,7 @@ void Engine::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
         .warning = false,
         .reason = "Preempted",
         .action = "Preempting",
-        .note = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node)};
+        .text = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node)};
     if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
       waiting->Reject(plan.plugin.view(), "preempted");
       options_.executor->Run([cluster = options_.cluster, note = std::move(note)]() mutable {

@@ -2,15 +2,17 @@
 #include "engine/verdict_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth {
 namespace {
 
 // A row takes some 50 bytes.
 constexpr size_t kMaxRankedRows = size_t{8} << 20;
-// A row takes 5 bytes, and one more for each rule in whose topology it is a domain of its own; what
-// the verdicts go by takes some hundred bytes a kind, 2 KiB for pods with very many volumes.
-constexpr size_t kMaxRejectedRows = size_t{32} << 20;
+// A row takes 5 bytes, 9 more where a resource is short, and one for each rule in whose topology it
+// is a domain of its own; what the verdicts go by takes some hundred bytes a kind, 2 KiB for pods
+// with very many volumes.
+constexpr size_t kMaxRejectedRows = size_t{16} << 20;
 constexpr size_t kMinEntries = 8;
 
 // An entry of few rows takes as much as if it had some more.
@@ -22,8 +24,15 @@ size_t MostEntries(size_t most_rows, int rows) {
 }  // namespace
 
 void VerdictMemory::SetKind(const Framework& framework, const std::shared_ptr<const PodInfo>& pod) {
-  framework_ = &framework;
+  PodSignature& beside_spec = scratch_;
+  beside_spec.clear();
+  framework.SignForNodesBesideSpec(*pod, beside_spec);
+  const bool is_like_last = framework_ == &framework && pod_->SharesSpec(*pod) &&
+                            beside_spec_.bytes() == beside_spec.bytes();
   pod_ = pod;
+  if (is_like_last) return;
+  framework_ = &framework;
+  std::swap(beside_spec_, beside_spec);
   signature_.clear();
   signature_.Add(framework.profile().scheduler_name);
   plugins_ = framework.SignForNodes(*pod, signature_);

@@ -43,7 +43,9 @@ class VerdictMemory {
 
   const Framework* framework_ = nullptr;
   std::shared_ptr<const PodInfo> pod_;
-  PodSignature signature_;  // of the profile too
+  PodSignature signature_;    // of the profile too
+  PodSignature beside_spec_;  // the part that pods of one spec do not share
+  PodSignature scratch_;
   PluginMask plugins_ = 0;
   PodKind kind_{"", nullptr}, kind_with_spec_{"", nullptr};  // of signature_'s bytes
   KindMemory<RankedNodes> ranked_;

@@ -201,6 +201,10 @@ class Framework {
   // The signature over those of them that look at one node at a time, and which they are: their
   // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
+  // The part of it that pods do not have in common that PodInfo::SharesSpec().
+  PluginMask SignForNodesBesideSpec(const PodInfo& pod, PodSignature& signature) const {
+    return SignForNodes(pod, false, signature);
+  }
   // What the verdicts of the Filter plugins beyond `known` that `state` does not skip go by. False
   // if one of them cannot say.
   struct DomainRule : DomainVerdicts {

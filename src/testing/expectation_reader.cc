@@ -345,8 +345,8 @@ void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>
           [at = at, reason, note, pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
             std::string seen;
             for (const ClusterNote& other : run.history().NotesOf(pod)) {
-              if (other.reason == reason && absl::StrContains(other.note, note)) return;
-              absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note);
+              if (other.reason == reason && absl::StrContains(other.note(), note)) return;
+              absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note());
             }
             run.Fail(at, absl::StrCat("expected an event ", reason, " of ", pod, " with \"", note,
                                       "\", there ", seen.empty() ? "is none" : "are", seen));

@@ -139,7 +139,7 @@ class CrowdedCluster {
       outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
     }
     for (const ClusterNote& note : simulation_->cluster().Notes()) {
-      outcome.notes.push_back(absl::StrCat(note.pod->name(), ": ", note.reason, ": ", note.note));
+      outcome.notes.push_back(absl::StrCat(note.pod->name(), ": ", note.reason, ": ", note.note()));
     }
     outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
     EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)

@@ -131,7 +131,7 @@ class Sequence {
                         ": ", pod.message));
     }
     for (const ClusterNote& note : cluster().Notes()) {
-      absl::StrAppend(&timeline_, "  event of ", note.pod->name(), ": ", note.note, "\n");
+      absl::StrAppend(&timeline_, "  event of ", note.pod->name(), ": ", note.note(), "\n");
     }
     ADD_FAILURE() << (faulty_ ? "with faults\n" : "without faults\n") << timeline_;
     return cluster().Bindings();

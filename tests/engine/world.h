@@ -140,7 +140,7 @@ class World {
   std::vector<std::string> Notes(const std::string& pod, const std::string& reason) {
     std::vector<std::string> notes;
     for (const ClusterNote& note : cluster.memory.Notes()) {
-      if (note.pod->name() == pod && note.reason == reason) notes.push_back(note.note);
+      if (note.pod->name() == pod && note.reason == reason) notes.push_back(note.note());
     }
     return notes;
   }

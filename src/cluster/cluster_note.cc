@@ -1,0 +1,14 @@
+// What an event says.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "berth/cluster.h"
+
+namespace berth {
+
+std::string ClusterNote::note() const {
+  if (assigned_to.empty()) return text;
+  return absl::StrCat("Successfully assigned ", pod->key(), " to ", assigned_to.view());
+}
+
+}  // namespace berth
