@@ -1,0 +1,118 @@
+// A plugin that follows nodes and objects is told in time: it never has to read everything again.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/builtin_plugins.h"
+#include "berth/configuration.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/observer.h"
+#include "berth/simulation.h"
+#include "berth/testing/objects.h"
+#include "gmock/gmock.h"
+
+namespace berth {
+namespace {
+
+using ::berth::testing::MakeNode;
+using ::berth::testing::MakePod;
+
+// What the follower has seen.
+struct Seen {
+  int followed = 0;
+  int lost = 0;  // calls in which something was forgotten already
+  int moves = 0;
+  int changes = 0;
+};
+
+class Follower final : public Plugin, public SyncObserver {
+ public:
+  static constexpr absl::string_view kName = "Follower";
+  Follower(Handle& handle, Seen& seen) : handle_(handle), seen_(seen) {}
+  absl::string_view Name() const override { return kName; }
+  void OnSynced() override { NoteVersions(); }
+  void OnManyChanges() override {
+    ++seen_.followed;
+    const bool nodes = handle_.nodes().Replay(
+        nodes_version_, [&](const RowChange&) { ++seen_.changes; },
+        [&](const RowMove&) { ++seen_.moves; });
+    const bool claims =
+        handle_.objects().ChangesSince(Kind::kPersistentVolumeClaim, claims_version_).has_value();
+    seen_.lost += !nodes || !claims;
+    NoteVersions();
+  }
+
+ private:
+  void NoteVersions() {
+    nodes_version_ = handle_.nodes().version();
+    claims_version_ = handle_.objects().version(Kind::kPersistentVolumeClaim);
+  }
+
+  Handle& handle_;
+  Seen& seen_;
+  uint64_t nodes_version_ = 0, claims_version_ = 0;
+};
+
+constexpr char kConfiguration[] = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Follower}]}}
+)";
+
+Object Node(int i) {
+  return MakeNode()
+      .Name(absl::StrCat("n", i))
+      .Label("topology.kubernetes.io/zone", absl::StrCat("z", i % 3))
+      .Allocatable("cpu", "4")
+      .Allocatable("pods", "10")
+      .Object();
+}
+
+TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
+  constexpr int kNodes = 4'000;
+  Seen seen;
+  const PluginFactory factory = [&seen](const PluginArgs&, Handle& handle) {
+    return absl::StatusOr<std::unique_ptr<Plugin>>(std::make_unique<Follower>(handle, seen));
+  };
+  const Registry registry = BuiltinRegistry({WithPlugin(Follower::kName, factory)}).value();
+  LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "test", registry);
+  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  std::vector<Object> objects;
+  for (int i = 0; i < kNodes; ++i) objects.push_back(Node(i));
+  const auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                              .registry = &registry,
+                                              .objects = std::move(objects)})
+                              .value();
+  InMemoryCluster& cluster = simulation->cluster();
+  simulation->RunUntilIdle();
+  // A zone goes and comes back while pods are placed, and while none is there to be tried.
+  int pods = 0;
+  for (const int placed_meanwhile : {1'000, 0}) {
+    for (int i = 0; i < kNodes; i += 3) {
+      cluster.Delete(Kind::kNode, absl::StrCat("n", i));
+      if (i < placed_meanwhile) {
+        cluster.Set(MakePod().Name(absl::StrCat("p", ++pods)).Request("cpu", "1").Object());
+      }
+    }
+    simulation->RunUntilIdle();
+    for (int i = 0; i < kNodes; i += 3) cluster.Set(Node(i));
+    simulation->RunUntilIdle();
+  }
+  // Very many pods come one after the other.
+  for (int i = 0; i < 6'000; ++i) {
+    cluster.Set(MakePod().Name(absl::StrCat("p", ++pods)).Request("cpu", "1").Object());
+  }
+  simulation->RunUntilIdle();
+  EXPECT_EQ(simulation->scheduler().counters().bound, pods);
+  EXPECT_GT(seen.followed, 10);
+  EXPECT_GT(seen.moves, 10);
+  EXPECT_GT(seen.changes, 1'000);
+  EXPECT_EQ(seen.lost, 0);
+}
+
+}  // namespace
+}  // namespace berth
