@@ -191,7 +191,9 @@ void Cache::NoteOrderChanges(size_t known) {
     rows_to_move_ += change.rows.size() + static_cast<size_t>(tree_.size()) -
                      std::min<size_t>(tree_.size(), change.rows.back());
   }
-  reorder_ |= rows_to_move_ > 2 * static_cast<size_t>(table_.size());
+  // Of either size, as the table forgets moves that go beyond that.
+  const auto size = static_cast<size_t>(std::min(table_.size(), tree_.size()));
+  reorder_ |= rows_to_move_ > 2 * size;
   if (reorder_) order_changes_.clear();
 }
 

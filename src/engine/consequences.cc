@@ -80,7 +80,7 @@ void Engine::ReportFailure(const PodFailure& failure) {
 void Engine::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
   ClusterNote note{.pod = pod.identity(),
                    .warning = true,
-                   .reason = Symbol::Intern(reason).view(),  // there are few
+                   .reason = Symbol::Intern(reason).view(),
                    .action = "Scheduling",
                    .text = Truncated(std::string(text))};
   options_.executor->Run(

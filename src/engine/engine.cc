@@ -117,8 +117,8 @@ bool Engine::Step() {
   if (SettleBindings()) return true;
   events_in_a_row_ = 0;
   queue_->Tick(now);
-  if (synced_) FollowTables();
   const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
+  if (synced_) FollowTables(entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already
     return !arrived_.empty() || !inbox_.empty();
   }

@@ -83,7 +83,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool TakeInbox(int limit = std::numeric_limits<int>::max());
   void OnEvent(WatchEvent event);
   void MakeTables();
-  void FollowTables();
+  void FollowTables(bool before_attempt);
   uint64_t ChangesSoFar() const;
   void UpdateQueue(const ClusterChange& change);
 

@@ -135,11 +135,13 @@ uint64_t Engine::ChangesSoFar() const { return cluster_.nodes().version() + even
 
 // Nor is it for a cycle to make again, because more happened than is kept. Of nodes that come and
 // go not many are kept.
-void Engine::FollowTables() {
+void Engine::FollowTables(bool before_attempt) {
   constexpr uint64_t kMany = 512;  // half of what NodeTable keeps at least
+  const bool many = ChangesSoFar() - followed_at_ >= kMany;
+  if (!before_attempt && !many) return;
   cluster_.Refresh();
   const bool moved = followed_order_ != cluster_.nodes().order_version();
-  if (!moved && ChangesSoFar() - followed_at_ < kMany) return;
+  if (!moved && !many) return;
   followed_at_ = ChangesSoFar();
   followed_order_ = cluster_.nodes().order_version();
   for (const Framework* framework : profiles_->all()) framework->RunOnManyChanges();

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "framework/domain_changes.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
@@ -139,9 +140,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
   // Who yields to whom goes by priority. Pods that are nominated count in a domain as well, and on
   // their node a plugin may have let the pod in that does not any more.
   if (looks_further || asker.priority() != asker_priority_) {
-    nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-      mark_node(Symbol::Find(node).value_or(Symbol()));
-    });
+    ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Mark(row); });
   }
   return !spread_changed;
 }

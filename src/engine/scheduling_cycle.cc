@@ -171,11 +171,9 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
 }
 
 // Notes for the next pod like this one that it was rejected. Null if that is not worth it.
-RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework,
-                                                   const CycleState& state,
-                                                   const std::shared_ptr<const PodInfo>& pod,
-                                                   const NodeTable& nodes,
-                                                   const Nominator& nominator) {
+RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework, const CycleState& state,
+                                             const std::shared_ptr<const PodInfo>& pod,
+                                             const NodeTable& nodes, const Nominator& nominator) {
   if (!framework.FindRejectionGrounds(state, *pod, memory_.plugins(), grounds_)) return nullptr;
   const bool by_spec = !grounds_.empty();
   RejectedNodes* const kept =

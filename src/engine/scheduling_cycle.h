@@ -55,8 +55,8 @@ class SchedulingCycle {
                      const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                      const Nominator& nominator, CycleResult& result);
   RejectedNodes* KeepRejected(const Framework& framework, const CycleState& state,
-                                    const std::shared_ptr<const PodInfo>& pod,
-                                    const NodeTable& nodes, const Nominator& nominator);
+                              const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
+                              const Nominator& nominator);
   bool RunFromMemory(const Framework& framework, CycleState& state,
                      const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                      const Nominator& nominator, CycleResult& result);

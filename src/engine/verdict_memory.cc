@@ -26,7 +26,8 @@ size_t MostEntries(size_t most_rows, int rows) {
 void VerdictMemory::SetKind(const Framework& framework, const std::shared_ptr<const PodInfo>& pod) {
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
-  framework.SignForNodesBesideSpec(*pod, beside_spec);
+  const PluginMask signed_by = framework.SignForNodesBesideSpec(*pod, beside_spec);
+  beside_spec.Add(static_cast<int64_t>(signed_by));
   const bool is_like_last = framework_ == &framework && pod_->SharesSpec(*pod) &&
                             beside_spec_.bytes() == beside_spec.bytes();
   pod_ = pod;

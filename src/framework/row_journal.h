@@ -16,6 +16,10 @@ namespace berth {
 // Each reader keeps the position up to which it has read. Scheduling thread.
 class RowJournal {
  public:
+  RowJournal() = default;
+  RowJournal(const RowJournal&) = delete;  // positions are in one journal
+  RowJournal& operator=(const RowJournal&) = delete;
+
   // In one journal. Those of nothing are in none.
   struct Position {
     uint64_t journal = 0;
@@ -25,8 +29,10 @@ class RowJournal {
 
   // `row` of `rows` has changed.
   void Add(NodeRow row, int rows) {
-    // A reader that is further behind had better look at all of them.
-    if (rows_.size() >= 64 + static_cast<size_t>(rows) / 8) Restart();
+    if (rows_.size() >= 64 + static_cast<size_t>(rows) / 8) {
+      before_ += rows_.size();  // who is further behind had better look at all rows
+      rows_.clear();
+    }
     rows_.push_back(row);
   }
   // Any may have, or rows have other numbers.

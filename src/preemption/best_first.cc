@@ -2,13 +2,18 @@
 #include "preemption/best_first.h"
 
 #include <algorithm>
-#include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/node_hash_map.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
 void BestFirst::Find(bool all, Candidates& found) {
+  // Also when rules throw.
+  const absl::Cleanup put_back = [this] {
+    for (const NodeRow row : looked_at_) prospects_.SetInPlay(row, true);
+  };
   for (NodeRow row = prospects_.Best(); row >= 0; row = prospects_.Best()) {
     if (found.Enough() || (!all && !MayBeChosen(row))) break;
     if (budgets_.empty() || bounds_.at(row).knows_budgets) {
@@ -18,7 +23,6 @@ void BestFirst::Find(bool all, Candidates& found) {
     }
   }
   if (found.empty()) LookAtTheRest(found);
-  for (const NodeRow row : looked_at_) prospects_.SetInPlay(row, true);
 }
 
 // Whether the node can be better than the best that was found, or as good and before it.
@@ -38,8 +42,8 @@ void BestFirst::CountViolations(NodeRow row) {
 }
 
 void BestFirst::LookAt(NodeRow row, Candidates& found) {
-  prospects_.SetInPlay(row, false);
   looked_at_.push_back(row);
+  prospects_.SetInPlay(row, false);
   const WeighedPtr* const candidate = search_.LookAt(row);
   if (candidate == nullptr || !found.Add(row, *candidate)) return;
   if (best_ != nullptr && (*candidate)->scores < (*best_)->scores) return;
@@ -117,10 +121,7 @@ absl::flat_hash_set<NodeRow> BestFirst::RowsWithNominatedPods(
   const NodeTable& nodes = handle_.nodes();
   absl::flat_hash_set<NodeRow> nominated;
   if (rows.size() > kFew) {
-    nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-      const std::optional<Symbol> name = Symbol::Find(node);
-      if (name.has_value()) nominated.insert(nodes.FindRow(*name));
-    });
+    ForEachNominatedRow(nominator, nodes, [&](NodeRow row) { nominated.insert(row); });
   } else {
     for (const NodeRow row : rows) {
       if (!nominator.NominatedPods(nodes.node(row).name()).empty()) nominated.insert(row);

@@ -19,8 +19,8 @@ namespace berth {
 // One search, for candidates that are scored by DefaultScores().
 class BestFirst {
  public:
-  // `bounds` and `outlook` are as of now. In play are the rows that come into question; candidates
-  // among them still are afterwards. `own_row`: that the pod is nominated to, or -1.
+  // `bounds` and `outlook` are as of now. In play are the rows that come into question, afterwards
+  // too. `own_row`: that the pod is nominated to, or -1.
   BestFirst(const Handle& handle, NodeSearch& search, QuestionBounds& bounds, Prospects& prospects,
             const EvictionOutlook& outlook, const UsedUpBudgets& budgets,
             const NodeStatuses& statuses, NodeRow own_row)

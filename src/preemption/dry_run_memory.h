@@ -13,7 +13,7 @@
 
 namespace berth {
 
-// For pods of one kind, priority and key of the rules, which ask the same question.
+// For pods of one kind, priority and key of the rules.
 struct RememberedSearch {
   RememberedRuns runs;
   Standings standings;

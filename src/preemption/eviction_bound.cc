@@ -99,8 +99,9 @@ inline bool BoundFinder::FindMissing(NodeRow row, size_t i, Pods nominated,
   }
   const int64_t has = (is_place ? allowed_pods_ : needs_[i].allocatable)[row];
   const int64_t used = (is_place ? pod_count_ : needs_[i].requested)[row];
+  if (!IsPlain(wanted | has | used)) return false;
   missing = wanted - (has - used);
-  return IsPlain(wanted | has | used);
+  return true;
 }
 
 // What the pods of a level free of the i-th thing.

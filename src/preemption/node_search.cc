@@ -51,6 +51,7 @@ const WeighedPtr* NodeSearch::Try(NodeRow row) {
 }
 
 void NodeSearch::AddWithoutVictims(NodeRow row) {
+  if (IsKnown(row)) return;
   if (remembered_ != nullptr) remembered_->runs.SetNoVictims(row, {});
   if (!IsKnown(row)) NoteWithoutVictims(row);
 }
@@ -117,7 +118,7 @@ bool NodeSearch::NamesNodesWithoutVictims() const {
 
 void NodeSearch::CountRemembered() {
   Standings& standings = remembered_->standings;
-  standings.Follow(remembered_->runs);
+  standings.FollowRuns(remembered_->runs);
   const absl::Span<const Status> failures = remembered_->runs.failures();
   for (size_t i = 0; i < failures.size(); ++i) {
     const int count = standings.CountOf(static_cast<int>(i));

@@ -30,7 +30,8 @@ class NodeSearch {
 
   // Whether the scores are DefaultScores().
   bool scored_by_default() const { return scores_.empty(); }
-  // Whether to look at the row costs next to nothing.
+  // Whether to look at the row costs next to nothing. If it fails it is counted among the
+  // standings.
   bool IsKnown(NodeRow row) const {
     return remembered_ != nullptr && remembered_->runs.IsKnown(row);
   }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
+
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
@@ -71,10 +72,7 @@ void QuestionBounds::FindAll(const NodeTable& nodes, const BoundFinder& finder,
   is_known_.assign(nodes.size(), 1);
   forgotten_.clear();
   changes_.Restart();
-  nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-    const std::optional<Symbol> name = Symbol::Find(node);
-    if (name.has_value()) Forget(nodes.FindRow(*name));
-  });
+  ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
 }
 
 BoundsOfQuestions::Asked& BoundsOfQuestions::Find(const EvictionQuestion& question,

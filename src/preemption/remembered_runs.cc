@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "framework/domain_changes.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
@@ -54,9 +55,7 @@ bool RememberedRuns::FollowGrounds(const NodeTable& nodes, const Nominator& nomi
                                    const DryRunGrounds& grounds) {
   if (!(grounds.basis == grounds_.basis)) return false;
   if (grounds.domains.empty() && grounds_.domains.empty() && grounds.basis.empty()) return true;
-  nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-    if (const auto name = Symbol::Find(node); name.has_value()) Forget(nodes.FindRow(*name));
-  });
+  ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
   return ForEachChangedRow(grounds_.domains, grounds.domains, nodes,
                            [this](NodeRow row) { Forget(row); });
 }

@@ -35,7 +35,7 @@ void Standings::Follow(const NodeStatuses& statuses, const RememberedRuns& runs,
   }
 }
 
-void Standings::Follow(const RememberedRuns& runs) {
+void Standings::FollowRuns(const RememberedRuns& runs) {
   const auto tried = runs.changes().Since(runs_);
   runs_ = runs.changes().end();
   const auto settle = [&](NodeRow row) { Settle(row, standing_of_[row] != kOut, runs); };

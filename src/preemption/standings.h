@@ -24,10 +24,10 @@ class Standings {
   void Follow(const NodeStatuses& statuses, const RememberedRuns& runs,
               const QuestionBounds* bounds);
   // After it: what it came to.
-  void Follow(const RememberedRuns& runs);
+  void FollowRuns(const RememberedRuns& runs);
 
   // In play are the rows that filters find Unschedulable, but for those of which a dry run is known
-  // to have failed.
+  // to have failed, as of the last call above.
   Prospects& prospects() { return prospects_; }
   // These are counted, by RememberedRuns::failure().
   int CountOf(int failure) const {

@@ -109,7 +109,8 @@ class CrowdedCluster {
   }
 
   Outcome Run(int steps) {
-    nodes_ = random_.Between(3, 12);
+    // Of more than 64 nodes only what changed is looked at again.
+    nodes_ = random_.Percent(5) ? random_.Between(70, 120) : random_.Between(3, 12);
     restless_ = random_.Percent(50);
     std::vector<std::string> names;
     for (int i = 0; i < nodes_; ++i) {
@@ -323,7 +324,7 @@ void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
-  EXPECT_GT(evictions, 6 * count);
+  EXPECT_GT(evictions, 2 * count);
   EXPECT_GT(remembered, 6 * count);
 }
 

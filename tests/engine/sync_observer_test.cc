@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
 #include "berth/configuration.h"
 #include "berth/framework/handle.h"
@@ -63,30 +64,38 @@ profiles:
 - plugins: {multiPoint: {enabled: [{name: Follower}]}}
 )";
 
-Object Node(int i) {
+Object Node(int i, int zones) {
   return MakeNode()
       .Name(absl::StrCat("n", i))
-      .Label("topology.kubernetes.io/zone", absl::StrCat("z", i % 3))
+      .Label("topology.kubernetes.io/zone", absl::StrCat("z", i % zones))
       .Allocatable("cpu", "4")
       .Allocatable("pods", "10")
       .Object();
 }
 
-TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
-  constexpr int kNodes = 4'000;
-  Seen seen;
+Registry WithFollower(Seen& seen) {
   const PluginFactory factory = [&seen](const PluginArgs&, Handle& handle) {
     return absl::StatusOr<std::unique_ptr<Plugin>>(std::make_unique<Follower>(handle, seen));
   };
-  const Registry registry = BuiltinRegistry({WithPlugin(Follower::kName, factory)}).value();
+  return BuiltinRegistry({WithPlugin(Follower::kName, factory)}).value();
+}
+
+std::unique_ptr<Simulation> Simulate(const Registry& registry, int nodes, int zones) {
   LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "test", registry);
-  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   std::vector<Object> objects;
-  for (int i = 0; i < kNodes; ++i) objects.push_back(Node(i));
-  const auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
-                                              .registry = &registry,
-                                              .objects = std::move(objects)})
-                              .value();
+  for (int i = 0; i < nodes; ++i) objects.push_back(Node(i, zones));
+  return Simulation::Create({.configuration = std::move(loaded.configuration),
+                             .registry = &registry,
+                             .objects = std::move(objects)})
+      .value();
+}
+
+TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
+  constexpr int kNodes = 4'000;
+  Seen seen;
+  const Registry registry = WithFollower(seen);
+  const auto simulation = Simulate(registry, kNodes, 3);
   InMemoryCluster& cluster = simulation->cluster();
   simulation->RunUntilIdle();
   // A zone goes and comes back while pods are placed, and while none is there to be tried.
@@ -99,11 +108,15 @@ TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
       }
     }
     simulation->RunUntilIdle();
-    for (int i = 0; i < kNodes; i += 3) cluster.Set(Node(i));
+    for (int i = 0; i < kNodes; i += 3) cluster.Set(Node(i, 3));
     simulation->RunUntilIdle();
   }
-  // Very many pods come one after the other.
+  // Very many pods and claims come one after the other.
   for (int i = 0; i < 6'000; ++i) {
+    auto claim = std::make_shared<api::PersistentVolumeClaim>();
+    claim->mutable_metadata()->set_namespace_("default");
+    claim->mutable_metadata()->set_name(absl::StrCat("c", i));
+    cluster.Set(Object::Of(std::move(claim)));
     cluster.Set(MakePod().Name(absl::StrCat("p", ++pods)).Request("cpu", "1").Object());
   }
   simulation->RunUntilIdle();
@@ -112,6 +125,24 @@ TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
   EXPECT_GT(seen.moves, 10);
   EXPECT_GT(seen.changes, 1'000);
   EXPECT_EQ(seen.lost, 0);
+}
+
+// Of one zone the first two nodes go: each lets all others move.
+TEST(SyncObserver, IsToldOfMovesOfAllRows) {
+  for (const int gone : {1, 2, 3, 5}) {
+    Seen seen;
+    const Registry registry = WithFollower(seen);
+    const auto simulation = Simulate(registry, 600, 1);
+    simulation->RunUntilIdle();
+    for (int i = 0; i < gone; ++i) {
+      simulation->cluster().Delete(Kind::kNode, absl::StrCat("n", i));
+    }
+    simulation->cluster().Set(MakePod().Name("p").Request("cpu", "1").Object());
+    simulation->RunUntilIdle();
+    EXPECT_EQ(simulation->scheduler().counters().bound, 1);
+    EXPECT_GT(seen.moves, 0) << gone;
+    EXPECT_EQ(seen.lost, 0) << gone;
+  }
 }
 
 }  // namespace

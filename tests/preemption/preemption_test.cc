@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -669,6 +671,68 @@ status: {disruptionsAllowed: )",
   }
   EXPECT_LT(weighed_to_choose, static_cast<size_t>(plans)) << "nodes are left out";
   EXPECT_GT(plans, 200) << "the generator makes too few interesting clusters";
+}
+
+// --- What is kept between searches ---
+
+// Unschedulable everywhere, as it was for the pod before.
+class KeptStatuses final : public NodeStatuses {
+ public:
+  explicit KeptStatuses(int rows) : rows_(rows) {}
+  Code code(NodeRow) const override { return Code::kUnschedulable; }
+  Status status(NodeRow) const override { return Status::Unschedulable("full"); }
+  std::vector<NodeRow> RowsWith(Code code) const override {
+    std::vector<NodeRow> rows(code == Code::kUnschedulable ? rows_ : 0);
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
+  }
+  Version version() const override { return {1, 1}; }
+  std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& version) const override {
+    if (version.kept != 1) return std::nullopt;
+    return absl::Span<const NodeRow>();
+  }
+
+ private:
+  int rows_;
+};
+
+class RulesThatThrow final : public PriorityPreemptionRules {
+ public:
+  explicit RulesThatThrow(Handle& handle) : PriorityPreemptionRules(handle, 100, 100) {}
+  bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return true; }
+  absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
+                                const PodInfo& preemptor) override {
+    if (node.name().view() == throws_on) throw std::runtime_error("as asked");
+    return PriorityPreemptionRules::MayEvict(node, victim, preemptor);
+  }
+  std::string throws_on;
+};
+
+TEST(PreemptionMemoryTest, RulesThatThrowEndOneSearchOnly) {
+  SmallCluster cluster;
+  cluster.RememberDryRuns();
+  for (const char* name : {"a", "b"}) {
+    cluster.Add(MakeNode().Name(name).Capacity("cpu", "4"));
+    cluster.Add(Victim(absl::StrCat("on-", name), name == std::string("a") ? 1 : 0, Day(1))
+                    .Request("cpu", "4")
+                    .NodeName(name));
+  }
+  const PodPtr preemptor = MakePod().Name("p").Priority(10).Request("cpu", "4").Obj();
+  Preemption preemption(cluster);
+  RulesThatThrow rules(cluster);
+  const KeptStatuses statuses(2);
+  const auto search = [&] {
+    PostFilterResult result;
+    CycleState state;
+    EXPECT_TRUE(preemption.Run(rules, state, *preemptor, statuses, result).ok());
+    return result.nominated_node.value_or("none");
+  };
+  EXPECT_EQ(search(), "b");
+  rules.throws_on = "b";
+  EXPECT_THROW(search(), std::runtime_error);  // the first one that remembers
+  rules.throws_on.clear();
+  EXPECT_EQ(search(), "b");
+  EXPECT_EQ(search(), "b");
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ namespace {
 // Random nodes, of which some are in a table, and pods on them.
 class ChangingNodes {
  public:
-  explicit ChangingNodes(unsigned seed) : random_(seed) {
-    for (int i = 0; i < 12; ++i) {
+  ChangingNodes(unsigned seed, int count) : random_(seed), count_(count) {
+    for (int i = 0; i < count; ++i) {
       nodes_.push_back(MakeNode()
                            .Name(absl::StrCat("n", i))
                            .Capacity("cpu", "8")
@@ -38,9 +38,10 @@ class ChangingNodes {
   const NodeTable& table() const { return table_; }
 
   void Change() {
-    NodeInfo& node = *std::next(nodes_.begin(), Below(12));
+    NodeInfo& node = *std::next(nodes_.begin(), Below(count_));
     const NodeRow row = table_.FindRow(node.name());
-    const int kind = Below(10);
+    // Rows move now and then, by one or all of them.
+    const int kind = Below(10) > 0 && row >= 0 && count_ > 64 ? 9 : Below(10);
     if (row < 0) {
       if (kind > 5) table_.InsertRow(Below(table_.size() + 1), &node);
     } else if (kind == 0) {
@@ -91,6 +92,7 @@ class ChangingNodes {
   }
 
   std::mt19937 random_;
+  const int count_;
   int pods_ = 0;
   std::list<NodeInfo> nodes_;
   NodeTable table_;
@@ -126,7 +128,7 @@ EvictionQuestion Question(int64_t milli_cpu, int64_t memory, int64_t priority) {
 TEST(EvictionOutlook, FollowsNodesAndPods) {
   constexpr unsigned kSeed = 21;
   SCOPED_TRACE(kSeed);
-  ChangingNodes nodes(kSeed);
+  ChangingNodes nodes(kSeed, 12);
   EvictionOutlook outlook;
   int merged = 0;
   for (int step = 0; step < 4'000; ++step) {
@@ -147,10 +149,14 @@ TEST(EvictionOutlook, FollowsNodesAndPods) {
   EXPECT_GT(merged, 100);
 }
 
-TEST(Prospects, FollowNodesAndPods) {
+// Of few nodes everything is looked at again, of more only what changed.
+class ProspectsOfNodes : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(FewAndMany, ProspectsOfNodes, ::testing::Values(12, 300));
+
+TEST_P(ProspectsOfNodes, FollowNodesAndPods) {
   constexpr unsigned kSeed = 22;
   SCOPED_TRACE(kSeed);
-  ChangingNodes nodes(kSeed);
+  ChangingNodes nodes(kSeed, GetParam());
   EvictionOutlook outlook;
   BoundsOfQuestions bounds_of_questions;
   FakeNominator nominator;
@@ -165,7 +171,7 @@ TEST(Prospects, FollowNodesAndPods) {
     outlook.Refresh(table);
     if (nodes.Below(10) == 0) {
       auto pod = MakePod().Name(absl::StrCat("nominated-", step)).Priority(nodes.Below(5));
-      nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(12)));
+      nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(GetParam())));
     }
     const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
     auto& [bounds, followed] =
@@ -183,6 +189,7 @@ TEST(Prospects, FollowNodesAndPods) {
     EXPECT_EQ(followed.RowsInPlay(), fresh.RowsInPlay());
     // One after the other until there is none, or enough.
     const int enough = nodes.Below(20);
+    std::vector<std::pair<NodeRow, EvictionBound>> sharpened;
     for (NodeRow best = followed.Best(); best >= 0; best = followed.Best()) {
       ++found;
       ASSERT_EQ(best, fresh.Best()) << step;
@@ -191,6 +198,18 @@ TEST(Prospects, FollowNodesAndPods) {
       followed.SetInPlay(best, false);
       fresh.SetInPlay(best, false);
       if (nodes.Below(20) < enough) break;
+      if (nodes.Below(10) > 0 || followed.Best() < 0) continue;
+      const NodeRow row = followed.Best();
+      EvictionBound sharper = bounds.at(row);
+      sharpened.emplace_back(row, sharper);
+      ++sharper.violations;
+      fresh_bounds.Sharpen(row, sharper);
+      bounds.Sharpen(row, sharper);
+    }
+    std::reverse(sharpened.begin(), sharpened.end());
+    for (const auto& [row, before] : sharpened) {
+      bounds.Sharpen(row, before);
+      fresh_bounds.Sharpen(row, before);
     }
     for (NodeRow row = 0; row < table.size(); ++row) {
       EXPECT_EQ(bounds.chance(row), fresh_bounds.chance(row)) << step;

@@ -63,6 +63,11 @@ class SmallCluster final : public Handle {
     rules_.push_back(std::move(rule));
     return *this;
   }
+  // All pods are of one kind, of which dry runs may be remembered.
+  SmallCluster& RememberDryRuns() {
+    remembers_dry_runs_ = true;
+    return *this;
+  }
   // As the cache does, with the pods that are there.
   void Observe(AssignmentObserver& observer) {
     observers_.push_back(&observer);
@@ -144,6 +149,10 @@ class SmallCluster final : public Handle {
     }
     return Status::Success();
   }
+  bool FindDryRunGrounds(const CycleState&, const PodInfo&, DryRunGrounds& grounds) override {
+    grounds.kind = "all";
+    return remembers_dry_runs_;
+  }
   std::optional<Room> FindNeededRoom(const CycleState&, const PodInfo& pod) override {
     Room room{{}, Symbol::Intern(kFit), true};
     pod.requests().ForEach(
@@ -192,6 +201,7 @@ class SmallCluster final : public Handle {
   std::vector<NodeInfo> nodes_;
   mutable NodeTable table_;  // one, as what follows a table goes by its version
   mutable bool changed_ = true;
+  bool remembers_dry_runs_ = false;
   FakeObjectStore objects_;
   FakeNominator nominator_;
   SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24 * 365)};

@@ -98,7 +98,7 @@ TEST(Standings, CountWhatIsKnownToFail) {
         runs.SetFailures({&row, 1}, Status::Unschedulable(absl::StrCat("for ", below(3))), terms);
       }
     }
-    standings.Follow(runs);
+    standings.FollowRuns(runs);
 
     std::vector<int> failures(runs.failures().size(), 0);
     int without_victims = 0;

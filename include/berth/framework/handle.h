@@ -142,7 +142,8 @@ class Handle {
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const BindMetadata& metadata) = 0;
   // Tells people of something wrong with a pod that is not rejected for it: a Warning event with
-  // that reason ("UnreadableGpuRecord") and text. Does not wait for the cluster.
+  // that reason ("UnreadableGpuRecord"), one of few that the plugin has, and text. Does not wait
+  // for the cluster.
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
 
   // --- What the plugins of all profiles share ---

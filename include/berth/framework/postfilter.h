@@ -36,14 +36,15 @@ class NodeStatuses {
   virtual int CountWith(Code code) const { return static_cast<int>(RowsWith(code).size()); }
 
   // For who keeps something of the statuses from one pod to the next, as the scheduler does for
-  // pods that are alike: which statuses these are, and how often one of them was found again.
+  // pods that are alike: which statuses these are, and a number that grows whenever one of them is
+  // found again.
   struct Version {
     uint64_t kept = 0;  // 0: they are this pod's alone
     uint64_t number = 0;
   };
   virtual Version version() const { return {}; }
   // The rows whose status was found again since `version`, some more than once. Absent if they may
-  // be any, or if rows have other numbers.
+  // be any, or if rows have other numbers. Valid as long as these statuses.
   virtual std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& /*version*/) const {
     return std::nullopt;
   }

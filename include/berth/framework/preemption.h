@@ -117,7 +117,8 @@ class PreemptionRules {
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
   // Why nobody may be evicted from `node`; with null, from none of very many nodes: to name each
-  // would make a message that nobody reads, as long as the list of nodes.
+  // would make a message that nobody reads, as long as the list of nodes. It says the same with
+  // null and with any node, or something else with each.
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 
   // Whom SelectVictims() finds for `pod`. Nodes without such pods are not looked at: it would say
