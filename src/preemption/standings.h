@@ -60,9 +60,9 @@ class Standings {
   bool has_bounds_ = false;         // prospects_ are in step too
   NodeStatuses::Version statuses_;  // as of the last Follow()
   RowJournal::Position runs_;       // the same
-  std::vector<int32_t>
-      standing_of_;          // by row: one of the constants, or a RememberedRuns::failure()
-  std::vector<int> counts_;  // by the latter, but for kNoVictims
+  // By row: one of the constants, or a RememberedRuns::failure().
+  std::vector<int32_t> standing_of_;
+  std::vector<int> counts_;  // by failure(), but for kNoVictims
   int without_victims_ = 0;
   absl::flat_hash_map<NodeRow, absl::Time> helps_from_of_;  // of counted rows, if that ever comes
   std::multiset<absl::Time> helps_from_;                    // the same
