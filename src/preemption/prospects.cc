@@ -36,16 +36,22 @@ class Prospects::ByBound {
 
 bool Prospects::Follow(const QuestionBounds& bounds) {
   bounds_ = &bounds;
-  const auto changes = bounds.changes().Since(seen_);
-  seen_ = bounds.changes().end();
-  if (!changes.has_value()) {
-    is_in_play_.assign(bounds.size(), 0);
+  const bool followed = TakeChanges();
+  if (!followed) is_in_play_.assign(bounds.size(), 0);
+  return followed;
+}
+
+// For best_. False if any bound may have changed.
+bool Prospects::TakeChanges() {
+  const auto changes = bounds_->changes().Since(seen_);
+  seen_ = bounds_->changes().end();
+  all_changed_ |= !changes.has_value();
+  if (all_changed_) {
     changed_.clear();
-    all_changed_ = true;
-    return false;
+  } else {
+    changed_.insert(changed_.end(), changes->begin(), changes->end());
   }
-  if (!all_changed_) changed_.insert(changed_.end(), changes->begin(), changes->end());
-  return true;
+  return changes.has_value();
 }
 
 // Mostly all are, or next to none.
@@ -64,13 +70,7 @@ std::vector<NodeRow> Prospects::RowsInPlay() const {
 }
 
 NodeRow Prospects::Best() {
-  const auto changes = bounds_->changes().Since(seen_);  // some were made sharper
-  seen_ = bounds_->changes().end();
-  if (!changes.has_value()) {
-    all_changed_ = true;
-  } else if (!all_changed_) {
-    changed_.insert(changed_.end(), changes->begin(), changes->end());
-  }
+  TakeChanges();  // some were made sharper
   const int size = static_cast<int>(is_in_play_.size());
   if (all_changed_ || static_cast<int>(changed_.size()) > size / 16) {
     best_.Build(size, ByBound(*this));

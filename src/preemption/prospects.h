@@ -39,6 +39,8 @@ class Prospects {
  private:
   class ByBound;
 
+  bool TakeChanges();
+
   const QuestionBounds* bounds_ = nullptr;
   RowJournal::Position seen_;        // of their changes
   std::vector<uint8_t> is_in_play_;  // by row

@@ -12,6 +12,7 @@
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/engine/simulate.h"
 
 namespace berth {
 namespace {
@@ -40,16 +41,6 @@ Registry WithPorter(const Status& answer) {
     return absl::StatusOr<std::unique_ptr<Plugin>>(std::make_unique<Porter>(answer));
   };
   return BuiltinRegistry({WithPlugin(Porter::kName, factory)}).value();
-}
-
-std::unique_ptr<Simulation> Simulate(const Registry& registry, absl::string_view config,
-                                     std::vector<Object> objects) {
-  LoadedConfiguration loaded = ParseConfiguration(config, "config", registry);
-  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  return Simulation::Create({.configuration = std::move(loaded.configuration),
-                             .registry = &registry,
-                             .objects = std::move(objects)})
-      .value();
 }
 
 constexpr char kDefault[] =

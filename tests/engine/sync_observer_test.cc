@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
-#include "berth/configuration.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/observer.h"
 #include "berth/simulation.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
+#include "tests/engine/simulate.h"
 
 namespace berth {
 namespace {
@@ -80,22 +80,17 @@ Registry WithFollower(Seen& seen) {
   return BuiltinRegistry({WithPlugin(Follower::kName, factory)}).value();
 }
 
-std::unique_ptr<Simulation> Simulate(const Registry& registry, int nodes, int zones) {
-  LoadedConfiguration loaded = ParseConfiguration(kConfiguration, "test", registry);
-  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  std::vector<Object> objects;
-  for (int i = 0; i < nodes; ++i) objects.push_back(Node(i, zones));
-  return Simulation::Create({.configuration = std::move(loaded.configuration),
-                             .registry = &registry,
-                             .objects = std::move(objects)})
-      .value();
+std::vector<Object> Nodes(int count, int zones) {
+  std::vector<Object> nodes;
+  for (int i = 0; i < count; ++i) nodes.push_back(Node(i, zones));
+  return nodes;
 }
 
 TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
   constexpr int kNodes = 4'000;
   Seen seen;
   const Registry registry = WithFollower(seen);
-  const auto simulation = Simulate(registry, kNodes, 3);
+  const auto simulation = Simulate(registry, kConfiguration, Nodes(kNodes, 3));
   InMemoryCluster& cluster = simulation->cluster();
   simulation->RunUntilIdle();
   // A zone goes and comes back while pods are placed, and while none is there to be tried.
@@ -132,7 +127,7 @@ TEST(SyncObserver, IsToldOfMovesOfAllRows) {
   for (const int gone : {1, 2, 3, 5}) {
     Seen seen;
     const Registry registry = WithFollower(seen);
-    const auto simulation = Simulate(registry, 600, 1);
+    const auto simulation = Simulate(registry, kConfiguration, Nodes(600, 1));
     simulation->RunUntilIdle();
     for (int i = 0; i < gone; ++i) {
       simulation->cluster().Delete(Kind::kNode, absl::StrCat("n", i));
