@@ -128,7 +128,7 @@ void GpuInventory::FollowTable(const NodeTable& nodes, const ObjectStore& object
   };
   const auto on_move = [&](const RowMove& move) {
     Move(move);
-    some_are_new |= !move.came.empty();
+    some_are_new |= !move.came().empty();
   };
   if (table_ != nodes.id() || !nodes.Replay(table_version_, on_change, on_move)) {
     row_of_.clear();
@@ -145,7 +145,7 @@ void GpuInventory::FollowTable(const NodeTable& nodes, const ObjectStore& object
 
 // Nodes came, which have no row yet, or went.
 void GpuInventory::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone) {
+  for (const NodeRow row : move.gone()) {
     if (rows_[row] == nullptr) continue;
     free_slots_.push_back(rows_[row]->entry.slot);
     row_of_.erase(rows_[row]->name);

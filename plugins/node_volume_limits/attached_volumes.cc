@@ -60,11 +60,11 @@ bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
     if (is_known && !node->limits.empty()) changed_.push_back(node->name);
   };
   const auto on_move = [&](const RowMove& move) {
-    for (const NodeRow row : move.gone) {
+    for (const NodeRow row : move.gone()) {
       if (rows_[row] != nullptr) RemoveNode(*rows_[row]);
     }
     move.Apply(rows_);
-    some_are_new |= !move.came.empty();
+    some_are_new |= !move.came().empty();
   };
   if (!nodes.Replay(table_version_, on_change, on_move)) return false;
   if (some_are_new) AddNodes(nodes);

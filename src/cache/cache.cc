@@ -183,17 +183,16 @@ void Cache::ForgetKnown(UidRef pod) {
 
 // --- The table ---
 
-// Beyond the `known` first ones. Where all rows would move twice, and those who follow them would
-// have to as well, they are better rearranged once.
+// Beyond the `known` first ones. Where many rows would move more than once, and those who follow
+// them would have to as well, they are better rearranged once.
 void Cache::NoteOrderChanges(size_t known) {
   for (; known < order_changes_.size(); ++known) {
     const OrderChange& change = order_changes_[known];
     rows_to_move_ += change.rows.size() + static_cast<size_t>(tree_.size()) -
                      std::min<size_t>(tree_.size(), change.rows.back());
   }
-  // Of either size, as the table forgets moves that go beyond that.
   const auto size = static_cast<size_t>(std::min(table_.size(), tree_.size()));
-  reorder_ |= rows_to_move_ > 2 * size;
+  reorder_ |= order_changes_.size() > 1 && rows_to_move_ > size / 2;
   if (reorder_) order_changes_.clear();
 }
 

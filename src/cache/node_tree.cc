@@ -104,6 +104,8 @@ std::vector<NodeRow> NodeTree::RowsOf(const Zone& zone, size_t from) const {
   for (size_t turn = from;; ++turn) {
     rows.push_back(static_cast<NodeRow>(row));
     if (turn + 1 == static_cast<size_t>(zone.size)) return rows;
+    // From here on it has all turns, and each node is behind the one before it.
+    if (before.empty() && behind.empty()) return rows;
     // To the next turn pass the zones behind, and in it those before.
     row += 1 + behind.size();
     const auto has_none = [turn](size_t size) { return size <= turn + 1; };
@@ -125,7 +127,7 @@ std::vector<const NodeInfo*> NodeTree::List() const {
   }
   std::vector<const NodeInfo*> nodes;
   nodes.reserve(member_of_.size());
-  while (nodes.size() < member_of_.size()) {
+  while (turns.size() > 1) {
     size_t kept = 0;  // of the zones, those that may have more
     for (Turn turn : turns) {
       while (turn.next != turn.end && members_[*turn.next].zone == nullptr) ++turn.next;
@@ -134,6 +136,11 @@ std::vector<const NodeInfo*> NodeTree::List() const {
       turns[kept++] = turn;
     }
     turns.resize(kept);
+  }
+  for (const Turn& last : turns) {
+    for (const int* next = last.next; next != last.end; ++next) {
+      if (members_[*next].zone != nullptr) nodes.push_back(members_[*next].node);
+    }
   }
   return nodes;
 }

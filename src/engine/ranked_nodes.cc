@@ -188,8 +188,8 @@ bool RankedNodes::Follow(const NodeTable& nodes) {
 
 // Nodes came, which are to be judged, or went.
 void RankedNodes::Move(const RowMove& move) {
-  first_moved_ = std::min(first_moved_, move.first);
-  for (const NodeRow row : move.gone) {
+  first_moved_ = std::min(first_moved_, move.first());
+  for (const NodeRow row : move.gone()) {
     if (!is_feasible(row)) continue;
     for (Column& column : columns_) column.Remove(column.raw[row]);
   }

@@ -28,7 +28,7 @@ std::optional<uint16_t> RejectionCounts::IndexOf(const Status& status) {
 }
 
 void RejectionCounts::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone) Clear(row);
+  for (const NodeRow row : move.gone()) Clear(row);
   move.Apply(status_of_, kNone);
 }
 

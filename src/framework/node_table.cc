@@ -2,6 +2,7 @@
 #include "berth/framework/node_table.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -34,16 +35,21 @@ NodeRow NodeTable::FindRow(Symbol name) const {
 }
 
 absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
-  return static_cast<size_t>(resource) < resources_.size() ? resources_[resource].allocatable
-                                                           : zeros_;
+  const auto id = static_cast<size_t>(resource);
+  if (id >= resources_.size() || resources_[id].allocatable.empty()) return zeros_;
+  return resources_[id].allocatable;
 }
 absl::Span<const int64_t> NodeTable::requested(ResourceId resource) const {
-  return static_cast<size_t>(resource) < resources_.size() ? resources_[resource].requested
-                                                           : zeros_;
+  const auto id = static_cast<size_t>(resource);
+  if (id >= resources_.size() || resources_[id].requested.empty()) return zeros_;
+  return resources_[id].requested;
 }
 absl::Span<const int64_t> NodeTable::nonzero_requested(ResourceId resource) const {
-  return static_cast<size_t>(resource) < resources_.size() ? resources_[resource].nonzero_requested
-                                                           : zeros_;
+  const auto id = static_cast<size_t>(resource);
+  if (id >= resources_.size() || resources_[id].nonzero_requested.empty()) {
+    return requested(resource);
+  }
+  return resources_[id].nonzero_requested;
 }
 
 const LabelColumn& NodeTable::label_column(Symbol key) const {
@@ -51,7 +57,7 @@ const LabelColumn& NodeTable::label_column(Symbol key) const {
   std::unique_ptr<LabelColumn>& column = labels_[key];
   if (column == nullptr) {
     column = std::make_unique<LabelColumn>();
-    column->Fill(size(), [&](NodeRow row) { return ValueOf(specs_[row]->labels, key); });
+    column->Fill(size(), [&](NodeRow row) { return ValueOf(read_[slots_[row]].spec->labels, key); });
   }
   return *column;
 }
@@ -70,34 +76,15 @@ int64_t NodeTable::image_size_bytes(Symbol image) const {
   return it == images_.end() ? 0 : it->second.size_bytes;
 }
 
-RowMove RowMove::Rearranged(std::vector<NodeRow> rows, int size) {
-  RowMove move = {.kind = Kind::kRearranged, .rows = std::move(rows), .keeps_order = true};
-  std::vector<uint8_t> stays(size);
-  NodeRow last = -1;
-  for (NodeRow row = 0; row < static_cast<NodeRow>(move.rows.size()); ++row) {
-    const NodeRow from = move.rows[row];
-    if (from < 0) {
-      move.came.push_back(row);
-    } else {
-      stays[from] = 1;
-    }
-    move.keeps_order &= from > last;
-    last = std::max(last, from);
-    if (from == row && move.first == row) ++move.first;
-  }
-  for (NodeRow row = 0; row < size; ++row) {
-    if (!stays[row]) move.gone.push_back(row);
-  }
-  return move;
-}
-
 void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
   resources_.clear();
   ForEachColumn([](auto& column) { column.clear(); });
+  zeros_.clear();
   nodes_.clear();
   slot_of_.clear();
   slots_.clear();
   row_of_slot_.clear();
+  read_.clear();
   free_slots_.clear();
   taints_.Reset(0);
   images_.clear();
@@ -117,11 +104,12 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
 
 // Keeps as many as may move all rows twice: whoever is further behind looks at every row.
 void NodeTable::NoteMove(RowMove move) {
+  const auto cost = [](const RowMove& m) { return 1 + m.moved(); };
   NoteChange({-1, Aspect::kNothing});
-  moved_rows_ += move.moved;
-  moves_.push_back(std::move(move));
+  moved_rows_ += cost(move);
+  moves_.push_back({std::move(move), version_});
   for (; moved_rows_ > std::max(2 * size(), 1024); moves_.pop_front()) {
-    moved_rows_ -= moves_.front().moved;
+    moved_rows_ -= cost(moves_.front().move);
     replayable_since_ = moves_.front().version;
   }
 }
@@ -129,83 +117,104 @@ void NodeTable::NoteMove(RowMove move) {
 template <class Visit>
 void NodeTable::ForEachColumn(Visit visit) {
   for (ResourceColumns& columns : resources_) {
-    visit(columns.allocatable);
-    visit(columns.requested);
-    visit(columns.nonzero_requested);
+    for (auto* column : {&columns.allocatable, &columns.requested, &columns.nonzero_requested}) {
+      if (!column->empty()) visit(*column);
+    }
   }
-  visit(zeros_);
   visit(pod_count_);
   visit(allowed_pods_);
   visit(unschedulable_);
   visit(has_used_ports_);
   visit(has_pods_with_affinity_);
   visit(has_pods_with_required_anti_affinity_);
-  visit(specs_);
-  visit(arrivals_);
-  visit(row_versions_);
 }
 
-void NodeTable::Rearrange(absl::Span<const NodeInfo* const> nodes) {
-  std::vector<NodeRow> from;
-  from.reserve(nodes.size());
-  std::vector<const NodeInfo*> came;
-  NodeRow next = 0;
-  for (const NodeInfo* const node : nodes) {
-    const NodeRow row = FindRow(node, next);
-    from.push_back(row);
-    if (row < 0) {
-      came.push_back(node);
-    } else {
-      next = row + 1;
+// Finds the rows of nodes that are asked for in their new order. Most of them moved by as much as
+// another one did shortly before: those of one zone do.
+class NodeTable::RowFinder {
+ public:
+  explicit RowFinder(const NodeTable& table) : table_(table) {}
+
+  // The row of `node`, which is to be `to`; or -1.
+  NodeRow Find(const NodeInfo* node, NodeRow to) {
+    for (const NodeRow distance : distances_) {
+      if (IsAt(node, to + distance)) return to + distance;
     }
+    const NodeRow row = Search(node, to);
+    if (row < 0) return row;
+    oldest_ = (oldest_ + 1) % kKept;
+    distances_[oldest_] = row - to;
+    return row;
   }
-  RowMove move = RowMove::Rearranged(std::move(from), size());
-  const bool all_stay = move.gone.empty() && move.first == static_cast<NodeRow>(nodes.size());
+
+ private:
+  static constexpr int kKept = 8;
+  static constexpr NodeRow kNear = 4;  // where some before it went
+
+  bool IsAt(const NodeInfo* node, NodeRow row) const {
+    return row >= 0 && row < table_.size() && table_.nodes_[row] == node;
+  }
+  NodeRow Search(const NodeInfo* node, NodeRow to) const {
+    const NodeRow last = to + distances_[oldest_];
+    for (NodeRow row = last + 1; row < last + kNear; ++row) {
+      if (IsAt(node, row)) return row;
+    }
+    const NodeRow row = table_.FindRow(node->name());
+    return IsAt(node, row) ? row : -1;
+  }
+
+  const NodeTable& table_;
+  std::array<NodeRow, kKept> distances_ = {};
+  int oldest_ = 0;
+};
+
+void NodeTable::Rearrange(absl::Span<const NodeInfo* const> nodes) {
+  const auto size_after = static_cast<NodeRow>(nodes.size());
+  std::vector<RowMove::Step> steps;
+  std::vector<const NodeInfo*> came;
+  RowFinder finder(*this);
+  for (NodeRow to = 0; to < size_after;) {
+    const NodeRow from = finder.Find(nodes[to], to);
+    if (from < 0) {
+      came.push_back(nodes[to++]);
+      continue;
+    }
+    const NodeRow most = std::min(size_after - to, size() - from);
+    NodeRow count = 1;
+    while (count < most && nodes_[from + count] == nodes[to + count]) ++count;
+    steps.push_back({to, from, count});
+    to += count;
+  }
+  RowMove move = RowMove::Rearranged(steps, size(), size_after);
+  const bool all_stay = move.gone().empty() && move.moved() == 0;
   if (all_stay && !nodes.empty()) return;
-  move.moved = static_cast<int>(nodes.size());  // at least to be looked at
   Move(std::move(move), came);
 }
 
-// Most nodes stay behind those that they were behind: `guess` or few rows from there.
-NodeRow NodeTable::FindRow(const NodeInfo* node, NodeRow guess) const {
-  constexpr NodeRow kFew = 4;
-  const NodeRow end = std::min(guess + kFew, size());
-  for (NodeRow row = guess; row < end; ++row) {
-    if (nodes_[row] == node) return row;
-  }
-  const NodeRow row = FindRow(node->name());
-  return row >= 0 && nodes_[row] == node ? row : -1;
-}
-
 void NodeTable::InsertRow(NodeRow row, const NodeInfo* node) {
-  RowMove move = RowMove::Came(row);
-  move.moved = 1 + size() - row;
-  Move(std::move(move), {&node, 1});
+  Move(RowMove::Came(row, size() + 1), {&node, 1});
 }
 
-void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) {
-  RowMove move = RowMove::Went(rows);
-  move.moved = static_cast<int>(rows.size()) + size() - 1 - rows.back();
-  Move(std::move(move), {});
-}
+void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) { Move(RowMove::Went(rows, size()), {}); }
 
-// `came` are the nodes of move.came.
+// `came` are the nodes of move.came().
 void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
-  static const NodeSpec& kNoSpec = *new NodeSpec();
+  // Nobody else came that late.
+  static const ReadNode& kNobody = *new ReadNode{std::make_shared<const NodeSpec>(),
+                                                 std::numeric_limits<uint64_t>::max()};
   ++order_version_;
-  order_changed_at_ = move.version = ++version_;
+  order_changed_at_ = ++version_;
   ImageNames lost_size;
-  for (const NodeRow row : move.gone) {
-    const uint64_t arrival = arrivals_[row];
-    // Nobody else came that late.
-    arrivals_[row] = std::numeric_limits<uint64_t>::max();
-    ReplaceImages(row, *specs_[row], kNoSpec, arrival, lost_size);
+  for (const NodeRow row : move.gone()) {
+    const ReadNode before = std::exchange(read_[slots_[row]], kNobody);
+    ReplaceImages(before, kNobody, lost_size);
     slot_of_.erase(nodes_[row]->name());
     row_of_slot_[slots_[row]] = -1;
     free_slots_.push_back(slots_[row]);
   }
 
   ForEachColumn([&](auto& column) { move.Apply(column); });
+  zeros_.resize(move.size());
   taints_.Move(move);
   {
     MutexLock lock(labels_mutex_);
@@ -214,11 +223,11 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   move.Apply(nodes_);
   move.Apply(slots_);
   for (size_t i = 0; i < came.size(); ++i) {
-    nodes_[move.came[i]] = came[i];
-    slots_[move.came[i]] = TakeSlot();
+    nodes_[move.came()[i]] = came[i];
+    slots_[move.came()[i]] = TakeSlot();
   }
-  move.ForEachMoved(size(), [&](NodeRow row) { row_of_slot_[slots_[row]] = row; });
-  for (const NodeRow row : move.came) AddRow(row);
+  move.ForEachMoved([&](NodeRow row) { row_of_slot_[slots_[row]] = row; });
+  for (const NodeRow row : move.came()) AddRow(row);
   if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
   if (pods_ != nullptr) pods_->Move(move);
   NoteMove(std::move(move));
@@ -227,6 +236,7 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
 int NodeTable::TakeSlot() {
   if (free_slots_.empty()) {
     row_of_slot_.push_back(-1);
+    read_.emplace_back();
     return static_cast<int>(row_of_slot_.size()) - 1;
   }
   const int slot = free_slots_.back();
@@ -239,10 +249,8 @@ void NodeTable::AddRow(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
   const bool is_new = slot_of_.emplace(node.name(), slots_[row]).second;
   BERTH_CHECK(is_new) << "two nodes of one name";
-  row_versions_[row] = version_;
-  specs_[row] = node.shared_spec();
-  arrivals_[row] = node.arrival();
-  for (const NodeImage& image : specs_[row]->images) AddImage(image, arrivals_[row]);
+  read_[slots_[row]] = {node.shared_spec(), node.arrival(), version_};
+  for (const NodeImage& image : node.spec().images) AddImage(image, node.arrival());
   FillFromSpec(row);
   FillFromPods(row);
 }
@@ -252,18 +260,18 @@ void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
   for (const NodeRow row : rows) {
     const NodeInfo& node = *nodes_[row];
     Aspects aspects = Aspect::kNothing;
-    if (specs_[row] != node.shared_spec() || arrivals_[row] != node.arrival()) {
-      const std::shared_ptr<const NodeSpec> before = std::exchange(specs_[row], node.shared_spec());
-      const uint64_t arrival_before = std::exchange(arrivals_[row], node.arrival());
+    ReadNode& read = read_[slots_[row]];
+    if (read.spec != node.shared_spec() || read.arrival != node.arrival()) {
+      const ReadNode before = std::exchange(read, {node.shared_spec(), node.arrival()});
       aspects |= Aspect::kOfNodeObject;
-      if (ReplaceImages(row, *before, *specs_[row], arrival_before, lost_size)) {
+      if (ReplaceImages(before, read, lost_size)) {
         aspects |= Aspect::kImageSpread;
       }
       FillFromSpec(row);
     }
     aspects |= FillFromPods(row);
     if (pods_ != nullptr) pods_->RefreshRow(row);
-    row_versions_[row] = ++version_;
+    read.version = ++version_;
     NoteChange({row, aspects});
   }
   if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
@@ -285,10 +293,10 @@ std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t vers
 }
 
 void NodeTable::FillFromSpec(NodeRow row) {
-  const NodeSpec& spec = *specs_[row];
+  const NodeSpec& spec = *read_[slots_[row]].spec;
   EnsureResources(spec.allocatable.size());
-  for (size_t id = 0; id < resources_.size(); ++id) {
-    resources_[id].allocatable[row] = spec.allocatable.Get(static_cast<ResourceId>(id));
+  for (ResourceId id = 0; id < static_cast<ResourceId>(resources_.size()); ++id) {
+    SetAmount(resources_[id].allocatable, row, spec.allocatable.Get(id));
   }
   allowed_pods_[row] = spec.allowed_pods;
   unschedulable_[row] = spec.unschedulable;
@@ -304,15 +312,22 @@ Aspects NodeTable::FillFromPods(NodeRow row) {
   const ResourceVector& nonzero_requested = node.nonzero_requested();
   EnsureResources(std::max(requested.size(), nonzero_requested.size()));
   Aspects changed = Aspect::kNodePods;
-  const auto set_amount = [&](int64_t& to, int64_t amount) {
-    if (std::exchange(to, amount) != amount) changed |= Aspect::kNodeRequested;
-  };
-  for (size_t id = 0; id < resources_.size(); ++id) {
-    set_amount(resources_[id].requested[row], requested.Get(static_cast<ResourceId>(id)));
-    set_amount(resources_[id].nonzero_requested[row],
-               nonzero_requested.Get(static_cast<ResourceId>(id)));
+  bool other_amounts = false;
+  for (ResourceId id = 0; id < static_cast<ResourceId>(resources_.size()); ++id) {
+    ResourceColumns& columns = resources_[id];
+    const int64_t nonzero = nonzero_requested.Get(id);
+    std::vector<int64_t>& nonzero_column = columns.nonzero_requested;
+    if (nonzero_column.empty() && nonzero != requested.Get(id)) {
+      const auto so_far = this->requested(id);
+      nonzero_column.assign(so_far.begin(), so_far.end());
+    }
+    other_amounts |= SetAmount(columns.requested, row, requested.Get(id));
+    if (nonzero_column.empty()) continue;  // it changed with the one before
+    other_amounts |= std::exchange(nonzero_column[row], nonzero) != nonzero;
   }
-  set_amount(pod_count_[row], static_cast<int64_t>(node.pods().size()));
+  const auto pods = static_cast<int64_t>(node.pods().size());
+  other_amounts |= std::exchange(pod_count_[row], pods) != pods;
+  if (other_amounts) changed |= Aspect::kNodeRequested;
   const uint8_t has_used_ports = !node.used_ports().empty();
   if (std::exchange(has_used_ports_[row], has_used_ports) || has_used_ports) {
     changed |= Aspect::kNodePorts;
@@ -323,9 +338,16 @@ Aspects NodeTable::FillFromPods(NodeRow row) {
 }
 
 void NodeTable::EnsureResources(int count) {
-  while (static_cast<int>(resources_.size()) < count) {
-    resources_.push_back({zeros_, zeros_, zeros_});
+  if (static_cast<int>(resources_.size()) < count) resources_.resize(count);
+}
+
+// Returns whether it was another one.
+bool NodeTable::SetAmount(std::vector<int64_t>& column, NodeRow row, int64_t amount) {
+  if (column.empty()) {
+    if (amount == 0) return false;
+    column.assign(zeros_.begin(), zeros_.end());
   }
+  return std::exchange(column[row], amount) != amount;
 }
 
 void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
@@ -337,28 +359,28 @@ void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
 }
 
 // Nodes report their images again and again, and few of them change.
-bool NodeTable::ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpec& after,
-                              uint64_t arrival_before, ImageNames& lost_size) {
-  const uint64_t arrival = arrivals_[row];
-  const auto is_in = [&](const NodeSpec& spec, const NodeImage& image) {
-    return arrival == arrival_before &&
-           std::find(spec.images.begin(), spec.images.end(), image) != spec.images.end();
+bool NodeTable::ReplaceImages(const ReadNode& before, const ReadNode& after,
+                              ImageNames& lost_size) {
+  const auto is_in = [same_node = before.arrival == after.arrival](const ReadNode& node,
+                                                                   const NodeImage& image) {
+    const auto& images = node.spec->images;
+    return same_node && std::find(images.begin(), images.end(), image) != images.end();
   };
   bool changed = false;
-  for (const NodeImage& image : before.images) {
+  for (const NodeImage& image : before.spec->images) {
     if (is_in(after, image)) continue;
     changed = true;
     const auto it = images_.find(image.name);
     if (--it->second.node_count == 0) {
       images_.erase(it);
-    } else if (it->second.arrival == arrival_before) {
+    } else if (it->second.arrival == before.arrival) {
       lost_size.insert(image.name);
     }
   }
-  for (const NodeImage& image : after.images) {
+  for (const NodeImage& image : after.spec->images) {
     if (is_in(before, image)) continue;
     changed = true;
-    AddImage(image, arrival);
+    AddImage(image, after.arrival);
   }
   return changed;
 }
@@ -368,12 +390,12 @@ void NodeTable::FindImageSizes(ImageNames names) {
   absl::erase_if(names, [&](Symbol name) { return !images_.contains(name); });
   using Arrival = std::pair<uint64_t, NodeRow>;
   std::vector<Arrival> nodes(size());  // a heap, the first to arrive on top
-  for (NodeRow row = 0; row < size(); ++row) nodes[row] = {arrivals_[row], row};
+  for (NodeRow row = 0; row < size(); ++row) nodes[row] = {read_[slots_[row]].arrival, row};
   std::make_heap(nodes.begin(), nodes.end(), std::greater<>());
   for (; !names.empty() && !nodes.empty(); nodes.pop_back()) {
     std::pop_heap(nodes.begin(), nodes.end(), std::greater<>());
     const auto [arrival, row] = nodes.back();
-    for (const NodeImage& image : specs_[row]->images) {
+    for (const NodeImage& image : read_[slots_[row]].spec->images) {
       if (names.erase(image.name) == 0) continue;
       ImageState& state = images_.find(image.name)->second;
       state.size_bytes = image.size_bytes;

@@ -61,30 +61,22 @@ absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
 }
 
 void PodTable::SetOrder() {
-  RowMove all_anew = {.kind = RowMove::Kind::kRearranged, .rows = {}};
-  for (NodeRow row = 0; row < static_cast<NodeRow>(slot_of_row_.size()); ++row) {
-    all_anew.gone.push_back(row);
-  }
-  for (NodeRow row = 0; row < nodes_.size(); ++row) {
-    all_anew.rows.push_back(-1);
-    all_anew.came.push_back(row);
-  }
-  Move(all_anew);
+  const std::vector<NodeRow> all_came(nodes_.size(), -1);
+  Move(RowMove::Rearranged(all_came, static_cast<int>(slot_of_row_.size())));
 }
 
 void PodTable::Move(const RowMove& move) {
   slots_.rows = nodes_.size();
   slots_.order_version = nodes_.order_version();
-  for (const NodeRow row : move.gone) {
+  for (const NodeRow row : move.gone()) {
     const int slot = slot_of_row_[row];
     slots_.row_of_slot[slot] = -1;
     FreeSlot(slot);
   }
   move.Apply(slot_of_row_, -1);
-  for (const NodeRow row : move.came) slot_of_row_[row] = TakeSlot();
-  move.ForEachMoved(nodes_.size(),
-                    [&](NodeRow row) { slots_.row_of_slot[slot_of_row_[row]] = row; });
-  for (const NodeRow row : move.came) RefreshRow(row);
+  for (const NodeRow row : move.came()) slot_of_row_[row] = TakeSlot();
+  move.ForEachMoved([&](NodeRow row) { slots_.row_of_slot[slot_of_row_[row]] = row; });
+  for (const NodeRow row : move.came()) RefreshRow(row);
 }
 
 // Its node is not in the table any more, and in no row.

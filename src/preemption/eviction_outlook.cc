@@ -147,20 +147,20 @@ void EvictionOutlook::Restart(const NodeTable& nodes) {
 
 // Nodes come and go more often than somebody searches: the columns follow then, all at once.
 void EvictionOutlook::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone) Forget(row);
+  for (const NodeRow row : move.gone()) Forget(row);
   if (stored_at_.empty()) {
     stored_at_.resize(is_read_.size());
     std::iota(stored_at_.begin(), stored_at_.end(), 0);
   }
   move.Apply(stored_at_, NodeRow{-1});
   look_at_all_ = true;
-  unread_ += static_cast<int64_t>(move.came.size()) * CostOf(kPodsOfNewNode);
+  unread_ += static_cast<int64_t>(move.came().size()) * CostOf(kPodsOfNewNode);
 }
 
 void EvictionOutlook::MoveColumns() {
   if (stored_at_.empty()) return;
-  const RowMove move =
-      RowMove::Rearranged(std::exchange(stored_at_, {}), static_cast<int>(is_read_.size()));
+  const RowMove move = RowMove::Rearranged(stored_at_, static_cast<int>(is_read_.size()));
+  stored_at_.clear();
   for (EvictionLevel& level : levels_) {
     ForEachColumn(level, [&](auto& column, auto fresh) { move.Apply(column, fresh); });
   }

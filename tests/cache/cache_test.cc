@@ -8,9 +8,12 @@
 namespace berth::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 using Change = Cache::PodChange;
 
 // Writes down what it is told.
@@ -223,26 +226,27 @@ TEST_F(CacheTest, RowsMoveOneByOneOrAllAtOnce) {
   const auto name = [](int i) { return absl::StrCat("n", i); };
   for (int i = 0; i < 100; ++i) SetNode(name(i));
   cache_.Refresh();
-  // How the rows moved.
+  // How many nodes came and went, move by move.
   const auto refresh = [&] {
     const uint64_t before = cache_.table().version();
     cache_.Refresh();
-    std::vector<RowMove::Kind> kinds;
+    std::vector<std::pair<size_t, size_t>> moves;
     EXPECT_TRUE(cache_.table().Replay(
-        before, [](const RowChange&) {}, [&](const RowMove& move) { kinds.push_back(move.kind); }));
-    return kinds;
+        before, [](const RowChange&) {},
+        [&](const RowMove& move) { moves.push_back({move.came().size(), move.gone().size()}); }));
+    return moves;
   };
   cache_.RemoveNode(Name(name(50)));
   for (int i = 0; i < 1000; ++i) SetNode(name(i % 50));  // which moves nothing more
-  EXPECT_THAT(refresh(), ElementsAre(RowMove::Kind::kWent));
+  EXPECT_THAT(refresh(), ElementsAre(Pair(0, 1)));
   for (int i = 0; i < 40; ++i) cache_.RemoveNode(Name(name(i)));
-  EXPECT_THAT(refresh(), ElementsAre(RowMove::Kind::kRearranged));
+  EXPECT_THAT(refresh(), ElementsAre(Pair(0, 40)));
   EXPECT_EQ(cache_.table().size(), 59);
   for (int i = 0; i < 40; ++i) SetNode(name(i));
-  EXPECT_THAT(refresh(), Each(RowMove::Kind::kCame)) << "each comes last";
+  EXPECT_THAT(refresh(), AllOf(SizeIs(40), Each(Pair(1, 0)))) << "each comes last";
   cache_.RemoveNode(Name(name(60)));
   SetNode(name(50));
-  EXPECT_THAT(refresh(), ElementsAre(RowMove::Kind::kWent, RowMove::Kind::kCame));
+  EXPECT_THAT(refresh(), ElementsAre(Pair(0, 1), Pair(1, 0)));
 }
 
 TEST_F(CacheTest, ALateObserverHearsOfWhatIsThere) {

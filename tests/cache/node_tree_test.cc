@@ -59,7 +59,7 @@ class NodeTreeTest : public ::testing::Test {
         names.insert(names.begin() + change.rows.front(), name);
       } else {
         EXPECT_EQ(names[change.rows.front()], name);
-        MoveUp(names, change.rows);
+        RowMove::Went(change.rows, static_cast<int>(names.size())).Apply(names);
       }
     }
     return names;

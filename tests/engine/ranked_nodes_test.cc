@@ -32,13 +32,13 @@ TEST(RejectionCounts, FollowRowsThatMove) {
     const int kind = below(5);
     std::optional<RowMove> move;
     if (kind == 0 || size == 0) {
-      move = RowMove::Came(below(size + 1));
+      move = RowMove::Came(below(size + 1), size + 1);
     } else if (kind == 1) {
       std::vector<NodeRow> rows = {below(size)};
       for (NodeRow row = rows.front() + 1; row < size; ++row) {
         if (below(3) == 0) rows.push_back(row);
       }
-      move = RowMove::Went(rows);
+      move = RowMove::Went(rows, size);
     } else if (kind == 2) {
       std::vector<NodeRow> rows(size);
       std::iota(rows.begin(), rows.end(), 0);

@@ -233,7 +233,7 @@ class Follower {
             version_, [&](const RowChange& change) { kept_[change.row].is_old = true; },
             [&](const RowMove& move) {
               move.Apply(kept_);
-              for (const NodeRow row : move.came) kept_[row].is_new = true;
+              for (const NodeRow row : move.came()) kept_[row].is_new = true;
               ++moves;
             });
     begun_anew += !in_step;
@@ -340,7 +340,7 @@ class RandomHistory {
     for (NodeRow row = rows.front() + 1; row < static_cast<int>(order_.size()); ++row) {
       if (Below(2) == 0) rows.push_back(row);
     }
-    MoveUp(order_, rows);
+    RowMove::Went(rows, static_cast<int>(order_.size())).Apply(order_);
     table_.RemoveRow(rows);
   }
 

@@ -21,14 +21,12 @@
 #include "berth/api/taints.h"
 #include "berth/framework/aspects.h"
 #include "berth/framework/node_info.h"
+#include "berth/framework/row_move.h"
 #include "berth/mutex.h"
 
 namespace berth {
 
 class PodTable;
-
-// A node's position in snapshot order: 0 .. size()-1.
-using NodeRow = int32_t;
 
 // Whether each of `rows` is one more than the one before it.
 inline bool FollowOneAnother(absl::Span<const NodeRow> rows) {
@@ -39,86 +37,6 @@ inline bool FollowOneAnother(absl::Span<const NodeRow> rows) {
   }
   return apart == 0;
 }
-
-// Moves the value at each of `rows`, which rise, to the one before it, over the first one's value,
-// and those behind the last one to the next lower place.
-template <class T>
-void MoveUp(std::vector<T>& values, absl::Span<const NodeRow> rows) {
-  for (size_t i = 1; i < rows.size(); ++i) values[rows[i - 1]] = std::move(values[rows[i]]);
-  values.erase(values.begin() + rows.back());
-}
-
-// Nodes that came, went or changed places.
-struct RowMove {
-  enum class Kind : uint8_t {
-    kCame,        // one node
-    kWent,        // one node
-    kRearranged,  // any number of nodes
-  };
-  Kind kind;
-  // Came: where it is now; who was there and all behind moved up by one. Went: its own first, then
-  // rising: who was at each moved to the one before it, and all behind the last one down by one.
-  // Rearranged: of each row, which it was before, or -1 if its node came.
-  std::vector<NodeRow> rows;
-  std::vector<NodeRow> came = {};  // as they are numbered afterwards
-  std::vector<NodeRow> gone = {};  // as they were numbered before
-  NodeRow first = 0;               // those before it are as they were
-  int moved = 0;                   // how many came, went or may have another number
-  bool keeps_order = false;        // of a rearrangement: no node came or overtook another one
-  uint64_t version = 0;            // of the table, right after it
-
-  static RowMove Came(NodeRow row) {
-    return {.kind = Kind::kCame, .rows = {row}, .came = {row}, .first = row};
-  }
-  static RowMove Went(absl::Span<const NodeRow> rows) {
-    return {.kind = Kind::kWent,
-            .rows = {rows.begin(), rows.end()},
-            .gone = {rows.front()},
-            .first = rows.front()};
-  }
-  // `size`: how many rows there were before.
-  static RowMove Rearranged(std::vector<NodeRow> rows, int size);
-
-  // Does to values by row what it did to the rows. A row that came gets `fresh`.
-  template <class T>
-  void Apply(std::vector<T>& values, const T& fresh = T()) const {
-    switch (kind) {
-      case Kind::kCame:
-        values.insert(values.begin() + rows.front(), fresh);
-        return;
-      case Kind::kWent:
-        MoveUp(values, rows);
-        return;
-      case Kind::kRearranged:
-        Rearrange(values, fresh);
-        return;
-    }
-  }
-  // Calls visit(row) for each of `size` rows that has another node now.
-  template <class Visit>
-  void ForEachMoved(int size, Visit visit) const {
-    NodeRow behind = first;
-    if (kind == Kind::kWent) {
-      for (size_t i = 0; i + 1 < rows.size(); ++i) visit(rows[i]);
-      behind = rows.back();
-    }
-    for (NodeRow row = behind; row < size; ++row) visit(row);
-  }
-
- private:
-  template <class T>
-  void Rearrange(std::vector<T>& values, const T& fresh) const {
-    const size_t size = rows.size();
-    if (keeps_order) {  // each comes from further behind
-      for (size_t row = first; row < size; ++row) values[row] = std::move(values[rows[row]]);
-      values.resize(size);
-      return;
-    }
-    std::vector<T> before = std::exchange(values, {});
-    values.reserve(size);
-    for (const NodeRow from : rows) values.push_back(from < 0 ? fresh : std::move(before[from]));
-  }
-};
 
 // A column whose values repeat: each distinct value once, and an index a row. Judge each value,
 // then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
@@ -195,7 +113,7 @@ class DictionaryColumn {
   // Follows the rows; those that came have no value yet. Gives values other indexes if most of them
   // are of no row any more.
   void Move(const RowMove& move) {
-    for (const NodeRow row : move.gone) --row_counts_[indexes_[row]];
+    for (const NodeRow row : move.gone()) --row_counts_[indexes_[row]];
     move.Apply(indexes_, kUnset);
     ++version_;
     DropUnusedValues();
@@ -310,7 +228,7 @@ class NodeTable {
   // Grows with every change; row_version(row) is the version of the row's last change. Rows
   // keep their numbers until order_version() changes.
   uint64_t version() const { return version_; }
-  uint64_t row_version(NodeRow row) const { return row_versions_[row]; }
+  uint64_t row_version(NodeRow row) const { return read_[slots_[row]].version; }
   uint64_t order_version() const { return order_version_; }
   // What changed after `version`, oldest first, a row once for each change. Absent if the order
   // changed since, or so much that the changes are no longer kept.
@@ -324,11 +242,11 @@ class NodeTable {
     const uint64_t behind = version_ - version;
     if (version > version_ || version < replayable_since_ || behind > changes_.size()) return false;
     auto move = std::partition_point(moves_.begin(), moves_.end(),
-                                     [&](const RowMove& m) { return m.version <= version; });
+                                     [&](const KeptMove& m) { return m.version <= version; });
     for (size_t i = changes_.size() - behind; i < changes_.size(); ++i) {
       ++version;
       if (move != moves_.end() && move->version == version) {
-        on_move(*move++);
+        on_move((move++)->move);
       } else {
         on_change(changes_[i]);
       }
@@ -353,8 +271,17 @@ class NodeTable {
   void RefreshRow(NodeRow row) { RefreshRows({&row, 1}); }
 
  private:
+  // By row. Most nodes have, and most pods request, few of the resources there are: a column that
+  // would be as another one is empty.
   struct ResourceColumns {
-    std::vector<int64_t> allocatable, requested, nonzero_requested;
+    std::vector<int64_t> allocatable, requested;  // as zeros_
+    std::vector<int64_t> nonzero_requested;       // as requested()
+  };
+  // Of a node, as of the last time it was read.
+  struct ReadNode {
+    std::shared_ptr<const NodeSpec> spec;
+    uint64_t arrival = 0;
+    uint64_t version = 0;  // of the table, right after
   };
   struct ImageState {
     int64_t node_count = 0;
@@ -362,21 +289,26 @@ class NodeTable {
     uint64_t arrival = 0;  // of the node that size_bytes is from
   };
 
+  struct KeptMove {
+    RowMove move;
+    uint64_t version;  // right after it
+  };
+  class RowFinder;
+
   void NoteChange(RowChange change);
-  NodeRow FindRow(const NodeInfo* node, NodeRow guess) const;
   void Move(RowMove move, absl::Span<const NodeInfo* const> came);
   void NoteMove(RowMove move);
   void AddRow(NodeRow row);
   int TakeSlot();
   void EnsureResources(int count);
+  bool SetAmount(std::vector<int64_t>& column, NodeRow row, int64_t amount);
   void FillFromSpec(NodeRow row);
   Aspects FillFromPods(NodeRow row);
   void AddImage(const NodeImage& image, uint64_t arrival);
   using ImageNames = absl::flat_hash_set<Symbol>;
   // Returns whether the row's images changed. Adds those to `lost_size` of which FindImageSizes()
   // is to find the size.
-  bool ReplaceImages(NodeRow row, const NodeSpec& before, const NodeSpec& after,
-                     uint64_t arrival_before, ImageNames& lost_size);
+  bool ReplaceImages(const ReadNode& before, const ReadNode& after, ImageNames& lost_size);
   void FindImageSizes(ImageNames names);
 
   // Calls visit(column) for every column that is a vector, by row.
@@ -385,7 +317,8 @@ class NodeTable {
 
   const uint64_t id_;
   std::vector<const NodeInfo*> nodes_;
-  // A node keeps its slot, so that rows can move without a look at names.
+  // A node keeps its slot, so that rows can move without a look at names, and what is not looked up
+  // by row need not move.
   absl::flat_hash_map<Symbol, int> slot_of_;
   std::vector<int> slots_;  // by row
   std::vector<NodeRow> row_of_slot_;
@@ -400,17 +333,14 @@ class NodeTable {
   mutable absl::flat_hash_map<Symbol, std::unique_ptr<LabelColumn>> labels_
       ABSL_GUARDED_BY(labels_mutex_);
   absl::flat_hash_map<Symbol, ImageState> images_;
-  // As of the last refresh, by row.
-  std::vector<std::shared_ptr<const NodeSpec>> specs_;
-  std::vector<uint64_t> arrivals_;
+  std::vector<ReadNode> read_;  // by slot
   mutable std::unique_ptr<PodTable> pods_;
   uint64_t version_ = 0, order_version_ = 0;
-  std::vector<uint64_t> row_versions_;
   // The latest changes; the last one made version_. For a move it is none of a row: what it was is
   // in moves_.
   std::vector<RowChange> changes_;
-  std::deque<RowMove> moves_;
-  int64_t moved_rows_ = 0;                                // by moves_, in all
+  std::deque<KeptMove> moves_;
+  int64_t moved_rows_ = 0;                                // what moves_ cost, about
   uint64_t order_changed_at_ = 0, replayable_since_ = 0;  // versions
 };
 

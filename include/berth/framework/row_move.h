@@ -1,0 +1,113 @@
+// How the rows of the node table moved, and what that does to values that are kept by row.
+#ifndef BERTH_FRAMEWORK_ROW_MOVE_H_
+#define BERTH_FRAMEWORK_ROW_MOVE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace berth {
+
+// A node's position in snapshot order: 0 .. NodeTable::size()-1.
+using NodeRow = int32_t;
+
+// Nodes that came, went or changed places.
+class RowMove {
+ public:
+  // So many rows from `from` on, as they were numbered before, are those from `to` on.
+  struct Step {
+    NodeRow to;
+    NodeRow from;
+    int count;
+  };
+
+  // A node came to `row`, and there are `size` now; who was there and all behind moved up by one.
+  static RowMove Came(NodeRow row, int size);
+  // The first of `rows` went, and there were `size`. Who was at each of the others, which rise,
+  // moved to the one before it in `rows`; all behind the last one moved down by one.
+  static RowMove Went(absl::Span<const NodeRow> rows, int size);
+  // Any number. `rows`: of each row, which it was of `size_before`, or -1 if its node came.
+  static RowMove Rearranged(absl::Span<const NodeRow> rows, int size_before);
+  // The same of `size` rows. `steps`: of all nodes that stay, also where they were, by rising `to`.
+  static RowMove Rearranged(absl::Span<const Step> steps, int size_before, int size);
+
+  int size() const { return size_; }  // how many rows there are afterwards
+  absl::Span<const NodeRow> came() const { return came_; }  // as they are numbered afterwards
+  absl::Span<const NodeRow> gone() const { return gone_; }  // as they were numbered before
+  NodeRow first() const { return first_; }                  // those before it are as they were
+  // How many came or have another number.
+  int64_t moved() const { return renumbered_ + static_cast<int64_t>(came_.size()); }
+
+  // Does to values by row what it did to the rows. A row that came gets `fresh`.
+  template <class T>
+  void Apply(std::vector<T>& values, const T& fresh = T()) const {
+    if (way_ == Way::kBoth) {
+      MoveAside(values, fresh);
+    } else {
+      if (values.size() < static_cast<size_t>(size_)) values.resize(size_, fresh);
+      way_ == Way::kUp ? MoveUp(values.data()) : MoveDown(values.data());
+      values.resize(size_, fresh);
+    }
+    for (const NodeRow row : came_) values[row] = fresh;
+  }
+  // Calls visit(row) for each row that has another node now.
+  template <class Visit>
+  void ForEachMoved(Visit visit) const {
+    for (const Step& step : steps_) {
+      for (NodeRow row = step.to; row < step.to + step.count; ++row) visit(row);
+    }
+    for (const NodeRow row : came_) visit(row);
+  }
+
+ private:
+  // Where all go the same way, none is in the way of another.
+  enum class Way : uint8_t { kDown, kUp, kBoth };
+
+  explicit RowMove(int size) : size_(size) {}
+  void Add(Step step);
+  void Finish();
+
+  template <class T>
+  void MoveDown(T* values) const {
+    for (const Step& step : steps_) {
+      std::move(values + step.from, values + step.from + step.count, values + step.to);
+    }
+  }
+  template <class T>
+  void MoveUp(T* values) const {
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      std::move_backward(values + step->from, values + step->from + step->count,
+                         values + step->to + step->count);
+    }
+  }
+  template <class T>
+  void MoveAside(std::vector<T>& values, const T& fresh) const {
+    std::vector<T> aside;
+    aside.reserve(renumbered_);
+    for (const Step& step : steps_) {
+      const auto from = values.begin() + step.from;
+      std::move(from, from + step.count, std::back_inserter(aside));
+    }
+    values.resize(size_, fresh);
+    auto next = aside.begin();
+    for (const Step& step : steps_) {
+      std::move(next, next + step.count, values.begin() + step.to);
+      next += step.count;
+    }
+  }
+
+  int size_;
+  std::vector<Step> steps_;  // of those that have another number, by rising `to`
+  std::vector<NodeRow> came_, gone_;
+  NodeRow first_ = 0;
+  int64_t renumbered_ = 0;
+  Way way_ = Way::kDown;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_FRAMEWORK_ROW_MOVE_H_
