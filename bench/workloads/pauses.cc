@@ -4,6 +4,8 @@
 // the processor, and of each attempt the least of three runs, which go alike: what is left is the
 // scheduler's own doing, mostly. With N, every Nth node is lost at once when nothing more is due:
 // where there are N zones in turn, all of one. Their pods are gone too, and as many like them come.
+// When that is over, other nodes come in the place of those that were lost, all at once, and as
+// many more pods.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -37,23 +39,53 @@ struct Pause {
   int64_t attempt;
 };
 
-void LoseEvery(int nth, berth::InMemoryCluster& cluster) {
+void AddAnotherPod(const berth::Object& like, absl::string_view suffix,
+                   berth::InMemoryCluster& cluster) {
+  auto pod = std::make_shared<berth::api::Pod>(like.As<berth::api::Pod>());
+  pod->mutable_metadata()->set_name(absl::StrCat(like.name(), suffix));
+  pod->mutable_metadata()->clear_uid();
+  pod->mutable_spec()->clear_node_name();
+  pod->clear_status();
+  cluster.Set(berth::Object::Of(std::move(pod)));
+}
+
+void AddAnotherNode(const berth::Object& like, absl::string_view suffix,
+                    berth::InMemoryCluster& cluster) {
+  auto node = std::make_shared<berth::api::Node>(like.As<berth::api::Node>());
+  const std::string name = absl::StrCat(like.name(), suffix);
+  node->mutable_metadata()->set_name(name);
+  node->mutable_metadata()->clear_uid();
+  (*node->mutable_metadata()->mutable_labels())["kubernetes.io/hostname"] = name;
+  cluster.Set(berth::Object::Of(std::move(node)));
+}
+
+struct Lost {
+  std::vector<berth::Object> nodes, pods;
+};
+
+Lost LoseEvery(int nth, berth::InMemoryCluster& cluster) {
   absl::flat_hash_map<std::string, std::vector<berth::Object>> pods_on;
   for (berth::Object& pod : cluster.List(berth::Kind::kPod)) {
     pods_on[pod.As<berth::api::Pod>().spec().node_name()].push_back(std::move(pod));
   }
   const std::vector<berth::Object> nodes = cluster.List(berth::Kind::kNode);
+  Lost lost;
   for (size_t i = 0; i < nodes.size(); i += static_cast<size_t>(nth)) {
+    lost.nodes.push_back(nodes[i]);
     cluster.Delete(berth::Kind::kNode, nodes[i].key());
-    for (const berth::Object& object : pods_on[std::string(nodes[i].name())]) {
-      auto pod = std::make_shared<berth::api::Pod>(object.As<berth::api::Pod>());
-      cluster.Delete(berth::Kind::kPod, object.key());
-      pod->mutable_metadata()->set_name(absl::StrCat(object.name(), "-anew"));
-      pod->mutable_metadata()->clear_uid();
-      pod->mutable_spec()->clear_node_name();
-      pod->clear_status();
-      cluster.Set(berth::Object::Of(std::move(pod)));
+    for (const berth::Object& pod : pods_on[std::string(nodes[i].name())]) {
+      lost.pods.push_back(pod);
+      cluster.Delete(berth::Kind::kPod, pod.key());
+      AddAnotherPod(pod, "-anew", cluster);
     }
+  }
+  return lost;
+}
+
+void AddLike(const Lost& lost, berth::InMemoryCluster& cluster) {
+  for (size_t i = 0; i < std::max(lost.nodes.size(), lost.pods.size()); ++i) {
+    if (i < lost.nodes.size()) AddAnotherNode(lost.nodes[i], "-anew", cluster);
+    if (i < lost.pods.size()) AddAnotherPod(lost.pods[i], "-more", cluster);
   }
 }
 
@@ -70,7 +102,10 @@ std::vector<Pause> PausesOfOneRun(const char* configuration, const char* cluster
   last = MicrosOnProcessor();
   simulation->RunUntilQuiet();
   if (lose_every > 0) {
-    LoseEvery(lose_every, simulation->cluster());
+    const Lost lost = LoseEvery(lose_every, simulation->cluster());
+    last = MicrosOnProcessor();
+    simulation->RunUntilQuiet();
+    AddLike(lost, simulation->cluster());
     last = MicrosOnProcessor();
     simulation->RunUntilQuiet();
   }

@@ -64,6 +64,7 @@ class Coscheduling final : public Plugin,
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
   void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
 

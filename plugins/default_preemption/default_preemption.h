@@ -62,6 +62,7 @@ class DefaultPreemption final : public Plugin,
   // The deletion of a pod, which is never reason enough: the plugin that rejected the pod on its
   // nodes decides when to try again.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
  private:
   Handle& handle_;

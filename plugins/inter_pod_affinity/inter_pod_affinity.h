@@ -73,6 +73,7 @@ class InterPodAffinity final : public Plugin,
   // A running pod that came, went or changed its labels so that the pod's own required terms may
   // now be met; a node that is new or in another domain of theirs.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Signs pods without terms, by what the terms of other pods see of them.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;

@@ -64,6 +64,7 @@ class NodeAffinity final : public Plugin,
 
   // A node that is new, or that matches with its new labels.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

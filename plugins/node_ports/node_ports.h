@@ -37,6 +37,7 @@ class NodePorts final : public Plugin,
 
   // The end of an assigned or nominated pod with one of the ports; any new node.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

@@ -63,6 +63,7 @@ class NodeResourcesFit final : public Plugin,
 
   // A pod that is gone or was scaled down, a node that is new or grew.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

@@ -35,6 +35,7 @@ class NodeUnschedulable final : public Plugin,
 
   // A node that is new or no longer cordoned; a toleration of the pod's own.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Of the tolerations, only whether they tolerate that taint.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;

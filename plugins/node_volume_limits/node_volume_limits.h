@@ -52,6 +52,7 @@ class NodeVolumeLimits final : public Plugin,
 
   // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Only pods that this plugin skips are signed, and nothing matters for those.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;

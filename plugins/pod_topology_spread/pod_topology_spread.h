@@ -80,6 +80,7 @@ class PodTopologySpread final : public Plugin,
   // Pods that the hard constraints count and that come, go or change their labels; nodes with all
   // topology keys that come, go or change labels or taints; a toleration of the pod's own.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return defaults_.constraints.empty(); }
 
   // Signs pods that no constraint applies to; every other verdict depends on where pods run.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;

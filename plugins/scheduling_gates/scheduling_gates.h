@@ -29,6 +29,7 @@ class SchedulingGates final : public Plugin,
   Status PreEnqueue(const PodInfo& pod) override;
   // The pod's own update that takes its last gate away.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 };
 
 }  // namespace berth

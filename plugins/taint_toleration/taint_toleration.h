@@ -53,6 +53,7 @@ class TaintToleration final : public Plugin,
   // A node that is new or changed its taints so that the pod tolerates them; a toleration of the
   // pod's own.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

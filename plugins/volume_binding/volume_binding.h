@@ -70,6 +70,7 @@ class VolumeBinding final : public Plugin,
 
   // Classes, the pod's claims, volumes, nodes, CSINodes, drivers and storage capacities.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Only pods without claims are signed, and nothing matters for those.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;

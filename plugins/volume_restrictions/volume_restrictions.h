@@ -51,6 +51,7 @@ class VolumeRestrictions final : public Plugin,
 
   // The end of a pod with one of the disks or claims; the pod's claims; any new node.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Only pods that have neither such disks nor claims are signed, and nothing of those matters.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;

@@ -44,6 +44,7 @@ class VolumeZone final : public Plugin,
   // A class that waits for the first consumer, the pod's claims, volumes whose labels change,
   // nodes.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Only pods without claims are signed, and nothing matters for those.
   Status SignPod(const PodInfo& pod, PodSignature&) const override;

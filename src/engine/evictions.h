@@ -46,7 +46,7 @@ class Evictions {
 
   // Whether victims of this pod have not been answered yet.
   bool IsPreempting(absl::string_view preemptor_uid) const {
-    return under_way_.contains(preemptor_uid);
+    return !under_way_.empty() && under_way_.contains(preemptor_uid);
   }
   bool idle() const { return under_way_.empty(); }
 

@@ -75,8 +75,11 @@ bool Engine::TakeInbox(int limit) {
     Inbox::Item& item = arrived_[next_item_];
     while (next_event_ < item.events.size()) {
       if (events_in_a_row_ >= limit) return true;
-      ++events_in_a_row_;
+      const int64_t steps = queue_->steps();
       OnEvent(std::move(item.events[next_event_++]));
+      // Of those whom very many pods wait for, few at a time.
+      constexpr int64_t kStepsOfEvent = 32;
+      events_in_a_row_ += 1 + static_cast<int>((queue_->steps() - steps) / kStepsOfEvent);
     }
     if (item.work == nullptr) continue;
     if (events_in_a_row_ >= limit) return true;

@@ -130,6 +130,7 @@ class Framework {
   struct PluginEvents {
     Symbol plugin;
     std::vector<ClusterEventWithHint> events;
+    bool hints_read_spec_only = false;  // EnqueueExtensions::HintsReadSpecOnly()
   };
   absl::Span<const PluginEvents> events() const { return events_; }
 

@@ -118,7 +118,7 @@ class FrameworkBuilder {
   void FindScoreResolutions();
   void FindEvents();
   bool CanReject(int index);
-  std::vector<ClusterEventWithHint> AskEvents(int index, const EnqueueExtensions& extensions);
+  void AskEvents(int index, const EnqueueExtensions& extensions, Framework::PluginEvents& events);
   void FindObservers();
   void FindExplainers();
   static Aspects DependsOn(const SignPlugin& plugin);

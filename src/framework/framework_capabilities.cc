@@ -104,7 +104,7 @@ void FrameworkBuilder::FindEvents() {
     if (!CanReject(index)) continue;
     Framework::PluginEvents events{names_[index], {}};
     if (const auto* extensions = As<EnqueueExtensions>(index)) {
-      events.events = AskEvents(index, *extensions);
+      AskEvents(index, *extensions, events);
     } else {
       events.events.push_back({{EventResource::Wildcard(), action::kAll, ""}, nullptr});
     }
@@ -121,22 +121,22 @@ bool FrameworkBuilder::CanReject(int index) {
   return As<GroupPlugin>(index) != nullptr;
 }
 
-std::vector<ClusterEventWithHint> FrameworkBuilder::AskEvents(int index,
-                                                              const EnqueueExtensions& extensions) {
+void FrameworkBuilder::AskEvents(int index, const EnqueueExtensions& extensions,
+                                 Framework::PluginEvents& events) {
   std::string what = "something that is not a std::exception";
   try {
-    std::vector<ClusterEventWithHint> events = extensions.EventsToRegister();
-    for (ClusterEventWithHint& event : events) {
+    events.events = extensions.EventsToRegister();
+    events.hints_read_spec_only = extensions.HintsReadSpecOnly();
+    for (ClusterEventWithHint& event : events.events) {
       event.hint = Guard(std::move(event.hint), CounterOf(index));
     }
-    return events;
+    return;
   } catch (const std::exception& error) {
     what = error.what();
   } catch (...) {
   }
   AddError(Entry(index).where, "plugins",
            absl::StrCat("plugin \"", names_[index].view(), "\" threw in EventsToRegister: ", what));
-  return {};
 }
 
 void FrameworkBuilder::FindObservers() {

@@ -14,23 +14,57 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty() && !IsWildcard(event)) return;
 
-  std::vector<std::pair<uint64_t, Entry*>> waiting;  // in the order in which they began to wait
-  for (const PluginSlot slot : interested) {
-    for (Entry* entry : waiting_for_[slot]) waiting.emplace_back(entry->sequence, entry);
+  struct Concerned {
+    Entry* entry;
+    std::optional<Strategy> strategy;  // if it is known already
+  };
+  std::vector<Concerned> waiting;
+  Entry* const own = OwnEntry(change);
+  for (const WaitingKind* const kind : waiting_kinds_.WaitingFor(interested)) {
+    ++steps_;
+    // What the change is of may be another matter to its own pod.
+    const bool own_is_first = kind->entries.front() == own;
+    const Entry& asked = *kind->entries[own_is_first && kind->entries.size() > 1 ? 1 : 0];
+    std::optional<Strategy> strategy;
+    if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
+      strategy = WorthRequeuing(asked, event, change);
+    }
+    const bool concerned =
+        strategy.has_value() ? *strategy != Strategy::kSkip : MayConcern(asked, event, change);
+    if (&asked != own && concerned) {
+      for (Entry* const entry : kind->entries) {
+        waiting.push_back({entry, entry == own ? std::nullopt : strategy});
+      }
+    } else if (own != nullptr && own->kind == kind) {
+      waiting.push_back({own, std::nullopt});
+    }
   }
   if (IsWildcard(event)) {
-    unschedulable_.ForEach([&](Entry& entry) { waiting.emplace_back(entry.sequence, &entry); });
+    unschedulable_.ForEach([&](Entry& entry) { waiting.push_back({&entry, std::nullopt}); });
   }
-  std::sort(waiting.begin(), waiting.end());
-  waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
+  // In the order in which they began to wait.
+  absl::c_sort(waiting, [](const Concerned& a, const Concerned& b) {
+    return a.entry->sequence < b.entry->sequence;
+  });
+  const auto same = [](const Concerned& a, const Concerned& b) { return a.entry == b.entry; };
+  waiting.erase(std::unique(waiting.begin(), waiting.end(), same), waiting.end());
+  constexpr int64_t kStepsOfMove = 4;
+  steps_ += kStepsOfMove * static_cast<int64_t>(waiting.size());
 
-  for (const auto& [sequence, entry] : waiting) {
-    const auto is_concerned = [&](const PendingPod& member) { return concerns(*member.pod); };
-    if (concerns && std::none_of(entry->members.begin(), entry->members.end(), is_concerned) &&
-        std::none_of(entry->gated_members.begin(), entry->gated_members.end(), is_concerned)) {
+  const Symbol label = Symbol::Intern(event.label);
+  for (const auto& [entry, strategy] : waiting) {
+    const auto is_concerned = [&concerns](const PendingPod& member) {
+      return concerns(*member.pod);
+    };
+    if (concerns && absl::c_none_of(entry->members, is_concerned) &&
+        absl::c_none_of(entry->gated_members, is_concerned)) {
       continue;
     }
-    OnEvent(*entry, event, change);
+    if (strategy.has_value()) {
+      Wake(*entry, label, *strategy);
+    } else {
+      OnEvent(*entry, event, change);
+    }
   }
   Record(event, change);
 }
@@ -69,8 +103,7 @@ SchedulingQueue::Strategy SchedulingQueue::WorthRequeuing(const Entry& entry,
   if (entry.unschedulable_plugins.empty() && entry.pending_plugins.empty()) {
     return Strategy::kAfterBackoff;
   }
-  const bool about_member =
-      change.new_pod != nullptr && FindEntryOf(*change.new_pod->identity()) == &entry;
+  const bool about_member = IsAbout(change, entry);
   if (IsWildcard(event)) {
     const bool about_one =
         change.new_pod != nullptr || change.new_node != nullptr || change.new_object != nullptr;
@@ -122,41 +155,74 @@ bool SchedulingQueue::AnyRejectorWants(const Entry& entry, const ClusterEvent& e
          std::any_of(entry.pending_plugins.begin(), entry.pending_plugins.end(), wants);
 }
 
+bool SchedulingQueue::IsAbout(const ObjectChange& change, const Entry& entry) const {
+  return change.new_pod != nullptr && FindEntryOf(*change.new_pod->identity()) == &entry;
+}
+
+// The entry of the pod that changed; null if there is none.
+QueuedGroup* SchedulingQueue::OwnEntry(const ObjectChange& change) {
+  const std::shared_ptr<const PodInfo>& pod =
+      change.new_pod != nullptr ? change.new_pod : change.old_pod;
+  return pod == nullptr ? nullptr : FindEntryOf(*pod->identity());
+}
+
+// Whether its gate is to be asked about a gated member.
+bool SchedulingQueue::MayOpenGate(const Entry& entry, const PendingPod& member,
+                                  const ClusterEvent& event, const ObjectChange& change) const {
+  const PluginSlot slot = table_.FindSlot(entry.profile, member.status.plugin_symbol());
+  if (IsAbout(change, entry)) {
+    if (member.pod->uid() != change.new_pod->uid()) return false;
+    if (slot < 0) return true;  // nothing else would ever ask again
+  }
+  if (!table_.IsInterested(slot, event)) return false;
+  return table_.Hint(slot, event, change, *member.pod) ||
+         AnyRejectorWants(entry, event, change, *member.pod);
+}
+
+bool SchedulingQueue::GatingPluginWants(const Entry& entry, const ClusterEvent& event,
+                                        const ObjectChange& change) const {
+  const PluginSlot slot = table_.FindSlot(entry.profile, entry.gating_plugin);
+  return !entry.members.empty() && table_.Hint(slot, event, change, *entry.members.front().pod);
+}
+
+// It is unschedulable, and worth to be tried again.
+void SchedulingQueue::Wake(Entry& entry, Symbol event, Strategy strategy) {
+  entry.woken_by = event;
+  Requeue(entry, strategy, Gates::kAll);
+}
+
+// Whether OnEvent() might do anything for an entry that waits.
+bool SchedulingQueue::MayConcern(const Entry& entry, const ClusterEvent& event,
+                                 const ObjectChange& change) const {
+  if (std::any_of(
+          entry.gated_members.begin(), entry.gated_members.end(),
+          [&](const PendingPod& member) { return MayOpenGate(entry, member, event, change); })) {
+    return true;
+  }
+  if (entry.state == QueueState::kGated) return GatingPluginWants(entry, event, change);
+  return entry.state == QueueState::kUnschedulable &&
+         WorthRequeuing(entry, event, change) != Strategy::kSkip;
+}
+
 // An event that some plugin registered that the entry waits for.
 void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change) {
-  const bool about_member =
-      change.new_pod != nullptr && FindEntryOf(*change.new_pod->identity()) == &entry;
-  const bool opened = OpenGates(entry, [&](const PendingPod& member) {
-    const PluginSlot slot = table_.FindSlot(entry.profile, member.status.plugin_symbol());
-    if (about_member) {
-      if (member.pod->uid() != change.new_pod->uid()) return false;
-      if (slot < 0) return true;  // nothing else would ever ask again
-    }
-    if (!table_.IsInterested(slot, event)) return false;
-    return table_.Hint(slot, event, change, *member.pod) ||
-           AnyRejectorWants(entry, event, change, *member.pod);
-  });
+  const bool opened = OpenGates(
+      entry, [&](const PendingPod& member) { return MayOpenGate(entry, member, event, change); });
   switch (entry.state) {
     case QueueState::kUnschedulable: {
       Strategy strategy = WorthRequeuing(entry, event, change);
       if (opened) strategy = std::max(strategy, Strategy::kAfterBackoff);
-      if (strategy == Strategy::kSkip) return;
-      entry.woken_by = Symbol::Intern(event.label);
-      Requeue(entry, strategy, Gates::kAll);
-      return;
+      if (strategy == Strategy::kSkip) return Reindex(entry);
+      return Wake(entry, Symbol::Intern(event.label), strategy);
     }
-    case QueueState::kGated: {
-      const PluginSlot slot = table_.FindSlot(entry.profile, entry.gating_plugin);
-      const bool asked = !opened && !entry.members.empty() &&
-                         table_.Hint(slot, event, change, *entry.members.front().pod);
-      if (opened || asked) {
+    case QueueState::kGated:
+      if (opened || GatingPluginWants(entry, event, change)) {
         entry.woken_by = Symbol::Intern(event.label);
         Requeue(entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
       } else {
         Reindex(entry);  // another plugin may gate a member now
       }
       return;
-    }
     case QueueState::kActive:
     case QueueState::kBackoff:
     case QueueState::kErrorBackoff:
@@ -165,25 +231,34 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
   }
 }
 
-// Keeps the lists of who waits for whose events in step with what the entry waits for.
+// Keeps the index of who waits for whose events in step with what the entry waits for.
 void SchedulingQueue::Reindex(Entry& entry) {
   absl::InlinedVector<PluginSlot, 8> slots;
-  const auto add = [&](Symbol plugin) {
+  WaitingKind::Key key;
+  bool think_alike = true;  // all that may be asked about it
+  const auto note = [&](Symbol plugin, bool waits_for_it) {
     const PluginSlot slot = table_.FindSlot(entry.profile, plugin);
-    if (slot >= 0 && !absl::c_linear_search(slots, slot)) slots.push_back(slot);
+    think_alike &= table_.ThinksAlike(slot);
+    key.role.push_back(plugin.id());
+    if (waits_for_it && slot >= 0 && !absl::c_linear_search(slots, slot)) slots.push_back(slot);
   };
-  if (entry.state != QueueState::kInFlight) {
-    for (const PendingPod& member : entry.gated_members) add(member.status.plugin_symbol());
+  const bool in_flight = entry.state == QueueState::kInFlight;
+  const bool unschedulable = entry.state == QueueState::kUnschedulable;
+  key.role.push_back(static_cast<uint32_t>(entry.state));
+  for (const PendingPod& member : entry.gated_members) {
+    note(member.status.plugin_symbol(), !in_flight);
   }
-  if (entry.state == QueueState::kGated) add(entry.gating_plugin);
-  if (entry.state == QueueState::kUnschedulable) {
-    for (const Symbol plugin : entry.unschedulable_plugins) add(plugin);
-    for (const Symbol plugin : entry.pending_plugins) add(plugin);
+  if (entry.state == QueueState::kGated) note(entry.gating_plugin, true);
+  for (const Symbol plugin : entry.unschedulable_plugins) note(plugin, unschedulable);
+  key.role.push_back(static_cast<uint32_t>(entry.unschedulable_plugins.size()));
+  for (const Symbol plugin : entry.pending_plugins) note(plugin, unschedulable);
+  if (slots.empty()) return waiting_kinds_.Remove(entry);
+  if (think_alike && !entry.is_group) {
+    key.who = entry.AnyMember().pod->shared_spec().get();
+  } else {
+    key.who = &entry;
   }
-  if (absl::c_equal(slots, entry.indexed_under)) return;
-  for (const PluginSlot slot : entry.indexed_under) waiting_for_[slot].erase(&entry);
-  for (const PluginSlot slot : slots) waiting_for_[slot].insert(&entry);
-  entry.indexed_under.assign(slots.begin(), slots.end());
+  waiting_kinds_.Set(entry, std::move(key), slots);
 }
 
 }  // namespace berth

@@ -44,14 +44,30 @@ bool SchedulingQueue::OpenGates(Entry& entry, const std::function<bool(const Pen
   return opened;
 }
 
+// Asks about all members. Mostly all of them may go on, and stay where they are.
+void SchedulingQueue::AskPodGates(Entry& entry) {
+  std::vector<PendingPod> gated = std::exchange(entry.gated_members, {});
+  for (auto member = entry.members.begin(); member != entry.members.end();) {
+    Status gate = PodGate(entry, *member);
+    member->gated_by = gate.plugin_symbol();
+    if (gate.ok()) {
+      ++member;
+      continue;
+    }
+    member->status = std::move(gate);
+    entry.gated_members.push_back(std::move(*member));
+    member = entry.members.erase(member);
+  }
+  for (PendingPod& member : gated) {
+    member.status = Status::Success();
+    Insert(entry, std::move(member));
+  }
+}
+
 // Whether the entry may be tried. If not, its gate says why.
 bool SchedulingQueue::PassesGates(Entry& entry, Gates gates) {
   if (gates == Gates::kSkip) return true;
-  if (gates == Gates::kAll) {
-    std::vector<PendingPod> members = std::exchange(entry.members, {});
-    OpenGates(entry, [](const PendingPod&) { return true; });
-    for (PendingPod& member : members) Insert(entry, std::move(member));
-  }
+  if (gates == Gates::kAll) AskPodGates(entry);
   entry.gate = entry.members.empty() ? entry.gated_members.front().status : GroupGate(entry);
   entry.gating_plugin = entry.gate.plugin_symbol();
   return entry.gate.ok();

@@ -10,8 +10,11 @@ void EventTable::Add(Symbol profile, std::vector<PluginEvents> plugins) {
   for (PluginEvents& plugin : plugins) {
     const auto [it, is_new] = slot_of_.try_emplace({profile, plugin.plugin}, size());
     if (is_new) slots_.emplace_back();
-    std::vector<ClusterEventWithHint>& events = slots_[it->second];
-    for (ClusterEventWithHint& event : plugin.events) events.push_back(std::move(event));
+    Slot& slot = slots_[it->second];
+    for (ClusterEventWithHint& event : plugin.events) {
+      slot.think_alike &= event.hint == nullptr || plugin.hints_read_spec_only;
+      slot.events.push_back(std::move(event));
+    }
   }
 }
 
@@ -35,7 +38,7 @@ absl::Span<const PluginSlot> EventTable::Interested(const ClusterEvent& event) c
 
 bool EventTable::IsInterested(PluginSlot slot, const ClusterEvent& event) const {
   if (slot < 0) return false;
-  for (const ClusterEventWithHint& registered : slots_[slot]) {
+  for (const ClusterEventWithHint& registered : slots_[slot].events) {
     if (registered.event.Matches(event)) return true;
   }
   return false;
@@ -44,7 +47,7 @@ bool EventTable::IsInterested(PluginSlot slot, const ClusterEvent& event) const 
 bool EventTable::Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
                       const PodInfo& pod) const {
   if (slot < 0) return false;
-  for (const ClusterEventWithHint& registered : slots_[slot]) {
+  for (const ClusterEventWithHint& registered : slots_[slot].events) {
     if (!registered.event.Matches(event)) continue;
     if (!registered.hint) return true;
     const absl::StatusOr<QueueingHint> hint = registered.hint(pod, change);

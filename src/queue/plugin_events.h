@@ -26,13 +26,20 @@ class EventTable {
   // The plugins that registered for `event`, ascending. Valid until the next Add().
   absl::Span<const PluginSlot> Interested(const ClusterEvent& event) const;
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
+  // Whether it thinks the same of all pods that share what is parsed of their spec, but for the one
+  // that changed.
+  bool ThinksAlike(PluginSlot slot) const { return slot < 0 || slots_[slot].think_alike; }
   // Whether the plugin thinks that the change may help `pod`; false if it did not register for
   // `event`. A hint that fails counts as kQueue.
   bool Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
             const PodInfo& pod) const;
 
  private:
-  std::vector<std::vector<ClusterEventWithHint>> slots_;
+  struct Slot {
+    std::vector<ClusterEventWithHint> events;
+    bool think_alike = true;
+  };
+  std::vector<Slot> slots_;
   absl::flat_hash_map<std::pair<Symbol, Symbol>, PluginSlot> slot_of_;
   // What Interested() found out so far: clusters see few different events.
   mutable absl::flat_hash_map<uint64_t, std::vector<PluginSlot>> interested_;

@@ -17,6 +17,8 @@
 
 namespace berth {
 
+struct WaitingKind;
+
 enum class QueueState : uint8_t {
   kActive,   // to be tried as soon as its turn comes
   kBackoff,  // rejected before; may be tried when its backoff is over or nothing else is active
@@ -62,11 +64,12 @@ struct QueuedGroup {
   bool changed_in_flight = false;  // a member joined while it was in flight
   bool is_taken = false;           // of a single pod's: that pod is pending
   static constexpr int64_t kNowhere = -1;
-  int64_t place = kNowhere;        // in OrderedEntries
-  uint64_t sequence = 0;           // of its last move into the state it is in; breaks ties
-  uint64_t first_event = 0;        // in flight: the first event in the log after Pop
-  IdentityPtr pod;                 // of a single pod's
-  std::vector<int> indexed_under;  // plugin slots whose events may concern it
+  int64_t place = kNowhere;     // in OrderedEntries
+  uint64_t sequence = 0;        // of its last move into the state it is in; breaks ties
+  uint64_t first_event = 0;     // in flight: the first event in the log after Pop
+  IdentityPtr pod;              // of a single pod's
+  WaitingKind* kind = nullptr;  // with whom it waits for events; null if it does for none
+  size_t place_in_kind = 0;
 
   // --- What it is ---
   bool is_group = false;
@@ -78,6 +81,10 @@ struct QueuedGroup {
   bool must_rest = false;
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
+  // One of these; there is at least one.
+  const PendingPod& AnyMember() const {
+    return members.empty() ? gated_members.front() : members.front();
+  }
   AttemptHistory history;
   // Who rejected it in the last attempt. Both empty: an error did. No duplicates.
   std::vector<Symbol> unschedulable_plugins;

@@ -79,7 +79,14 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     }
     const bool in_flight = entry->state == QueueState::kInFlight;
     pods += entry->members.size() + entry->gated_members.size();
-    indexed += entry->indexed_under.size();
+    if (entry->kind != nullptr) {
+      ++indexed;
+      const void* const who = entry->kind->key.who;
+      if (who != entry &&
+          (entry->is_group || !has_member || who != entry->AnyMember().pod->shared_spec().get())) {
+        return broken(key, " waits with others that are not like it");
+      }
+    }
     if (entry->state == QueueState::kGated) ++gated;
     if (in_flight) ++flying;
     const bool has_place = entry->place != Entry::kNowhere;
@@ -118,11 +125,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       return broken(key, " is led by a pod that is not its member");
     }
   }
-  for (const auto& slot : waiting_for_) {
-    if (slot.size() > entries.size()) return broken("an index has entries that are gone");
-    indexed -= slot.size();
-  }
-  if (indexed != 0) return broken("the index by plugin is out of step");
+  if (!waiting_kinds_.IsConsistent(indexed)) return broken("who waits for events is out of step");
   if (static_cast<int>(pods) != size()) return broken(pods, " members, ", size(), " recorded");
   if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);
   if (gated != gated_size_) return broken(gated, " gated, ", gated_size_, " recorded");

@@ -26,6 +26,12 @@ std::vector<PendingPod>::iterator FindMember(std::vector<PendingPod>& members, U
                       [&](const PendingPod& member) { return pod.Means(*member.pod->identity()); });
 }
 
+EventTable TableOf(absl::Span<const QueueProfile> profiles) {
+  EventTable table;
+  for (const QueueProfile& profile : profiles) table.Add(profile.name, profile.plugins);
+  return table;
+}
+
 PendingPod* FindMember(QueuedGroup& entry, UidRef pod) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
     const auto it = FindMember(*members, pod);
@@ -43,13 +49,12 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       clock_(clock),
       options_(options),
       backoff_policy_(options.initial_backoff, options.max_backoff),
+      table_(TableOf(profiles_)),
       active_(ActiveLess{&sort}),
       backoff_(BackoffLess{ActiveLess{&sort}}),
       error_backoff_(ErrorBackoffLess{}),
-      unschedulable_(UnschedulableLess{}) {
-  for (const QueueProfile& profile : profiles_) table_.Add(profile.name, profile.plugins);
-  waiting_for_.resize(table_.size());
-}
+      unschedulable_(UnschedulableLess{}),
+      waiting_kinds_(table_.size()) {}
 
 SchedulingQueue::~SchedulingQueue() = default;
 
@@ -205,6 +210,7 @@ void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<s
     default:
       break;
   }
+  Reindex(*entry);
   AskAboutOwnUpdate(*entry, change);
   if (entry->is_group) RecheckGroup(*entry);
 }

@@ -45,6 +45,12 @@ class QueueTest : public ::testing::Test {
     profile_.plugins.push_back(
         {Symbol::Intern(plugin), {{ClusterEvent{resource, action, ""}, std::move(hint)}}});
   }
+  // One that does not tell pods apart that share their spec.
+  void RegisterForAlike(absl::string_view plugin, EventResource resource, ActionType action,
+                        QueueingHintFn hint) {
+    Register(plugin, resource, action, std::move(hint));
+    profile_.plugins.back().hints_read_spec_only = true;
+  }
   void SetMinMember(absl::string_view group, int min_member,
                     absl::Time created = absl::FromUnixSeconds(1),
                     absl::Duration rest = absl::ZeroDuration()) {

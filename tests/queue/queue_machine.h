@@ -30,8 +30,10 @@ class QueueMachine {
   // A number below the bound.
   using Choose = std::function<uint32_t(uint32_t bound)>;
 
-  explicit QueueMachine(Choose choose)
+  // `asks_for_all`: the queue may ask about one of those that a plugin does not tell apart.
+  explicit QueueMachine(Choose choose, bool asks_for_all = true)
       : choose_(std::move(choose)),
+        asks_for_all_(asks_for_all),
         index_([this](const PodInfo& pod) { return groups_.GroupOf(pod); }),
         queue_(sort_, {Profile("one"), Profile("two")}, &index_, clock_) {
     for (int i = 0; i < kGroups; ++i) SetSpec(i);
@@ -77,6 +79,17 @@ class QueueMachine {
     }
     Check();
     return failure_;
+  }
+
+  // Where every pod is, and what brought it there.
+  std::string Digest() const {
+    std::string digest;
+    for (const PendingReport& report : queue_.Pending()) {
+      const QueuedGroup& entry = *queue_.FindByPod(report.pod->uid());
+      absl::StrAppend(&digest, report.pod->name(), " ", QueueStateName(report.state), " ",
+                      report.attempts, " ", entry.woken_by.view(), " ", entry.sequence, "\n");
+    }
+    return digest;
   }
 
   // Lets every pod go; all must come out.
@@ -142,6 +155,27 @@ class QueueMachine {
           }
           return absl::InternalError("cannot say");
         });
+    // Reads what pods of one spec have in common, and whose change it is.
+    add("Colour", EventResource::Pod(), action::kDelete | action::kUpdatePodLabel,
+        [](const PodInfo& pod, const ObjectChange& change) {
+          const bool own = change.new_pod != nullptr && change.new_pod->uid() == pod.uid();
+          const Symbol* const colour = pod.labels().Find("colour");
+          return own || (colour != nullptr && colour->view() == "0") ? QueueingHint::kQueue
+                                                                     : QueueingHint::kSkip;
+        });
+    profile.plugins.back().events.push_back({{EventResource::Node(), action::kUpdateNodeTaint, ""},
+                                             [](const PodInfo& pod, const ObjectChange&) {
+                                               return pod.priority() == 1 ? QueueingHint::kQueue
+                                                                          : QueueingHint::kSkip;
+                                             }});
+    for (PluginEvents& plugin : profile.plugins) {
+      plugin.hints_read_spec_only = asks_for_all_ && plugin.plugin.view() != "Picky";
+      // One without a hint says the same of all as well.
+      for (ClusterEventWithHint& event : plugin.events) {
+        if (event.hint != nullptr || asks_for_all_) continue;
+        event.hint = [](const PodInfo&, const ObjectChange&) { return QueueingHint::kQueue; };
+      }
+    }
     return profile;
   }
 
@@ -258,10 +292,15 @@ class QueueMachine {
   }
 
   Rejection SomeRejection() {
-    static const char* const kPlugins[] = {"Always", "Never", "Picky", "Groups", "Unknown"};
+    static const char* const kPlugins[] = {"Always", "Never",   "Picky",
+                                           "Groups", "Unknown", "Colour"};
     Rejection rejection;
+    if (choose_(3) == 0) {  // as of many others
+      rejection.unschedulable_plugins = {Symbol::Intern("Colour")};
+      return rejection;
+    }
     for (uint32_t i = choose_(4); i > 0; --i) {
-      const Symbol plugin = Symbol::Intern(kPlugins[choose_(5)]);
+      const Symbol plugin = Symbol::Intern(kPlugins[choose_(6)]);
       (choose_(5) == 0 ? rejection.pending_plugins : rejection.unschedulable_plugins)
           .push_back(plugin);
     }
@@ -272,7 +311,7 @@ class QueueMachine {
   void Event() {
     ObjectChange change;
     const Object pod_group = Object::Of(std::make_shared<api::PodGroup>());
-    switch (choose_(6)) {
+    switch (choose_(8)) {
       case 0:
         return queue_.MoveAllOnEvent({EventResource::Node(), action::kAdd, "NodeAdd"}, change);
       case 1:
@@ -288,6 +327,14 @@ class QueueMachine {
                                      [](const PodInfo& pod) { return pod.priority() == 0; });
       case 5:
         return SetSpec(choose_(kGroups));
+      case 6:
+        return queue_.MoveAllOnEvent({EventResource::Node(), action::kUpdateNodeTaint, ""}, change);
+      case 7:  // a change of one that waits
+        if (pending_.empty()) return;
+        change.new_pod = std::next(pending_.begin(), choose_(pending_.size()))->second;
+        change.old_pod = change.new_pod;
+        return queue_.MoveAllOnEvent(
+            {EventResource::UnscheduledPod(), action::kUpdatePodLabel, "Relabelled"}, change);
     }
   }
 
@@ -345,6 +392,7 @@ class QueueMachine {
   }
 
   const Choose choose_;
+  const bool asks_for_all_;
   SimulatedClock clock_{absl::FromUnixSeconds(1'000'000)};
   ByPriority sort_;
   LabelGroups groups_;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/queue/queue_machine.h"
 
@@ -28,6 +29,28 @@ TEST(QueueProperty, NothingIsLostAndTheOrderIsKept) {
     return RunSequence(std::strtoull(seed, nullptr, 10));
   }
   for (uint64_t seed = 1; seed <= kSequences && !HasFatalFailure(); ++seed) RunSequence(seed);
+}
+
+// Asking about one pod for all that are like it comes to what asking about each does.
+TEST(QueueProperty, AlikePodsGoWhereEachWouldGoAlone) {
+  int woken = 0;
+  for (uint64_t seed = 1; seed <= kSequences; ++seed) {
+    std::mt19937_64 random[2] = {std::mt19937_64(seed), std::mt19937_64(seed)};
+    const auto below = [&random](int machine) {
+      return [&random, machine](uint32_t bound) {
+        return static_cast<uint32_t>(random[machine]() % bound);
+      };
+    };
+    QueueMachine together(below(0), /*asks_for_all=*/true);
+    QueueMachine each(below(1), /*asks_for_all=*/false);
+    for (int i = 0; i < kOperations; ++i) {
+      ASSERT_TRUE(together.Step().ok()) << seed;
+      ASSERT_TRUE(each.Step().ok()) << seed;
+      ASSERT_EQ(together.Digest(), each.Digest()) << "seed " << seed << ", operation " << i;
+      woken += absl::StrContains(together.Digest(), "Relabelled");
+    }
+  }
+  EXPECT_GT(woken, 0);
 }
 
 }  // namespace

@@ -297,6 +297,53 @@ TEST_F(QueueTest, EventsAreKeptForTheOldestInFlight) {
   EXPECT_EQ(queue().in_flight_size(), 0);
 }
 
+TEST_F(QueueTest, OneOfThoseThatAreAlikeIsAskedForAll) {
+  int asked = 0;
+  QueueingHint answer = QueueingHint::kSkip;
+  RegisterForAlike("Fit", EventResource::Node(), action::kAdd,
+                   [&](const PodInfo&, const ObjectChange&) {
+                     ++asked;
+                     return answer;
+                   });
+  Register("Other", EventResource::Node(), action::kAdd, Says(QueueingHint::kSkip));
+  for (const char* name : {"a", "b", "c"}) AddRejected(Pod(name), "Fit");
+  AddRejected(Pod("d", 7), "Fit");
+  Add(Pod("e"));
+  Pop();
+  Reject({"Fit", "Other"});  // whom another plugin rejected too, which tells pods apart
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(asked, 3) << "about one of a to c, about d, about e";
+  EXPECT_EQ(queue().unschedulable_size(), 5);
+  Update(Pod("b", 7));
+  answer = QueueingHint::kQueue;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(asked, 6) << "b is like d now";
+  EXPECT_EQ(queue().unschedulable_size(), 0);
+  EXPECT_EQ(queue().FindByPod(Uid("c"))->woken_by.view(), "NodeAdd");
+}
+
+TEST_F(QueueTest, OfThoseThatAreAlikeTheOneThatChangesIsAskedItself) {
+  RegisterForAlike("Own", EventResource::Pod(), action::kUpdateOther,
+                   [](const PodInfo& pod, const ObjectChange& change) {
+                     return change.new_pod->uid() == pod.uid() ? QueueingHint::kQueue
+                                                               : QueueingHint::kSkip;
+                   });
+  const char* const names[] = {"a", "b", "c"};
+  std::vector<std::shared_ptr<const PodInfo>> pods;
+  for (const char* name : names) {
+    pods.push_back(Add(Pod(name)));
+    Pop();
+    Reject({"Own"});
+  }
+  clock_.Advance(absl::Seconds(30));
+  for (int own = 0; own < 3; ++own) {
+    SCOPED_TRACE(names[own]);
+    queue().MoveAllOnEvent({EventResource::UnscheduledPod(), action::kUpdateOther, "Update"},
+                           {.old_pod = pods[own], .new_pod = pods[own]});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(StateOf(names[i]), i <= own ? kActive : kUnschedulable);
+  }
+}
+
 TEST_F(QueueTest, HintsSeeTheChangeEvenIfTheObjectIsGoneByThen) {
   std::string seen;
   Register("Volumes", EventResource::Of(Kind::kPersistentVolume), action::kAdd,

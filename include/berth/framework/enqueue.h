@@ -91,6 +91,11 @@ class EnqueueExtensions {
 
   // Asked once, when the profile is built.
   virtual std::vector<ClusterEventWithHint> EventsToRegister() const = 0;
+
+  // Whether its hints read nothing of a pod but what pods share that PodInfo::SharesSpec(), spec,
+  // labels and namespace, and whether the change is one of that very pod. Of such pods that wait
+  // one is asked about for all, however many they are. Always the same.
+  virtual bool HintsReadSpecOnly() const { return false; }
 };
 
 }  // namespace berth
