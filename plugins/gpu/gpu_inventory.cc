@@ -148,7 +148,7 @@ void GpuInventory::Move(const RowMove& move) {
   for (const NodeRow row : move.gone()) {
     if (rows_[row] == nullptr) continue;
     free_slots_.push_back(rows_[row]->entry.slot);
-    row_of_.erase(rows_[row]->name);
+    row_of_.Erase(rows_[row]->name);
   }
   move.Apply(rows_);
 }
@@ -298,15 +298,15 @@ GpuInventory::Entry GpuInventory::Count(const GpuNode& bare, const NodeInfo& nod
 }
 
 const GpuInventory::Entry* GpuInventory::Find(const NodeInfo& node) const {
-  const auto it = row_of_.find(node.name());
-  if (it == row_of_.end() || it->second->generation != node.generation()) return nullptr;
-  return &it->second->entry;
+  const std::unique_ptr<Row>* const row = row_of_.Find(node.name());
+  if (row == nullptr || (*row)->generation != node.generation()) return nullptr;
+  return &(*row)->entry;
 }
 
 GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view without) const {
   if (const Entry* const known = Find(node); known != nullptr && without.empty()) return *known;
-  const auto it = row_of_.find(node.name());
-  const Row* const row = it == row_of_.end() ? nullptr : it->second.get();
+  const std::unique_ptr<Row>* const found = row_of_.Find(node.name());
+  const Row* const row = found == nullptr ? nullptr : found->get();
   std::vector<PodUse> uses;
   for (const std::shared_ptr<const PodInfo>& pod : node.pods()) uses.push_back(UseOf(pod));
   const bool same_spec = row != nullptr && row->spec == node.shared_spec();
@@ -317,8 +317,8 @@ GpuInventory::Entry GpuInventory::At(const NodeInfo& node, absl::string_view wit
 
 void GpuInventory::MarkChanged(absl::string_view node_name) {
   const std::optional<Symbol> name = Symbol::Find(node_name);
-  const auto it = name.has_value() ? row_of_.find(*name) : row_of_.end();
-  if (it != row_of_.end()) MarkChanged(*it->second);
+  const std::unique_ptr<Row>* const row = name.has_value() ? row_of_.Find(*name) : nullptr;
+  if (row != nullptr) MarkChanged(**row);
 }
 
 void GpuInventory::Claim(const PodInfo& pod, absl::string_view node_name, std::vector<int> cards) {

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "berth/api/segmented_map.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
@@ -124,8 +125,8 @@ class GpuInventory {
 
   std::vector<std::string> resource_names_;
   std::vector<ResourceId> resources_ = {ResourceIdOf("nvidia.com/gpu")};
-  absl::flat_hash_map<Symbol, std::unique_ptr<Row>> row_of_;  // by node
-  std::vector<Row*> rows_;                                    // by row, as of the last Sync()
+  SegmentedMap<Symbol, std::unique_ptr<Row>> row_of_;  // by node
+  std::vector<Row*> rows_;                             // by row, as of the last Sync()
   std::vector<int> free_slots_;
   int slots_ = 0;
   std::vector<Symbol> changed_;  // nodes to be read: they changed, or their claims did

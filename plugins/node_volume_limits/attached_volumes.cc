@@ -24,9 +24,9 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
     Realign(nodes);
   }
   for (const Symbol name : changed_) {
-    const auto found = nodes_.find(name);
-    if (found == nodes_.end() || found->second->generation == 0) continue;
-    ReadAgain(*found->second, nodes.node(nodes.FindRow(name)), objects);
+    const std::unique_ptr<Node>* const node = nodes_.Find(name);
+    if (node == nullptr || (*node)->generation == 0) continue;
+    ReadAgain(**node, nodes.node(nodes.FindRow(name)), objects);
   }
   changed_.clear();
   EraseUnused();
@@ -75,16 +75,13 @@ bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
 void AttachedVolumes::Realign(const NodeTable& nodes) {
   rows_.assign(nodes.size(), nullptr);
   std::vector<Node*> gone;
-  for (const auto& [name, node] : nodes_) {
+  nodes_.ForEach([&](Symbol name, const std::unique_ptr<Node>& node) {
     const NodeRow row = nodes.FindRow(name);
-    if (row < 0) {
-      gone.push_back(node.get());
-      continue;
-    }
+    if (row < 0) return gone.push_back(node.get());
     rows_[row] = node.get();
     const bool changed = node->generation != nodes.node(row).generation();
     if (node->generation != 0 && changed) changed_.push_back(name);
-  }
+  });
   for (Node* const node : gone) RemoveNode(*node);
   AddNodes(nodes);
 }
@@ -103,7 +100,7 @@ void AttachedVolumes::AddNodes(const NodeTable& nodes) {
 void AttachedVolumes::RemoveNode(Node& node) {
   if (node.generation == 0) --unread_;
   ForgetVolumes(node);
-  nodes_.erase(Symbol(node.name));
+  nodes_.Erase(Symbol(node.name));
 }
 
 // --- The objects ---
@@ -126,11 +123,11 @@ void AttachedVolumes::FollowObject(const Identity& changed, const ObjectStore& o
         Mark(node, &Node::attachments_changed);
       });
     case Kind::kStorageClass:
-      for (const auto& [name, node] : nodes_) {
+      nodes_.ForEach([&](Symbol, const std::unique_ptr<Node>& node) {
         const bool asks = std::any_of(node->pods.begin(), node->pods.end(),
                                       [](const PodVolumes& pod) { return pod.sources.classes; });
         if (asks) Mark(*node, &Node::sources_changed);
-      }
+      });
       break;
     default: {
       const auto users =
@@ -152,8 +149,8 @@ void AttachedVolumes::Mark(Node& node, bool Node::*what) {
 
 void AttachedVolumes::Mark(absl::string_view node_name, bool Node::*what) {
   const std::optional<Symbol> name = Symbol::Find(node_name);
-  const auto found = name.has_value() ? nodes_.find(*name) : nodes_.end();
-  if (found != nodes_.end()) Mark(*found->second, what);
+  const std::unique_ptr<Node>* const node = name.has_value() ? nodes_.Find(*name) : nullptr;
+  if (node != nullptr) Mark(**node, what);
 }
 
 void AttachedVolumes::RemoveUser(uint64_t source, Node& node) {
@@ -169,11 +166,11 @@ void AttachedVolumes::RemoveUser(uint64_t source, Node& node) {
 const AttachedVolumes::Node* AttachedVolumes::Find(const NodeInfo& node,
                                                    const ObjectStore& objects) const {
   if (objects_ != &objects || versions_ != VersionsOf(objects)) return nullptr;
-  const auto found = nodes_.find(node.name());
-  if (found == nodes_.end() || found->second->generation == 0) return nullptr;
-  const bool is_read = found->second->limits.empty() ||  // its pods do not matter
-                       found->second->generation == node.generation();
-  return is_read ? found->second.get() : nullptr;
+  const std::unique_ptr<Node>* const found = nodes_.Find(node.name());
+  if (found == nullptr || (*found)->generation == 0) return nullptr;
+  const bool is_read = (*found)->limits.empty() ||  // its pods do not matter
+                       (*found)->generation == node.generation();
+  return is_read ? found->get() : nullptr;
 }
 
 int AttachedVolumes::FindDriver(absl::string_view name) const {

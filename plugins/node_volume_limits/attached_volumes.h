@@ -14,6 +14,7 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/api/segmented_map.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/object_store.h"
 #include "plugins/node_volume_limits/attachable_volumes.h"
@@ -118,7 +119,7 @@ class AttachedVolumes {
   void AddUser(uint64_t source, Node& node) { users_[source].push_back(&node); }
   void RemoveUser(uint64_t source, Node& node);
 
-  absl::flat_hash_map<Symbol, std::unique_ptr<Node>> nodes_;
+  SegmentedMap<Symbol, std::unique_ptr<Node>> nodes_;
   std::vector<Node*> rows_;
   int unread_ = 0;               // of the nodes
   std::vector<Symbol> changed_;  // nodes to be read again

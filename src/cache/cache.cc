@@ -41,7 +41,7 @@ bool Cache::RemoveNode(Symbol name) {
   const size_t known = order_changes_.size();
   if (!tree_.Remove(name, OrderChanges())) return false;
   NoteOrderChanges(known);
-  NodeInfo& node = *nodes_.find(name)->second.info;
+  NodeInfo& node = *nodes_.Find(name)->info;
   KeepForAWhile(node.shared_spec());
   node.ClearSpec();
   EraseIfUnused(name);
@@ -50,11 +50,11 @@ bool Cache::RemoveNode(Symbol name) {
 
 // A node without an object and without pods is forgotten; the table may still point to it.
 void Cache::EraseIfUnused(Symbol name) {
-  const auto it = nodes_.find(name);
-  const NodeInfo& info = *it->second.info;
+  NodeEntry& node = *nodes_.Find(name);
+  const NodeInfo& info = *node.info;
   if (info.has_node() || !info.pods().empty()) return;
-  if (table_.FindRow(name) >= 0) retired_.push_back(std::move(it->second.info));
-  nodes_.erase(it);
+  if (table_.FindRow(name) >= 0) retired_.push_back(std::move(node.info));
+  nodes_.Erase(name);
 }
 
 // --- Pods ---
@@ -204,9 +204,9 @@ bool Cache::MoveRows() {
       table_.RemoveRow(change.rows);
       continue;
     }
-    const auto it = nodes_.find(change.node);
-    if (it == nodes_.end()) return false;  // it went again
-    table_.InsertRow(change.rows.front(), it->second.info.get());
+    const NodeEntry* const node = nodes_.Find(change.node);
+    if (node == nullptr) return false;  // it went again
+    table_.InsertRow(change.rows.front(), node->info.get());
   }
   return true;
 }
@@ -218,9 +218,9 @@ void Cache::Refresh() {
   if (!MoveRows()) table_.Rearrange(tree_.List());
   rows_.clear();
   for (const Symbol name : changed_) {
-    const auto it = nodes_.find(name);
-    if (it == nodes_.end() || !it->second.changed) continue;
-    NodeEntry& node = it->second;
+    NodeEntry* const known = nodes_.Find(name);
+    if (known == nullptr || !known->changed) continue;
+    NodeEntry& node = *known;
     node.changed = false;
     if (node.row < 0 || node.row >= table_.size() || &table_.node(node.row) != node.info.get()) {
       node.row = table_.FindRow(name);
@@ -255,18 +255,18 @@ void Cache::FreeSome() {
 // --- Reading ---
 
 const NodeInfo* Cache::FindNode(Symbol name) const {
-  const auto it = nodes_.find(name);
-  return it == nodes_.end() ? nullptr : it->second.info.get();
+  const NodeEntry* const node = nodes_.Find(name);
+  return node == nullptr ? nullptr : node->info.get();
 }
 
 void Cache::ForEachNode(const std::function<void(const NodeInfo&)>& visit) const {
   for (const NodeInfo* node : tree_.List()) visit(*node);
   std::vector<Symbol> ghosts;
-  for (const auto& [name, node] : nodes_) {
+  nodes_.ForEach([&](Symbol name, const NodeEntry& node) {
     if (!node.info->has_node()) ghosts.push_back(name);
-  }
+  });
   std::sort(ghosts.begin(), ghosts.end());
-  for (const Symbol name : ghosts) visit(*nodes_.find(name)->second.info);
+  for (const Symbol name : ghosts) visit(*nodes_.Find(name)->info);
 }
 
 // --- Observers ---
@@ -288,24 +288,24 @@ absl::Status Cache::CheckInvariants() const {
   const auto broken = [](const auto&... what) {
     return absl::InvalidArgumentError(absl::StrCat(what...));
   };
+  absl::Status wrong = absl::OkStatus();
   size_t on_nodes = 0;
   int with_object = 0;
-  for (const auto& [name, node] : nodes_) {
-    if (node.info->name() != name) return broken(name.view(), " is kept as another node");
+  nodes_.ForEach([&](Symbol name, const NodeEntry& node) {
+    if (node.info->name() != name) wrong = broken(name.view(), " is kept as another node");
     if (node.info->has_node()) ++with_object;
     if (!node.info->has_node() && node.info->pods().empty()) {
-      return broken(name.view(), " has neither an object nor pods");
+      wrong = broken(name.view(), " has neither an object nor pods");
     }
     on_nodes += node.info->pods().size();
     for (const std::shared_ptr<const PodInfo>& pod : node.info->pods()) {
       const CachedPod* known = FindPod(*pod->identity());
       if (known == nullptr || known->pod != pod || known->node_name != name) {
-        return broken(pod->uid(), " is on ", name.view(), " and not recorded so");
+        wrong = broken(pod->uid(), " is on ", name.view(), " and not recorded so");
       }
     }
-  }
+  });
   int assumed = 0;
-  absl::Status wrong = absl::OkStatus();
   pods_.ForEach([&](const Identity& who, const Record& record) {
     if (record.placed.pod == nullptr) {
       if (record.last_seen == nullptr) wrong = broken(who.uid(), " has an empty record");

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
+#include "berth/api/segmented_map.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/observer.h"
@@ -153,7 +154,7 @@ class Cache {
   void FreeSome();
   bool MoveRows();
 
-  absl::flat_hash_map<Symbol, NodeEntry> nodes_;
+  SegmentedMap<Symbol, NodeEntry> nodes_;
   NodeTree tree_;
   IdentityMap<Record, ByUid> pods_;
   int placed_count_ = 0;

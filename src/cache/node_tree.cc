@@ -26,8 +26,8 @@ ZoneKey ZoneOf(const NodeSpec& node) {
 
 bool NodeTree::Set(const NodeInfo& node, std::vector<OrderChange>* changes) {
   const ZoneKey key = ZoneOf(node.spec());
-  if (const auto known = member_of_.find(node.name()); known != member_of_.end()) {
-    if (members_[known->second].zone->key == key) return false;
+  if (const int* const known = member_of_.Find(node.name()); known != nullptr) {
+    if (members_[*known].zone->key == key) return false;
     Remove(node.name(), changes);
   }
   Zone*& zone = zone_of_key_[key];
@@ -55,11 +55,11 @@ void NodeTree::Add(const NodeInfo& node, Zone& zone) {
 }
 
 bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
-  const auto known = member_of_.find(name);
-  if (known == member_of_.end()) return false;
-  const int member = known->second;
+  const int* const known = member_of_.Find(name);
+  if (known == nullptr) return false;
+  const int member = *known;
   Zone& zone = *members_[member].zone;
-  member_of_.erase(known);
+  member_of_.Erase(name);
   members_[member].zone = nullptr;
   if (changes != nullptr) {
     DropGone(zone, member);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "berth/api/segmented_map.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
 
@@ -60,7 +61,7 @@ class NodeTree {
   absl::flat_hash_map<ZoneKey, Zone*> zone_of_key_;
   std::vector<Member> members_;
   std::vector<int> free_members_;  // that are in no zone
-  absl::flat_hash_map<Symbol, int> member_of_;
+  SegmentedMap<Symbol, int> member_of_;
 };
 
 }  // namespace berth

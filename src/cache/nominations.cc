@@ -12,10 +12,10 @@ constexpr size_t kMaxChanges = 4096;
 }  // namespace
 
 void Nominations::Nominate(std::shared_ptr<const PodInfo> pod, absl::string_view node_name) {
-  Remove(pod->uid());
+  Remove(*pod->identity());
   if (node_name.empty()) return;
   const Symbol node = Symbol::Intern(node_name);
-  node_of_[pod->uid()] = node;
+  *node_of_.FindOrAdd(pod->identity()).first = node;
   std::vector<std::shared_ptr<const PodInfo>>& pods = pods_on_[node];
   if (pods.empty()) node_names_.insert(node);
   const auto place = std::upper_bound(
@@ -35,24 +35,24 @@ void Nominations::Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> 
   if (node_name.empty() && old_pod.nominated_node_name().empty()) {
     node_name = NominatedNode(old_pod);
   }
-  Remove(old_pod.uid());
+  Remove(*old_pod.identity());
   Nominate(std::move(new_pod), node_name);
 }
 
-void Nominations::Remove(absl::string_view uid) {
-  if (node_of_.empty()) return;  // as mostly
-  const auto found = node_of_.find(uid);
-  if (found == node_of_.end()) return;
-  const Symbol node = found->second;
+void Nominations::Remove(UidRef pod) {
+  const Symbol* const found = node_of_.Find(pod);
+  if (found == nullptr) return;
+  const Symbol node = *found;
   const auto on_node = pods_on_.find(node);
   auto& pods = on_node->second;
   pods.erase(
-      std::find_if(pods.begin(), pods.end(), [&](const auto& pod) { return pod->uid() == uid; }));
+      std::find_if(pods.begin(), pods.end(),
+                   [&](const auto& other) { return pod.Means(*other->identity()); }));
   if (pods.empty()) {
     pods_on_.erase(on_node);
     node_names_.erase(node);
   }
-  node_of_.erase(found);
+  node_of_.Erase(pod);
   NoteChange(node);
 }
 
@@ -79,9 +79,8 @@ absl::Span<const std::shared_ptr<const PodInfo>> Nominations::NominatedPods(
 }
 
 std::string Nominations::NominatedNode(const PodInfo& pod) const {
-  if (node_of_.empty()) return "";
-  const auto it = node_of_.find(pod.uid());
-  return it == node_of_.end() ? "" : std::string(it->second.view());
+  const Symbol* const node = node_of_.Find(*pod.identity());
+  return node == nullptr ? "" : std::string(node->view());
 }
 
 void Nominations::ForEach(

@@ -11,6 +11,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "berth/api/identity_map.h"
 #include "berth/framework/handle.h"
 
 namespace berth {
@@ -27,7 +28,7 @@ class Nominations final : public Nominator {
   // stays; else the new status counts.
   void Update(const PodInfo& old_pod, std::shared_ptr<const PodInfo> new_pod);
   // It has a node, or is gone.
-  void Remove(absl::string_view uid);
+  void Remove(UidRef pod);
 
   absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(Symbol node_name) const override;
   std::string NominatedNode(const PodInfo& pod) const override;
@@ -40,7 +41,7 @@ class Nominations final : public Nominator {
  private:
   void NoteChange(Symbol node_name);
 
-  absl::flat_hash_map<std::string, Symbol> node_of_;  // by uid
+  IdentityMap<Symbol, ByUid> node_of_;
   // By node: highest priority first, then in order of nomination. Never empty.
   absl::flat_hash_map<Symbol, std::vector<std::shared_ptr<const PodInfo>>> pods_on_;
   absl::btree_set<Symbol> node_names_;  // the keys of pods_on_

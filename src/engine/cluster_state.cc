@@ -84,15 +84,15 @@ void ClusterState::Forget(const std::shared_ptr<const PodInfo>& pod) {
 void ClusterState::ExpectToLeave(UidRef victim, const std::string& message, absl::Time now) {
   const std::shared_ptr<const PodInfo> pod = FindPod(victim);
   if (pod == nullptr || pod->deletion_time().has_value()) return;
-  leaving_[pod->uid()] = {pod, message, now};
+  *leaving_.FindOrAdd(pod->identity()).first = {pod, message, now};
   Replace(AsLeaving(*pod, message, now));
 }
 
 void ClusterState::ExpectToStay(UidRef victim) {
-  const auto it = leaving_.find(victim.name());
-  if (it == leaving_.end()) return;
-  const std::shared_ptr<const PodInfo> pod = std::move(it->second.seen);
-  leaving_.erase(it);
+  Leaving* const leaving = leaving_.Find(victim);
+  if (leaving == nullptr) return;
+  const std::shared_ptr<const PodInfo> pod = std::move(leaving->seen);
+  leaving_.Erase(victim);
   Replace(pod);
 }
 
@@ -116,8 +116,8 @@ void ClusterState::NoteOutsideChange(Symbol node_name) {
 
 bool ClusterState::ChangedOutside(Symbol node_name, uint64_t since) const {
   if (since == outside_changes_) return false;
-  const auto it = last_outside_change_.find(node_name);
-  return it != last_outside_change_.end() && it->second > since;
+  const uint64_t* const last = last_outside_change_.Find(node_name);
+  return last != nullptr && *last > since;
 }
 
 // The same pod on the same node, seen differently.
@@ -177,13 +177,12 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     PodGone(*pod->identity(), result);
     return;
   }
-  if (const auto leaving = leaving_.empty() ? leaving_.end() : leaving_.find(pod->uid());
-      leaving != leaving_.end()) {
+  if (Leaving* const leaving = leaving_.Find(*pod->identity()); leaving != nullptr) {
     if (pod->deletion_time().has_value()) {
-      leaving_.erase(leaving);
+      leaving_.Erase(*pod->identity());
     } else {
-      leaving->second.seen = pod;
-      pod = AsLeaving(*pod, leaving->second.message, leaving->second.since);
+      leaving->seen = pod;
+      pod = AsLeaving(*pod, leaving->message, leaving->since);
     }
   }
   Know(pod);
@@ -206,7 +205,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     result.type = ClusterChange::Type::kPodPending;
     return;
   }
-  nominations_.Remove(pod->uid());
+  nominations_.Remove(*pod->identity());
   const bool stays = known != nullptr && counted.node_name.view() == pod->node_name();
   const Symbol node_name = stays ? counted.node_name : Symbol::Intern(pod->node_name());
   const bool grew = old != nullptr && !(old->requests() == pod->requests());
@@ -256,13 +255,13 @@ void ClusterState::PodGone(const Identity& pod, ClusterChange& result) {
       named != nullptr && (*named)->uid() == uid) {
     pods_by_name_.Erase(pod);
   }
-  leaving_.erase(uid);
+  leaving_.Erase(pod);
   result.type = ClusterChange::Type::kPodGone;
   const CachedPod* cached = cache_.FindPod(pod);
   const bool placed_by_us = cached != nullptr && cached->assumed();
   result.change.old_pod = placed_by_us ? AsAssigned(*old, cached->node_name.view()) : old;
   const bool nominated = !nominations_.NominatedNode(*old).empty();
-  nominations_.Remove(uid);
+  nominations_.Remove(pod);
   result.was_assigned = cache_.RemovePod(pod);
   cache_.ForgetKnown(pod);
   if (std::optional<std::string> group = groups_.RemovePod(pod); group.has_value()) {
@@ -298,13 +297,14 @@ void ClusterState::ApplyNode(const Object& object, ClusterChange& result) {
 }
 
 void ClusterState::NodeGone(const Object& object, ClusterChange& result) {
-  const auto it = nodes_.find(Symbol::Intern(object.name()));
-  if (it == nodes_.end()) return;
+  const Symbol name = Symbol::Intern(object.name());
+  const std::shared_ptr<const NodeInfo>* const known = nodes_.Find(name);
+  if (known == nullptr) return;
   result.type = ClusterChange::Type::kNode;
-  result.change.old_node = it->second;
-  nodes_.erase(it);
-  cache_.RemoveNode(result.change.old_node->name());
-  NoteOutsideChange(result.change.old_node->name());
+  result.change.old_node = *known;
+  nodes_.Erase(name);
+  cache_.RemoveNode(name);
+  NoteOutsideChange(name);
   result.events.push_back({EventResource::Node(), action::kDelete, "NodeDelete"});
 }
 

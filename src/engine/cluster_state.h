@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "berth/api/identity_map.h"
+#include "berth/api/segmented_map.h"
 #include "berth/cluster.h"
 #include "berth/framework/enqueue.h"
 #include "cache/cache.h"
@@ -133,15 +134,15 @@ class ClusterState {
   // Live pods by namespace and name, where the uid does not say as much.
   IdentityMap<IdentityPtr, ByKey> pods_by_name_;
   uint64_t outside_changes_ = 0;
-  absl::flat_hash_map<Symbol, uint64_t> last_outside_change_;
+  SegmentedMap<Symbol, uint64_t> last_outside_change_;
   // Pods that are expected to leave: as the watch shows them, and why they go.
   struct Leaving {
     std::shared_ptr<const PodInfo> seen;
     std::string message;
     absl::Time since;
   };
-  absl::flat_hash_map<std::string, Leaving> leaving_;                   // by uid
-  absl::flat_hash_map<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
+  IdentityMap<Leaving, ByUid> leaving_;
+  SegmentedMap<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
 };
 
 // The pod as it would look on that node: hints look at where a pod was that goes.

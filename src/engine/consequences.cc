@@ -54,7 +54,7 @@ void Engine::ReportFailure(const PodFailure& failure) {
   const absl::string_view reason = failure.status.IsRejected() ? "Unschedulable" : "SchedulerError";
   std::string said = absl::StrCat(reason, ": ", failure.message);
   if (nominated_node.has_value()) absl::StrAppend(&said, " -> ", *nominated_node);
-  std::string& last = reported_[failure.pod->uid()];
+  std::string& last = *reported_.FindOrAdd(failure.pod->identity()).first;
   if (last == said) return;
   last = std::move(said);
 

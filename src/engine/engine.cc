@@ -226,7 +226,7 @@ void Engine::StartBinding(const QueuedGroup& entry, const AttemptRequest& reques
       member.placement.announced = true;
       PatchNomination(pod, member.placement.node_name);
     }
-    cluster_.nominations().Remove(pod.uid());
+    cluster_.nominations().Remove(*pod.identity());
   }
   for (Binder::Member& member : result.placed) ActivateWanted(member.placement.state);
   binder_.Start(std::move(result.placed), request.minimum, options_.clock->Now());
@@ -316,7 +316,7 @@ bool Engine::SettleBindings() {
     if (!outcome.status.ok()) continue;
     const PodInfo& pod = *outcome.placement.pod;
     cluster_.cache().FinishBinding(*pod.identity());
-    if (!reported_.empty()) reported_.erase(pod.uid());
+    reported_.Erase(*pod.identity());
     ++counters_.bound;
     ReportBound(outcome.placement);
     ActivateWanted(outcome.placement.state);

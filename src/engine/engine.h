@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "berth/mutex.h"
 #include "berth/scheduler.h"
 #include "engine/attempt.h"
@@ -157,7 +156,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Evictions evictions_;
   Attempts attempts_;
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
-  absl::flat_hash_map<std::string, std::string> reported_;
+  IdentityMap<std::string, ByUid> reported_;
   std::atomic<bool> ending_ = false;
   bool watching_ = false;
   uint64_t events_ = 0;          // so far

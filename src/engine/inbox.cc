@@ -168,7 +168,7 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     }
     case ClusterChange::Type::kPodAssigned:
       queue_->Delete(*change.change.new_pod->identity());
-      if (!reported_.empty()) reported_.erase(change.change.new_pod->uid());
+      reported_.Erase(*change.change.new_pod->identity());
       // Somebody else was faster.
       if (!change.confirmed) binder_.Drop(change.change.new_pod->uid());
       return;
@@ -178,7 +178,7 @@ void Engine::UpdateQueue(const ClusterChange& change) {
     case ClusterChange::Type::kPodGone: {
       const std::string& uid = change.change.old_pod->uid();
       queue_->Delete(*change.change.old_pod->identity());
-      if (!reported_.empty()) reported_.erase(uid);
+      reported_.Erase(*change.change.old_pod->identity());
       binder_.Drop(uid);
       return;
     }

@@ -30,8 +30,8 @@ NodeTable::NodeTable() : id_(NextUniqueId()) {
 NodeTable::~NodeTable() = default;
 
 NodeRow NodeTable::FindRow(Symbol name) const {
-  const auto it = slot_of_.find(name);
-  return it == slot_of_.end() ? -1 : row_of_slot_[it->second];
+  const int* const slot = slot_of_.Find(name);
+  return slot == nullptr ? -1 : row_of_slot_[*slot];
 }
 
 absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
@@ -208,7 +208,7 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   for (const NodeRow row : move.gone()) {
     const ReadNode before = std::exchange(read_[slots_[row]], kNobody);
     ReplaceImages(before, kNobody, lost_size);
-    slot_of_.erase(nodes_[row]->name());
+    slot_of_.Erase(nodes_[row]->name());
     row_of_slot_[slots_[row]] = -1;
     free_slots_.push_back(slots_[row]);
   }
@@ -247,7 +247,7 @@ int NodeTable::TakeSlot() {
 // Its node came.
 void NodeTable::AddRow(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
-  const bool is_new = slot_of_.emplace(node.name(), slots_[row]).second;
+  const bool is_new = slot_of_.FindOrAdd(node.name(), slots_[row]).second;
   BERTH_CHECK(is_new) << "two nodes of one name";
   read_[slots_[row]] = {node.shared_spec(), node.arrival(), version_};
   for (const NodeImage& image : node.spec().images) AddImage(image, node.arrival());

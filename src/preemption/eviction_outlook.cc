@@ -14,9 +14,9 @@ namespace {
 
 constexpr NodeRow kAhead = 4;  // that far the pods of nodes that are to be read are fetched
 
-// So many nodes and pods may be left for a search to read: a millisecond. Of a node that has very
+// So many nodes and pods may be left for a search to read: half a millisecond. Of a node that has very
 // many, not all of them count: it changes all the time, and is only one.
-constexpr int64_t kMostUnread = 32768;
+constexpr int64_t kMostUnread = 16384;
 constexpr int64_t kMostPods = 256;
 constexpr int64_t kPodsOfNewNode = 8;  // who knows
 

@@ -57,6 +57,7 @@ class IdentityMap {
   }
   // Whether there was one.
   bool Erase(const Ref& ref) {
+    if (size_ == 0) return false;
     Table& table = tables_[TableOf(ref.hash())];
     const auto it = table.find(ref);
     if (it == table.end()) return false;

@@ -17,6 +17,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
+#include "berth/api/segmented_map.h"
 #include "berth/api/symbol.h"
 #include "berth/api/taints.h"
 #include "berth/framework/aspects.h"
@@ -50,8 +51,8 @@ class DictionaryColumn {
   const T& at(NodeRow row) const { return values_[indexes_[row]]; }
   // The index of `value`, if it is in values().
   std::optional<uint32_t> Find(const T& value) const {
-    const auto it = index_of_.find(value);
-    return it == index_of_.end() ? std::nullopt : std::optional<uint32_t>(it->second);
+    const uint32_t* const index = index_of_.Find(value);
+    return index == nullptr ? std::nullopt : std::optional<uint32_t>(*index);
   }
   // How many rows have the value of that index.
   int row_count(uint32_t index) const { return row_counts_[index]; }
@@ -102,7 +103,7 @@ class DictionaryColumn {
     Reset(rows);
     for (NodeRow row = 0; row < rows; ++row) {
       if (row == kFew && values_.size() > kFew / 2) {  // as of names: room for all at once
-        index_of_.reserve(rows);
+        index_of_.Reserve(rows);
         values_.reserve(rows);
         row_counts_.reserve(rows);
       }
@@ -123,12 +124,12 @@ class DictionaryColumn {
   static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
 
   uint32_t IndexOf(const T& value) {
-    const auto [it, is_new] = index_of_.try_emplace(value, static_cast<uint32_t>(values_.size()));
+    const auto [index, is_new] = index_of_.FindOrAdd(value, static_cast<uint32_t>(values_.size()));
     if (is_new) {
       values_.push_back(value);
       row_counts_.push_back(0);
     }
-    return it->second;
+    return *index;
   }
 
   void DropUnusedValues() {
@@ -140,7 +141,7 @@ class DictionaryColumn {
       if (row_counts_[index] == 0) continue;
       new_index[index] = static_cast<uint32_t>(values_.size());
       row_counts_[values_.size()] = row_counts_[index];
-      index_of_.emplace(values[index], new_index[index]);
+      index_of_.FindOrAdd(values[index], new_index[index]);
       values_.push_back(values[index]);
     }
     row_counts_.resize(values_.size());
@@ -152,7 +153,7 @@ class DictionaryColumn {
   std::vector<T> values_;
   std::vector<int> row_counts_;  // by index
   std::vector<uint32_t> indexes_;
-  absl::flat_hash_map<T, uint32_t> index_of_;
+  SegmentedMap<T, uint32_t> index_of_;
   uint64_t version_ = 0;
   uint64_t numbering_ = 0;
 };
@@ -319,7 +320,7 @@ class NodeTable {
   std::vector<const NodeInfo*> nodes_;
   // A node keeps its slot, so that rows can move without a look at names, and what is not looked up
   // by row need not move.
-  absl::flat_hash_map<Symbol, int> slot_of_;
+  SegmentedMap<Symbol, int> slot_of_;
   std::vector<int> slots_;  // by row
   std::vector<NodeRow> row_of_slot_;
   std::vector<int> free_slots_;
