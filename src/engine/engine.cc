@@ -116,11 +116,11 @@ bool Engine::Step() {
   binder_.Expire(now);
   if (SettleBindings()) return true;
   events_in_a_row_ = 0;
-  queue_->Tick(now);
+  const bool more_is_due = queue_->Tick(now);
   const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
   if (synced_) FollowTables(entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already
-    return !arrived_.empty() || !inbox_.empty();
+    return more_is_due || !arrived_.empty() || !inbox_.empty();
   }
   TryEntry(*entry);
   return true;

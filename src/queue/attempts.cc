@@ -238,26 +238,33 @@ void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
 
 // --- Time ---
 
-void SchedulingQueue::Tick(absl::Time now) {
+bool SchedulingQueue::Tick(absl::Time now) {
+  if (MoveSome()) return true;
+  size_t left = options_.most_moves_at_once;
   const auto flush = [&](auto& heap) {
-    while (!heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now)) {
+    for (; !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now); --left) {
+      if (left == 0) return false;
       MoveToActive(heap.top(), Gates::kSkip);  // they were asked when the backoff began
     }
+    return true;
   };
-  flush(backoff_);
-  flush(error_backoff_);
-  while (!retries_.empty() && retries_.begin()->first.first <= now) {
+  if (!flush(backoff_) || !flush(error_backoff_)) return true;
+  for (; !retries_.empty() && retries_.begin()->first.first <= now; --left) {
+    if (left == 0) return true;
     Entry& entry = *retries_.begin()->second;
     entry.woken_by = Symbol::Intern("MinRuntimeOver");
     Requeue(entry, Strategy::kAfterBackoff, Gates::kAll);
   }
   // A safety net: no plugin should need it.
-  while (!unschedulable_.empty() &&
-         now - unschedulable_.top().timestamp >= options_.max_in_unschedulable) {
+  for (; !unschedulable_.empty() &&
+         now - unschedulable_.top().timestamp >= options_.max_in_unschedulable;
+       --left) {
+    if (left == 0) return true;
     // kube-scheduler v1.35 framework/events.go EventUnschedulableTimeout.
     unschedulable_.top().woken_by = Symbol::Intern("UnschedulableTimeout");
     Requeue(unschedulable_.top(), Strategy::kAfterBackoff, Gates::kAll);
   }
+  return false;
 }
 
 absl::Time SchedulingQueue::NextRetry() const {

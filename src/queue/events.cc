@@ -8,50 +8,73 @@
 #include "queue/scheduling_queue.h"
 
 namespace berth {
+namespace {
+
+constexpr int64_t kStepsOfMove = 4;
+
+}  // namespace
 
 void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
                                      const std::function<bool(const PodInfo&)>& concerns) {
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty() && !IsWildcard(event)) return;
 
-  struct Concerned {
-    Entry* entry;
-    std::optional<Strategy> strategy;  // if it is known already
-  };
   std::vector<Concerned> waiting;
+  std::vector<WaitingKind*> whole_kinds;
+  size_t of_whole_kinds = 0;
   Entry* const own = OwnEntry(change);
-  for (const WaitingKind* const kind : waiting_kinds_.WaitingFor(interested)) {
+  for (WaitingKind* const kind : waiting_kinds_.WaitingFor(interested)) {
     ++steps_;
     // What the change is of may be another matter to its own pod.
-    const bool own_is_first = kind->entries.front() == own;
-    const Entry& asked = *kind->entries[own_is_first && kind->entries.size() > 1 ? 1 : 0];
+    const bool own_is_first = kind->entries.front().entry == own;
+    const Entry& asked = *kind->entries[own_is_first && kind->entries.size() > 1 ? 1 : 0].entry;
+    const bool has_own = own != nullptr && own->kind == kind;
     std::optional<Strategy> strategy;
     if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
       strategy = WorthRequeuing(asked, event, change);
     }
     const bool concerned =
         strategy.has_value() ? *strategy != Strategy::kSkip : MayConcern(asked, event, change);
-    if (&asked != own && concerned) {
-      for (Entry* const entry : kind->entries) {
-        waiting.push_back({entry, entry == own ? std::nullopt : strategy});
+    if (&asked == own || !concerned) {
+      if (has_own) waiting.push_back({own, std::nullopt});
+    } else if (strategy == Strategy::kAfterBackoff && asked.pending_plugins.empty() && !has_own &&
+               !concerns) {
+      whole_kinds.push_back(kind);
+      of_whole_kinds += kind->entries.size();
+    } else {
+      for (const WaitingKind::Waiting& of_kind : kind->entries) {
+        waiting.push_back({of_kind.entry, of_kind.entry == own ? std::nullopt : strategy});
       }
-    } else if (own != nullptr && own->kind == kind) {
-      waiting.push_back({own, std::nullopt});
+    }
+  }
+  if (of_whole_kinds > options_.most_moves_at_once) {
+    BeginToWake(whole_kinds, Symbol::Intern(event.label));
+    MoveSome();
+  } else {
+    for (const WaitingKind* const kind : whole_kinds) {
+      for (const WaitingKind::Waiting& of_kind : kind->entries) {
+        waiting.push_back({of_kind.entry, Strategy::kAfterBackoff});
+      }
     }
   }
   if (IsWildcard(event)) {
     unschedulable_.ForEach([&](Entry& entry) { waiting.push_back({&entry, std::nullopt}); });
   }
+  Move(std::move(waiting), event, change, concerns);
+  Record(event, change);
+}
+
+void SchedulingQueue::Move(std::vector<Concerned> waiting, const ClusterEvent& event,
+                           const ObjectChange& change,
+                           const std::function<bool(const PodInfo&)>& concerns) {
   // In the order in which they began to wait.
   absl::c_sort(waiting, [](const Concerned& a, const Concerned& b) {
     return a.entry->sequence < b.entry->sequence;
   });
   const auto same = [](const Concerned& a, const Concerned& b) { return a.entry == b.entry; };
   waiting.erase(std::unique(waiting.begin(), waiting.end(), same), waiting.end());
-  constexpr int64_t kStepsOfMove = 4;
-  steps_ += kStepsOfMove * static_cast<int64_t>(waiting.size());
-
   const Symbol label = Symbol::Intern(event.label);
+  steps_ += kStepsOfMove * static_cast<int64_t>(waiting.size());
   for (const auto& [entry, strategy] : waiting) {
     const auto is_concerned = [&concerns](const PendingPod& member) {
       return concerns(*member.pod);
@@ -66,7 +89,36 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
       OnEvent(*entry, event, change);
     }
   }
-  Record(event, change);
+}
+
+// They are very many, and are woken bit by bit: those of the highest priority first, as they are
+// tried first wherever priorities count.
+void SchedulingQueue::BeginToWake(std::vector<WaitingKind*> kinds, Symbol event) {
+  absl::c_stable_sort(
+      kinds, [](const WaitingKind* a, const WaitingKind* b) { return a->priority > b->priority; });
+  for (WaitingKind* const kind : kinds) {
+    // The last one is woken first.
+    absl::c_sort(kind->entries, [](const WaitingKind::Waiting& a, const WaitingKind::Waiting& b) {
+      return a.sequence > b.sequence;
+    });
+    for (size_t i = 0; i < kind->entries.size(); ++i) kind->entries[i].entry->place_in_kind = i;
+    waking_.push_back({waiting_kinds_.TakeOut(*kind), event});
+  }
+}
+
+// Returns whether some are left.
+bool SchedulingQueue::MoveSome() {
+  for (size_t left = options_.most_moves_at_once; !waking_.empty();) {
+    const Waking& next = waking_.front();
+    if (next.kind->entries.empty()) {
+      waking_.pop_front();
+      continue;
+    }
+    if (left-- == 0) return true;
+    steps_ += kStepsOfMove;
+    Wake(*next.kind->entries.back().entry, next.event, Strategy::kAfterBackoff);
+  }
+  return false;
 }
 
 void SchedulingQueue::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {

@@ -125,6 +125,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       return broken(key, " is led by a pod that is not its member");
     }
   }
+  for (const Waking& waking : waking_) indexed -= waking.kind->entries.size();
   if (!waiting_kinds_.IsConsistent(indexed)) return broken("who waits for events is out of step");
   if (static_cast<int>(pods) != size()) return broken(pods, " members, ", size(), " recorded");
   if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);

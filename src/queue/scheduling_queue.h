@@ -51,6 +51,8 @@ struct QueueOptions {
   absl::Duration initial_backoff = absl::Seconds(1);
   absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
   absl::Duration max_in_unschedulable = absl::Minutes(5);
+  // Where more would change their place at once, the others follow with the next Tick().
+  size_t most_moves_at_once = 2048;
   // Where sorting that takes long is counted, and for whom; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
@@ -146,9 +148,10 @@ class SchedulingQueue {
 
   // --- Time ---
 
-  // Moves what is due: ended backoffs, what was to be tried again at this time, and what has been
-  // unschedulable for too long.
-  void Tick(absl::Time now);
+  // Moves what is due: those that an event woke and that were too many to be moved at once, ended
+  // backoffs, what was to be tried again at this time, and what has been unschedulable for too
+  // long. Returns whether more is due now: it was too much at once.
+  bool Tick(absl::Time now);
   // When Tick() next has something to do; InfiniteFuture if never.
   absl::Time NextDue() const;
   // NextDue() without the safety net for long unschedulable pods.
@@ -284,6 +287,14 @@ class SchedulingQueue {
                    const ObjectChange& change) const;
   bool GatingPluginWants(const Entry& entry, const ClusterEvent& event,
                          const ObjectChange& change) const;
+  struct Concerned {
+    Entry* entry;
+    std::optional<Strategy> strategy;  // if it is known already
+  };
+  void Move(std::vector<Concerned> waiting, const ClusterEvent& event, const ObjectChange& change,
+            const std::function<bool(const PodInfo&)>& concerns);
+  void BeginToWake(std::vector<WaitingKind*> kinds, Symbol event);
+  bool MoveSome();
   void Wake(Entry& entry, Symbol event, Strategy strategy);
   bool MayConcern(const Entry& entry, const ClusterEvent& event, const ObjectChange& change) const;
   void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
@@ -310,6 +321,12 @@ class SchedulingQueue {
   std::map<std::pair<absl::Time, uint64_t>, Entry*> retries_;
   int gated_size_ = 0;
   WaitingKinds waiting_kinds_;  // whom events may concern
+  // Entries that events woke and that have not been moved yet, the first to be moved in front.
+  struct Waking {
+    std::unique_ptr<WaitingKind> kind;
+    Symbol event;
+  };
+  std::deque<Waking> waking_;
   int64_t steps_ = 0;
   EventLog log_;
   std::vector<Entry*> in_flight_;  // by order of Pop(); few

@@ -17,25 +17,32 @@ void WaitingKinds::Set(QueuedGroup& entry, WaitingKind::Key key,
     kind = std::make_unique<WaitingKind>();
     kind->key = std::move(key);
     kind->slots.assign(slots.begin(), slots.end());
+    kind->priority = entry.AnyMember().pod->priority();
     kind->number = next_number_++;
     for (const PluginSlot slot : slots) waiting_for_[slot].insert(kind.get());
   }
   entry.kind = kind.get();
   entry.place_in_kind = kind->entries.size();
-  kind->entries.push_back(&entry);
+  kind->entries.push_back({&entry, entry.sequence});
 }
 
 void WaitingKinds::Remove(QueuedGroup& entry) {
   WaitingKind* const kind = std::exchange(entry.kind, nullptr);
   if (kind == nullptr) return;
-  QueuedGroup* const last = kind->entries.back();
+  const WaitingKind::Waiting last = kind->entries.back();
   kind->entries[entry.place_in_kind] = last;
-  last->place_in_kind = entry.place_in_kind;
+  last.entry->place_in_kind = entry.place_in_kind;
   kind->entries.pop_back();
-  if (!kind->entries.empty()) return;
-  for (const PluginSlot slot : kind->slots) waiting_for_[slot].erase(kind);
-  const auto it = kinds_.find(kind->key);
+  if (kind->entries.empty() && kind->is_indexed) TakeOut(*kind);
+}
+
+std::unique_ptr<WaitingKind> WaitingKinds::TakeOut(WaitingKind& kind) {
+  for (const PluginSlot slot : kind.slots) waiting_for_[slot].erase(&kind);
+  const auto it = kinds_.find(kind.key);
+  std::unique_ptr<WaitingKind> taken = std::move(it->second);
   kinds_.erase(it);
+  taken->is_indexed = false;
+  return taken;
 }
 
 std::vector<WaitingKind*> WaitingKinds::WaitingFor(absl::Span<const PluginSlot> slots) const {
@@ -54,8 +61,9 @@ bool WaitingKinds::IsConsistent(size_t entries) const {
   for (const auto& [key, kind] : kinds_) {
     if (kind->entries.empty() || !(kind->key == key)) return false;
     for (size_t i = 0; i < kind->entries.size(); ++i) {
-      const QueuedGroup& entry = *kind->entries[i];
-      if (entry.kind != kind.get() || entry.place_in_kind != i) return false;
+      const auto& [entry, sequence] = kind->entries[i];
+      if (entry->kind != kind.get() || entry->place_in_kind != i) return false;
+      if (entry->sequence != sequence) return false;
     }
     for (const PluginSlot slot : kind->slots) {
       if (!waiting_for_[slot].contains(kind.get())) return false;

@@ -33,8 +33,14 @@ struct WaitingKind {
   };
   Key key;
   absl::InlinedVector<PluginSlot, 8> slots;
-  std::vector<QueuedGroup*> entries;  // in no order
-  uint64_t number = 0;                // by order of creation
+  struct Waiting {
+    QueuedGroup* entry;
+    uint64_t sequence;  // the entry's, at hand
+  };
+  std::vector<Waiting> entries;  // in no order
+  int32_t priority = 0;          // of their pods, or of one of a group
+  uint64_t number = 0;           // by order of creation
+  bool is_indexed = true;        // false once it was taken out
 };
 
 // Belongs to the queue.
@@ -46,11 +52,13 @@ class WaitingKinds {
   // From now on the entry waits for the plugins `slots`, together with those that have this key.
   void Set(QueuedGroup& entry, WaitingKind::Key key, absl::Span<const PluginSlot> slots);
   void Remove(QueuedGroup& entry);
+  // Takes the kind out with all that are of it: those that become like them are of another kind.
+  // Its entries can still be removed, and then it may be empty.
+  std::unique_ptr<WaitingKind> TakeOut(WaitingKind& kind);
 
   // Those that wait for one of `slots`, each once, the oldest first. Until the next change.
   std::vector<WaitingKind*> WaitingFor(absl::Span<const PluginSlot> slots) const;
 
-  bool empty() const { return kinds_.empty(); }
   // For tests: whether the kinds and their lists agree, with so many entries in all.
   bool IsConsistent(size_t entries) const;
 

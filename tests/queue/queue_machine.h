@@ -31,11 +31,11 @@ class QueueMachine {
   using Choose = std::function<uint32_t(uint32_t bound)>;
 
   // `asks_for_all`: the queue may ask about one of those that a plugin does not tell apart.
-  explicit QueueMachine(Choose choose, bool asks_for_all = true)
+  explicit QueueMachine(Choose choose, bool asks_for_all = true, QueueOptions options = {})
       : choose_(std::move(choose)),
         asks_for_all_(asks_for_all),
         index_([this](const PodInfo& pod) { return groups_.GroupOf(pod); }),
-        queue_(sort_, {Profile("one"), Profile("two")}, &index_, clock_) {
+        queue_(sort_, {Profile("one"), Profile("two")}, &index_, clock_, options) {
     for (int i = 0; i < kGroups; ++i) SetSpec(i);
   }
 
@@ -67,7 +67,7 @@ class QueueMachine {
         break;
       case 11:
         clock_.Advance(absl::Milliseconds(choose_(choose_(8) == 0 ? 400'000 : 3000)));
-        queue_.Tick(clock_.Now());
+        Tick();
         if (queue_.NextDue() <= clock_.Now()) Fail("something is due after Tick()");
         break;
       case 12:
@@ -105,7 +105,7 @@ class QueueMachine {
       if (!pending_.at(Uid(name))->scheduling_gates().empty()) Set(name, /*gated=*/false);
     }
     for (int round = 0; round < 8 && !pending_.empty(); ++round) {
-      queue_.Tick(clock_.Now());
+      Tick();
       while (queue_.CanPop()) {
         Pop();
         Land(/*all_placed=*/true);
@@ -211,6 +211,11 @@ class QueueMachine {
   }
 
   // --- Operations ---
+
+  void Tick() {
+    while (queue_.Tick(clock_.Now())) {
+    }
+  }
 
   void Set(const std::string& name, std::optional<bool> gated = std::nullopt) {
     if (placed_.contains(Uid(name))) return;

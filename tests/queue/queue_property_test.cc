@@ -13,9 +13,10 @@ namespace {
 constexpr int kSequences = 40;
 constexpr int kOperations = 600;
 
-void RunSequence(uint64_t seed) {
+void RunSequence(uint64_t seed, const QueueOptions& options = {}) {
   std::mt19937_64 random(seed);
-  QueueMachine machine([&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); });
+  QueueMachine machine([&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); },
+                       /*asks_for_all=*/true, options);
   for (int i = 0; i < kOperations; ++i) {
     const absl::Status status = machine.Step();
     ASSERT_TRUE(status.ok()) << "BERTH_TEST_SEED=" << seed << ", operation " << i << ": " << status;
@@ -29,6 +30,13 @@ TEST(QueueProperty, NothingIsLostAndTheOrderIsKept) {
     return RunSequence(std::strtoull(seed, nullptr, 10));
   }
   for (uint64_t seed = 1; seed <= kSequences && !HasFatalFailure(); ++seed) RunSequence(seed);
+}
+
+// The same where a few moves are too many at once, and much else happens before the next.
+TEST(QueueProperty, NothingIsLostBetweenMoves) {
+  for (uint64_t seed = 1; seed <= kSequences && !HasFatalFailure(); ++seed) {
+    RunSequence(seed, {.most_moves_at_once = 1 + seed % 3});
+  }
 }
 
 // Asking about one pod for all that are like it comes to what asking about each does.

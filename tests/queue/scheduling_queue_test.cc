@@ -344,6 +344,47 @@ TEST_F(QueueTest, OfThoseThatAreAlikeTheOneThatChangesIsAskedItself) {
   }
 }
 
+TEST_F(QueueTest, VeryManyAreWokenBitByBitThoseThatMatterMostFirst) {
+  options_.most_moves_at_once = 4;
+  RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) AddRejected(Pod(name), "Fit");
+  for (const char* name : {"u", "v", "w"}) AddRejected(Pod(name, 9), "Fit");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(queue().active_size(), 4);
+  for (const char* name : {"u", "v", "w", "a"}) EXPECT_EQ(StateOf(name), kActive) << name;
+  // What happens to the others meanwhile.
+  Delete("c");
+  Update(Pod("d", 3));  // is not like them any more, and is woken by the next event
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(StateOf("d"), kActive);
+  EXPECT_EQ(StateOf("b"), kUnschedulable);
+  EXPECT_EQ(Pop(), "u");
+  EXPECT_FALSE(queue().Tick(clock_.Now()));
+  EXPECT_EQ(queue().unschedulable_size(), 0);
+  EXPECT_EQ(queue().FindByPod(Uid("f"))->woken_by.view(), "NodeAdd");
+  for (const char* name : {"v", "w", "d", "a", "b", "e", "f", ""}) EXPECT_EQ(Pop(), name);
+}
+
+TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
+  options_.most_moves_at_once = 2;
+  Register("Fit", EventResource::Node(), action::kAdd);
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    Add(Pod(name));
+    Pop();
+    Reject({"Fit"});
+  }
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  while (queue().Tick(clock_.Now())) {
+  }
+  EXPECT_EQ(queue().backoff_size(), 5);
+  clock_.Advance(absl::Seconds(30));
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_EQ(queue().active_size(), 2);
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_FALSE(queue().Tick(clock_.Now()));
+  EXPECT_EQ(queue().active_size(), 5);
+}
+
 TEST_F(QueueTest, HintsSeeTheChangeEvenIfTheObjectIsGoneByThen) {
   std::string seen;
   Register("Volumes", EventResource::Of(Kind::kPersistentVolume), action::kAdd,
