@@ -57,7 +57,8 @@ const LabelColumn& NodeTable::label_column(Symbol key) const {
   std::unique_ptr<LabelColumn>& column = labels_[key];
   if (column == nullptr) {
     column = std::make_unique<LabelColumn>();
-    column->Fill(size(), [&](NodeRow row) { return ValueOf(read_[slots_[row]].spec->labels, key); });
+    column->Fill(size(),
+                 [&](NodeRow row) { return ValueOf(read_[slots_[row]].spec->labels, key); });
   }
   return *column;
 }
@@ -200,8 +201,8 @@ void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) { Move(RowMove::Went(r
 // `came` are the nodes of move.came().
 void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   // Nobody else came that late.
-  static const ReadNode& kNobody = *new ReadNode{std::make_shared<const NodeSpec>(),
-                                                 std::numeric_limits<uint64_t>::max()};
+  static const ReadNode& kNobody =
+      *new ReadNode{std::make_shared<const NodeSpec>(), std::numeric_limits<uint64_t>::max()};
   ++order_version_;
   order_changed_at_ = ++version_;
   ImageNames lost_size;
@@ -292,6 +293,15 @@ std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t vers
   return absl::MakeConstSpan(changes_).last(behind);
 }
 
+// Returns whether it was another one.
+inline bool NodeTable::SetAmount(std::vector<int64_t>& column, NodeRow row, int64_t amount) {
+  if (column.empty()) {
+    if (amount == 0) return false;
+    column.assign(zeros_.begin(), zeros_.end());
+  }
+  return std::exchange(column[row], amount) != amount;
+}
+
 void NodeTable::FillFromSpec(NodeRow row) {
   const NodeSpec& spec = *read_[slots_[row]].spec;
   EnsureResources(spec.allocatable.size());
@@ -339,15 +349,6 @@ Aspects NodeTable::FillFromPods(NodeRow row) {
 
 void NodeTable::EnsureResources(int count) {
   if (static_cast<int>(resources_.size()) < count) resources_.resize(count);
-}
-
-// Returns whether it was another one.
-bool NodeTable::SetAmount(std::vector<int64_t>& column, NodeRow row, int64_t amount) {
-  if (column.empty()) {
-    if (amount == 0) return false;
-    column.assign(zeros_.begin(), zeros_.end());
-  }
-  return std::exchange(column[row], amount) != amount;
 }
 
 void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {

@@ -18,7 +18,14 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
                                      const std::function<bool(const PodInfo&)>& concerns) {
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty() && !IsWildcard(event)) return;
+  if (!waiting_kinds_.empty() || IsWildcard(event))
+    WakeOnEvent(interested, event, change, concerns);
+  Record(event, change);
+}
 
+void SchedulingQueue::WakeOnEvent(absl::Span<const PluginSlot> interested,
+                                  const ClusterEvent& event, const ObjectChange& change,
+                                  const std::function<bool(const PodInfo&)>& concerns) {
   std::vector<Concerned> waiting;
   std::vector<WaitingKind*> whole_kinds;
   size_t of_whole_kinds = 0;
@@ -60,8 +67,7 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
   if (IsWildcard(event)) {
     unschedulable_.ForEach([&](Entry& entry) { waiting.push_back({&entry, std::nullopt}); });
   }
-  Move(std::move(waiting), event, change, concerns);
-  Record(event, change);
+  if (!waiting.empty()) Move(std::move(waiting), event, change, concerns);
 }
 
 void SchedulingQueue::Move(std::vector<Concerned> waiting, const ClusterEvent& event,
@@ -285,6 +291,8 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
 
 // Keeps the index of who waits for whose events in step with what the entry waits for.
 void SchedulingQueue::Reindex(Entry& entry) {
+  const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
+  if (!waits && entry.gated_members.empty()) return waiting_kinds_.Remove(entry);
   absl::InlinedVector<PluginSlot, 8> slots;
   WaitingKind::Key key;
   bool think_alike = true;  // all that may be asked about it

@@ -291,6 +291,8 @@ class SchedulingQueue {
     Entry* entry;
     std::optional<Strategy> strategy;  // if it is known already
   };
+  void WakeOnEvent(absl::Span<const PluginSlot> interested, const ClusterEvent& event,
+                   const ObjectChange& change, const std::function<bool(const PodInfo&)>& concerns);
   void Move(std::vector<Concerned> waiting, const ClusterEvent& event, const ObjectChange& change,
             const std::function<bool(const PodInfo&)>& concerns);
   void BeginToWake(std::vector<WaitingKind*> kinds, Symbol event);

@@ -59,6 +59,7 @@ class WaitingKinds {
   // Those that wait for one of `slots`, each once, the oldest first. Until the next change.
   std::vector<WaitingKind*> WaitingFor(absl::Span<const PluginSlot> slots) const;
 
+  bool empty() const { return kinds_.empty(); }
   // For tests: whether the kinds and their lists agree, with so many entries in all.
   bool IsConsistent(size_t entries) const;
 
