@@ -35,7 +35,7 @@ class Inbox final : public WatchSink {
   void Post(std::function<void()> work);
 
   // Puts everything that has arrived into `items`, in order, which was empty.
-  void Take(std::vector<Item>& items);
+  void Take(std::deque<Item>& items);
   bool empty() const;
   // Blocks until something arrives, `deadline` has passed, or Stop().
   void WaitUntil(absl::Time deadline);
@@ -45,7 +45,7 @@ class Inbox final : public WatchSink {
  private:
   mutable Mutex mutex_;
   CondVar arrived_;
-  std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
   // Written with the mutex held, and read without.
   std::atomic<bool> any_ = false;
   std::atomic<bool> stopped_ = false;
@@ -144,9 +144,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   const SchedulerOptions options_;
   Inbox inbox_;
-  std::vector<Inbox::Item> arrived_;  // taken out of the inbox
-  size_t next_item_ = 0;              // of arrived_
-  size_t next_event_ = 0;             // of that
+  std::deque<Inbox::Item> arrived_;  // taken out of the inbox; freed one by one
+  size_t next_event_ = 0;            // of the first of these
   int events_in_a_row_ = 0;           // and answers, since the last attempt
   RandomSequence random_;
   ClusterState cluster_;

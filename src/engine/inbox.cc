@@ -34,7 +34,7 @@ void Inbox::Post(std::function<void()> work) {
   arrived_.SignalAll();
 }
 
-void Inbox::Take(std::vector<Item>& items) {
+void Inbox::Take(std::deque<Item>& items) {
   if (!any_) return;
   MutexLock lock(mutex_);
   items.swap(items_);
@@ -71,8 +71,8 @@ bool Inbox::stopped() const {
 bool Engine::TakeInbox(int limit) {
   if (arrived_.empty()) inbox_.Take(arrived_);
   const bool any = !arrived_.empty();
-  for (; next_item_ < arrived_.size(); ++next_item_, next_event_ = 0) {
-    Inbox::Item& item = arrived_[next_item_];
+  for (; !arrived_.empty(); arrived_.pop_front(), next_event_ = 0) {
+    Inbox::Item& item = arrived_.front();
     while (next_event_ < item.events.size()) {
       if (events_in_a_row_ >= limit) return true;
       const int64_t steps = queue_->steps();
@@ -86,8 +86,6 @@ bool Engine::TakeInbox(int limit) {
     ++events_in_a_row_;
     item.work();
   }
-  arrived_.clear();
-  next_item_ = 0;
   return any;
 }
 
