@@ -43,9 +43,7 @@ void Engine::NoteNomination(PodFailure& failure) {
 // kube-scheduler v1.35 eventhandlers.go updatePodInSchedulingQueue: as if it had run there.
 void Engine::WakeWhoYieldsTo(const std::shared_ptr<const PodInfo>& pod) {
   queue_->MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
-                         {.old_pod = pod}, [&](const PodInfo& other) {
-                           return other.priority() <= pod->priority() && other.uid() != pod->uid();
-                         });
+                         {.old_pod = pod}, {.highest_priority = pod->priority(), .own = false});
 }
 
 // Tells the pod's condition and event, unless that would repeat what was said last.
@@ -282,7 +280,7 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
     ReportFailure(failure);
   }
   queue_->MoveAllOnEvent({EventResource::AssignedPod(), action::kDelete, "AssignedPodDelete"},
-                         change, [&](const PodInfo& other) { return other.uid() != pod->uid(); });
+                         change, {.own = false});
 }
 
 }  // namespace berth

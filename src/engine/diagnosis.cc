@@ -28,20 +28,6 @@ Status CycleStatuses::Ask(NodeRow row) const {
   return framework_.RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
-int CycleStatuses::group(NodeRow row) const {
-  const uint8_t rejector = verdicts_.rejector(row);
-  const bool judged = rejector < NodeVerdicts::kNobody;
-  const uint8_t words = judged ? verdicts_.words(row) : 0;
-  if (words == NodeVerdicts::kOwnWords) return kAlone;
-  const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
-  const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | words;
-  if (key != last_key_) {  // mostly the same is said of the row before
-    last_group_ = FindGroup(row, key);
-    last_key_ = key;
-  }
-  return last_group_;
-}
-
 // The first row speaks for its group, if it says what its verdict is about.
 int CycleStatuses::FindGroup(NodeRow row, uint32_t key) const {
   const auto [it, is_new] = group_of_.try_emplace(key, kAlone);
@@ -63,6 +49,21 @@ std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
 
 int CycleStatuses::CountWith(Code code) const {
   return static_cast<int>(absl::c_count(verdicts_.codes(), code));
+}
+
+std::array<int, 256> CountRejectors(const NodeVerdicts& verdicts) {
+  // Mostly the same has rejected the row before: in turn, none waits for that one's count.
+  constexpr NodeRow kTurns = 4;
+  std::array<std::array<int, 256>, kTurns> counts{};
+  NodeRow row = 0;
+  for (; row + kTurns <= verdicts.rows(); row += kTurns) {
+    for (NodeRow turn = 0; turn < kTurns; ++turn) ++counts[turn][verdicts.rejector(row + turn)];
+  }
+  for (; row < verdicts.rows(); ++row) ++counts[0][verdicts.rejector(row)];
+  for (NodeRow turn = 1; turn < kTurns; ++turn) {
+    for (size_t i = 0; i < counts[0].size(); ++i) counts[0][i] += counts[turn][i];
+  }
+  return counts[0];
 }
 
 std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {

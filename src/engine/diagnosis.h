@@ -2,6 +2,7 @@
 #ifndef BERTH_SRC_ENGINE_DIAGNOSIS_H_
 #define BERTH_SRC_ENGINE_DIAGNOSIS_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,6 +16,9 @@
 #include "framework/framework.h"
 
 namespace berth {
+
+// How many rows each plugin rejected, by NodeVerdicts::rejector().
+std::array<int, 256> CountRejectors(const NodeVerdicts& verdicts);
 
 // In order.
 std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
@@ -42,7 +46,18 @@ class CycleStatuses final : public NodeStatuses {
 
   // A number, counted from 0, that rows have in common of which the same is said; kAlone if it is
   // not known of others.
-  int group(NodeRow row) const;
+  int group(NodeRow row) const {
+    const uint8_t rejector = verdicts_.rejector(row);
+    const uint8_t words = rejector < NodeVerdicts::kNobody ? verdicts_.words(row) : 0;
+    if (words == NodeVerdicts::kOwnWords) return kAlone;
+    const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
+    const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | words;
+    if (key != last_key_) {  // mostly the same is said of the row before
+      last_group_ = FindGroup(row, key);
+      last_key_ = key;
+    }
+    return last_group_;
+  }
   static constexpr int kAlone = -1;
   // What is said of the rows of a group.
   const Status& said(int group) const { return said_[group]; }

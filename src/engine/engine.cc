@@ -110,12 +110,13 @@ void Engine::RunUntilIdle() {
 bool Engine::Step() {
   // A long train of events does not hold up who waits: kube-scheduler handles events beside its
   // loop. One takes some microseconds. A number, not a time: the same input has the same outcome.
-  constexpr int kMostEventsInARow = 256;
+  constexpr int64_t kMostEventsInARow = 256;
   const absl::Time now = options_.clock->Now();
-  if (events_in_a_row_ < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
+  if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
   if (SettleBindings()) return true;
   events_in_a_row_ = 0;
+  queue_steps_ = queue_->steps();
   const bool more_is_due = queue_->Tick(now);
   const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
   if (synced_) FollowTables(entry != nullptr);

@@ -78,8 +78,9 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void MakeQueue();
 
   // --- inbox.cc: what arrives ---
-  // Takes in what has arrived, until events_in_a_row_ is `limit`. Returns whether there was any.
-  bool TakeInbox(int limit = std::numeric_limits<int>::max());
+  // Takes in what has arrived, until EventsInARow() is `limit`. Returns whether there was any.
+  bool TakeInbox(int64_t limit = std::numeric_limits<int64_t>::max());
+  int64_t EventsInARow() const;
   void OnEvent(WatchEvent event);
   void MakeTables();
   void FollowTables(bool before_attempt);
@@ -146,7 +147,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Inbox inbox_;
   std::deque<Inbox::Item> arrived_;  // taken out of the inbox; freed one by one
   size_t next_event_ = 0;            // of the first of these
-  int events_in_a_row_ = 0;           // and answers, since the last attempt
+  int64_t events_in_a_row_ = 0;      // and answers, since the last attempt
+  int64_t queue_steps_ = 0;          // as of then
   RandomSequence random_;
   ClusterState cluster_;
   std::unique_ptr<Profiles> profiles_;

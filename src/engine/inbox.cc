@@ -68,21 +68,24 @@ bool Inbox::stopped() const {
   return true;
 }
 
-bool Engine::TakeInbox(int limit) {
+// What very many pods wait for counts more than once: few of such events in a row.
+int64_t Engine::EventsInARow() const {
+  constexpr int64_t kStepsOfEvent = 32;
+  return events_in_a_row_ + (queue_->steps() - queue_steps_) / kStepsOfEvent;
+}
+
+bool Engine::TakeInbox(int64_t limit) {
   if (arrived_.empty()) inbox_.Take(arrived_);
   const bool any = !arrived_.empty();
   for (; !arrived_.empty(); arrived_.pop_front(), next_event_ = 0) {
     Inbox::Item& item = arrived_.front();
     while (next_event_ < item.events.size()) {
-      if (events_in_a_row_ >= limit) return true;
-      const int64_t steps = queue_->steps();
+      if (EventsInARow() >= limit) return true;
+      ++events_in_a_row_;
       OnEvent(std::move(item.events[next_event_++]));
-      // Of those whom very many pods wait for, few at a time.
-      constexpr int64_t kStepsOfEvent = 32;
-      events_in_a_row_ += 1 + static_cast<int>((queue_->steps() - steps) / kStepsOfEvent);
     }
     if (item.work == nullptr) continue;
-    if (events_in_a_row_ >= limit) return true;
+    if (EventsInARow() >= limit) return true;
     ++events_in_a_row_;
     item.work();
   }

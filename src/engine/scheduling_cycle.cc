@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "engine/diagnosis.h"
 
 namespace berth {
 namespace {
@@ -79,11 +80,9 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   if (may_keep && result.row >= 0 && memory_.WasRejected()) memory_.NotePlaced();
   if (result.row < 0) {
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
+    const std::array<int, 256> counts = CountRejectors(verdicts_);
     std::vector<bool> rejected(framework.filter().size());
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      const uint8_t rejector = verdicts_.rejector(row);
-      if (rejector < rejected.size()) rejected[rejector] = true;
-    }
+    for (size_t i = 0; i < rejected.size(); ++i) rejected[i] = counts[i] > 0;
     NoteRejectors(framework, rejected, result);
     result.status = Status::Unschedulable("");
     if (may_keep) result.kept = KeepRejected(framework, state, shared_pod, nodes, nominator);

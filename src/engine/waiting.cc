@@ -31,9 +31,7 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
       counts[i] = failure.kept->counts().CountOf(framework.filter()[i].name);
     }
   } else {
-    for (NodeRow row = 0; row < failure.verdicts.rows(); ++row) {
-      ++counts[failure.verdicts.rejector(row)];
-    }
+    counts = CountRejectors(failure.verdicts);
   }
   const int left_out = counts[NodeVerdicts::kNotJudged];
   if (left_out > 0) {

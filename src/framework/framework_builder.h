@@ -123,6 +123,7 @@ class FrameworkBuilder {
   void FindExplainers();
   static Aspects DependsOn(const SignPlugin& plugin);
   static bool SignsSpecOnly(const SignPlugin& plugin);
+  static bool HintsReadSpecOnly(const EnqueueExtensions& extensions);
   void FindSigners();
 
   const Registry& registry_;

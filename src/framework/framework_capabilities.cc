@@ -125,11 +125,12 @@ void FrameworkBuilder::AskEvents(int index, const EnqueueExtensions& extensions,
                                  Framework::PluginEvents& events) {
   std::string what = "something that is not a std::exception";
   try {
-    events.events = extensions.EventsToRegister();
-    events.hints_read_spec_only = extensions.HintsReadSpecOnly();
-    for (ClusterEventWithHint& event : events.events) {
+    std::vector<ClusterEventWithHint> registered = extensions.EventsToRegister();
+    for (ClusterEventWithHint& event : registered) {
       event.hint = Guard(std::move(event.hint), CounterOf(index));
     }
+    events.events = std::move(registered);
+    events.hints_read_spec_only = HintsReadSpecOnly(extensions);
     return;
   } catch (const std::exception& error) {
     what = error.what();
@@ -174,6 +175,14 @@ Aspects FrameworkBuilder::DependsOn(const SignPlugin& plugin) {
 bool FrameworkBuilder::SignsSpecOnly(const SignPlugin& plugin) {
   try {
     return plugin.SignsSpecOnly();
+  } catch (...) {
+    return false;
+  }
+}
+
+bool FrameworkBuilder::HintsReadSpecOnly(const EnqueueExtensions& extensions) {
+  try {
+    return extensions.HintsReadSpecOnly();
   } catch (...) {
     return false;
   }

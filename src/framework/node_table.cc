@@ -143,8 +143,8 @@ class NodeTable::RowFinder {
     }
     const NodeRow row = Search(node, to);
     if (row < 0) return row;
-    oldest_ = (oldest_ + 1) % kKept;
-    distances_[oldest_] = row - to;
+    newest_ = (newest_ + 1) % kKept;
+    distances_[newest_] = row - to;
     return row;
   }
 
@@ -156,7 +156,7 @@ class NodeTable::RowFinder {
     return row >= 0 && row < table_.size() && table_.nodes_[row] == node;
   }
   NodeRow Search(const NodeInfo* node, NodeRow to) const {
-    const NodeRow last = to + distances_[oldest_];
+    const NodeRow last = to + distances_[newest_];
     for (NodeRow row = last + 1; row < last + kNear; ++row) {
       if (IsAt(node, row)) return row;
     }
@@ -166,7 +166,7 @@ class NodeTable::RowFinder {
 
   const NodeTable& table_;
   std::array<NodeRow, kKept> distances_ = {};
-  int oldest_ = 0;
+  int newest_ = 0;
 };
 
 void NodeTable::Rearrange(absl::Span<const NodeInfo* const> nodes) {

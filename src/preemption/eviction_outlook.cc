@@ -14,8 +14,8 @@ namespace {
 
 constexpr NodeRow kAhead = 4;  // that far the pods of nodes that are to be read are fetched
 
-// So many nodes and pods may be left for a search to read: half a millisecond. Of a node that has very
-// many, not all of them count: it changes all the time, and is only one.
+// So many nodes and pods may be left for a search to read: half a millisecond. Of a node that has
+// very many, not all of them count: it changes all the time, and is only one.
 constexpr int64_t kMostUnread = 16384;
 constexpr int64_t kMostPods = 256;
 constexpr int64_t kPodsOfNewNode = 8;  // who knows

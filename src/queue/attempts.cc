@@ -268,6 +268,7 @@ bool SchedulingQueue::Tick(absl::Time now) {
 }
 
 absl::Time SchedulingQueue::NextRetry() const {
+  if (!waking_.empty()) return absl::InfinitePast();
   absl::Time due = retries_.empty() ? absl::InfiniteFuture() : retries_.begin()->first.first;
   if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
   if (!error_backoff_.empty()) {

@@ -15,43 +15,49 @@ constexpr int64_t kStepsOfMove = 4;
 }  // namespace
 
 void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
-                                     const std::function<bool(const PodInfo&)>& concerns) {
+                                     const EventScope& scope) {
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty() && !IsWildcard(event)) return;
-  if (!waiting_kinds_.empty() || IsWildcard(event))
-    WakeOnEvent(interested, event, change, concerns);
+  if (!waiting_kinds_.empty() || IsWildcard(event)) WakeOnEvent(interested, event, change, scope);
   Record(event, change);
 }
 
 void SchedulingQueue::WakeOnEvent(absl::Span<const PluginSlot> interested,
                                   const ClusterEvent& event, const ObjectChange& change,
-                                  const std::function<bool(const PodInfo&)>& concerns) {
+                                  const EventScope& scope) {
   std::vector<Concerned> waiting;
   std::vector<WaitingKind*> whole_kinds;
   size_t of_whole_kinds = 0;
   Entry* const own = OwnEntry(change);
+  const auto is_meant = [&](const Entry& entry) {
+    const auto is_one = [&](const PendingPod& member) {
+      return member.pod->priority() <= scope.highest_priority &&
+             (scope.own || &entry != own || !IsOwn(change, *member.pod));
+    };
+    return absl::c_any_of(entry.members, is_one) || absl::c_any_of(entry.gated_members, is_one);
+  };
   for (WaitingKind* const kind : waiting_kinds_.WaitingFor(interested)) {
     ++steps_;
     // What the change is of may be another matter to its own pod.
     const bool own_is_first = kind->entries.front().entry == own;
     const Entry& asked = *kind->entries[own_is_first && kind->entries.size() > 1 ? 1 : 0].entry;
     const bool has_own = own != nullptr && own->kind == kind;
+    if (has_own && is_meant(*own)) waiting.push_back({own, std::nullopt});
+    if (&asked == own || !is_meant(asked)) continue;
     std::optional<Strategy> strategy;
     if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
       strategy = WorthRequeuing(asked, event, change);
     }
-    const bool concerned =
-        strategy.has_value() ? *strategy != Strategy::kSkip : MayConcern(asked, event, change);
-    if (&asked == own || !concerned) {
-      if (has_own) waiting.push_back({own, std::nullopt});
-    } else if (strategy == Strategy::kAfterBackoff && asked.pending_plugins.empty() && !has_own &&
-               !concerns) {
+    if (strategy.has_value() ? *strategy == Strategy::kSkip : !MayConcern(asked, event, change)) {
+      continue;
+    }
+    if (strategy == Strategy::kAfterBackoff && asked.pending_plugins.empty() && !has_own) {
       whole_kinds.push_back(kind);
       of_whole_kinds += kind->entries.size();
-    } else {
-      for (const WaitingKind::Waiting& of_kind : kind->entries) {
-        waiting.push_back({of_kind.entry, of_kind.entry == own ? std::nullopt : strategy});
-      }
+      continue;
+    }
+    for (const WaitingKind::Waiting& of_kind : kind->entries) {
+      if (of_kind.entry != own) waiting.push_back({of_kind.entry, strategy});
     }
   }
   if (of_whole_kinds > options_.most_moves_at_once) {
@@ -65,14 +71,15 @@ void SchedulingQueue::WakeOnEvent(absl::Span<const PluginSlot> interested,
     }
   }
   if (IsWildcard(event)) {
-    unschedulable_.ForEach([&](Entry& entry) { waiting.push_back({&entry, std::nullopt}); });
+    unschedulable_.ForEach([&](Entry& entry) {
+      if (is_meant(entry)) waiting.push_back({&entry, std::nullopt});
+    });
   }
-  if (!waiting.empty()) Move(std::move(waiting), event, change, concerns);
+  if (!waiting.empty()) Move(std::move(waiting), event, change);
 }
 
 void SchedulingQueue::Move(std::vector<Concerned> waiting, const ClusterEvent& event,
-                           const ObjectChange& change,
-                           const std::function<bool(const PodInfo&)>& concerns) {
+                           const ObjectChange& change) {
   // In the order in which they began to wait.
   absl::c_sort(waiting, [](const Concerned& a, const Concerned& b) {
     return a.entry->sequence < b.entry->sequence;
@@ -82,13 +89,6 @@ void SchedulingQueue::Move(std::vector<Concerned> waiting, const ClusterEvent& e
   const Symbol label = Symbol::Intern(event.label);
   steps_ += kStepsOfMove * static_cast<int64_t>(waiting.size());
   for (const auto& [entry, strategy] : waiting) {
-    const auto is_concerned = [&concerns](const PendingPod& member) {
-      return concerns(*member.pod);
-    };
-    if (concerns && absl::c_none_of(entry->members, is_concerned) &&
-        absl::c_none_of(entry->gated_members, is_concerned)) {
-      continue;
-    }
     if (strategy.has_value()) {
       Wake(*entry, label, *strategy);
     } else {
@@ -99,9 +99,8 @@ void SchedulingQueue::Move(std::vector<Concerned> waiting, const ClusterEvent& e
 
 // They are very many, and are woken bit by bit: those of the highest priority first, as they are
 // tried first wherever priorities count.
-void SchedulingQueue::BeginToWake(std::vector<WaitingKind*> kinds, Symbol event) {
-  absl::c_stable_sort(
-      kinds, [](const WaitingKind* a, const WaitingKind* b) { return a->priority > b->priority; });
+void SchedulingQueue::BeginToWake(absl::Span<WaitingKind* const> kinds, Symbol event) {
+  const auto begun = static_cast<std::ptrdiff_t>(waking_.size());
   for (WaitingKind* const kind : kinds) {
     // The last one is woken first.
     absl::c_sort(kind->entries, [](const WaitingKind::Waiting& a, const WaitingKind::Waiting& b) {
@@ -110,6 +109,11 @@ void SchedulingQueue::BeginToWake(std::vector<WaitingKind*> kinds, Symbol event)
     for (size_t i = 0; i < kind->entries.size(); ++i) kind->entries[i].entry->place_in_kind = i;
     waking_.push_back({waiting_kinds_.TakeOut(*kind), event});
   }
+  const auto matters_more = [](const Waking& a, const Waking& b) {
+    return a.kind->priority > b.kind->priority;
+  };
+  std::stable_sort(waking_.begin() + begun, waking_.end(), matters_more);
+  std::inplace_merge(waking_.begin(), waking_.begin() + begun, waking_.end(), matters_more);
 }
 
 // Returns whether some are left.
@@ -213,6 +217,13 @@ bool SchedulingQueue::AnyRejectorWants(const Entry& entry, const ClusterEvent& e
          std::any_of(entry.pending_plugins.begin(), entry.pending_plugins.end(), wants);
 }
 
+// Whether the change is that of the pod.
+bool SchedulingQueue::IsOwn(const ObjectChange& change, const PodInfo& pod) {
+  const PodInfo* const changed =
+      change.new_pod != nullptr ? change.new_pod.get() : change.old_pod.get();
+  return changed != nullptr && changed->uid() == pod.uid();
+}
+
 bool SchedulingQueue::IsAbout(const ObjectChange& change, const Entry& entry) const {
   return change.new_pod != nullptr && FindEntryOf(*change.new_pod->identity()) == &entry;
 }
@@ -291,6 +302,9 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
 
 // Keeps the index of who waits for whose events in step with what the entry waits for.
 void SchedulingQueue::Reindex(Entry& entry) {
+  // It was woken, whatever becomes of it until it moves.
+  const bool is_waking = entry.kind != nullptr && !entry.kind->is_indexed;
+  if (is_waking && entry.state == QueueState::kUnschedulable) return;
   const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
   if (!waits && entry.gated_members.empty()) return waiting_kinds_.Remove(entry);
   absl::InlinedVector<PluginSlot, 8> slots;
@@ -304,13 +318,14 @@ void SchedulingQueue::Reindex(Entry& entry) {
   };
   const bool in_flight = entry.state == QueueState::kInFlight;
   const bool unschedulable = entry.state == QueueState::kUnschedulable;
-  key.role.push_back(static_cast<uint32_t>(entry.state));
+  key.role = {entry.profile.id(), static_cast<uint32_t>(entry.state),
+              static_cast<uint32_t>(entry.gated_members.size()),
+              static_cast<uint32_t>(entry.unschedulable_plugins.size())};
   for (const PendingPod& member : entry.gated_members) {
     note(member.status.plugin_symbol(), !in_flight);
   }
   if (entry.state == QueueState::kGated) note(entry.gating_plugin, true);
   for (const Symbol plugin : entry.unschedulable_plugins) note(plugin, unschedulable);
-  key.role.push_back(static_cast<uint32_t>(entry.unschedulable_plugins.size()));
   for (const Symbol plugin : entry.pending_plugins) note(plugin, unschedulable);
   if (slots.empty()) return waiting_kinds_.Remove(entry);
   if (think_alike && !entry.is_group) {

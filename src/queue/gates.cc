@@ -1,5 +1,6 @@
 // What holds entries of the queue back: PreEnqueue plugins, and groups that are not ready.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,17 +48,16 @@ bool SchedulingQueue::OpenGates(Entry& entry, const std::function<bool(const Pen
 // Asks about all members. Mostly all of them may go on, and stay where they are.
 void SchedulingQueue::AskPodGates(Entry& entry) {
   std::vector<PendingPod> gated = std::exchange(entry.gated_members, {});
-  for (auto member = entry.members.begin(); member != entry.members.end();) {
-    Status gate = PodGate(entry, *member);
-    member->gated_by = gate.plugin_symbol();
-    if (gate.ok()) {
-      ++member;
-      continue;
-    }
-    member->status = std::move(gate);
-    entry.gated_members.push_back(std::move(*member));
-    member = entry.members.erase(member);
-  }
+  const auto held =
+      std::stable_partition(entry.members.begin(), entry.members.end(), [&](PendingPod& member) {
+        Status gate = PodGate(entry, member);
+        member.gated_by = gate.plugin_symbol();
+        const bool may_go_on = gate.ok();
+        if (!may_go_on) member.status = std::move(gate);
+        return may_go_on;
+      });
+  std::move(held, entry.members.end(), std::back_inserter(entry.gated_members));
+  entry.members.erase(held, entry.members.end());
   for (PendingPod& member : gated) {
     member.status = Status::Success();
     Insert(entry, std::move(member));

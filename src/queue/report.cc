@@ -82,7 +82,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     if (entry->kind != nullptr) {
       ++indexed;
       const void* const who = entry->kind->key.who;
-      if (who != entry &&
+      if (entry->kind->is_indexed && who != entry &&
           (entry->is_group || !has_member || who != entry->AnyMember().pod->shared_spec().get())) {
         return broken(key, " waits with others that are not like it");
       }
@@ -125,7 +125,9 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       return broken(key, " is led by a pod that is not its member");
     }
   }
-  for (const Waking& waking : waking_) indexed -= waking.kind->entries.size();
+  for (const Waking& waking : waking_) {
+    for (const auto& [entry, sequence] : waking.kind->entries) indexed -= entry != nullptr;
+  }
   if (!waiting_kinds_.IsConsistent(indexed)) return broken("who waits for events is out of step");
   if (static_cast<int>(pods) != size()) return broken(pods, " members, ", size(), " recorded");
   if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);

@@ -54,7 +54,9 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       backoff_(BackoffLess{ActiveLess{&sort}}),
       error_backoff_(ErrorBackoffLess{}),
       unschedulable_(UnschedulableLess{}),
-      waiting_kinds_(table_.size()) {}
+      waiting_kinds_(table_.size()) {
+  BERTH_CHECK(options_.most_moves_at_once > 0) << "nothing would ever move";
+}
 
 SchedulingQueue::~SchedulingQueue() = default;
 

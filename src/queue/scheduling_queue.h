@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,7 +53,7 @@ struct QueueOptions {
   absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
   absl::Duration max_in_unschedulable = absl::Minutes(5);
   // Where more would change their place at once, the others follow with the next Tick().
-  size_t most_moves_at_once = 2048;
+  size_t most_moves_at_once = 2048;  // at least 1
   // Where sorting that takes long is counted, and for whom; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
@@ -68,6 +69,12 @@ struct PendingReport {
   // Of the last attempt; null before it, or if the pod is held back.
   std::shared_ptr<const WaitingFor> waiting = nullptr;
   absl::Time backoff_end = absl::InfinitePast();  // of entries in backoff
+};
+
+// Whom an event may concern: entries with a pod that is meant.
+struct EventScope {
+  int32_t highest_priority = std::numeric_limits<int32_t>::max();  // pods up to it
+  bool own = true;  // also the pod that the change is of
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
@@ -126,10 +133,9 @@ class SchedulingQueue {
   // --- Events ---
 
   // Something changed: asks the plugins that rejected an entry and registered for such an event. A
-  // wildcard event with a pod in `change` concerns that pod alone. `concerns`, if given, limits it
-  // to pods for which it returns true.
+  // wildcard event with a pod in `change` concerns that pod alone. `scope` limits it.
   void MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
-                      const std::function<bool(const PodInfo&)>& concerns = nullptr);
+                      const EventScope& scope = {});
   // What that took so far: some tenths of a microsecond a step.
   int64_t steps() const { return steps_; }
   // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
@@ -281,6 +287,7 @@ class SchedulingQueue {
   bool AnyRejectorWants(const Entry& entry, const ClusterEvent& event, const ObjectChange& change,
                         const PodInfo& pod) const;
   Strategy WorthAfterFlight(const Entry& entry) const;
+  static bool IsOwn(const ObjectChange& change, const PodInfo& pod);
   bool IsAbout(const ObjectChange& change, const Entry& entry) const;
   Entry* OwnEntry(const ObjectChange& change);
   bool MayOpenGate(const Entry& entry, const PendingPod& member, const ClusterEvent& event,
@@ -292,10 +299,9 @@ class SchedulingQueue {
     std::optional<Strategy> strategy;  // if it is known already
   };
   void WakeOnEvent(absl::Span<const PluginSlot> interested, const ClusterEvent& event,
-                   const ObjectChange& change, const std::function<bool(const PodInfo&)>& concerns);
-  void Move(std::vector<Concerned> waiting, const ClusterEvent& event, const ObjectChange& change,
-            const std::function<bool(const PodInfo&)>& concerns);
-  void BeginToWake(std::vector<WaitingKind*> kinds, Symbol event);
+                   const ObjectChange& change, const EventScope& scope);
+  void Move(std::vector<Concerned> waiting, const ClusterEvent& event, const ObjectChange& change);
+  void BeginToWake(absl::Span<WaitingKind* const> kinds, Symbol event);
   bool MoveSome();
   void Wake(Entry& entry, Symbol event, Strategy strategy);
   bool MayConcern(const Entry& entry, const ClusterEvent& event, const ObjectChange& change) const;

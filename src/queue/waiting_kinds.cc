@@ -29,11 +29,18 @@ void WaitingKinds::Set(QueuedGroup& entry, WaitingKind::Key key,
 void WaitingKinds::Remove(QueuedGroup& entry) {
   WaitingKind* const kind = std::exchange(entry.kind, nullptr);
   if (kind == nullptr) return;
+  if (!kind->is_indexed) {  // the others keep their order
+    kind->entries[entry.place_in_kind].entry = nullptr;
+    while (!kind->entries.empty() && kind->entries.back().entry == nullptr) {
+      kind->entries.pop_back();
+    }
+    return;
+  }
   const WaitingKind::Waiting last = kind->entries.back();
   kind->entries[entry.place_in_kind] = last;
   last.entry->place_in_kind = entry.place_in_kind;
   kind->entries.pop_back();
-  if (kind->entries.empty() && kind->is_indexed) TakeOut(*kind);
+  if (kind->entries.empty()) TakeOut(*kind);
 }
 
 std::unique_ptr<WaitingKind> WaitingKinds::TakeOut(WaitingKind& kind) {

@@ -17,7 +17,7 @@
 namespace berth {
 
 // Entries that wait for the same plugins in the same way. An event that concerns one of them and is
-// about none of their pods concerns all. Never empty.
+// about none of their pods concerns all. Not empty, unless it was taken out.
 struct WaitingKind {
   // What they have in common. `who`: what their pods share (PodInfo::shared_spec()), which any of
   // them keeps alive; or the entry itself, if it has nobody like it.
@@ -37,7 +37,7 @@ struct WaitingKind {
     QueuedGroup* entry;
     uint64_t sequence;  // the entry's, at hand
   };
-  std::vector<Waiting> entries;  // in no order
+  std::vector<Waiting> entries;  // in no order; of a kind that was taken out, gaps among them
   int32_t priority = 0;          // of their pods, or of one of a group
   uint64_t number = 0;           // by order of creation
   bool is_indexed = true;        // false once it was taken out
@@ -53,7 +53,7 @@ class WaitingKinds {
   void Set(QueuedGroup& entry, WaitingKind::Key key, absl::Span<const PluginSlot> slots);
   void Remove(QueuedGroup& entry);
   // Takes the kind out with all that are of it: those that become like them are of another kind.
-  // Its entries can still be removed, and then it may be empty.
+  // Its entries can still be removed, which leaves gaps but at the end.
   std::unique_ptr<WaitingKind> TakeOut(WaitingKind& kind);
 
   // Those that wait for one of `slots`, each once, the oldest first. Until the next change.

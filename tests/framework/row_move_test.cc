@@ -2,6 +2,7 @@
 #include "berth/framework/row_move.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -71,8 +72,10 @@ TEST(RowMove, AnyNumber) {
 }
 
 TEST(RowMove, ValuesFollowAnyMove) {
-  const uint32_t seed = std::random_device()();
-  std::cout << "seed " << seed << "\n";
+  const char* const given = std::getenv("BERTH_TEST_SEED");
+  const uint32_t seed = given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10))
+                                         : std::random_device()();
+  std::cout << "BERTH_TEST_SEED=" << seed << "\n";
   std::mt19937 random(seed);
   const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
   for (int step = 0; step < 5000; ++step) {

@@ -372,6 +372,22 @@ TEST(EveryPluginTest, PodsOfOneSignatureAreJudgedAlike) {
       3 * kSeeds);  // most pairs have different signatures
 }
 
+// A pod with the spec of `pod`, its labels and namespace, and nothing else; null if there is none.
+PodPtr AnotherOfItsSpec(const PodInfo& pod, int i) {
+  const auto packed = pod.packed()->With([&](api::Pod& own) {
+    api::ObjectMeta& metadata = *own.mutable_metadata();
+    metadata.set_name(absl::StrCat("other-", i));
+    metadata.set_uid(absl::StrCat("uid-", i));
+    (*metadata.mutable_annotations())["example.com/gpu"] = "1";
+    metadata.mutable_creation_timestamp()->set_seconds(i);
+    metadata.add_owner_references()->set_kind("ReplicaSet");
+    own.mutable_spec()->set_node_name("somewhere");
+    own.mutable_status()->set_nominated_node_name("elsewhere");
+  });
+  PodPtr other = PodInfo::Create(packed, &pod).value();
+  return other->SharesSpec(pod) ? other : nullptr;
+}
+
 // Who signs by the spec alone looks at nothing else of a pod.
 TEST(EveryPluginTest, WhatSignsBySpecDoesNotSeeWhoseItIs) {
   int pods_signed = 0;
@@ -382,18 +398,8 @@ TEST(EveryPluginTest, WhatSignsBySpecDoesNotSeeWhoseItIs) {
     if (signer == nullptr || !signer->SignsSpecOnly()) return;
     for (int i = 0; i < 10 * kPodsPerCluster; ++i) {
       const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
-      const auto packed = pod->packed()->With([&](api::Pod& own) {
-        api::ObjectMeta& metadata = *own.mutable_metadata();
-        metadata.set_name(absl::StrCat("other-", i));
-        metadata.set_uid(absl::StrCat("uid-", i));
-        (*metadata.mutable_annotations())["example.com/gpu"] = "1";
-        metadata.mutable_creation_timestamp()->set_seconds(i);
-        metadata.add_owner_references()->set_kind("ReplicaSet");
-        own.mutable_spec()->set_node_name("somewhere");
-        own.mutable_status()->set_nominated_node_name("elsewhere");
-      });
-      const PodPtr other = PodInfo::Create(packed, pod.get()).value();
-      if (!other->SharesSpec(*pod)) continue;
+      const PodPtr other = AnotherOfItsSpec(*pod, i);
+      if (other == nullptr) continue;
       PodSignature signature, other_signature;
       const Status status = signer->SignPod(*pod, signature);
       EXPECT_EQ(status.code(), signer->SignPod(*other, other_signature).code());
@@ -402,6 +408,70 @@ TEST(EveryPluginTest, WhatSignsBySpecDoesNotSeeWhoseItIs) {
     }
   });
   EXPECT_GT(pods_signed, 1000);
+}
+
+// A change that a hint may be asked about: of a node, or of a pod that is neither of those asked
+// about. Absent for other kinds of objects.
+std::optional<ObjectChange> RandomChange(Random& random, const ClusterEvent& event) {
+  const auto node = [&] {
+    RandomCluster cluster = MakeRandomCluster(random, 1);
+    return std::make_shared<const NodeInfo>(cluster.nodes.front().Info());
+  };
+  const auto pod = [&](bool assigned) {
+    PodBuilder builder = MakeRandomPod(random, "changed");
+    if (assigned) builder.NodeName("node-0");
+    return builder.Obj();
+  };
+  ObjectChange change;
+  const bool came = (event.action & action::kAdd) != 0 && random.Percent(50);
+  const bool went = !came && (event.action & action::kDelete) != 0 && random.Percent(50);
+  const bool changes = (event.action & action::kUpdate) != 0 || (!came && !went);
+  switch (event.resource.type) {
+    case EventResource::kNode:
+      if (!came && (went || changes)) change.old_node = node();
+      if (!went) change.new_node = node();
+      if (change.new_node == nullptr && (event.action & action::kDelete) == 0) return std::nullopt;
+      return change;
+    case EventResource::kPod:
+    case EventResource::kAssignedPod: {
+      const bool only_deletes = event.action == action::kDelete;
+      if (!came) change.old_pod = pod(true);
+      if (!went && !only_deletes) change.new_pod = pod(true);
+      return change;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// Nor do hints that read the spec alone.
+TEST(EveryPluginTest, HintsThatReadTheSpecDoNotSeeWhoseItIs) {
+  int asked = 0, helpful = 0;
+  ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
+    Random random(seed);
+    Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
+    const auto* const extensions = stage.As<EnqueueExtensions>();
+    if (extensions == nullptr || !extensions->HintsReadSpecOnly()) return;
+    for (const ClusterEventWithHint& registered : extensions->EventsToRegister()) {
+      if (registered.hint == nullptr) continue;
+      for (int i = 0; i < kPodsPerCluster; ++i) {
+        const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
+        const PodPtr other = AnotherOfItsSpec(*pod, i);
+        const std::optional<ObjectChange> change = RandomChange(random, registered.event);
+        if (other == nullptr || !change.has_value()) continue;
+        const absl::StatusOr<QueueingHint> hint = registered.hint(*pod, *change);
+        const absl::StatusOr<QueueingHint> of_other = registered.hint(*other, *change);
+        ASSERT_EQ(hint.status(), of_other.status());
+        if (hint.ok()) {
+          EXPECT_EQ(*hint, *of_other);
+          helpful += *hint == QueueingHint::kQueue;
+        }
+        ++asked;
+      }
+    }
+  });
+  EXPECT_GT(asked, 500);
+  EXPECT_GT(helpful, 100);
 }
 
 // The random pods and clusters are worth something: the filters say yes and no, the scores differ.

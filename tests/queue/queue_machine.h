@@ -329,7 +329,7 @@ class QueueMachine {
         return queue_.MoveAllOnEvent({EventResource::Wildcard(), action::kAll, ""}, change);
       case 4:
         return queue_.MoveAllOnEvent({EventResource::Node(), action::kUpdateNodeLabel, ""}, change,
-                                     [](const PodInfo& pod) { return pod.priority() == 0; });
+                                     {.highest_priority = 0, .own = choose_(2) == 0});
       case 5:
         return SetSpec(choose_(kGroups));
       case 6:

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "tests/queue/queue_fixture.h"
 #include "tests/queue/queue_machine.h"
 
 namespace berth::testing {
@@ -59,6 +60,57 @@ TEST(QueueProperty, AlikePodsGoWhereEachWouldGoAlone) {
     }
   }
   EXPECT_GT(woken, 0);
+}
+
+// Whoever an event woke is not waiting any more when all moves are made, whatever else happens
+// meanwhile that does not make him wait again.
+class WakingTest : public QueueTest {};
+
+TEST_F(WakingTest, NobodyWhoWasWokenStaysBehind) {
+  options_.most_moves_at_once = 3;
+  RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  SetMinMember("default/g", 1);
+  std::mt19937 random(5);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  constexpr int kPods = 24;
+  const auto pod = [&](int i) {
+    PodBuilder builder = Pod(absl::StrCat("p", i), below(2));
+    if (i < 3) builder.Label("group", "g");  // three are one entry
+    return builder.Label("colour", absl::StrCat(below(2)));
+  };
+  int stayed_behind_at_first = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (int i = 0; i < kPods; ++i) {
+      if (!StateOf(absl::StrCat("p", i)).has_value()) Add(pod(i));
+    }
+    while (!Pop().empty()) Reject({"Fit"});
+    clock_.Advance(absl::Seconds(30));
+    queue().MoveAllOnEvent(kNodeAdd, {});
+    for (int step = below(12); step > 0; --step) {
+      const int i = below(kPods);
+      switch (below(4)) {
+        case 0:
+          Update(pod(i));
+          break;
+        case 1:
+          Delete(absl::StrCat("p", i));
+          break;
+        case 2:
+          queue().MoveAllOnEvent(kPodDelete, {});
+          break;
+        case 3:  // another member that may not be tried
+          Add(Pod(absl::StrCat("gated", round, "-", step)).Label("group", "g").SchedulingGate("x"));
+          break;
+      }
+      ASSERT_TRUE(queue().CheckInvariants().ok()) << queue().CheckInvariants();
+    }
+    stayed_behind_at_first += queue().unschedulable_size();
+    while (queue().Tick(clock_.Now())) {
+    }
+    ASSERT_EQ(queue().unschedulable_size(), 0) << "round " << round;
+    for (int step = 0; step < 12; ++step) Delete(absl::StrCat("gated", round, "-", step));
+  }
+  EXPECT_GT(stayed_behind_at_first, 1000);
 }
 
 }  // namespace

@@ -354,15 +354,36 @@ TEST_F(QueueTest, VeryManyAreWokenBitByBitThoseThatMatterMostFirst) {
   for (const char* name : {"u", "v", "w", "a"}) EXPECT_EQ(StateOf(name), kActive) << name;
   // What happens to the others meanwhile.
   Delete("c");
-  Update(Pod("d", 3));  // is not like them any more, and is woken by the next event
+  Update(Pod("d", 3));  // is not like them any more, and is woken all the same
   queue().MoveAllOnEvent(kNodeAdd, {});
-  EXPECT_EQ(StateOf("d"), kActive);
-  EXPECT_EQ(StateOf("b"), kUnschedulable);
+  EXPECT_EQ(queue().unschedulable_size(), 4);
+  EXPECT_LE(queue().NextRetry(), clock_.Now());
   EXPECT_EQ(Pop(), "u");
   EXPECT_FALSE(queue().Tick(clock_.Now()));
+  EXPECT_GT(queue().NextRetry(), clock_.Now());
   EXPECT_EQ(queue().unschedulable_size(), 0);
   EXPECT_EQ(queue().FindByPod(Uid("f"))->woken_by.view(), "NodeAdd");
   for (const char* name : {"v", "w", "d", "a", "b", "e", "f", ""}) EXPECT_EQ(Pop(), name);
+}
+
+TEST_F(QueueTest, WhatMattersMoreIsWokenBeforeWhatAnEarlierEventWoke) {
+  options_.most_moves_at_once = 2;
+  RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  RegisterForAlike("Other", EventResource::AssignedPod(), action::kDelete,
+                   Says(QueueingHint::kQueue));
+  for (const char* name : {"a", "b", "c", "d", "e"}) AddRejected(Pod(name), "Fit");
+  for (const char* name : {"u", "v", "w"}) AddRejected(Pod(name, 9), "Other");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(StateOf("c"), kUnschedulable);
+  queue().MoveAllOnEvent(kPodDelete, {});
+  EXPECT_EQ(StateOf("v"), kActive);
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_EQ(StateOf("w"), kActive);
+  EXPECT_EQ(StateOf("c"), kActive);
+  EXPECT_EQ(StateOf("d"), kUnschedulable);
+  while (queue().Tick(clock_.Now())) {
+  }
+  EXPECT_EQ(queue().unschedulable_size(), 0);
 }
 
 TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
@@ -420,7 +441,7 @@ TEST_F(QueueTest, AnEventMayBeLimitedToSomePods) {
   Register("Fit", EventResource::Node(), action::kAdd);
   AddRejected(Pod("low", 1), "Fit");
   AddRejected(Pod("high", 5), "Fit");
-  queue().MoveAllOnEvent(kNodeAdd, {}, [](const PodInfo& pod) { return pod.priority() <= 1; });
+  queue().MoveAllOnEvent(kNodeAdd, {}, {.highest_priority = 1});
   EXPECT_EQ(StateOf("low"), kActive);
   EXPECT_EQ(StateOf("high"), kUnschedulable);
 }
