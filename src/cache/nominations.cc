@@ -45,9 +45,8 @@ void Nominations::Remove(UidRef pod) {
   const Symbol node = *found;
   const auto on_node = pods_on_.find(node);
   auto& pods = on_node->second;
-  pods.erase(
-      std::find_if(pods.begin(), pods.end(),
-                   [&](const auto& other) { return pod.Means(*other->identity()); }));
+  pods.erase(std::find_if(pods.begin(), pods.end(),
+                          [&](const auto& other) { return pod.Means(*other->identity()); }));
   if (pods.empty()) {
     pods_on_.erase(on_node);
     node_names_.erase(node);

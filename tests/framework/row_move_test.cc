@@ -87,8 +87,8 @@ TEST(RowMove, ValuesFollowAnyMove) {
     }
     if (below(2) == 0) std::erase_if(rows, [&](NodeRow) { return below(4) == 0; });
     for (int came = below(3) == 0 ? below(20) : 0; came > 0; --came) {
-      const int row = below(2) == 0 ? static_cast<int>(rows.size())
-                                    : below(static_cast<int>(rows.size()) + 1);
+      const int row =
+          below(2) == 0 ? static_cast<int>(rows.size()) : below(static_cast<int>(rows.size()) + 1);
       rows.insert(rows.begin() + row, -1);
     }
     const RowMove move = RowMove::Rearranged(rows, size);

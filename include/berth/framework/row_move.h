@@ -35,7 +35,7 @@ class RowMove {
   // The same of `size` rows. `steps`: of all nodes that stay, also where they were, by rising `to`.
   static RowMove Rearranged(absl::Span<const Step> steps, int size_before, int size);
 
-  int size() const { return size_; }  // how many rows there are afterwards
+  int size() const { return size_; }                        // how many rows there are afterwards
   absl::Span<const NodeRow> came() const { return came_; }  // as they are numbered afterwards
   absl::Span<const NodeRow> gone() const { return gone_; }  // as they were numbered before
   NodeRow first() const { return first_; }                  // those before it are as they were
