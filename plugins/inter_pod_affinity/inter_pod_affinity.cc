@@ -28,7 +28,8 @@ struct AffinityFilterState final : StateData {
   // each term.
   PodSelector affinity_selector;
   std::vector<DomainCounts> affinity;
-  int64_t affinity_matches = 0;  // all that is in `affinity`
+  std::vector<int64_t> in_affinity;  // of each term, all pods in its domains at first
+  int64_t affinity_matches = 0;      // all that is in `affinity`
   std::vector<OwnTerm> anti_affinity;
   // Terms of running pods that match the pod, by topology key.
   std::vector<DomainCounts> existing_anti_affinity;
@@ -99,7 +100,8 @@ void CountOwn(const PodInfo& pod, const NodeTable& nodes, const ObjectStore& obj
   for (const AffinityTerm& term : affinity) {
     const LabelColumn& column = nodes.label_column(term.topology_key);
     s.affinity.emplace_back(term.topology_key, column, pods);
-    s.affinity_matches += pods->total_labelled(column);
+    s.in_affinity.push_back(pods->total_labelled(column));
+    s.affinity_matches += s.in_affinity.back();
   }
 }
 
@@ -286,15 +288,11 @@ void InterPodAffinity::JudgeDomains(const CycleState& state,
   // `without_label`: what is said of nodes that are in no domain.
   const auto add = [&](const DomainCounts& counts, Verdict with_pods, Verdict without_pods,
                        Verdict without_label) {
-    const LabelColumn& column = counts.column();
-    DomainVerdicts& rule = rules.emplace_back(DomainVerdicts{&column, {}});
-    rule.of_values.resize(column.values().size());
-    counts.ForEach([&](uint32_t domain, int64_t pods) {
-      rule.of_values[domain] = static_cast<uint8_t>(pods > 0 ? with_pods : without_pods);
-    });
-    if (const auto none = column.Find(LabelValue{}); none.has_value()) {
-      rule.of_values[*none] = static_cast<uint8_t>(without_label);
-    }
+    rules.push_back({.counts = counts,
+                     .says = {.most = 0,
+                              .crowded = static_cast<uint8_t>(with_pods),
+                              .others = static_cast<uint8_t>(without_pods),
+                              .without_label = static_cast<uint8_t>(without_label)}});
   };
   const Verdict far = MayBeFirst(*s) ? Verdict::kFits : Verdict::kAffinity;
   for (const DomainCounts& counts : s->affinity) {
@@ -315,25 +313,13 @@ bool InterPodAffinity::NumberDomains(const CycleState& state, const PodInfo&,
                                      std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
   const AffinityFilterState* const s = state.Find(kFilterState);
   if (s == nullptr) return false;
-  const auto add = [&rules](const DomainCounts& counts) -> DomainNumbers& {
-    const LabelColumn& column = counts.column();
-    DomainNumbers& rule = rules.emplace_back(DomainNumbers{&column, {}});
-    rule.of_values.resize(column.values().size());
-    counts.ForEach([&](uint32_t domain, int64_t pods) {
-      rule.of_values[domain] = static_cast<int32_t>(pods);
-    });
-    if (const auto none = column.Find(LabelValue{}); none.has_value()) rule.of_values[*none] = 0;
-    return rule;
-  };
-  for (const DomainCounts& counts : s->affinity) {
-    std::vector<int32_t>& numbers = add(counts).of_values;
-    const int32_t all = absl::c_accumulate(numbers, 0);
+  for (size_t i = 0; i < s->affinity.size(); ++i) {
     // Never 0: without pods in a domain the pod may be kept out, and with them they may go.
-    for (int32_t& number : numbers) number = 2 * number + (number == all ? 2 : 1);
-    if (const auto none = counts.column().Find(LabelValue{}); none.has_value()) numbers[*none] = -1;
+    rules.push_back({.counts = s->affinity[i],
+                     .says = {.most = -1, .whole = s->in_affinity[i], .without_label = -1}});
   }
-  for (const OwnTerm& term : s->anti_affinity) add(term.pods);
-  for (const DomainCounts& counts : s->existing_anti_affinity) add(counts);
+  for (const OwnTerm& term : s->anti_affinity) rules.push_back({.counts = term.pods});
+  for (const DomainCounts& counts : s->existing_anti_affinity) rules.push_back({.counts = counts});
   basis.Add(handle_.objects().version(Kind::kNamespace));  // terms select by its labels
   return true;
 }

@@ -19,39 +19,23 @@ constexpr char kSkewReason[] = "node(s) didn't match pod topology spread constra
 constexpr char kLabelReason[] =
     "node(s) didn't match pod topology spread constraints (missing required label)";
 
-// The two domains with the fewest pods. Enough to know the minimum while the pods of one node come
-// and go, which is all that dry runs do.
-class LowestDomains {
- public:
-  void Update(uint32_t domain, int64_t count) {
-    if (domain == lowest_.domain || domain == second_.domain) {
-      (domain == lowest_.domain ? lowest_ : second_).count = count;
-      if (lowest_.count > second_.count) std::swap(lowest_, second_);
-    } else if (count < lowest_.count) {
-      second_ = std::exchange(lowest_, {domain, count});
-    } else if (count < second_.count) {
-      second_ = {domain, count};
-    }
-  }
-  int64_t minimum() const { return lowest_.count; }
-  int64_t minimum_without(uint32_t domain) const {
-    return domain == lowest_.domain ? second_.count : lowest_.count;
-  }
-
- private:
-  struct Domain {
-    uint32_t domain = std::numeric_limits<uint32_t>::max();
-    int64_t count = std::numeric_limits<int32_t>::max();
-  };
-  Domain lowest_, second_;
-};
-
 // The domains of one constraint: those with a node that it counts.
 struct SpreadDomains {
   DomainCounts pods;
   bool counts_itself = false;  // the selector selects the pod
-  int64_t size = 0;
-  LowestDomains lowest;
+  FewestPods fewest;           // before dry runs changed anything
+
+  // The fewest pods of a domain. Right as long as dry runs change one domain only, as they do:
+  // pods of one node come and go.
+  int64_t Minimum() const {
+    int64_t of_changed = FewestPods::kNone, with_fewest = fewest.with_fewest;
+    for (const auto& [domain, difference] : pods.added()) {
+      const int64_t now = pods.at(domain);
+      of_changed = std::min(of_changed, now);
+      if (now - difference == fewest.pods) --with_fewest;
+    }
+    return std::min(with_fewest > 0 ? fewest.pods : fewest.next, of_changed);
+  }
 };
 
 struct SpreadFilterState final : StateData {
@@ -98,29 +82,11 @@ TopologySpreadConstraint DefaultConstraint(const api::TopologySpreadConstraint& 
   return constraint;
 }
 
-// How many matching pods a domain may have without the pod.
+// How many matching pods a domain may have without the pod. Judging criterion: matching pods + 1 if
+// the pod matches - the minimum <= maxSkew.
 int64_t MostPods(const TopologySpreadConstraint& constraint, const SpreadDomains& domains) {
-  const int64_t minimum = domains.size < constraint.min_domains ? 0 : domains.lowest.minimum();
+  const int64_t minimum = domains.fewest.domains < constraint.min_domains ? 0 : domains.Minimum();
   return constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
-}
-
-// How many matching pods have to leave a domain before it lets the pod in. Where they leave one
-// domain, all others stay what they are.
-int64_t PodsTooMany(const TopologySpreadConstraint& constraint, const SpreadDomains& domains,
-                    uint32_t domain, int64_t pods) {
-  const int64_t minimum =
-      domains.size < constraint.min_domains ? 0 : domains.lowest.minimum_without(domain);
-  const int64_t most = constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
-  return std::max<int64_t>(pods - most, 0);
-}
-
-// Judging criterion: matching pods + 1 if the pod matches - the minimum <= maxSkew. Nodes without
-// the label have no domain.
-Code Judge(const TopologySpreadConstraint& constraint, const SpreadDomains& domains,
-           std::optional<uint32_t> domain) {
-  if (!domain.has_value()) return Code::kUnschedulableAndUnresolvable;
-  return domains.pods.at(*domain) > MostPods(constraint, domains) ? Code::kUnschedulable
-                                                                  : Code::kSuccess;
 }
 
 // The pods of a constraint in the rows that are counted, by index in `column`; absent where there
@@ -146,28 +112,17 @@ SpreadDomains FindDomains(const TopologySpreadConstraint& constraint, const Labe
   std::shared_ptr<const PodCounts> pods =
       MatchingPods(nodes, constraint.selector, pod.namespace_name());
   const CountedRows counted = CountedRowsOf(constraint, pod, nodes);
-  const auto size = static_cast<uint32_t>(column.values().size());
   if (counted.empty() && (all_columns.size() == 1 || AllNodesHaveTopologyKeys(all_columns))) {
-    SpreadDomains domains{DomainCounts(constraint.topology_key, column, std::move(pods)),
-                          counts_itself};
-    for (uint32_t domain = 0; domain < size; ++domain) {
-      if (!column.values()[domain].present || column.row_count(domain) == 0) continue;
-      ++domains.size;
-      domains.lowest.Update(domain, domains.pods.at(domain));
-    }
-    return domains;
+    const FewestPods fewest = pods->fewest(column);
+    return {DomainCounts(constraint.topology_key, column, std::move(pods)), counts_itself, fewest};
   }
-  const auto sums = SumRows(*pods, column, all_columns, counted);
   std::vector<int64_t> counts;
-  for (const std::optional<int64_t>& sum : sums) counts.push_back(sum.value_or(0));
-  SpreadDomains domains{DomainCounts(constraint.topology_key, column, std::move(counts)),
-                        counts_itself};
-  for (uint32_t domain = 0; domain < size; ++domain) {
-    if (!sums[domain].has_value()) continue;
-    ++domains.size;
-    domains.lowest.Update(domain, *sums[domain]);
+  FewestPods fewest;
+  for (const std::optional<int64_t>& sum : SumRows(*pods, column, all_columns, counted)) {
+    counts.push_back(sum.value_or(0));
+    if (sum.has_value()) fewest.Include(*sum);
   }
-  return domains;
+  return {DomainCounts(constraint.topology_key, column, std::move(counts)), counts_itself, fewest};
 }
 
 // Of pods being deleted too, and by selectors that select everything, as upstream.
@@ -180,10 +135,8 @@ void Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const
   for (size_t i = 0; i < constraints.size(); ++i) {
     if (!constraints[i].selector.Matches(changed.labels())) continue;
     if (!Counts(constraints[i], pod, node)) continue;
-    SpreadDomains& domains = s->domains[i];
-    const uint32_t domain = *domains.pods.FindDomain(node.labels());
-    domains.pods.Add(domain, difference);
-    domains.lowest.Update(domain, domains.pods.at(domain));
+    DomainCounts& pods = s->domains[i].pods;
+    pods.Add(*pods.FindDomain(node.labels()), difference);
   }
 }
 
@@ -266,13 +219,10 @@ Status PodTopologySpread::Filter(const CycleState& state, const PodInfo&,
   BERTH_CHECK(s != nullptr);
   for (size_t i = 0; i < s->constraints->size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
-    switch (Judge((*s->constraints)[i], domains, domains.pods.FindDomain(node.labels()))) {
-      case Code::kUnschedulable:
-        return Status::Unschedulable(kSkewReason);
-      case Code::kUnschedulableAndUnresolvable:
-        return Status::UnschedulableAndUnresolvable(kLabelReason);
-      default:
-        break;
+    const std::optional<uint32_t> domain = domains.pods.FindDomain(node.labels());
+    if (!domain.has_value()) return Status::UnschedulableAndUnresolvable(kLabelReason);
+    if (domains.pods.at(*domain) > MostPods((*s->constraints)[i], domains)) {
+      return Status::Unschedulable(kSkewReason);
     }
   }
   return Status::Success();
@@ -287,12 +237,12 @@ Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, c
   for (size_t i = s->constraints->size(); i-- > 0;) {
     const SpreadDomains& domains = s->domains[i];
     const LabelColumn& column = domains.pods.column();
+    const int64_t most = MostPods((*s->constraints)[i], domains);
     column.JudgeRows(
         rows,
         [&](uint32_t domain) {
-          const bool has_label = column.values()[domain].present;
-          return Judge((*s->constraints)[i], domains,
-                       has_label ? std::optional(domain) : std::nullopt);
+          if (!column.values()[domain].present) return Code::kUnschedulableAndUnresolvable;
+          return domains.pods.at(domain) > most ? Code::kUnschedulable : Code::kSuccess;
         },
         [&](size_t k, Code code) {
           if (code != Code::kSuccess) verdicts.Set(rows[k], code, 0);
@@ -307,34 +257,26 @@ void PodTopologySpread::JudgeDomains(const CycleState& state,
   BERTH_CHECK(s != nullptr);
   for (size_t i = 0; i < s->constraints->size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
-    const LabelColumn& column = domains.pods.column();
-    DomainVerdicts& rule = rules.emplace_back(DomainVerdicts{&column, {}});
-    rule.of_values.resize(column.values().size());
-    const int64_t most = MostPods((*s->constraints)[i], domains);
-    domains.pods.ForEach([&](uint32_t domain, int64_t pods) {
-      rule.of_values[domain] =
-          static_cast<uint8_t>(pods > most ? Code::kUnschedulable : Code::kSuccess);
-    });
-    if (const auto none = column.Find(LabelValue{}); none.has_value()) {
-      rule.of_values[*none] = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable);
-    }
+    rules.push_back(
+        {.counts = domains.pods,
+         .says = {.most = MostPods((*s->constraints)[i], domains),
+                  .crowded = static_cast<uint8_t>(Code::kUnschedulable),
+                  .without_label = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable)}});
   }
 }
 
+// What counts is how many matching pods have to leave a domain before it lets the pod in. Where
+// they leave one domain, the minimum of all others stays what it is: that of the domain with the
+// fewest is no matter, as it lets the pod in.
 bool PodTopologySpread::NumberDomains(const CycleState& state, const PodInfo& pod,
                                       std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   if (s == nullptr) return false;
   for (size_t i = 0; i < s->constraints->size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
-    const LabelColumn& column = domains.pods.column();
-    DomainNumbers& rule = rules.emplace_back(DomainNumbers{&column, {}});
-    rule.of_values.resize(column.values().size());
-    domains.pods.ForEach([&](uint32_t domain, int64_t pods) {
-      rule.of_values[domain] =
-          static_cast<int32_t>(PodsTooMany((*s->constraints)[i], domains, domain, pods));
-    });
-    if (const auto none = column.Find(LabelValue{}); none.has_value()) rule.of_values[*none] = -1;
+    rules.push_back(
+        {.counts = domains.pods,
+         .says = {.most = MostPods((*s->constraints)[i], domains), .without_label = -1}});
   }
   if (pod.topology_spread_constraints().empty()) {  // its Services and its owner select
     for (const TopologySpreadConstraint& constraint : *s->constraints) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "framework/domain_changes.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -27,16 +26,17 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 
 RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
                                               const NodeTable& nodes, const Nominator& nominator,
-                                              Framework::RejectionGrounds& grounds) {
+                                              const Framework::RejectionGrounds& grounds) {
   Aspects depends_on = framework_.DependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
   if (!Follow(nodes, nominator, asker, depends_on, !grounds.empty()) ||
       !FollowGrounds(nodes, asker, grounds) || counts_.is_crowded()) {
+    domains_.Keep(grounds.domains);
     MarkAll(nodes.size());
   }
-  std::swap(grounds_, grounds);
-  spec_ = grounds_.objects.empty() ? nullptr : asker.shared_spec();
+  objects_ = grounds.objects;
+  spec_ = objects_.empty() ? nullptr : asker.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
@@ -150,9 +150,8 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
 bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
                                   const Framework::RejectionGrounds& grounds) {
   if (!grounds.objects.empty() && spec_ != asker.shared_spec()) return false;
-  const bool followed = ForEachChangedRow(grounds_.domains, grounds.domains, nodes,
-                                          [this](NodeRow row) { Mark(row); });
-  const uint8_t changed = FirstChanged(grounds_.objects, grounds.objects);
+  const bool followed = domains_.Follow(grounds.domains, nodes, [this](NodeRow row) { Mark(row); });
+  const uint8_t changed = FirstChanged(objects_, grounds.objects);
   if (!followed || changed == NodeVerdicts::kNobody) return followed;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (verdicts_.rejector(row) >= changed) Mark(row);

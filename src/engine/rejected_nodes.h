@@ -14,8 +14,9 @@
 #include "engine/diagnosis.h"
 #include "engine/free_room.h"
 #include "engine/rejection_counts.h"
+#include "framework/change_journal.h"
+#include "framework/followed_domains.h"
 #include "framework/framework.h"
-#include "framework/row_journal.h"
 
 namespace berth {
 
@@ -35,7 +36,7 @@ class RejectedNodes {
   // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
   // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                  const Nominator& nominator, Framework::RejectionGrounds& grounds);
+                  const Nominator& nominator, const Framework::RejectionGrounds& grounds);
 
   // Whether the last pod of this kind was rejected.
   bool was_last() const { return was_last_; }
@@ -67,12 +68,14 @@ class RejectedNodes {
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
   int32_t asker_priority_ = 0;
-  Symbol own_node_;                      // that the asker itself was nominated to, or empty
-  Framework::RejectionGrounds grounds_;  // as of the last Refresh()
-  std::shared_ptr<const void> spec_;     // of that asker, where objects are among the grounds
-  NodeVerdicts verdicts_;                // kNotJudged: to be judged
-  std::vector<NodeRow> marked_;          // these
-  RejectionCounts counts_;               // of rows that are not marked
+  Symbol own_node_;  // that the asker itself was nominated to, or empty
+  // As of the last Refresh(). `spec_` is the asker's, where objects are among its grounds.
+  FollowedDomains<DomainVerdict> domains_;
+  std::vector<Framework::PluginBasis> objects_;
+  std::shared_ptr<const void> spec_;
+  NodeVerdicts verdicts_;        // kNotJudged: to be judged
+  std::vector<NodeRow> marked_;  // these
+  RejectionCounts counts_;       // of rows that are not marked
   RowJournal judged_;
   FreeRoom free_room_;
   RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()

@@ -208,17 +208,13 @@ class Framework {
   }
   // What the verdicts of the Filter plugins beyond `known` that `state` does not skip go by. False
   // if one of them cannot say.
-  struct DomainRule : DomainVerdicts {
-    int plugin = 0;          // Hook::index
-    uint64_t numbering = 0;  // of the column
-  };
   struct PluginBasis {
     uint8_t filter;  // index in filter()
     FilterBasis basis;
     friend bool operator==(const PluginBasis&, const PluginBasis&) = default;
   };
   struct RejectionGrounds {
-    std::vector<DomainRule> domains;
+    std::vector<DomainVerdicts> domains;
     std::vector<PluginBasis> objects;  // in the order of filter()
     bool empty() const { return domains.empty() && objects.empty(); }
   };

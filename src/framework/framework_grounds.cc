@@ -19,14 +19,10 @@ constexpr PluginPoint kRoomFor{"RoomFor", Codes(), "running RoomFor of plugin \"
 constexpr Aspects kLeftAloneByRemovals =
     Aspect::kOfNodeObject | Aspect::kNodePorts | Aspect::kImageSpread;
 
-// The rules of one plugin, with what their values are numbers of. Leaves none in `rules`.
-template <class DomainRule, class Rule>
-void MoveTo(std::vector<DomainRule>& domains, int plugin, std::vector<Rule>& rules) {
-  for (Rule& rule : rules) {
-    const uint64_t numbering = rule.column->numbering();
-    domains.push_back({std::move(rule), plugin, numbering});
-  }
-  rules.clear();
+// The rules from `first` on are those of a plugin.
+template <class Rule>
+void NoteWhose(int plugin, size_t first, std::vector<Rule>& rules) {
+  for (size_t i = first; i < rules.size(); ++i) rules[i].plugin = plugin;
 }
 
 }  // namespace
@@ -34,17 +30,17 @@ void MoveTo(std::vector<DomainRule>& domains, int plugin, std::vector<Rule>& rul
 bool Framework::FindRejectionGrounds(const CycleState& state, const PodInfo& pod, PluginMask known,
                                      RejectionGrounds& grounds) const {
   grounds = {};
-  std::vector<DomainVerdicts> verdicts;
   for (size_t i = 0; i < filter_.size(); ++i) {
     const Hook<FilterPlugin>& hook = filter_[i];
     if ((state.skips().filter | known) & SkipBit(hook)) continue;
     Status status;
     if (domain_filters_[i] != nullptr) {
+      const size_t first = grounds.domains.size();
       status = Guarded(kJudgeDomains, hook.name, [&] {
-        domain_filters_[i]->JudgeDomains(state, verdicts);
+        domain_filters_[i]->JudgeDomains(state, grounds.domains);
         return Status::Success();
       });
-      MoveTo(grounds.domains, hook.index, verdicts);
+      NoteWhose(hook.index, first, grounds.domains);
     }
     if (object_filters_[i] != nullptr && status.ok()) {
       PluginBasis& of_plugin = grounds.objects.emplace_back();
@@ -71,7 +67,6 @@ bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
   PodSignature signature;
   const PluginMask known = SignForNodes(pod, signature) | state.skips().filter;
   bool signed_by_all = true;
-  std::vector<DomainNumbers> numbers;
   for (size_t i = 0; i < filter_.size(); ++i) {
     const Hook<FilterPlugin>& hook = filter_[i];
     if (known & SkipBit(hook)) continue;
@@ -79,11 +74,12 @@ bool Framework::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
     Status status;
     bool can_say = true;
     if (domain_filters_[i] != nullptr) {
+      const size_t first = grounds.domains.size();
       status = Guarded(kNumberDomains, hook.name, [&] {
-        can_say = domain_filters_[i]->NumberDomains(state, pod, numbers, grounds.basis);
+        can_say = domain_filters_[i]->NumberDomains(state, pod, grounds.domains, grounds.basis);
         return Status::Success();
       });
-      MoveTo(grounds.domains, hook.index, numbers);
+      NoteWhose(hook.index, first, grounds.domains);
     }
     if (object_filters_[i] != nullptr && status.ok()) {
       grounds.basis.Add(int64_t{hook.index});

@@ -1,9 +1,11 @@
 // Counts a slot, and the sums over rows and domains that were asked for.
 #include "berth/framework/pod_counts.h"
 
-#include <optional>
+#include <algorithm>
+#include <cstddef>
 
 #include "absl/algorithm/container.h"
+#include "framework/change_journal.h"
 
 namespace berth {
 namespace {
@@ -36,17 +38,129 @@ void SlotCounts::Add(int slot, int64_t difference) {
   if (nonzero_ == 0) many_ = {};
 }
 
+// --- By domain -----------------------------------------------------------------------------------
+
+// The counts of one column.
+class PodCounts::Domains {
+ public:
+  explicit Domains(const LabelColumn& column) : column_(column) {}
+
+  const LabelColumn& column() const { return column_; }
+  // False once nodes came, went or have another label.
+  bool is_in_step() const { return version_ == column_.version(); }
+  void Recount(const SlotCounts& pods, const NodeSlots& slots);
+  void Add(NodeRow row, int64_t difference);
+
+  const std::vector<int64_t>& counts() const { return counts_; }
+  int64_t labelled() const { return labelled_; }
+  FewestPods FindFewest();
+  const ChangeJournal<Change>& changes() const { return changes_; }
+
+ private:
+  static constexpr size_t kFewDomains = 64;  // of more of them it is kept how many have how many
+  static constexpr size_t kMost = 1023;      // pods, up to so many
+
+  bool IsDomain(uint32_t value) const {
+    return column_.values()[value].present && column_.row_count(value) > 0;
+  }
+  void FillBins();
+  void CountIn(int64_t pods, int32_t domains);
+
+  const LabelColumn& column_;
+  uint64_t version_ = 0;  // of the column
+  std::vector<int64_t> counts_;
+  int64_t labelled_ = 0;
+  ChangeJournal<Change> changes_;
+  std::vector<int32_t> with_;  // domains, by their pods; empty until asked for
+  size_t lowest_ = 0;          // in with_, that is not 0; its size if there is none
+  int64_t not_in_bins_ = 0;    // domains
+  int64_t domains_ = 0;        // all
+};
+
+void PodCounts::Domains::Recount(const SlotCounts& pods, const NodeSlots& slots) {
+  counts_.assign(column_.values().size(), 0);
+  int64_t all = 0;
+  pods.ForEach([&](int slot, int64_t count) {
+    counts_[column_.index(slots.row_of_slot[slot])] += count;
+    all += count;
+  });
+  const std::optional<uint32_t> none = column_.Find(kNoLabel);
+  labelled_ = all - (none.has_value() ? counts_[*none] : 0);
+  version_ = column_.version();
+  changes_.Restart();
+  with_.clear();
+}
+
+void PodCounts::Domains::Add(NodeRow row, int64_t difference) {
+  const uint32_t domain = column_.index(row);
+  const int64_t before = counts_[domain];
+  counts_[domain] += difference;
+  changes_.Add({domain, row}, static_cast<int>(counts_.size()));
+  if (!column_.values()[domain].present) return;
+  labelled_ += difference;
+  if (with_.empty()) return;
+  CountIn(before, -1);
+  CountIn(before + difference, 1);
+  while (lowest_ < with_.size() && with_[lowest_] == 0) ++lowest_;
+}
+
+// So many more domains have so many pods.
+void PodCounts::Domains::CountIn(int64_t pods, int32_t domains) {
+  const auto bin = static_cast<size_t>(pods);
+  if (bin >= with_.size()) {
+    not_in_bins_ += domains;
+  } else {
+    with_[bin] += domains;
+    lowest_ = std::min(lowest_, bin);
+  }
+}
+
+void PodCounts::Domains::FillBins() {
+  with_.assign(kMost + 1, 0);
+  lowest_ = with_.size();
+  not_in_bins_ = domains_ = 0;
+  for (uint32_t domain = 0; domain < counts_.size(); ++domain) {
+    if (!IsDomain(domain)) continue;
+    CountIn(counts_[domain], 1);
+    ++domains_;
+  }
+}
+
+FewestPods PodCounts::Domains::FindFewest() {
+  if (counts_.size() > kFewDomains) {
+    if (with_.empty()) FillBins();
+    const auto from =
+        with_.begin() + static_cast<std::ptrdiff_t>(std::min(lowest_ + 1, with_.size()));
+    const auto next = std::find_if(from, with_.end(), [](int32_t domains) { return domains > 0; });
+    const bool has_next = next != with_.end();
+    if (lowest_ < with_.size() && (has_next || not_in_bins_ == 0)) {
+      return {.domains = domains_,
+              .pods = static_cast<int64_t>(lowest_),
+              .with_fewest = with_[lowest_],
+              .next = has_next ? next - with_.begin() : FewestPods::kNone};
+    }
+  }
+  FewestPods fewest;
+  for (uint32_t domain = 0; domain < counts_.size(); ++domain) {
+    if (IsDomain(domain)) fewest.Include(counts_[domain]);
+  }
+  return fewest;
+}
+
+// --- PodCounts -----------------------------------------------------------------------------------
+
+PodCounts::PodCounts(const NodeSlots& slots) : slots_(&slots) {}
+PodCounts::PodCounts(PodCounts&&) noexcept = default;
+PodCounts::~PodCounts() = default;
+
 void PodCounts::Add(int slot, int64_t difference) {
   of_slots_.Add(slot, difference);
   total_ += difference;
   const NodeRow row = slots_->row_of_slot[slot];
   if (row < 0) return;
   if (rows_version_ == slots_->order_version) of_rows_[row] += difference;
-  for (Domains& domains : domains_) {
-    if (domains.version != domains.column->version()) continue;  // counted again when asked for
-    const uint32_t index = domains.column->index(row);
-    domains.counts[index] += difference;
-    if (domains.column->values()[index].present) domains.labelled += difference;
+  for (const std::unique_ptr<Domains>& domains : domains_) {
+    if (domains->is_in_step()) domains->Add(row, difference);  // else counted when asked for
   }
 }
 
@@ -60,31 +174,34 @@ absl::Span<const int64_t> PodCounts::of_rows() const {
   return of_rows_;
 }
 
-const PodCounts::Domains& PodCounts::FindDomains(const LabelColumn& column) const {
+PodCounts::Domains& PodCounts::FindDomains(const LabelColumn& column) const {
   auto it =
-      absl::c_find_if(domains_, [&](const Domains& domains) { return domains.column == &column; });
-  if (it == domains_.end()) it = domains_.insert(it, {.column = &column});
-  if (it->version != column.version()) Recount(*it);
-  return *it;
-}
-
-void PodCounts::Recount(Domains& domains) const {
-  const LabelColumn& column = *domains.column;
-  domains.counts.assign(column.values().size(), 0);
-  of_slots_.ForEach([&](int slot, int64_t count) {
-    domains.counts[column.index(slots_->row_of_slot[slot])] += count;
-  });
-  const std::optional<uint32_t> none = column.Find(kNoLabel);
-  domains.labelled = total_ - (none.has_value() ? domains.counts[*none] : 0);
-  domains.version = column.version();
+      absl::c_find_if(domains_, [&](const auto& domains) { return &domains->column() == &column; });
+  if (it == domains_.end()) it = domains_.insert(it, std::make_unique<Domains>(column));
+  if (!(*it)->is_in_step()) (*it)->Recount(of_slots_, *slots_);
+  return **it;
 }
 
 absl::Span<const int64_t> PodCounts::of_domains(const LabelColumn& column) const {
-  return FindDomains(column).counts;
+  return FindDomains(column).counts();
 }
 
 int64_t PodCounts::total_labelled(const LabelColumn& column) const {
-  return FindDomains(column).labelled;
+  return FindDomains(column).labelled();
+}
+
+FewestPods PodCounts::fewest(const LabelColumn& column) const {
+  return FindDomains(column).FindFewest();
+}
+
+PodCounts::Version PodCounts::version(const LabelColumn& column) const {
+  const auto end = FindDomains(column).changes().end();
+  return {end.journal, end.number};
+}
+
+std::optional<absl::Span<const PodCounts::Change>> PodCounts::ChangesSince(
+    const LabelColumn& column, const Version& version) const {
+  return FindDomains(column).changes().Since({version.counts, version.number});
 }
 
 // An array of all domains is worth its memory only where the pods are in many of them.
@@ -96,10 +213,11 @@ int64_t PodCounts::AddToDomains(const LabelColumn& column, int64_t weight,
                                 absl::Span<int64_t> sums) const {
   if (IsDense(column)) {
     const Domains& domains = FindDomains(column);
-    for (size_t i = 0; i < domains.counts.size(); ++i) sums[i] += weight * domains.counts[i];
+    const std::vector<int64_t>& counts = domains.counts();
+    for (size_t i = 0; i < counts.size(); ++i) sums[i] += weight * counts[i];
     const std::optional<uint32_t> none = column.Find(kNoLabel);
-    if (none.has_value()) sums[*none] -= weight * domains.counts[*none];
-    return domains.labelled;
+    if (none.has_value()) sums[*none] -= weight * counts[*none];
+    return domains.labelled();
   }
   int64_t pods = 0;
   of_slots_.ForEach([&](int slot, int64_t count) {

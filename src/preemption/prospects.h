@@ -7,7 +7,7 @@
 
 #include "berth/framework/node_table.h"
 #include "framework/best_row.h"
-#include "framework/row_journal.h"
+#include "framework/change_journal.h"
 #include "preemption/eviction_bound.h"
 
 namespace berth {

@@ -9,7 +9,7 @@
 
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
-#include "framework/row_journal.h"
+#include "framework/change_journal.h"
 #include "preemption/eviction_bound.h"
 #include "preemption/eviction_outlook.h"
 #include "preemption/prospects.h"
@@ -43,6 +43,8 @@ class QuestionBounds {
   void Forget(NodeRow row);
   void Find(NodeRow row, const BoundFinder& finder, BoundFinder::Pods nominated);
   void FindAll(const NodeTable& nodes, const BoundFinder& finder, const Nominator& nominator);
+  void FindForgotten(const NodeTable& nodes, const BoundFinder& finder, const Nominator& nominator,
+                     NodeRow own_row);
 
   const EvictionQuestion question_;
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()

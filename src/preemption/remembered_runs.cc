@@ -7,7 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "framework/domain_changes.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -19,8 +18,8 @@ constexpr std::pair<int64_t, int64_t> kEverything = {std::numeric_limits<int64_t
 }  // namespace
 
 void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                             uint64_t budgets_version, NodeRow own_row, DryRunGrounds grounds,
-                             absl::Span<const int64_t> gauges) {
+                             uint64_t budgets_version, NodeRow own_row,
+                             const DryRunGrounds& grounds, absl::Span<const int64_t> gauges) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
                        budgets_version == budgets_version_ &&
@@ -28,6 +27,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });
   if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
+    domains_.Keep(grounds.domains);
     outcome_of_.assign(nodes.size(), kUnknown);
     candidates_.assign(nodes.size(), nullptr);
     conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
@@ -42,7 +42,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   nodes_version_ = nodes.version();
   nominations_version_ = nominator.version();
   budgets_version_ = budgets_version;
-  grounds_ = std::move(grounds);
+  basis_ = grounds.basis;
   own_row_ = own_row;
   Forget(own_row);
   CheckGauges(gauges);
@@ -53,11 +53,11 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
 // are.
 bool RememberedRuns::FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
                                    const DryRunGrounds& grounds) {
-  if (!(grounds.basis == grounds_.basis)) return false;
-  if (grounds.domains.empty() && grounds_.domains.empty() && grounds.basis.empty()) return true;
-  ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
-  return ForEachChangedRow(grounds_.domains, grounds.domains, nodes,
-                           [this](NodeRow row) { Forget(row); });
+  if (!(grounds.basis == basis_)) return false;
+  if (grounds.domains.empty() && domains_.empty() && grounds.basis.empty()) return true;
+  const auto forget = [this](NodeRow row) { Forget(row); };
+  ForEachNominatedRow(nominator, nodes, forget);
+  return domains_.Follow(grounds.domains, nodes, forget);
 }
 
 // Forgets the rows of which a condition does not hold any more.

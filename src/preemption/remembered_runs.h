@@ -12,7 +12,8 @@
 #include "absl/time/time.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/preemption.h"
-#include "framework/row_journal.h"
+#include "framework/change_journal.h"
+#include "framework/followed_domains.h"
 #include "preemption/scores.h"
 
 namespace berth {
@@ -31,7 +32,7 @@ class RememberedRuns {
   // and the rules' gauges: what concerns a row that changed, or no longer holds, is forgotten.
   // `own_row`: that the pod in question itself is nominated to, or -1; nothing is remembered of it.
   void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
-               NodeRow own_row, DryRunGrounds grounds, absl::Span<const int64_t> gauges);
+               NodeRow own_row, const DryRunGrounds& grounds, absl::Span<const int64_t> gauges);
 
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
   bool IsFailure(NodeRow row) const { return IsKnown(row) && outcome_of_[row] != kCandidate; }
@@ -73,9 +74,10 @@ class RememberedRuns {
 
   uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
   NodeRow own_row_ = -1;
-  DryRunGrounds grounds_;               // as of the last Refresh()
-  std::vector<int32_t> outcome_of_;     // by row: one of the constants, or an index in failures_
-  std::vector<WeighedPtr> candidates_;  // the number of their row may be an earlier one
+  FilterBasis basis_;                      // as of the last Refresh()
+  FollowedDomains<DomainNumber> domains_;  // the same
+  std::vector<int32_t> outcome_of_;        // by row: one of the constants, or an index in failures_
+  std::vector<WeighedPtr> candidates_;     // the number of their row may be an earlier one
   std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges
   std::vector<absl::Time> helps_from_;               // the same
   // By gauge: where all conditions hold, or a part of that.

@@ -151,8 +151,8 @@ RememberedSearch* Preemption::Remembered(PreemptionRules& rules, const CycleStat
       nodes.size());
   if (remembered == nullptr) return nullptr;
   budgets();
-  remembered->runs.Refresh(nodes, handle_.nominator(), *budgets_version_, OwnRow(pod),
-                           std::move(grounds), surroundings.gauges);
+  remembered->runs.Refresh(nodes, handle_.nominator(), *budgets_version_, OwnRow(pod), grounds,
+                           surroundings.gauges);
   return remembered;
 }
 

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "berth/framework/postfilter.h"
-#include "framework/row_journal.h"
+#include "framework/change_journal.h"
 #include "preemption/prospects.h"
 #include "preemption/remembered_runs.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/testing/objects.h"
-#include "framework/row_journal.h"
+#include "framework/change_journal.h"
 #include "gmock/gmock.h"
 
 namespace berth {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "framework/row_journal.h"
+#include "framework/change_journal.h"
 #include "gmock/gmock.h"
 #include "preemption/eviction_outlook.h"
 #include "preemption/question_bounds.h"

@@ -23,7 +23,11 @@ class DomainCounts {
  public:
   // The pods that `pods` counts, by the label `key`, whose column is `column`.
   DomainCounts(Symbol key, const LabelColumn& column, std::shared_ptr<const PodCounts> pods)
-      : key_(key), column_(&column), counts_(pods->of_domains(column)), owner_(std::move(pods)) {}
+      : key_(key),
+        column_(&column),
+        pods_(pods.get()),
+        counts_(pods->of_domains(column)),
+        owner_(std::move(pods)) {}
   // Counts of the caller's own; domains beyond their end have no pods.
   DomainCounts(Symbol key, const LabelColumn& column, std::vector<int64_t> counts)
       : key_(key), column_(&column) {
@@ -47,7 +51,7 @@ class DomainCounts {
   void ForEach(Use use) const {
     const auto size = static_cast<uint32_t>(column_->values().size());
     const uint32_t counted = std::min(size, static_cast<uint32_t>(counts_.size()));
-    if (changes_.empty()) {  // without a branch a domain
+    if (added_.empty()) {  // without a branch a domain
       for (uint32_t domain = 0; domain < counted; ++domain) use(domain, counts_[domain]);
       for (uint32_t domain = counted; domain < size; ++domain) use(domain, int64_t{0});
     } else {
@@ -56,20 +60,42 @@ class DomainCounts {
   }
   int64_t at(uint32_t domain) const {
     int64_t count = domain < counts_.size() ? counts_[domain] : 0;
-    for (const auto& [changed, difference] : changes_) {
-      if (changed == domain) count += difference;
+    for (const auto& [added, difference] : added_) {
+      if (added == domain) count += difference;
     }
     return count;
   }
+
   // For what-if questions.
-  void Add(uint32_t domain, int64_t difference) { changes_.emplace_back(domain, difference); }
+  void Add(uint32_t domain, int64_t difference) {
+    for (auto& [added, sum] : added_) {
+      if (added == domain) {
+        sum += difference;
+        return;
+      }
+    }
+    added_.emplace_back(domain, difference);
+  }
+  // What was added: domains, each once, with the sum.
+  absl::Span<const std::pair<uint32_t, int64_t>> added() const { return added_; }
+
+  // For who keeps something by domain from one cycle to another, of counts to which nothing was
+  // added: as PodCounts::version() and ChangesSince(). The caller's own counts have no version.
+  std::optional<PodCounts::Version> version() const {
+    return pods_ == nullptr ? std::nullopt : std::optional(pods_->version(*column_));
+  }
+  std::optional<absl::Span<const PodCounts::Change>> ChangesSince(
+      const PodCounts::Version& version) const {
+    return pods_ == nullptr ? std::nullopt : pods_->ChangesSince(*column_, version);
+  }
 
  private:
   Symbol key_;
   const LabelColumn* column_;
+  const PodCounts* pods_ = nullptr;  // null: own counts
   absl::Span<const int64_t> counts_;
   std::shared_ptr<const void> owner_;  // of counts_
-  absl::InlinedVector<std::pair<uint32_t, int64_t>, 2> changes_;
+  absl::InlinedVector<std::pair<uint32_t, int64_t>, 2> added_;
 };
 
 }  // namespace berth

@@ -7,27 +7,47 @@
 #include <vector>
 
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/domain_counts.h"
 #include "berth/framework/filter_basis.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth {
 
-// What one rule says of each domain.
-struct DomainVerdicts {
-  const LabelColumn* column = nullptr;
-  // By index in column->values(): 0 lets the pod in; every other number stands for one Status, the
-  // same in all cycles.
-  std::vector<uint8_t> of_values;
+// What a rule says of a topology domain, by how many pods are in it: 0 lets the pod in; every other
+// number stands for one Status, the same in all cycles.
+struct DomainVerdict {
+  int64_t most = 0;           // pods of a domain that is not crowded
+  uint8_t crowded = 0;        // of a domain with more
+  uint8_t others = 0;         // of one with no more
+  uint8_t without_label = 0;  // of nodes that are in no domain
+
+  uint8_t Of(int64_t pods) const { return pods > most ? crowded : others; }
+  friend bool operator==(const DomainVerdict&, const DomainVerdict&) = default;
 };
 
-// How far one rule is from saying something else of each domain.
-struct DomainNumbers {
-  const LabelColumn* column = nullptr;
-  // By index in column->values(): 0 if the rule lets the pod in, and would if pods of one node went
-  // and came back.
-  std::vector<int32_t> of_values;
+// How far a rule is from saying something else of a domain: 0 if it lets the pod in, and would if
+// pods of one node went and came back, as it does with no more pods than `most`.
+struct DomainNumber {
+  int64_t most = 0;
+  int64_t whole = -1;         // a domain with just so many is another case
+  int32_t without_label = 0;  // of nodes that are in no domain
+
+  int32_t Of(int64_t pods) const {
+    return pods > most ? static_cast<int32_t>(2 * (pods - most) + (pods == whole ? 1 : 0)) : 0;
+  }
+  friend bool operator==(const DomainNumber&, const DomainNumber&) = default;
 };
+
+// It is said of each domain of counts.column(). Counts from a PodTable are followed change by
+// change from cycle to cycle, as long as the rest is the same; others are compared.
+template <class Says>
+struct DomainRule {
+  DomainCounts counts;
+  Says says;
+  int plugin = 0;  // for the framework
+};
+using DomainVerdicts = DomainRule<DomainVerdict>;
+using DomainNumbers = DomainRule<DomainNumber>;
 
 // Optional, for Filter plugins whose verdicts are not remembered node by node (sign.h), because
 // they depend on other nodes. Pods that they reject cost what changed when they are tried again.

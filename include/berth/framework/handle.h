@@ -62,11 +62,7 @@ struct DryRunGrounds {
   FilterBasis basis;  // the rest that is about all nodes
   // What rules say of topology domains: only those of the node count. A rule that is missing says
   // 0 of all of them.
-  struct DomainRule : DomainNumbers {
-    int plugin = 0;          // a number for each plugin
-    uint64_t numbering = 0;  // of the column
-  };
-  std::vector<DomainRule> domains;
+  std::vector<DomainNumbers> domains;
 };
 
 // One a profile, given to every factory and living as long as the profile's plugins. Except where

@@ -3,6 +3,9 @@
 #define BERTH_FRAMEWORK_POD_COUNTS_H_
 
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,6 +42,30 @@ class SlotCounts {
   int nonzero_ = 0;
 };
 
+// The topology domains of a column, which are those with a node, by how few pods they have.
+struct FewestPods {
+  static constexpr int64_t kNone = std::numeric_limits<int32_t>::max();  // no such domain
+
+  int64_t domains = 0;      // all of them
+  int64_t pods = kNone;     // that those with the fewest have
+  int64_t with_fewest = 0;  // how many domains have so few
+  int64_t next = kNone;     // the fewest pods of the others
+
+  // There is one more domain, with so many pods.
+  void Include(int64_t of_domain) {
+    ++domains;
+    if (of_domain < pods) {
+      next = std::exchange(pods, of_domain);
+      with_fewest = 0;
+    }
+    if (of_domain == pods) {
+      ++with_fewest;
+    } else if (of_domain < next) {
+      next = of_domain;
+    }
+  }
+};
+
 // Kept in step with the table by PodTable, from which it comes. Spans are valid until the table
 // changes. Threads: asked from the scheduling thread only, in PreFilter, PreScore and the like;
 // what it returned may be read by any thread within the cycle.
@@ -52,6 +79,23 @@ class PodCounts {
   // All of them, and those on nodes that have the label.
   int64_t total() const { return total_; }
   int64_t total_labelled(const LabelColumn& column) const;
+  // Where they are the fewest. Counted along once asked for.
+  FewestPods fewest(const LabelColumn& column) const;
+
+  // For who keeps something by domain: of_domains() as it is now.
+  struct Version {
+    uint64_t counts = 0;  // never 0 of any
+    uint64_t number = 0;
+  };
+  Version version(const LabelColumn& column) const;
+  // The count of `domain` is another one; pods came to the node of `row`, or went.
+  struct Change {
+    uint32_t domain;
+    NodeRow row;
+  };
+  // What changed since, a domain once for each change. Absent if it may be anything.
+  std::optional<absl::Span<const Change>> ChangesSince(const LabelColumn& column,
+                                                       const Version& version) const;
 
   // Adds `weight` times the count of each domain to `sums`, which is as long as column.values();
   // nodes without the label are left out. Returns how many pods that were.
@@ -59,27 +103,24 @@ class PodCounts {
 
   // --- For PodTable ---
 
-  explicit PodCounts(const NodeSlots& slots) : slots_(&slots) {}
+  explicit PodCounts(const NodeSlots& slots);
+  PodCounts(PodCounts&&) noexcept;
+  ~PodCounts();
   void Add(int slot, int64_t difference);
   const SlotCounts& of_slots() const { return of_slots_; }
 
  private:
-  struct Domains {
-    const LabelColumn* column;
-    uint64_t version = 0;  // of the column
-    std::vector<int64_t> counts;
-    int64_t labelled = 0;
-  };
-  const Domains& FindDomains(const LabelColumn& column) const;
-  void Recount(Domains& domains) const;
+  class Domains;  // what is known by domain of one column
+  Domains& FindDomains(const LabelColumn& column) const;
   bool IsDense(const LabelColumn& column) const;
 
   const NodeSlots* slots_;
   SlotCounts of_slots_;
   int64_t total_ = 0;
   mutable std::vector<int64_t> of_rows_;
-  mutable uint64_t rows_version_ = 0;     // of the order; 0 if never asked for
-  mutable std::vector<Domains> domains_;  // of the columns that were asked for
+  mutable uint64_t rows_version_ = 0;  // of the order; 0 if never asked for
+  // Of the columns that were asked for.
+  mutable std::vector<std::unique_ptr<Domains>> domains_;
 };
 
 }  // namespace berth
