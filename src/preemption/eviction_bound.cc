@@ -105,38 +105,38 @@ inline bool BoundFinder::FindMissing(NodeRow row, size_t i, Pods nominated,
 }
 
 // What the pods of a level free of the i-th thing.
-inline int64_t BoundFinder::FreedBy(NodeRow row, size_t level, size_t i) const {
-  if (i == needs_.size()) return levels_[level].pods[row];
+inline int64_t BoundFinder::FreedBy(int32_t place, size_t level, size_t i) const {
+  if (i == needs_.size()) return levels_[level].pods[place];
   const int64_t* const requests = needs_[i].freed[level].requests;
-  return requests == nullptr ? 0 : requests[row];
+  return requests == nullptr ? 0 : requests[place];
 }
 
 // What one of them frees at most.
-inline int64_t BoundFinder::LargestOf(NodeRow row, size_t level, size_t i) const {
+inline int64_t BoundFinder::LargestOf(int32_t place, size_t level, size_t i) const {
   if (i == needs_.size()) return 1;
   const int64_t* const largest = needs_[i].freed[level].largest;
-  return largest == nullptr ? 0 : largest[row];
+  return largest == nullptr ? 0 : largest[place];
 }
 
 // So many victims, the most important of that level.
-inline EvictionBound BoundFinder::AtBest(NodeRow row, size_t highest, int64_t victims) const {
+inline EvictionBound BoundFinder::AtBest(int32_t place, size_t highest, int64_t victims) const {
   EvictionBound bound;
   bound.victims = static_cast<int32_t>(victims);  // no more than there are pods
-  const int64_t priority = levels_[highest].priority[row];
+  const int64_t priority = levels_[highest].priority[place];
   bound.highest_priority = static_cast<int32_t>(priority);
   bound.priority_sum =
-      InPrioritySum(priority) + (victims - 1) * InPrioritySum(levels_.front().priority[row]);
-  bound.latest_start_nanos = levels_[highest].latest_start_nanos[row];
+      InPrioritySum(priority) + (victims - 1) * InPrioritySum(levels_.front().priority[place]);
+  bound.latest_start_nanos = levels_[highest].latest_start_nanos[place];
   return bound;
 }
 
 // One victim of the lowest priority, and the latest start of all that may go: whoever they are, and
 // whichever of them comes first.
-EvictionBound BoundFinder::AtBestOfAnyOrder(NodeRow row, size_t levels) const {
-  EvictionBound bound = AtBest(row, 0, 1);
+EvictionBound BoundFinder::AtBestOfAnyOrder(int32_t place, size_t levels) const {
+  EvictionBound bound = AtBest(place, 0, 1);
   for (size_t i = 1; i < levels; ++i) {
     bound.latest_start_nanos =
-        std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[row]);
+        std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[place]);
   }
   return bound;
 }
@@ -153,11 +153,12 @@ inline uint32_t BoundFinder::BitOf(size_t need) const {
 
 EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bound) const {
   constexpr EvictionChance kPossible = {EvictionChance::Kind::kPossible};
+  const int32_t place = outlook_.place(row);
   size_t levels = 0;  // from which somebody may go
-  while (levels < level_count_ && levels_[levels].priority[row] < below_) ++levels;
+  while (levels < level_count_ && levels_[levels].priority[place] < below_) ++levels;
   if (levels == 0) return {EvictionChance::Kind::kNobody};
   const auto at_best_of_any_order = [&] {
-    bound = AtBestOfAnyOrder(row, levels);
+    bound = AtBestOfAnyOrder(place, levels);
     return kPossible;
   };
   std::array<int64_t, kMostRequests + 1> missing;
@@ -168,7 +169,7 @@ EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bou
     if (!FindMissing(row, i, nominated, missing[i])) return at_best_of_any_order();
     int64_t left = missing[i];
     for (size_t level = 0; left > 0 && level < levels; ++level) {
-      const int64_t freed = FreedBy(row, level, i);
+      const int64_t freed = FreedBy(place, level, i);
       if (!IsPlain(freed)) return at_best_of_any_order();
       left -= freed;
       highest = std::max(highest, level);
@@ -182,13 +183,13 @@ EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bou
     if (missing[i] <= 0) continue;
     int64_t largest = 0;
     for (size_t level = 0; level <= highest; ++level) {
-      const int64_t of_level = LargestOf(row, level, i);
+      const int64_t of_level = LargestOf(place, level, i);
       if (!IsPlain(of_level)) return at_best_of_any_order();
       largest = std::max(largest, of_level);
     }
     victims = std::max(victims, VictimsToFree(missing[i], largest));
   }
-  bound = AtBest(row, highest, victims);
+  bound = AtBest(place, highest, victims);
   return kPossible;
 }
 

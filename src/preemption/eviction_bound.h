@@ -100,13 +100,13 @@ class BoundFinder {
                             const UsedUpBudgets& budgets) const;
 
  private:
-  // Of an EvictionLevel.
+  // Of an EvictionLevel. Columns by place.
   struct Level {
     const int64_t* priority;
     const int32_t* pods;
     const int64_t* latest_start_nanos;
   };
-  // What pods of one level request; null where all are 0.
+  // What pods of one level request, by place; null where all are 0.
   struct Freed {
     const int64_t* requests = nullptr;
     const int64_t* largest = nullptr;
@@ -120,10 +120,10 @@ class BoundFinder {
   };
 
   bool FindMissing(NodeRow row, size_t i, Pods nominated, int64_t& missing) const;
-  int64_t FreedBy(NodeRow row, size_t level, size_t i) const;
-  int64_t LargestOf(NodeRow row, size_t level, size_t i) const;
-  EvictionBound AtBest(NodeRow row, size_t highest, int64_t victims) const;
-  EvictionBound AtBestOfAnyOrder(NodeRow row, size_t levels) const;
+  int64_t FreedBy(int32_t place, size_t level, size_t i) const;
+  int64_t LargestOf(int32_t place, size_t level, size_t i) const;
+  EvictionBound AtBest(int32_t place, size_t highest, int64_t victims) const;
+  EvictionBound AtBestOfAnyOrder(int32_t place, size_t levels) const;
   EvictionChance ShortOf(NodeRow row, uint32_t bits) const;
   uint32_t BitOf(size_t need) const;
   size_t NeedCount() const { return needs_.size() + (needs_place_ ? 1 : 0); }

@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-constexpr NodeRow kAhead = 4;  // that far the pods of nodes that are to be read are fetched
+constexpr size_t kAhead = 4;  // that far the pods of nodes that are to be read are fetched
 
 // So many nodes and pods may be left for a search to read: half a millisecond. Of a node that has
 // very many, not all of them count: it changes all the time, and is only one.
@@ -35,24 +35,24 @@ void ForEachColumn(EvictionLevel& level, Visit visit) {
   }
 }
 
-void LoadAmounts(const std::vector<EvictionLevel::Amounts>& columns, NodeRow row,
+void LoadAmounts(const std::vector<EvictionLevel::Amounts>& columns, int32_t place,
                  ResourceVector& amounts) {
   for (size_t resource = 0; resource < columns.size(); ++resource) {
-    if (columns[resource].empty() || columns[resource][row] == 0) continue;
-    amounts.Set(static_cast<ResourceId>(resource), columns[resource][row]);
+    if (columns[resource].empty() || columns[resource][place] == 0) continue;
+    amounts.Set(static_cast<ResourceId>(resource), columns[resource][place]);
   }
 }
 
 void StoreAmounts(std::vector<EvictionLevel::Amounts>& columns, const ResourceVector& amounts,
-                  NodeRow row, size_t rows) {
+                  int32_t place, size_t places) {
   if (columns.size() < static_cast<size_t>(amounts.size())) columns.resize(amounts.size());
   for (size_t resource = 0; resource < columns.size(); ++resource) {
     const int64_t amount = amounts.Get(static_cast<ResourceId>(resource));
     if (columns[resource].empty()) {
       if (amount == 0) continue;
-      columns[resource].assign(rows, 0);
+      columns[resource].assign(places, 0);
     }
-    columns[resource][row] = amount;
+    columns[resource][place] = amount;
   }
 }
 
@@ -117,7 +117,7 @@ void EvictionOutlook::Follow(const NodeTable& nodes) {
 
 void EvictionOutlook::Refresh(const NodeTable& nodes) {
   FollowRows(nodes);
-  if (unread_ > 0 || look_at_all_) ReadUnread(nodes);
+  if (unread_ > 0) ReadUnread(nodes);
 }
 
 void EvictionOutlook::FollowRows(const NodeTable& nodes) {
@@ -134,119 +134,134 @@ void EvictionOutlook::FollowRows(const NodeTable& nodes) {
 void EvictionOutlook::Restart(const NodeTable& nodes) {
   const int rows = nodes.size();
   levels_.clear();
-  stored_at_.clear();
+  places_.resize(rows);
+  std::iota(places_.begin(), places_.end(), 0);
+  free_places_.clear();
   generations_.assign(rows, 0);
   pods_.assign(rows, 0);
   is_read_.assign(rows, 0);
   is_merged_.assign(rows, 0);
   rows_with_.clear();
-  look_at_all_ = true;
+  moved_ = true;
   unread_ = 0;
   for (const int64_t pods : nodes.pod_count()) unread_ += CostOf(pods);
 }
 
-// Nodes come and go more often than somebody searches: the columns follow then, all at once.
 void EvictionOutlook::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone()) Forget(row);
-  if (stored_at_.empty()) {
-    stored_at_.resize(is_read_.size());
-    std::iota(stored_at_.begin(), stored_at_.end(), 0);
+  for (const NodeRow row : move.gone()) {
+    const int32_t place = places_[row];
+    if (is_read_[place]) Count(LowestAt(place), -1);
+    is_read_[place] = 0;
+    pods_[place] = 0;
+    generations_[place] = 0;
+    free_places_.push_back(place);
   }
-  move.Apply(stored_at_, NodeRow{-1});
-  look_at_all_ = true;
-  unread_ += static_cast<int64_t>(move.came().size()) * CostOf(kPodsOfNewNode);
+  move.Apply(places_, -1);
+  const size_t came = move.came().size();
+  if (came > free_places_.size()) AddPlaces(came - free_places_.size());
+  for (const NodeRow row : move.came()) {
+    places_[row] = free_places_.back();
+    free_places_.pop_back();
+  }
+  moved_ = true;
+  unread_ += static_cast<int64_t>(came) * CostOf(kPodsOfNewNode);
 }
 
-void EvictionOutlook::MoveColumns() {
-  if (stored_at_.empty()) return;
-  const RowMove move = RowMove::Rearranged(stored_at_, static_cast<int>(is_read_.size()));
-  stored_at_.clear();
-  for (EvictionLevel& level : levels_) {
-    ForEachColumn(level, [&](auto& column, auto fresh) { move.Apply(column, fresh); });
+void EvictionOutlook::AddPlaces(size_t count) {
+  const size_t places = is_read_.size() + count;
+  for (size_t place = places; place-- > is_read_.size();) {
+    free_places_.push_back(static_cast<int32_t>(place));
   }
-  move.Apply(generations_);
-  move.Apply(pods_);
-  move.Apply(is_read_);
-  move.Apply(is_merged_);
+  for (EvictionLevel& level : levels_) {
+    ForEachColumn(level, [&](auto& column, auto fresh) { column.resize(places, fresh); });
+  }
+  generations_.resize(places);
+  pods_.resize(places);
+  is_read_.resize(places);
+  is_merged_.resize(places);
 }
 
 void EvictionOutlook::Forget(NodeRow row) {
-  const NodeRow at = stored_at_.empty() ? row : stored_at_[row];
-  if (at < 0 || !is_read_[at]) return;
-  is_read_[at] = 0;
-  Count(lowest(at), -1);
-  if (!look_at_all_) changed_.push_back(row);
-  unread_ += CostOf(pods_[at]);
+  const int32_t place = places_[row];
+  if (!is_read_[place]) return;
+  is_read_[place] = 0;
+  Count(LowestAt(place), -1);
+  changed_.push_back(row);
+  unread_ += CostOf(pods_[place]);
 }
 
 void EvictionOutlook::ReadUnread(const NodeTable& nodes) {
-  MoveColumns();
-  if (look_at_all_) {
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      if (row + kAhead < nodes.size() && !is_read_[row + kAhead]) {
-        for (const auto& pod : nodes.node(row + kAhead).pods()) Prefetch(pod.get());
-      }
-      if (!is_read_[row]) Read(row, nodes.node(row));
+  if (moved_) ListUnread();
+  for (size_t i = 0; i < changed_.size(); ++i) {
+    if (i + kAhead < changed_.size()) {
+      for (const auto& pod : nodes.node(changed_[i + kAhead]).pods()) Prefetch(pod.get());
     }
-  } else {
-    for (const NodeRow row : changed_) Read(row, nodes.node(row));
+    Read(places_[changed_[i]], nodes.node(changed_[i]));
   }
   changed_.clear();
-  look_at_all_ = false;
+  moved_ = false;
   unread_ = 0;
 }
 
+void EvictionOutlook::ListUnread() {
+  changed_.clear();
+  const auto rows = static_cast<NodeRow>(places_.size());
+  for (NodeRow row = 0; row < rows; ++row) {
+    if (!is_read_[places_[row]]) changed_.push_back(row);
+  }
+}
+
 // Mostly pods came: they are added.
-void EvictionOutlook::Read(NodeRow row, const NodeInfo& node) {
+void EvictionOutlook::Read(int32_t place, const NodeInfo& node) {
   const auto pods = node.pods();
   RowLevels row_levels;
-  size_t counted = static_cast<size_t>(pods_[row]);
-  if (counted > 0 && node.PodsUnchangedSince(generations_[row]) >= counted) {
-    Load(row, row_levels);
+  size_t counted = static_cast<size_t>(pods_[place]);
+  if (counted > 0 && node.PodsUnchangedSince(generations_[place]) >= counted) {
+    Load(place, row_levels);
   } else {
     counted = 0;
   }
   row_levels.Add(pods.subspan(counted));
-  Store(row, row_levels);
-  generations_[row] = node.generation();
-  pods_[row] = static_cast<int32_t>(pods.size());
-  is_read_[row] = 1;
-  Count(lowest(row), 1);
+  Store(place, row_levels);
+  generations_[place] = node.generation();
+  pods_[place] = static_cast<int32_t>(pods.size());
+  is_read_[place] = 1;
+  Count(LowestAt(place), 1);
 }
 
-void EvictionOutlook::Load(NodeRow row, RowLevels& row_levels) const {
+void EvictionOutlook::Load(int32_t place, RowLevels& row_levels) const {
   for (const EvictionLevel& level : levels_) {
-    if (level.priority[row] == kNobody) break;
+    if (level.priority[place] == kNobody) break;
     RowLevels::Level& loaded = row_levels.levels.emplace_back();
-    loaded.priority = level.priority[row];
-    loaded.pods = level.pods[row];
-    loaded.latest_start_nanos = level.latest_start_nanos[row];
-    LoadAmounts(level.requests, row, loaded.requests);
-    LoadAmounts(level.largest, row, loaded.largest);
+    loaded.priority = level.priority[place];
+    loaded.pods = level.pods[place];
+    loaded.latest_start_nanos = level.latest_start_nanos[place];
+    LoadAmounts(level.requests, place, loaded.requests);
+    LoadAmounts(level.largest, place, loaded.largest);
   }
-  row_levels.is_merged = is_merged(row);
+  row_levels.is_merged = is_merged_[place] != 0;
 }
 
-void EvictionOutlook::Store(NodeRow row, const RowLevels& row_levels) {
-  const size_t rows = is_read_.size();
+void EvictionOutlook::Store(int32_t place, const RowLevels& row_levels) {
+  const size_t places = is_read_.size();
   while (levels_.size() < row_levels.levels.size()) {
     EvictionLevel& level = levels_.emplace_back();
-    ForEachColumn(level, [&](auto& column, auto fresh) { column.assign(rows, fresh); });
+    ForEachColumn(level, [&](auto& column, auto fresh) { column.assign(places, fresh); });
   }
   for (size_t i = 0; i < levels_.size(); ++i) {
     EvictionLevel& level = levels_[i];
     if (i >= row_levels.levels.size()) {
-      level.priority[row] = kNobody;
+      level.priority[place] = kNobody;
       continue;
     }
     const RowLevels::Level& from = row_levels.levels[i];
-    level.priority[row] = from.priority;
-    level.pods[row] = from.pods;
-    level.latest_start_nanos[row] = from.latest_start_nanos;
-    StoreAmounts(level.requests, from.requests, row, rows);
-    StoreAmounts(level.largest, from.largest, row, rows);
+    level.priority[place] = from.priority;
+    level.pods[place] = from.pods;
+    level.latest_start_nanos[place] = from.latest_start_nanos;
+    StoreAmounts(level.requests, from.requests, place, places);
+    StoreAmounts(level.largest, from.largest, place, places);
   }
-  is_merged_[row] = row_levels.is_merged;
+  is_merged_[place] = row_levels.is_merged;
 }
 
 void EvictionOutlook::Count(int64_t priority, int difference) {

@@ -14,9 +14,10 @@
 
 namespace berth {
 
-// The pods of each node's lowest priority, or of its second lowest, and so on. Columns, by row.
+// The pods of each node's lowest priority, or of its second lowest, and so on. Columns, by
+// EvictionOutlook::place() of a row.
 struct EvictionLevel {
-  // Of a resource, by row; empty if no pod of the level requests it.
+  // Of a resource; empty if no pod of the level requests it.
   using Amounts = std::vector<int64_t>;
 
   std::vector<int64_t> priority;  // EvictionOutlook::kNobody if there is none
@@ -42,41 +43,45 @@ class EvictionOutlook {
 
   // As of the last Refresh(): by rising priority; as many as some node has.
   absl::Span<const EvictionLevel> levels() const { return levels_; }
+  // Where in their columns the node of that row is. It stays there when rows move.
+  int32_t place(NodeRow row) const { return places_[row]; }
   // The lowest priority on the node of that row.
-  int64_t lowest(NodeRow row) const {
-    return levels_.empty() ? kNobody : levels_.front().priority[row];
-  }
+  int64_t lowest(NodeRow row) const { return LowestAt(places_[row]); }
   // Whether the last level has pods of several priorities.
-  bool is_merged(NodeRow row) const { return is_merged_[row] != 0; }
+  bool is_merged(NodeRow row) const { return is_merged_[places_[row]] != 0; }
   // The lowest priority on all nodes.
   int64_t lowest() const { return rows_with_.empty() ? kNobody : rows_with_.front().first; }
 
  private:
   class RowLevels;
 
+  int64_t LowestAt(int32_t place) const {
+    return levels_.empty() ? kNobody : levels_.front().priority[place];
+  }
   void FollowRows(const NodeTable& nodes);
   void Restart(const NodeTable& nodes);
   void Move(const RowMove& move);
-  void MoveColumns();
+  void AddPlaces(size_t count);
   void Forget(NodeRow row);
   void ReadUnread(const NodeTable& nodes);
-  void Read(NodeRow row, const NodeInfo& node);
-  void Load(NodeRow row, RowLevels& row_levels) const;
-  void Store(NodeRow row, const RowLevels& row_levels);
+  void ListUnread();
+  void Read(int32_t place, const NodeInfo& node);
+  void Load(int32_t place, RowLevels& row_levels) const;
+  void Store(int32_t place, const RowLevels& row_levels);
   void Count(int64_t priority, int difference);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
-  // By row: its place in the columns, -1 for a node that came; empty while the place is the row.
-  std::vector<NodeRow> stored_at_;
+  std::vector<int32_t> places_;       // by row
+  std::vector<int32_t> free_places_;
   std::vector<EvictionLevel> levels_;
-  // By row: of the node that was read, and how many pods it had; 0 before.
+  // By place: of the node that was read, and how many pods it had; 0 before.
   std::vector<uint64_t> generations_;
   std::vector<int32_t> pods_;
   std::vector<uint8_t> is_read_;  // since the node changed
   std::vector<uint8_t> is_merged_;
   std::vector<std::pair<int64_t, int>> rows_with_;  // by lowest priority, rising; there are few
-  std::vector<NodeRow> changed_;                    // to be read; more, if look_at_all_
-  bool look_at_all_ = false;
+  std::vector<NodeRow> changed_;                    // to be read, unless rows moved since
+  bool moved_ = false;
   int64_t unread_ = 0;  // nodes and pods, about
 };
 

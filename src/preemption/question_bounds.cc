@@ -35,19 +35,35 @@ void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outl
   }
   Forget(own_row);
   own_node_ = own_row < 0 ? Symbol() : nodes.node(own_row).name();
-  const auto look = [&](NodeRow row) {
-    if (is_known_[row]) return;
-    const bool is_own = row == own_row;  // the pod itself does not count: at best, nobody does
-    Find(row, finder,
-         is_own ? BoundFinder::Pods() : nominator.NominatedPods(nodes.node(row).name()));
+  if (moved) {  // and so did those that were forgotten
+    changes_.Restart();
+    forgotten_.clear();
+    const auto begin = is_known_.begin(), end = is_known_.end();
+    for (auto row = std::find(begin, end, 0); row != end; row = std::find(row + 1, end, 0)) {
+      forgotten_.push_back(static_cast<NodeRow>(row - begin));
+    }
+  }
+  FindForgotten(nodes, finder, nominator, own_row);
+}
+
+// The pod itself does not count: of its own row, at best, nobody is nominated to it.
+void QuestionBounds::FindForgotten(const NodeTable& nodes, const BoundFinder& finder,
+                                   const Nominator& nominator, NodeRow own_row) {
+  constexpr size_t kFew = 64;
+  const bool few = forgotten_.size() <= kFew;  // asking for each node's name takes longest
+  for (const NodeRow row : forgotten_) {
+    const bool asks = few && row != own_row;
+    Find(row, finder, asks ? nominator.NominatedPods(nodes.node(row).name()) : BoundFinder::Pods());
+  }
+  if (!few) {
+    ForEachNominatedRow(nominator, nodes, [&](NodeRow row) {
+      if (is_known_[row] || row == own_row) return;
+      Find(row, finder, nominator.NominatedPods(nodes.node(row).name()));
+    });
+  }
+  for (const NodeRow row : forgotten_) {
     is_known_[row] = 1;
     changes_.Add(row, nodes.size());
-  };
-  if (moved) {
-    for (NodeRow row = 0; row < nodes.size(); ++row) look(row);
-    changes_.Restart();
-  } else {
-    for (const NodeRow row : forgotten_) look(row);
   }
   forgotten_.clear();
 }

@@ -101,16 +101,17 @@ class ChangingNodes {
 // By priority, as text.
 std::string Describe(const EvictionOutlook& outlook, NodeRow row) {
   std::string text = outlook.is_merged(row) ? "merged" : "";
+  const int32_t place = outlook.place(row);
   for (const EvictionLevel& level : outlook.levels()) {
-    if (level.priority[row] == EvictionOutlook::kNobody) break;
-    absl::StrAppend(&text, " ", level.priority[row], ": ", level.pods[row], " pods, started ",
-                    level.latest_start_nanos[row]);
+    if (level.priority[place] == EvictionOutlook::kNobody) break;
+    absl::StrAppend(&text, " ", level.priority[place], ": ", level.pods[place], " pods, started ",
+                    level.latest_start_nanos[place]);
     for (const auto* columns : {&level.requests, &level.largest}) {
       for (size_t resource = 0; resource < columns->size(); ++resource) {
         const EvictionLevel::Amounts& amounts = (*columns)[resource];
-        if (amounts.empty() || amounts[row] == 0) continue;
+        if (amounts.empty() || amounts[place] == 0) continue;
         absl::StrAppend(&text, " ", ResourceName(static_cast<ResourceId>(resource)), "=",
-                        amounts[row]);
+                        amounts[place]);
       }
     }
   }
