@@ -29,7 +29,8 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
     domains_.Keep(grounds.domains);
     outcome_of_.assign(nodes.size(), kUnknown);
-    candidates_.assign(nodes.size(), nullptr);
+    candidates_.clear();
+    free_.clear();
     conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
     helps_from_.assign(conditions_.size(), absl::InfiniteFuture());
     all_hold_.assign(gauges.size(), kEverything);
@@ -89,15 +90,21 @@ void RememberedRuns::Tighten(const GaugeRange& range) {
 
 void RememberedRuns::Forget(NodeRow row) {
   if (row < 0 || outcome_of_[row] == kUnknown) return;
-  outcome_of_[row] = kUnknown;
-  candidates_[row] = nullptr;
+  FreePlace(std::exchange(outcome_of_[row], kUnknown));
   changes_.Add(row, size());
+}
+
+// If it is a candidate.
+void RememberedRuns::FreePlace(int32_t outcome) {
+  if (!IsCandidate(outcome)) return;
+  CandidateOf(outcome) = nullptr;
+  free_.push_back(outcome);
 }
 
 // Nodes came or went.
 void RememberedRuns::Move(const RowMove& move) {
+  for (const NodeRow row : move.gone()) FreePlace(outcome_of_[row]);
   move.Apply(outcome_of_, kUnknown);
-  move.Apply(candidates_);
   changes_.Restart();
   if (all_hold_.empty()) return;  // no gauges
   move.Apply(conditions_);
@@ -105,8 +112,10 @@ void RememberedRuns::Move(const RowMove& move) {
 }
 
 const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
-  WeighedPtr& known = candidates_[row];
-  if (known != nullptr && known->candidate.row != row) {
+  static const WeighedPtr& none = *new WeighedPtr();
+  if (!IsCandidate(outcome_of_[row])) return none;
+  WeighedPtr& known = CandidateOf(outcome_of_[row]);
+  if (known->candidate.row != row) {
     auto moved = std::make_shared<WeighedCandidate>(*known);
     moved->candidate.row = row;
     known = std::move(moved);
@@ -115,7 +124,7 @@ const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
 }
 
 void RememberedRuns::Set(NodeRow row, int32_t outcome, const Terms& terms) {
-  outcome_of_[row] = outcome;
+  FreePlace(std::exchange(outcome_of_[row], outcome));
   changes_.Add(row, size());
   if (all_hold_.empty()) return;
   conditions_[row].assign(terms.conditions.begin(), terms.conditions.end());
@@ -125,8 +134,14 @@ void RememberedRuns::Set(NodeRow row, int32_t outcome, const Terms& terms) {
 
 void RememberedRuns::SetCandidate(NodeRow row, WeighedPtr candidate, const Terms& terms) {
   if (row == own_row_) return;
-  candidates_[row] = std::move(candidate);
-  Set(row, kCandidate, terms);
+  if (free_.empty()) {
+    free_.push_back(kFirstCandidate - static_cast<int32_t>(candidates_.size()));
+    candidates_.emplace_back();
+  }
+  const int32_t outcome = free_.back();
+  free_.pop_back();
+  CandidateOf(outcome) = std::move(candidate);
+  Set(row, outcome, terms);
 }
 
 void RememberedRuns::SetNoVictims(NodeRow row, const Terms& terms) {

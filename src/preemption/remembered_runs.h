@@ -3,6 +3,7 @@
 #define BERTH_SRC_PREEMPTION_REMEMBERED_RUNS_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,7 +36,7 @@ class RememberedRuns {
                NodeRow own_row, const DryRunGrounds& grounds, absl::Span<const int64_t> gauges);
 
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
-  bool IsFailure(NodeRow row) const { return IsKnown(row) && outcome_of_[row] != kCandidate; }
+  bool IsFailure(NodeRow row) const { return IsKnown(row) && !IsCandidate(outcome_of_[row]); }
   // Of a known row: the candidate, or null. Valid until the next Refresh().
   const WeighedPtr& candidate(NodeRow row);
   // Of a known row that is no candidate: why not, an index in failures(), or kNoVictims.
@@ -62,12 +63,17 @@ class RememberedRuns {
   void SetFailures(absl::Span<const NodeRow> rows, const Status& status, const Terms& terms);
 
  private:
-  static constexpr int32_t kUnknown = -1, kCandidate = -2;
+  static constexpr int32_t kUnknown = -1;
+  // A candidate, which few rows are, is kFirstCandidate - its place in candidates_.
+  static constexpr int32_t kFirstCandidate = -4;
+  static bool IsCandidate(int32_t outcome) { return outcome <= kFirstCandidate; }
+  WeighedPtr& CandidateOf(int32_t outcome) { return candidates_[kFirstCandidate - outcome]; }
 
   void Set(NodeRow row, int32_t outcome, const Terms& terms);
   bool FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
                      const DryRunGrounds& grounds);
   void Forget(NodeRow row);
+  void FreePlace(int32_t outcome);
   void Move(const RowMove& move);
   void CheckGauges(absl::Span<const int64_t> gauges);
   void Tighten(const GaugeRange& range);
@@ -76,8 +82,10 @@ class RememberedRuns {
   NodeRow own_row_ = -1;
   FilterBasis basis_;                      // as of the last Refresh()
   FollowedDomains<DomainNumber> domains_;  // the same
-  std::vector<int32_t> outcome_of_;        // by row: one of the constants, or an index in failures_
-  std::vector<WeighedPtr> candidates_;     // the number of their row may be an earlier one
+  // By row: one of the constants, a candidate, or an index in failures_.
+  std::vector<int32_t> outcome_of_;
+  std::deque<WeighedPtr> candidates_;  // the number of their row may be an earlier one
+  std::vector<int32_t> free_;          // outcomes whose place in it is not taken
   std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges
   std::vector<absl::Time> helps_from_;               // the same
   // By gauge: where all conditions hold, or a part of that.
