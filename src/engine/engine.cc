@@ -108,9 +108,6 @@ void Engine::RunUntilIdle() {
 // Does one thing that is due: takes in what has arrived, settles bindings, or tries one group.
 // Returns false if nothing was.
 bool Engine::Step() {
-  // A long train of events does not hold up who waits: kube-scheduler handles events beside its
-  // loop. One takes some microseconds. A number, not a time: the same input has the same outcome.
-  constexpr int64_t kMostEventsInARow = 256;
   const absl::Time now = options_.clock->Now();
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
