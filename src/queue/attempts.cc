@@ -239,7 +239,9 @@ void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
 // --- Time ---
 
 bool SchedulingQueue::Tick(absl::Time now) {
-  if (MoveSome() || AskMore() || !waking_.empty()) return true;
+  const bool any_woken = !waking_.empty();
+  if (MoveSome()) return true;
+  if (is_asking() && (any_woken || AskMore() || !waking_.empty())) return true;
   size_t left = options_.most_moves_at_once;
   const auto flush = [&](auto& heap) {
     for (; !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now); --left) {

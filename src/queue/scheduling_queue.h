@@ -56,7 +56,7 @@ struct QueueOptions {
   // Where more would change their place at once, the others follow with the next Tick().
   size_t most_moves_at_once = 2048;  // at least 1
   // The same where more kinds of entries are to be asked about an event.
-  size_t most_hints_at_once = 4096;  // at least 1
+  size_t most_hints_at_once = 2048;  // at least 1
   // Where sorting that takes long is counted, and for whom; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;

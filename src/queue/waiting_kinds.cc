@@ -53,12 +53,10 @@ void WaitingKinds::Set(QueuedGroup& entry, WaitingKind::Key key, absl::Span<cons
   entry.kind = kind.get();
   entry.place_in_kind = kind->entries.size();
   kind->entries.push_back({&entry, entry.sequence, since});
-  kind->latest_since = std::max(kind->latest_since, since);
 }
 
 void WaitingKinds::SetSince(QueuedGroup& entry, uint64_t since) {
   entry.kind->entries[entry.place_in_kind].since = since;
-  entry.kind->latest_since = std::max(entry.kind->latest_since, since);
 }
 
 void WaitingKinds::Remove(QueuedGroup& entry) {
@@ -80,7 +78,7 @@ void WaitingKinds::Remove(QueuedGroup& entry) {
 
 void WaitingKinds::Unlist(WaitingKind& kind) {
   for (const PluginSlot slot : kind.slots) waiting_for_[slot].Remove(kind);
-  kinds_.erase(kinds_.find(kind.key));
+  kinds_.Erase(kind.key);
 }
 
 std::unique_ptr<WaitingKind> WaitingKinds::TakeOut(
@@ -137,22 +135,20 @@ std::vector<WaitingKind*> WaitingKinds::WaitingFor(absl::Span<const PluginSlot> 
 
 bool WaitingKinds::IsConsistent(size_t entries, uint64_t next_event) const {
   size_t counted = 0, listed = 0, slots = 0;
-  for (const auto& [key, kind] : kinds_) {
-    if (kind->entries.empty() || !(kind->key == key) || !kind->is_indexed) return false;
+  bool is_sound = true;
+  kinds_.ForEach([&](const WaitingKind::Key& key, const std::unique_ptr<WaitingKind>& kind) {
+    is_sound &= !kind->entries.empty() && kind->key == key && kind->is_indexed;
     for (size_t i = 0; i < kind->entries.size(); ++i) {
       const auto& [entry, sequence, since] = kind->entries[i];
-      if (entry->kind != kind.get() || entry->place_in_kind != i) return false;
-      if (entry->sequence != sequence) return false;
-      if (since > kind->latest_since || since > next_event) return false;
+      is_sound &= entry->kind == kind.get() && entry->place_in_kind == i;
+      is_sound &= entry->sequence == sequence && since <= next_event;
     }
-    for (const PluginSlot slot : kind->slots) {
-      if (!waiting_for_[slot].Contains(*kind)) return false;
-    }
+    for (const PluginSlot slot : kind->slots) is_sound &= waiting_for_[slot].Contains(*kind);
     counted += kind->entries.size();
     slots += kind->slots.size();
-  }
+  });
   for (const KindsInOrder& kinds : waiting_for_) listed += kinds.size();
-  return counted == entries && listed == slots;
+  return is_sound && counted == entries && listed == slots;
 }
 
 }  // namespace berth

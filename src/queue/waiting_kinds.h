@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "berth/api/segmented_map.h"
 #include "queue/plugin_events.h"
 #include "queue/queued_group.h"
 
@@ -40,10 +40,9 @@ struct WaitingKind {
   };
   // In no order. Of a kind that was taken out, the last one is woken first, with gaps among them.
   std::vector<Waiting> entries;
-  uint64_t latest_since = 0;  // of all that ever were of it
-  int32_t priority = 0;       // of their pods, or of one of a group
-  uint64_t number = 0;        // by order of creation
-  bool is_indexed = true;     // false once it was taken out
+  int32_t priority = 0;    // of their pods, or of one of a group
+  uint64_t number = 0;     // by order of creation
+  bool is_indexed = true;  // false once it was taken out
 };
 
 // Some of the kinds, by number.
@@ -100,7 +99,7 @@ class WaitingKinds {
  private:
   void Unlist(WaitingKind& kind);
 
-  absl::flat_hash_map<WaitingKind::Key, std::unique_ptr<WaitingKind>> kinds_;
+  SegmentedMap<WaitingKind::Key, std::unique_ptr<WaitingKind>> kinds_;
   std::vector<KindsInOrder> waiting_for_;  // by slot
   uint64_t next_number_ = 0;
 };

@@ -71,5 +71,9 @@ TEST(EventTrain, EventsThatManyPodsWaitForCountForMore) {
   EXPECT_LT(nodes, 20);
 }
 
+TEST(EventTrain, NoOtherEventComesBeforeAllHaveBeenAskedAboutOne) {
+  EXPECT_EQ(NodesKnownToTheNext(3'000, 3'000), 2);
+}
+
 }  // namespace
 }  // namespace berth

@@ -457,17 +457,30 @@ TEST_F(AskedBitByBit, WhoComesToWaitAfterTheEventIsNotAsked) {
   EXPECT_THAT(TakeAsked(), ElementsAre("a", "b", "d", "late"));
 }
 
-TEST_F(AskedBitByBit, OfThoseThatAreAlikeOnlyThoseThatWaitedAreWoken) {
+class AlikeButLate : public AskedBitByBit, public ::testing::WithParamInterface<size_t> {};
+
+TEST_P(AlikeButLate, OnlyThoseThatWaitedAreWoken) {
+  options_.most_moves_at_once = GetParam();
   RegisterForAlike("Colour", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const char* name : {"a", "b"}) AddRejected(Pod(name), "Fit");
   for (const char* name : {"c", "d"}) AddRejected(Pod(name), "Colour");
   queue().MoveAllOnEvent(kNodeAdd, {});
   AddRejected(Pod("late"), "Colour");
-  EXPECT_FALSE(queue().Tick(clock_.Now()));
+  AddRejected(Pod("later"), "Colour");
+  while (queue().Tick(clock_.Now())) {
+  }
   EXPECT_EQ(StateOf("c"), kActive);
   EXPECT_EQ(StateOf("d"), kActive);
   EXPECT_EQ(StateOf("late"), kUnschedulable);
+  EXPECT_EQ(StateOf("later"), kUnschedulable);
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  while (queue().Tick(clock_.Now())) {
+  }
+  EXPECT_EQ(StateOf("late"), kActive);
+  EXPECT_EQ(StateOf("later"), kActive);
 }
+
+INSTANTIATE_TEST_SUITE_P(MovesAtOnce, AlikeButLate, ::testing::Values(1, 100));
 
 TEST_F(AskedBitByBit, WhatHappenedFirstActsFirst) {
   Register("Own", EventResource::UnscheduledPod(), action::kUpdatePodLabel);
