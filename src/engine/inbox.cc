@@ -69,10 +69,10 @@ bool Inbox::stopped() const {
 }
 
 // What very many pods wait for counts more than once: few of such events in a row, and none while
-// the queue has not asked everybody about the last one.
+// the queue still has to ask about some.
 int64_t Engine::EventsInARow() const {
   constexpr int64_t kStepsOfEvent = 32;
-  if (queue_->is_asking()) return kMostEventsInARow;
+  if (queue_->has_much_to_ask()) return kMostEventsInARow;
   return events_in_a_row_ + (queue_->steps() - queue_steps_) / kStepsOfEvent;
 }
 

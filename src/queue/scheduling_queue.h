@@ -147,6 +147,8 @@ class SchedulingQueue {
   int64_t steps() const { return steps_; }
   // Whether there is still to be asked about an event.
   bool is_asking() const { return !asking_.empty(); }
+  // Whether so many events are in waiting that others had better come later.
+  bool has_much_to_ask() const { return is_asking() && asking_.size() >= kManyEvents; }
   // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
   // after it comes back.
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods);
@@ -194,6 +196,7 @@ class SchedulingQueue {
 
  private:
   using Entry = QueuedGroup;
+  static constexpr size_t kManyEvents = 16;
   enum class Strategy : uint8_t { kSkip, kAfterBackoff, kImmediately };  // rising
   enum class Gates : uint8_t { kSkip, kGroupOnly, kAll };
 
@@ -333,6 +336,7 @@ class SchedulingQueue {
     std::vector<ConcernedKind> kinds;
     size_t of_kinds = 0;  // so many entries are of these
   };
+  void Put(Question question);
   bool Ask(Question& question, size_t most);
   void AskKind(WaitingKind& kind, const Question& question, Entry* own, Answers& answers);
   bool IsMeant(const Entry& entry, const Question& question, const Entry* own) const;

@@ -108,7 +108,6 @@ std::unique_ptr<WaitingKind> WaitingKinds::TakeOut(
 std::vector<WaitingKind*> WaitingKinds::WaitingFor(absl::Span<const PluginSlot> slots,
                                                    uint64_t first, size_t most) const {
   std::vector<WaitingKind*> found;
-  if (kinds_.empty()) return found;
   using Rest = absl::Span<const KindsInOrder::Listed>;
   absl::InlinedVector<Rest, 16> rests;  // of each slot; a kind may be in several
   size_t listed = 0;

@@ -92,6 +92,7 @@ class WaitingKinds {
   std::vector<WaitingKind*> WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
                                        size_t most) const;
 
+  bool empty() const { return kinds_.empty(); }
   // For tests: whether the kinds and their lists agree, with so many entries in all, and events
   // before `next_event` so far.
   bool IsConsistent(size_t entries, uint64_t next_event) const;

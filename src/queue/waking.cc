@@ -9,8 +9,8 @@ namespace berth {
 namespace {
 
 constexpr int64_t kStepsOfMove = 4;
-// So many events are kept until they are asked about, even if nobody calls Tick().
-constexpr size_t kMostEventsKept = 64;
+// So many events are in waiting at most, even if nobody calls Tick().
+constexpr size_t kMostEvents = 64;
 
 }  // namespace
 
@@ -20,10 +20,14 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
                                      const EventScope& scope) {
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty()) return;
-  while (asking_.size() >= kMostEventsKept) AskMore();
-  Question question{event, change, scope, interested, next_event_++};
-  if (is_asking() || !Ask(question, options_.most_hints_at_once)) asking_.emplace_back(question);
+  if (!waiting_kinds_.empty()) Put({event, change, scope, interested, next_event_++});
   Record(event, change);
+}
+
+// As much of it as may be done at once, if nothing else is in waiting.
+void SchedulingQueue::Put(Question question) {
+  while (asking_.size() >= kMostEvents) AskMore();
+  if (is_asking() || !Ask(question, options_.most_hints_at_once)) asking_.emplace_back(question);
 }
 
 // Asks the next kinds, `most` at most, and does what follows. Returns whether all have been asked.
