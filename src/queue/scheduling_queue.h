@@ -319,7 +319,7 @@ class SchedulingQueue {
     const ObjectChange& change;
     EventScope scope;
     absl::Span<const PluginSlot> interested;
-    uint64_t number;         // by order of occurrence
+    uint64_t number = 0;     // by order of occurrence
     uint64_t next_kind = 0;  // those with lower numbers have been asked
   };
   // What came of asking some: who is to be moved.

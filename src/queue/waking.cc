@@ -20,13 +20,14 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
                                      const EventScope& scope) {
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
   if (interested.empty()) return;
-  if (!waiting_kinds_.empty()) Put({event, change, scope, interested, next_event_++});
+  if (!waiting_kinds_.empty()) Put({event, change, scope, interested});
   Record(event, change);
 }
 
 // As much of it as may be done at once, if nothing else is in waiting.
 void SchedulingQueue::Put(Question question) {
   while (asking_.size() >= kMostEvents) AskMore();
+  question.number = next_event_++;
   if (is_asking() || !Ask(question, options_.most_hints_at_once)) asking_.emplace_back(question);
 }
 
