@@ -108,16 +108,15 @@ void Engine::RunUntilIdle() {
 // Does one thing that is due: takes in what has arrived, settles bindings, or tries one group.
 // Returns false if nothing was.
 bool Engine::Step() {
-  // A long train of events does not hold up who waits: kube-scheduler handles events beside its
-  // loop. One takes some microseconds. A number, not a time: the same input has the same outcome.
-  constexpr int64_t kMostEventsInARow = 256;
   const absl::Time now = options_.clock->Now();
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
   if (SettleBindings()) return true;
+  // What it has asked since the last attempt is enough for now.
+  const bool has_just_asked = queue_->is_asking() && queue_->steps() > queue_steps_;
   events_in_a_row_ = 0;
   queue_steps_ = queue_->steps();
-  const bool more_is_due = queue_->Tick(now);
+  const bool more_is_due = has_just_asked || queue_->Tick(now);
   const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
   if (synced_) FollowTables(entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already

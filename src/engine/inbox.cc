@@ -68,9 +68,11 @@ bool Inbox::stopped() const {
   return true;
 }
 
-// What very many pods wait for counts more than once: few of such events in a row.
+// What very many pods wait for counts more than once: few of such events in a row, and none while
+// the queue still has to ask about some.
 int64_t Engine::EventsInARow() const {
   constexpr int64_t kStepsOfEvent = 32;
+  if (queue_->has_much_to_ask()) return kMostEventsInARow;
   return events_in_a_row_ + (queue_->steps() - queue_steps_) / kStepsOfEvent;
 }
 

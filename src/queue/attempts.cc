@@ -239,7 +239,9 @@ void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
 // --- Time ---
 
 bool SchedulingQueue::Tick(absl::Time now) {
+  const bool any_woken = !waking_.empty();
   if (MoveSome()) return true;
+  if (is_asking() && (any_woken || AskMore() || !waking_.empty())) return true;
   size_t left = options_.most_moves_at_once;
   const auto flush = [&](auto& heap) {
     for (; !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now); --left) {
@@ -268,7 +270,7 @@ bool SchedulingQueue::Tick(absl::Time now) {
 }
 
 absl::Time SchedulingQueue::NextRetry() const {
-  if (!waking_.empty()) return absl::InfinitePast();
+  if (!waking_.empty() || is_asking()) return absl::InfinitePast();
   absl::Time due = retries_.empty() ? absl::InfiniteFuture() : retries_.begin()->first.first;
   if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
   if (!error_backoff_.empty()) {

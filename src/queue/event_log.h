@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
 
 #include "berth/framework/enqueue.h"
+#include "queue/kept_event.h"
 
 namespace berth {
 
@@ -17,8 +17,9 @@ class EventLog {
   uint64_t end() const { return first_ + events_.size(); }
   int size() const { return static_cast<int>(events_.size()); }
 
-  // Keeps what `change` points to.
-  void Append(const ClusterEvent& event, const ObjectChange& change);
+  void Append(const ClusterEvent& event, const ObjectChange& change) {
+    events_.emplace_back(event, change);
+  }
   // Calls `visit` for the events from `begin` on, in order, until it returns false.
   void ForEachSince(
       uint64_t begin,
@@ -27,13 +28,8 @@ class EventLog {
   void PruneBefore(uint64_t begin);
 
  private:
-  struct Logged {
-    ClusterEvent event;
-    ObjectChange change;
-    std::optional<Object> old_object, new_object;  // what `change` points to
-  };
   uint64_t first_ = 0;
-  std::deque<Logged> events_;  // never moved: only pushed at the back and popped from the front
+  std::deque<KeptEvent> events_;
 };
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// Which waiting entries an event of the cluster concerns, and where it sends them.
+// Whether an event of the cluster concerns a waiting entry, and where it sends it.
 #include <algorithm>
 #include <utility>
 
@@ -8,128 +8,6 @@
 #include "queue/scheduling_queue.h"
 
 namespace berth {
-namespace {
-
-constexpr int64_t kStepsOfMove = 4;
-
-}  // namespace
-
-void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
-                                     const EventScope& scope) {
-  const absl::Span<const PluginSlot> interested = table_.Interested(event);
-  if (interested.empty() && !IsWildcard(event)) return;
-  if (!waiting_kinds_.empty() || IsWildcard(event)) WakeOnEvent(interested, event, change, scope);
-  Record(event, change);
-}
-
-void SchedulingQueue::WakeOnEvent(absl::Span<const PluginSlot> interested,
-                                  const ClusterEvent& event, const ObjectChange& change,
-                                  const EventScope& scope) {
-  std::vector<Concerned> waiting;
-  std::vector<WaitingKind*> whole_kinds;
-  size_t of_whole_kinds = 0;
-  Entry* const own = OwnEntry(change);
-  const auto is_meant = [&](const Entry& entry) {
-    const auto is_one = [&](const PendingPod& member) {
-      return member.pod->priority() <= scope.highest_priority &&
-             (scope.own || &entry != own || !IsOwn(change, *member.pod));
-    };
-    return absl::c_any_of(entry.members, is_one) || absl::c_any_of(entry.gated_members, is_one);
-  };
-  for (WaitingKind* const kind : waiting_kinds_.WaitingFor(interested)) {
-    ++steps_;
-    // What the change is of may be another matter to its own pod.
-    const bool own_is_first = kind->entries.front().entry == own;
-    const Entry& asked = *kind->entries[own_is_first && kind->entries.size() > 1 ? 1 : 0].entry;
-    const bool has_own = own != nullptr && own->kind == kind;
-    if (has_own && is_meant(*own)) waiting.push_back({own, std::nullopt});
-    if (&asked == own || !is_meant(asked)) continue;
-    std::optional<Strategy> strategy;
-    if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
-      strategy = WorthRequeuing(asked, event, change);
-    }
-    if (strategy.has_value() ? *strategy == Strategy::kSkip : !MayConcern(asked, event, change)) {
-      continue;
-    }
-    if (strategy == Strategy::kAfterBackoff && asked.pending_plugins.empty() && !has_own) {
-      whole_kinds.push_back(kind);
-      of_whole_kinds += kind->entries.size();
-      continue;
-    }
-    for (const WaitingKind::Waiting& of_kind : kind->entries) {
-      if (of_kind.entry != own) waiting.push_back({of_kind.entry, strategy});
-    }
-  }
-  if (of_whole_kinds > options_.most_moves_at_once) {
-    BeginToWake(whole_kinds, Symbol::Intern(event.label));
-    MoveSome();
-  } else {
-    for (const WaitingKind* const kind : whole_kinds) {
-      for (const WaitingKind::Waiting& of_kind : kind->entries) {
-        waiting.push_back({of_kind.entry, Strategy::kAfterBackoff});
-      }
-    }
-  }
-  if (IsWildcard(event)) {
-    unschedulable_.ForEach([&](Entry& entry) {
-      if (is_meant(entry)) waiting.push_back({&entry, std::nullopt});
-    });
-  }
-  if (!waiting.empty()) Move(std::move(waiting), event, change);
-}
-
-void SchedulingQueue::Move(std::vector<Concerned> waiting, const ClusterEvent& event,
-                           const ObjectChange& change) {
-  // In the order in which they began to wait.
-  absl::c_sort(waiting, [](const Concerned& a, const Concerned& b) {
-    return a.entry->sequence < b.entry->sequence;
-  });
-  const auto same = [](const Concerned& a, const Concerned& b) { return a.entry == b.entry; };
-  waiting.erase(std::unique(waiting.begin(), waiting.end(), same), waiting.end());
-  const Symbol label = Symbol::Intern(event.label);
-  steps_ += kStepsOfMove * static_cast<int64_t>(waiting.size());
-  for (const auto& [entry, strategy] : waiting) {
-    if (strategy.has_value()) {
-      Wake(*entry, label, *strategy);
-    } else {
-      OnEvent(*entry, event, change);
-    }
-  }
-}
-
-// They are very many, and are woken bit by bit: those of the highest priority first, as they are
-// tried first wherever priorities count.
-void SchedulingQueue::BeginToWake(absl::Span<WaitingKind* const> kinds, Symbol event) {
-  const auto begun = static_cast<std::ptrdiff_t>(waking_.size());
-  for (WaitingKind* const kind : kinds) {
-    // The last one is woken first.
-    absl::c_sort(kind->entries, [](const WaitingKind::Waiting& a, const WaitingKind::Waiting& b) {
-      return a.sequence > b.sequence;
-    });
-    for (size_t i = 0; i < kind->entries.size(); ++i) kind->entries[i].entry->place_in_kind = i;
-    waking_.push_back({waiting_kinds_.TakeOut(*kind), event});
-  }
-  const auto matters_more = [](const Waking& a, const Waking& b) {
-    return a.kind->priority > b.kind->priority;
-  };
-  std::stable_sort(waking_.begin() + begun, waking_.end(), matters_more);
-  std::inplace_merge(waking_.begin(), waking_.begin() + begun, waking_.end(), matters_more);
-}
-
-// Returns whether some are left.
-bool SchedulingQueue::MoveSome() {
-  for (size_t left = options_.most_moves_at_once; !waking_.empty();) {
-    const Waking& next = waking_.front();
-    if (next.kind->entries.empty()) {
-      waking_.pop_front();
-      continue;
-    }
-    if (left-- == 0) return true;
-    steps_ += kStepsOfMove;
-    Wake(*next.kind->entries.back().entry, next.event, Strategy::kAfterBackoff);
-  }
-  return false;
-}
 
 void SchedulingQueue::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
   for (const std::shared_ptr<const PodInfo>& pod : pods) {
@@ -254,12 +132,6 @@ bool SchedulingQueue::GatingPluginWants(const Entry& entry, const ClusterEvent& 
   return !entry.members.empty() && table_.Hint(slot, event, change, *entry.members.front().pod);
 }
 
-// It is unschedulable, and worth to be tried again.
-void SchedulingQueue::Wake(Entry& entry, Symbol event, Strategy strategy) {
-  entry.woken_by = event;
-  Requeue(entry, strategy, Gates::kAll);
-}
-
 // Whether OnEvent() might do anything for an entry that waits.
 bool SchedulingQueue::MayConcern(const Entry& entry, const ClusterEvent& event,
                                  const ObjectChange& change) const {
@@ -302,10 +174,10 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
 
 // Keeps the index of who waits for whose events in step with what the entry waits for.
 void SchedulingQueue::Reindex(Entry& entry) {
+  const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
   // It was woken, whatever becomes of it until it moves.
   const bool is_waking = entry.kind != nullptr && !entry.kind->is_indexed;
-  if (is_waking && entry.state == QueueState::kUnschedulable) return;
-  const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
+  if (is_waking && waits) return;
   if (!waits && entry.gated_members.empty()) return waiting_kinds_.Remove(entry);
   absl::InlinedVector<PluginSlot, 8> slots;
   WaitingKind::Key key;
@@ -327,13 +199,17 @@ void SchedulingQueue::Reindex(Entry& entry) {
   if (entry.state == QueueState::kGated) note(entry.gating_plugin, true);
   for (const Symbol plugin : entry.unschedulable_plugins) note(plugin, unschedulable);
   for (const Symbol plugin : entry.pending_plugins) note(plugin, unschedulable);
-  if (slots.empty()) return waiting_kinds_.Remove(entry);
-  if (think_alike && !entry.is_group) {
-    key.who = entry.AnyMember().pod->shared_spec().get();
-  } else {
-    key.who = &entry;
+  if (slots.empty()) {
+    if (!unschedulable) return waiting_kinds_.Remove(entry);
+    slots.push_back(table_.unregistered());
   }
-  waiting_kinds_.Set(entry, std::move(key), slots);
+  // Whom events in waiting still concern may be of a kind that was asked about them already: it
+  // becomes one of its own, which is asked when all others have been.
+  const uint64_t since = FirstUnasked(entry);
+  key.who = entry.AnyMember().pod->shared_spec().get();
+  const bool is_unasked = since < next_event_ && !(entry.kind->key == key);
+  if (!think_alike || entry.is_group || is_unasked) key.who = &entry;
+  waiting_kinds_.Set(entry, std::move(key), slots, since);
 }
 
 }  // namespace berth

@@ -29,9 +29,11 @@ absl::Span<const PluginSlot> EventTable::Interested(const ClusterEvent& event) c
                        static_cast<uint64_t>(event.resource.type);
   const auto [it, is_new] = interested_.try_emplace(key);
   if (is_new) {
+    const bool all = IsWildcard(event);
     for (PluginSlot slot = 0; slot < size(); ++slot) {
-      if (IsInterested(slot, event)) it->second.push_back(slot);
+      if (all || IsInterested(slot, event)) it->second.push_back(slot);
     }
+    if (all) it->second.push_back(unregistered());
   }
   return it->second;
 }

@@ -23,7 +23,10 @@ class EventTable {
 
   PluginSlot FindSlot(Symbol profile, Symbol plugin) const;
   int size() const { return static_cast<int>(slots_.size()); }
-  // The plugins that registered for `event`, ascending. Valid until the next Add().
+  // Stands for all plugins that registered nothing: only a wildcard event interests it.
+  PluginSlot unregistered() const { return size(); }
+  // The plugins that registered for `event`, ascending; all for a wildcard event. Valid until the
+  // next Add().
   absl::Span<const PluginSlot> Interested(const ClusterEvent& event) const;
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
   // Whether it thinks the same of all pods that share what is parsed of their spec, but for the one

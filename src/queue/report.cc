@@ -126,9 +126,16 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     }
   }
   for (const Waking& waking : waking_) {
-    for (const auto& [entry, sequence] : waking.kind->entries) indexed -= entry != nullptr;
+    for (const auto& waiting : waking.kind->entries) indexed -= waiting.entry != nullptr;
   }
-  if (!waiting_kinds_.IsConsistent(indexed)) return broken("who waits for events is out of step");
+  if (!waiting_kinds_.IsConsistent(indexed, next_event_)) {
+    return broken("who waits for events is out of step");
+  }
+  for (size_t i = 0; i < asking_.size(); ++i) {
+    const Question& question = asking_[i].question;
+    if (question.number + asking_.size() - i != next_event_) return broken("an event is missing");
+    if (i > 0 && question.next_kind > 0) return broken("an event is asked about out of turn");
+  }
   if (static_cast<int>(pods) != size()) return broken(pods, " members, ", size(), " recorded");
   if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);
   if (gated != gated_size_) return broken(gated, " gated, ", gated_size_, " recorded");

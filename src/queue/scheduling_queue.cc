@@ -54,8 +54,9 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       backoff_(BackoffLess{ActiveLess{&sort}}),
       error_backoff_(ErrorBackoffLess{}),
       unschedulable_(UnschedulableLess{}),
-      waiting_kinds_(table_.size()) {
+      waiting_kinds_(table_.size() + 1) {  // the unregistered ones too
   BERTH_CHECK(options_.most_moves_at_once > 0) << "nothing would ever move";
+  BERTH_CHECK(options_.most_hints_at_once > 0) << "nobody would ever be asked";
 }
 
 SchedulingQueue::~SchedulingQueue() = default;
@@ -186,6 +187,7 @@ void SchedulingQueue::MembersGrew(Entry& entry) {
 void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group) {
   Entry* const entry = FindEntryOf(*pod->identity());
   if (entry == nullptr) return Add(std::move(pod), std::move(group));
+  CatchUp(*entry);
   PendingPod& member = *FindMember(*entry, *pod->identity());
   const ObjectChange change{.old_pod = member.pod, .new_pod = pod};
   const bool stays = KeyOf(*pod, group) == entry->key;

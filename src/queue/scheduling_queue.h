@@ -27,6 +27,7 @@
 #include "framework/fault_log.h"
 #include "queue/backoff.h"
 #include "queue/event_log.h"
+#include "queue/kept_event.h"
 #include "queue/ordered_entries.h"
 #include "queue/plugin_events.h"
 #include "queue/queued_group.h"
@@ -54,6 +55,8 @@ struct QueueOptions {
   absl::Duration max_in_unschedulable = absl::Minutes(5);
   // Where more would change their place at once, the others follow with the next Tick().
   size_t most_moves_at_once = 2048;  // at least 1
+  // The same where more kinds of entries are to be asked about an event.
+  size_t most_hints_at_once = 2048;  // at least 1
   // Where sorting that takes long is counted, and for whom; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
@@ -75,6 +78,8 @@ struct PendingReport {
 struct EventScope {
   int32_t highest_priority = std::numeric_limits<int32_t>::max();  // pods up to it
   bool own = true;  // also the pod that the change is of
+
+  bool IsAll() const { return own && highest_priority == std::numeric_limits<int32_t>::max(); }
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
@@ -133,11 +138,17 @@ class SchedulingQueue {
   // --- Events ---
 
   // Something changed: asks the plugins that rejected an entry and registered for such an event. A
-  // wildcard event with a pod in `change` concerns that pod alone. `scope` limits it.
+  // wildcard event with a pod in `change` concerns that pod alone. `scope` limits it. Where that is
+  // much, the rest is done with the next Tick(), and so are events that come meanwhile; each
+  // concerns those that wait now.
   void MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
                       const EventScope& scope = {});
   // What that took so far: some tenths of a microsecond a step.
   int64_t steps() const { return steps_; }
+  // Whether there is still to be asked about an event.
+  bool is_asking() const { return !asking_.empty(); }
+  // Whether so many events are in waiting that others had better come later.
+  bool has_much_to_ask() const { return is_asking() && asking_.size() >= kManyEvents; }
   // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
   // after it comes back.
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods);
@@ -154,9 +165,10 @@ class SchedulingQueue {
 
   // --- Time ---
 
-  // Moves what is due: those that an event woke and that were too many to be moved at once, ended
-  // backoffs, what was to be tried again at this time, and what has been unschedulable for too
-  // long. Returns whether more is due now: it was too much at once.
+  // Does what is due: moves those that an event woke and that were too many to be moved at once,
+  // asks about events where too many were to be asked, moves ended backoffs, what was to be tried
+  // again at this time, and what has been unschedulable for too long. Returns whether more is due
+  // now: it was too much at once.
   bool Tick(absl::Time now);
   // When Tick() next has something to do; InfiniteFuture if never.
   absl::Time NextDue() const;
@@ -184,6 +196,7 @@ class SchedulingQueue {
 
  private:
   using Entry = QueuedGroup;
+  static constexpr size_t kManyEvents = 16;
   enum class Strategy : uint8_t { kSkip, kAfterBackoff, kImmediately };  // rising
   enum class Gates : uint8_t { kSkip, kGroupOnly, kAll };
 
@@ -294,20 +307,47 @@ class SchedulingQueue {
                    const ObjectChange& change) const;
   bool GatingPluginWants(const Entry& entry, const ClusterEvent& event,
                          const ObjectChange& change) const;
-  struct Concerned {
-    Entry* entry;
-    std::optional<Strategy> strategy;  // if it is known already
-  };
-  void WakeOnEvent(absl::Span<const PluginSlot> interested, const ClusterEvent& event,
-                   const ObjectChange& change, const EventScope& scope);
-  void Move(std::vector<Concerned> waiting, const ClusterEvent& event, const ObjectChange& change);
-  void BeginToWake(absl::Span<WaitingKind* const> kinds, Symbol event);
-  bool MoveSome();
-  void Wake(Entry& entry, Symbol event, Strategy strategy);
   bool MayConcern(const Entry& entry, const ClusterEvent& event, const ObjectChange& change) const;
   void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change);
   void Record(const ClusterEvent& event, const ObjectChange& change);
   void Reindex(Entry& entry);
+
+  // Waking.
+  // An event, as it is put to those that waited when it occurred.
+  struct Question {
+    const ClusterEvent& event;
+    const ObjectChange& change;
+    EventScope scope;
+    absl::Span<const PluginSlot> interested;
+    uint64_t number = 0;     // by order of occurrence
+    uint64_t next_kind = 0;  // those with lower numbers have been asked
+  };
+  // What came of asking some: who is to be moved.
+  struct Concerned {
+    Entry* entry;
+    std::optional<Strategy> strategy;  // if it is known already
+  };
+  struct ConcernedKind {
+    WaitingKind* kind;  // all of it that the event is put to, but the one that changed
+    std::optional<Strategy> strategy;
+  };
+  struct Answers {
+    std::vector<Concerned> entries;
+    std::vector<ConcernedKind> kinds;
+    size_t of_kinds = 0;  // so many entries are of these
+  };
+  void Put(Question question);
+  bool Ask(Question& question, size_t most);
+  void AskKind(WaitingKind& kind, const Question& question, Entry* own, Answers& answers);
+  bool IsMeant(const Entry& entry, const Question& question, const Entry* own) const;
+  bool AskMore();
+  uint64_t FirstUnasked(const Entry& entry) const;
+  void CatchUp(Entry& entry);
+  void Act(Answers answers, const Question& question, const Entry* own);
+  void Move(std::vector<Concerned> entries, const Question& question);
+  void BeginToWake(const Answers& answers, const Question& question, const Entry* own);
+  bool MoveSome();
+  void Wake(Entry& entry, Symbol event, std::optional<Strategy> strategy);
 
   PendingReport ReportOf(const Entry& entry, const PendingPod& member, bool gated) const;
 
@@ -329,10 +369,22 @@ class SchedulingQueue {
   std::map<std::pair<absl::Time, uint64_t>, Entry*> retries_;
   int gated_size_ = 0;
   WaitingKinds waiting_kinds_;  // whom events may concern
+  // Events that not everybody has been asked about who waited when they occurred, in the order in
+  // which they did. Of all but the first nobody has been asked.
+  struct Asking {
+    explicit Asking(const Question& of)
+        : kept(of.event, of.change), question{kept.event(),  kept.change(), of.scope,
+                                              of.interested, of.number,     of.next_kind} {}
+    KeptEvent kept;
+    Question question;
+  };
+  std::deque<Asking> asking_;
+  uint64_t next_event_ = 0;  // the number of the next that anybody is to be asked about
   // Entries that events woke and that have not been moved yet, the first to be moved in front.
   struct Waking {
     std::unique_ptr<WaitingKind> kind;
     Symbol event;
+    std::optional<Strategy> strategy;  // absent: it is gated
   };
   std::deque<Waking> waking_;
   int64_t steps_ = 0;

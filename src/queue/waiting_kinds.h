@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "berth/api/segmented_map.h"
 #include "queue/plugin_events.h"
 #include "queue/queued_group.h"
 
@@ -36,11 +36,37 @@ struct WaitingKind {
   struct Waiting {
     QueuedGroup* entry;
     uint64_t sequence;  // the entry's, at hand
+    uint64_t since;     // the number of the first event that concerns it
   };
-  std::vector<Waiting> entries;  // in no order; of a kind that was taken out, gaps among them
-  int32_t priority = 0;          // of their pods, or of one of a group
-  uint64_t number = 0;           // by order of creation
-  bool is_indexed = true;        // false once it was taken out
+  // In no order. Of a kind that was taken out, the last one is woken first, with gaps among them.
+  std::vector<Waiting> entries;
+  int32_t priority = 0;    // of their pods, or of one of a group
+  uint64_t number = 0;     // by order of creation
+  bool is_indexed = true;  // false once it was taken out
+};
+
+// Some of the kinds, by number.
+class KindsInOrder {
+ public:
+  struct Listed {
+    uint64_t number;
+    WaitingKind* kind;  // null where one was removed, but not of the last
+  };
+
+  bool empty() const { return listed_.empty(); }
+  size_t size() const { return listed_.size() - gaps_; }
+  // It is the youngest.
+  void Push(WaitingKind& kind) { listed_.push_back({kind.number, &kind}); }
+  void Remove(const WaitingKind& kind);
+  bool Contains(const WaitingKind& kind) const;
+  // Those with a number of at least `first`.
+  absl::Span<const Listed> From(uint64_t first) const;
+
+ private:
+  size_t PlaceOf(uint64_t number) const;
+
+  std::vector<Listed> listed_;
+  size_t gaps_ = 0;
 };
 
 // Belongs to the queue.
@@ -49,23 +75,33 @@ class WaitingKinds {
   // `slots`: how many plugins there are.
   explicit WaitingKinds(int slots) : waiting_for_(slots) {}
 
-  // From now on the entry waits for the plugins `slots`, together with those that have this key.
-  void Set(QueuedGroup& entry, WaitingKind::Key key, absl::Span<const PluginSlot> slots);
+  // From now on the entry waits for the plugins `slots`, together with those that have this key,
+  // and events from `since` on concern it. Changes nothing if that is its key already.
+  void Set(QueuedGroup& entry, WaitingKind::Key key, absl::Span<const PluginSlot> slots,
+           uint64_t since);
+  // Earlier events do not concern the entry any more.
+  void SetSince(QueuedGroup& entry, uint64_t since);
   void Remove(QueuedGroup& entry);
-  // Takes the kind out with all that are of it: those that become like them are of another kind.
-  // Its entries can still be removed, which leaves gaps but at the end.
-  std::unique_ptr<WaitingKind> TakeOut(WaitingKind& kind);
+  // Takes the kind out, with all of it but those that stay: who becomes like them is of the kind
+  // that stays, or of another. Its entries can still be removed, which leaves gaps but at the end.
+  std::unique_ptr<WaitingKind> TakeOut(WaitingKind& kind,
+                                       absl::FunctionRef<bool(const WaitingKind::Waiting&)> stays);
 
-  // Those that wait for one of `slots`, each once, the oldest first. Until the next change.
-  std::vector<WaitingKind*> WaitingFor(absl::Span<const PluginSlot> slots) const;
+  // Those that wait for one of `slots`, each once, the oldest first: the first `most` of them with
+  // a number of at least `first`. Until the next change.
+  std::vector<WaitingKind*> WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
+                                       size_t most) const;
 
   bool empty() const { return kinds_.empty(); }
-  // For tests: whether the kinds and their lists agree, with so many entries in all.
-  bool IsConsistent(size_t entries) const;
+  // For tests: whether the kinds and their lists agree, with so many entries in all, and events
+  // before `next_event` so far.
+  bool IsConsistent(size_t entries, uint64_t next_event) const;
 
  private:
-  absl::flat_hash_map<WaitingKind::Key, std::unique_ptr<WaitingKind>> kinds_;
-  std::vector<absl::flat_hash_set<WaitingKind*>> waiting_for_;  // by slot
+  void Unlist(WaitingKind& kind);
+
+  SegmentedMap<WaitingKind::Key, std::unique_ptr<WaitingKind>> kinds_;
+  std::vector<KindsInOrder> waiting_for_;  // by slot
   uint64_t next_number_ = 0;
 };
 

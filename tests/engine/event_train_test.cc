@@ -71,5 +71,11 @@ TEST(EventTrain, EventsThatManyPodsWaitForCountForMore) {
   EXPECT_LT(nodes, 20);
 }
 
+TEST(EventTrain, FewEventsComeWhileOneIsAskedAbout) {
+  const int nodes = NodesKnownToTheNext(3'000, 3'000);
+  EXPECT_GT(nodes, 1);
+  EXPECT_LT(nodes, 20);
+}
+
 }  // namespace
 }  // namespace berth

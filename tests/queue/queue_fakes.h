@@ -19,8 +19,11 @@ class ByPriority final : public QueueSortPlugin {
  public:
   bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override {
     if (a.pod->priority() != b.pod->priority()) return a.pod->priority() > b.pod->priority();
+    if (by_name && Time(a) == Time(b)) return a.pod->name() < b.pod->name();
     return Time(a) < Time(b);
   }
+
+  bool by_name = false;  // where they came at the same time
 
  private:
   static absl::Time Time(const QueuedPodInfo& pod) {

@@ -39,6 +39,9 @@ class QueueMachine {
     for (int i = 0; i < kGroups; ++i) SetSpec(i);
   }
 
+  // Before anything else: the order in which pods are moved will not decide which is tried first.
+  void OrderByName() { sort_.by_name = true; }
+
   // One operation, and a look at what it left behind.
   absl::Status Step() {
     switch (choose_(14)) {
@@ -79,6 +82,57 @@ class QueueMachine {
     }
     Check();
     return failure_;
+  }
+
+  // Events, and what else may happen before all moves are made that they lead to. What is done
+  // depends on nothing that such moves change.
+  absl::Status Burst() {
+    for (uint32_t left = 1 + choose_(16); left > 0; --left) {
+      switch (choose_(8)) {
+        case 0:
+          Set(absl::StrCat("pod-", choose_(kPods)));
+          break;
+        case 1:
+          Delete();
+          break;
+        case 2:
+        case 3:
+        case 4:
+          Event();
+          break;
+        case 5:
+          if (choose_(4) == 0) Activate();
+          break;
+        case 6:
+          RejectNewcomer();
+          break;
+        case 7:
+          queue_.Tick(clock_.Now());
+          break;
+      }
+      Check();
+    }
+    return failure_;
+  }
+
+  // Does all that is due. Returns who waits then.
+  std::set<std::string> WhoWaits() {
+    Tick();
+    Check();
+    std::set<std::string> names;
+    for (const PendingReport& report : queue_.Pending()) {
+      if (report.state == QueueState::kUnschedulable || report.state == QueueState::kGated) {
+        names.emplace(report.pod->name());
+      }
+    }
+    return names;
+  }
+
+  bool is_asking() const { return queue_.is_asking(); }
+
+  void Tick() {
+    while (queue_.Tick(clock_.Now())) {
+    }
   }
 
   // Where every pod is, and what brought it there.
@@ -180,6 +234,10 @@ class QueueMachine {
   }
 
   Pod MakePod(const std::string& name, std::optional<bool> gated) {
+    return MakePod(name, gated, static_cast<int>(choose_(3)), choose_(2 * kGroups));
+  }
+  // Of a group, if that is less than kGroups.
+  Pod MakePod(const std::string& name, std::optional<bool> gated, int priority, uint32_t group) {
     auto message = std::make_shared<api::Pod>();
     message->mutable_metadata()->set_name(name);
     message->mutable_metadata()->set_namespace_("ns");
@@ -187,11 +245,9 @@ class QueueMachine {
     message->mutable_metadata()->mutable_creation_timestamp()->set_seconds(choose_(3));
     // A pod's profile never changes.
     message->mutable_spec()->set_scheduler_name(name.back() % 4 == 0 ? "two" : "one");
-    message->mutable_spec()->set_priority(static_cast<int>(choose_(3)));
+    message->mutable_spec()->set_priority(priority);
     auto& labels = *message->mutable_metadata()->mutable_labels();
-    if (const uint32_t group = choose_(2 * kGroups); group < kGroups) {
-      labels["group"] = absl::StrCat("g", group);
-    }
+    if (group < kGroups) labels["group"] = absl::StrCat("g", group);
     labels["colour"] = absl::StrCat(choose_(2));
     if (gated.value_or(choose_(6) == 0)) {
       message->mutable_spec()->add_scheduling_gates()->set_name("gate");
@@ -211,11 +267,6 @@ class QueueMachine {
   }
 
   // --- Operations ---
-
-  void Tick() {
-    while (queue_.Tick(clock_.Now())) {
-    }
-  }
 
   void Set(const std::string& name, std::optional<bool> gated = std::nullopt) {
     if (placed_.contains(Uid(name))) return;
@@ -294,6 +345,18 @@ class QueueMachine {
     } else {
       queue_.Done(entry);
     }
+  }
+
+  // One that nobody comes before is tried at once, and waits for what happens from now on.
+  void RejectNewcomer() {
+    const std::string name = absl::StrCat("new-", newcomers_++);
+    const Pod pod = MakePod(name, /*gated=*/false, /*priority=*/9 + newcomers_, kGroups);
+    index_.SetPod(pod);
+    pending_[pod->uid()] = pod;
+    queue_.Add(pod, std::nullopt);
+    const QueuedGroup* const entry = queue_.Pop();
+    if (entry != queue_.FindByPod(pod->uid())) return Fail(name, " does not come first");
+    queue_.AddUnschedulable(entry, SomeRejection());
   }
 
   Rejection SomeRejection() {
@@ -412,6 +475,7 @@ class QueueMachine {
   };
   std::map<std::string, PlacedPod> placed_;  // by uid
   std::set<std::string> flying_;             // keys
+  int newcomers_ = 0;
 };
 
 }  // namespace berth::testing

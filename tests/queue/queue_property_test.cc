@@ -36,7 +36,7 @@ TEST(QueueProperty, NothingIsLostAndTheOrderIsKept) {
 // The same where a few moves are too many at once, and much else happens before the next.
 TEST(QueueProperty, NothingIsLostBetweenMoves) {
   for (uint64_t seed = 1; seed <= kSequences && !HasFatalFailure(); ++seed) {
-    RunSequence(seed, {.most_moves_at_once = 1 + seed % 3});
+    RunSequence(seed, {.most_moves_at_once = 1 + seed % 3, .most_hints_at_once = 1 + seed % 5});
   }
 }
 
@@ -62,12 +62,50 @@ TEST(QueueProperty, AlikePodsGoWhereEachWouldGoAlone) {
   EXPECT_GT(woken, 0);
 }
 
+// However few are asked and moved at once: when all is done, the same ones wait, whatever else
+// happened meanwhile, and whoever came meanwhile.
+TEST(QueueProperty, AskingBitByBitWakesWhomAskingAtOnceWakes) {
+  constexpr int kHistories = 400;
+  int were_asked_later = 0;
+  for (uint64_t seed = 1; seed <= kHistories; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937_64 random[2] = {std::mt19937_64(seed), std::mt19937_64(seed)};
+    const auto below = [&random](int machine) {
+      return [&random, machine](uint32_t bound) {
+        return static_cast<uint32_t>(random[machine]() % bound);
+      };
+    };
+    QueueMachine at_once(below(0));
+    QueueMachine by_bits(below(1), /*asks_for_all=*/true,
+                         {.most_moves_at_once = 1 + seed % 4, .most_hints_at_once = 1 + seed % 5});
+    QueueMachine* const both[] = {&at_once, &by_bits};
+    for (QueueMachine* const machine : both) {
+      machine->OrderByName();
+      for (int i = 0; i < 150; ++i) {
+        const absl::Status status = machine->Step();
+        ASSERT_TRUE(status.ok()) << status;
+        machine->Tick();
+      }
+      const absl::Status status = machine->Burst();
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    were_asked_later += by_bits.is_asking();
+    ASSERT_EQ(at_once.WhoWaits(), by_bits.WhoWaits());
+    for (QueueMachine* const machine : both) {
+      const absl::Status status = machine->Drain();
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+  EXPECT_GT(were_asked_later, kHistories / 8);
+}
+
 // Whoever an event woke is not waiting any more when all moves are made, whatever else happens
 // meanwhile that does not make him wait again.
 class WakingTest : public QueueTest {};
 
 TEST_F(WakingTest, NobodyWhoWasWokenStaysBehind) {
   options_.most_moves_at_once = 3;
+  options_.most_hints_at_once = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   SetMinMember("default/g", 1);
   std::mt19937 random(5);

@@ -406,6 +406,152 @@ TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
   EXPECT_EQ(queue().active_size(), 5);
 }
 
+// Pods that nobody is like, of which the hints are asked about two at once.
+class AskedBitByBit : public QueueTest {
+ protected:
+  AskedBitByBit() {
+    options_.most_hints_at_once = 2;
+    const QueueingHintFn note = [this](const PodInfo& pod, const ObjectChange&) {
+      asked_.emplace_back(pod.name());
+      return answer_;
+    };
+    Register("Fit", EventResource::Node(), action::kAdd, note);
+    Register("Ports", EventResource::AssignedPod(), action::kDelete, note);
+  }
+  std::vector<std::string> TakeAsked() { return std::exchange(asked_, {}); }
+
+  QueueingHint answer_ = QueueingHint::kSkip;
+  std::vector<std::string> asked_;
+};
+
+TEST_F(AskedBitByBit, SoManyWithEachTick) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) AddRejected(Pod(name), "Fit");
+  AddRejected(Pod("other"), "Ports");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  queue().MoveAllOnEvent(kPodDelete, {});
+  EXPECT_THAT(TakeAsked(), ElementsAre("a", "b"));
+  EXPECT_TRUE(queue().is_asking());
+  EXPECT_LE(queue().NextRetry(), clock_.Now());
+  const int64_t steps = queue().steps();
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_THAT(TakeAsked(), ElementsAre("c", "d"));
+  EXPECT_EQ(queue().steps() - steps, 2);
+  EXPECT_FALSE(queue().Tick(clock_.Now()));
+  EXPECT_THAT(TakeAsked(), ElementsAre("e", "other"));
+  EXPECT_FALSE(queue().is_asking());
+  EXPECT_GT(queue().NextRetry(), clock_.Now());
+}
+
+TEST_F(AskedBitByBit, WhoComesToWaitAfterTheEventIsNotAsked) {
+  for (const char* name : {"a", "b", "c", "d"}) AddRejected(Pod(name), "Fit");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  AddRejected(Pod("late"), "Fit");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  Delete("c");
+  TakeAsked();
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_THAT(TakeAsked(), ElementsAre("d")) << "and looked at the late one";
+  answer_ = QueueingHint::kQueue;
+  while (queue().Tick(clock_.Now())) {
+  }
+  EXPECT_THAT(TakeAsked(), ElementsAre("a", "b", "d", "late"));
+}
+
+class AlikeButLate : public AskedBitByBit, public ::testing::WithParamInterface<size_t> {};
+
+TEST_P(AlikeButLate, OnlyThoseThatWaitedAreWoken) {
+  options_.most_moves_at_once = GetParam();
+  RegisterForAlike("Colour", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  for (const char* name : {"a", "b"}) AddRejected(Pod(name), "Fit");
+  for (const char* name : {"c", "d"}) AddRejected(Pod(name), "Colour");
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  AddRejected(Pod("late"), "Colour");
+  AddRejected(Pod("later"), "Colour");
+  while (queue().Tick(clock_.Now())) {
+  }
+  EXPECT_EQ(StateOf("c"), kActive);
+  EXPECT_EQ(StateOf("d"), kActive);
+  EXPECT_EQ(StateOf("late"), kUnschedulable);
+  EXPECT_EQ(StateOf("later"), kUnschedulable);
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  while (queue().Tick(clock_.Now())) {
+  }
+  EXPECT_EQ(StateOf("late"), kActive);
+  EXPECT_EQ(StateOf("later"), kActive);
+}
+
+INSTANTIATE_TEST_SUITE_P(MovesAtOnce, AlikeButLate, ::testing::Values(1, 100));
+
+TEST_F(AskedBitByBit, WhatHappenedFirstActsFirst) {
+  Register("Own", EventResource::UnscheduledPod(), action::kUpdatePodLabel);
+  answer_ = QueueingHint::kQueue;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    Add(Pod(name));
+    Pop();
+    Reject({"Fit", "Ports", "Own"});
+  }
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  queue().MoveAllOnEvent(kPodDelete, {});
+  Update(Pod("d").Label("x", "y"));
+  while (queue().Tick(clock_.Now())) {
+  }
+  for (const char* name : {"a", "b", "c", "d"}) {
+    EXPECT_EQ(queue().FindByPod(Uid(name))->woken_by.view(), "NodeAdd") << name;
+  }
+}
+
+TEST_F(AskedBitByBit, EventsDoNotPileUpWhenNobodyTicks) {
+  for (const char* name : {"a", "b", "c", "d"}) AddRejected(Pod(name), "Fit");
+  for (int i = 0; i < 1'000; ++i) {
+    const Object node = MakeNode().Name("n").Object();
+    queue().MoveAllOnEvent(kNodeAdd, {.new_object = &node});
+  }
+  EXPECT_GT(asked_.size(), 3'600u);
+}
+
+TEST_F(QueueTest, VeryManyThatAreGatedMoveBitByBit) {
+  options_.most_moves_at_once = 2;
+  bool closed = true;
+  profile_.pre_enqueue = [&](const PodInfo& pod, Symbol) {
+    return closed || pod.name() == "d"
+               ? Status::Unschedulable("").WithPlugin(Symbol::Intern("Door"))
+               : Status::Success();
+  };
+  RegisterForAlike("Door", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  for (const char* name : {"a", "b", "c", "d", "e"}) Add(Pod(name));
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_FALSE(queue().Tick(clock_.Now()));
+  EXPECT_EQ(queue().gated_size(), 5);
+  closed = false;
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_EQ(queue().active_size(), 2);
+  Update(Pod("e").Label("x", "y"));
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_FALSE(queue().Tick(clock_.Now()));
+  EXPECT_EQ(queue().active_size(), 4);
+  EXPECT_EQ(StateOf("d"), kGated);
+}
+
+TEST_F(QueueTest, VeryManyThatAWildcardOrAPluginThatSaidPendingWakesMoveBitByBit) {
+  options_.most_moves_at_once = 2;
+  RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
+  for (const ClusterEvent& event : {kNodeAdd, kWildcard}) {
+    for (const char* name : {"a", "b", "c", "d", "e"}) {
+      Add(Pod(name));
+      Pop();
+      Reject({"Stranger"}, {"Fit"});
+    }
+    queue().MoveAllOnEvent(event, {});
+    EXPECT_EQ(queue().unschedulable_size(), 3) << event.label;
+    EXPECT_TRUE(queue().Tick(clock_.Now()));
+    EXPECT_EQ(queue().unschedulable_size(), 1) << event.label;
+    EXPECT_FALSE(queue().Tick(clock_.Now()));
+    EXPECT_EQ(queue().active_size(), event.label == "NodeAdd" ? 5 : 0) << "past the backoff";
+    for (const char* name : {"a", "b", "c", "d", "e"}) Delete(name);
+  }
+}
+
 TEST_F(QueueTest, HintsSeeTheChangeEvenIfTheObjectIsGoneByThen) {
   std::string seen;
   Register("Volumes", EventResource::Of(Kind::kPersistentVolume), action::kAdd,
