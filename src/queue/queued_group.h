@@ -69,7 +69,7 @@ struct QueuedGroup {
   uint64_t first_event = 0;     // in flight: the first event in the log after Pop
   IdentityPtr pod;              // of a single pod's
   WaitingKind* kind = nullptr;  // with whom it waits for events; null if it does for none
-  size_t place_in_kind = 0;
+  uint64_t sequence_in_kind = 0;
 
   // --- What it is ---
   bool is_group = false;

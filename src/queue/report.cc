@@ -125,9 +125,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       return broken(key, " is led by a pod that is not its member");
     }
   }
-  for (const Waking& waking : waking_) {
-    for (const auto& waiting : waking.kind->entries) indexed -= waiting.entry != nullptr;
-  }
+  for (const Waking& waking : waking_) indexed -= waking.kind->entries.size();
   if (!waiting_kinds_.IsConsistent(indexed, next_event_)) {
     return broken("who waits for events is out of step");
   }

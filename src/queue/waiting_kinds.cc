@@ -2,12 +2,40 @@
 #include "queue/waiting_kinds.h"
 
 #include <algorithm>
-#include <functional>
+#include <cstddef>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 
 namespace berth {
+
+// --- WaitingEntries ---
+
+size_t WaitingEntries::PlaceOf(uint64_t sequence) const {
+  const auto it = std::lower_bound(
+      waiting_.begin() + static_cast<std::ptrdiff_t>(first_), waiting_.end(), sequence,
+      [](const Waiting& waiting, uint64_t value) { return waiting.sequence < value; });
+  return static_cast<size_t>(it - waiting_.begin());
+}
+
+void WaitingEntries::Add(const Waiting& waiting) {
+  const bool is_last = waiting_.empty() || waiting_.back().sequence < waiting.sequence;
+  const size_t place = is_last ? waiting_.size() : PlaceOf(waiting.sequence);
+  waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(place), waiting);
+  first_ = std::min(first_, place);
+  ++size_;
+}
+
+void WaitingEntries::Remove(uint64_t sequence) {
+  waiting_[PlaceOf(sequence)].entry = nullptr;
+  --size_;
+  while (!waiting_.empty() && waiting_.back().entry == nullptr) waiting_.pop_back();
+  while (first_ < waiting_.size() && waiting_[first_].entry == nullptr) ++first_;
+  if (waiting_.size() > 2 * size_ + 64) {
+    std::erase_if(waiting_, [](const Waiting& waiting) { return waiting.entry == nullptr; });
+  }
+  if (waiting_.size() == size_) first_ = 0;
+}
 
 // --- KindsInOrder ---
 
@@ -25,6 +53,8 @@ void KindsInOrder::Remove(const WaitingKind& kind) {
   std::erase_if(listed_, [](const Listed& listed) { return listed.kind == nullptr; });
   gaps_ = 0;
 }
+
+void KindsInOrder::Replace(WaitingKind& kind) { listed_[PlaceOf(kind.number)].kind = &kind; }
 
 bool KindsInOrder::Contains(const WaitingKind& kind) const {
   const size_t place = PlaceOf(kind.number);
@@ -51,29 +81,19 @@ void WaitingKinds::Set(QueuedGroup& entry, WaitingKind::Key key, absl::Span<cons
     for (const PluginSlot slot : slots) waiting_for_[slot].Push(*kind);
   }
   entry.kind = kind.get();
-  entry.place_in_kind = kind->entries.size();
-  kind->entries.push_back({&entry, entry.sequence, since});
+  entry.sequence_in_kind = entry.sequence;
+  kind->entries.Add({&entry, entry.sequence, since});
 }
 
 void WaitingKinds::SetSince(QueuedGroup& entry, uint64_t since) {
-  entry.kind->entries[entry.place_in_kind].since = since;
+  entry.kind->entries.Find(entry.sequence_in_kind).since = since;
 }
 
 void WaitingKinds::Remove(QueuedGroup& entry) {
   WaitingKind* const kind = std::exchange(entry.kind, nullptr);
   if (kind == nullptr) return;
-  if (!kind->is_indexed) {  // the others keep their order
-    kind->entries[entry.place_in_kind].entry = nullptr;
-    while (!kind->entries.empty() && kind->entries.back().entry == nullptr) {
-      kind->entries.pop_back();
-    }
-    return;
-  }
-  const WaitingKind::Waiting last = kind->entries.back();
-  kind->entries[entry.place_in_kind] = last;
-  last.entry->place_in_kind = entry.place_in_kind;
-  kind->entries.pop_back();
-  if (kind->entries.empty()) Unlist(*kind);
+  kind->entries.Remove(entry.sequence_in_kind);
+  if (kind->entries.empty() && kind->is_indexed) Unlist(*kind);
 }
 
 void WaitingKinds::Unlist(WaitingKind& kind) {
@@ -83,25 +103,28 @@ void WaitingKinds::Unlist(WaitingKind& kind) {
 
 std::unique_ptr<WaitingKind> WaitingKinds::TakeOut(
     WaitingKind& kind, absl::FunctionRef<bool(const WaitingKind::Waiting&)> stays) {
-  auto taken = std::make_unique<WaitingKind>();
-  taken->key = kind.key;
-  taken->priority = kind.priority;
-  taken->is_indexed = false;
-  taken->entries = std::move(kind.entries);
-  const auto staying =
-      std::partition(taken->entries.begin(), taken->entries.end(), std::not_fn(stays));
-  kind.entries.assign(staying, taken->entries.end());
-  taken->entries.erase(staying, taken->entries.end());
-  absl::c_sort(taken->entries, [](const WaitingKind::Waiting& a, const WaitingKind::Waiting& b) {
-    return a.sequence > b.sequence;
+  std::vector<WaitingKind::Waiting> staying;  // few
+  kind.entries.ForEach([&](const WaitingKind::Waiting& waiting) {
+    if (stays(waiting)) staying.push_back(waiting);
   });
-  for (WaitingKind* const part : {&kind, taken.get()}) {
-    for (size_t i = 0; i < part->entries.size(); ++i) {
-      part->entries[i].entry->kind = part;
-      part->entries[i].entry->place_in_kind = i;
-    }
+  std::unique_ptr<WaitingKind>& listed = *kinds_.Find(kind.key);
+  std::unique_ptr<WaitingKind> taken = std::move(listed);
+  taken->is_indexed = false;
+  if (staying.empty()) {
+    Unlist(kind);
+    return taken;
   }
-  if (kind.entries.empty()) Unlist(kind);
+  listed = std::make_unique<WaitingKind>();
+  listed->key = kind.key;
+  listed->slots = kind.slots;
+  listed->priority = kind.priority;
+  listed->number = kind.number;
+  for (const PluginSlot slot : kind.slots) waiting_for_[slot].Replace(*listed);
+  for (const WaitingKind::Waiting& waiting : staying) {
+    taken->entries.Remove(waiting.sequence);
+    listed->entries.Add(waiting);
+    waiting.entry->kind = listed.get();
+  }
   return taken;
 }
 
@@ -137,11 +160,15 @@ bool WaitingKinds::IsConsistent(size_t entries, uint64_t next_event) const {
   bool is_sound = true;
   kinds_.ForEach([&](const WaitingKind::Key& key, const std::unique_ptr<WaitingKind>& kind) {
     is_sound &= !kind->entries.empty() && kind->key == key && kind->is_indexed;
-    for (size_t i = 0; i < kind->entries.size(); ++i) {
-      const auto& [entry, sequence, since] = kind->entries[i];
-      is_sound &= entry->kind == kind.get() && entry->place_in_kind == i;
-      is_sound &= entry->sequence == sequence && since <= next_event;
-    }
+    size_t found = 0;
+    kind->entries.ForEach([&](const WaitingKind::Waiting& waiting) {
+      const QueuedGroup& entry = *waiting.entry;
+      is_sound &= entry.kind == kind.get() && waiting.since <= next_event;
+      is_sound &= entry.sequence == waiting.sequence && entry.sequence_in_kind == waiting.sequence;
+      is_sound &= kind->entries.Find(waiting.sequence).entry == &entry;
+      ++found;
+    });
+    is_sound &= found == kind->entries.size();
     for (const PluginSlot slot : kind->slots) is_sound &= waiting_for_[slot].Contains(*kind);
     counted += kind->entries.size();
     slots += kind->slots.size();

@@ -16,6 +16,47 @@
 
 namespace berth {
 
+// Entries by sequence, whose order outlives that others go. What is done to many of them reads
+// nothing of the entries themselves: of very many, none is in the processor's cache.
+class WaitingEntries {
+ public:
+  struct Waiting {
+    QueuedGroup* entry;  // null where one was removed
+    uint64_t sequence;   // the entry's when it was added: QueuedGroup::sequence_in_kind
+    uint64_t since;      // the number of the first event that concerns it
+  };
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  // Mostly as the last one.
+  void Add(const Waiting& waiting);
+  void Remove(uint64_t sequence);
+  Waiting& Find(uint64_t sequence) { return waiting_[PlaceOf(sequence)]; }
+  const Waiting& Find(uint64_t sequence) const { return waiting_[PlaceOf(sequence)]; }
+  const Waiting& front() const { return waiting_[first_]; }
+  // The first of which is(waiting) says true, or null.
+  template <class Is>
+  const Waiting* FindIf(Is is) const {
+    for (size_t i = first_; i < waiting_.size(); ++i) {
+      if (waiting_[i].entry != nullptr && is(waiting_[i])) return &waiting_[i];
+    }
+    return nullptr;
+  }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (size_t i = first_; i < waiting_.size(); ++i) {
+      if (waiting_[i].entry != nullptr) visit(waiting_[i]);
+    }
+  }
+
+ private:
+  size_t PlaceOf(uint64_t sequence) const;
+
+  std::vector<Waiting> waiting_;  // rising; the last one has an entry
+  size_t first_ = 0;              // that has one
+  size_t size_ = 0;               // so many have
+};
+
 // Entries that wait for the same plugins in the same way. An event that concerns one of them and is
 // about none of their pods concerns all. Not empty, unless it was taken out.
 struct WaitingKind {
@@ -33,13 +74,8 @@ struct WaitingKind {
   };
   Key key;
   absl::InlinedVector<PluginSlot, 8> slots;
-  struct Waiting {
-    QueuedGroup* entry;
-    uint64_t sequence;  // the entry's, at hand
-    uint64_t since;     // the number of the first event that concerns it
-  };
-  // In no order. Of a kind that was taken out, the last one is woken first, with gaps among them.
-  std::vector<Waiting> entries;
+  using Waiting = WaitingEntries::Waiting;
+  WaitingEntries entries;
   int32_t priority = 0;    // of their pods, or of one of a group
   uint64_t number = 0;     // by order of creation
   bool is_indexed = true;  // false once it was taken out
@@ -58,6 +94,8 @@ class KindsInOrder {
   // It is the youngest.
   void Push(WaitingKind& kind) { listed_.push_back({kind.number, &kind}); }
   void Remove(const WaitingKind& kind);
+  // In the place of the one with its number.
+  void Replace(WaitingKind& kind);
   bool Contains(const WaitingKind& kind) const;
   // Those with a number of at least `first`.
   absl::Span<const Listed> From(uint64_t first) const;
@@ -83,7 +121,7 @@ class WaitingKinds {
   void SetSince(QueuedGroup& entry, uint64_t since);
   void Remove(QueuedGroup& entry);
   // Takes the kind out, with all of it but those that stay: who becomes like them is of the kind
-  // that stays, or of another. Its entries can still be removed, which leaves gaps but at the end.
+  // that stays, or of another. Its entries can still be removed.
   std::unique_ptr<WaitingKind> TakeOut(WaitingKind& kind,
                                        absl::FunctionRef<bool(const WaitingKind::Waiting&)> stays);
 

@@ -55,12 +55,12 @@ void SchedulingQueue::AskKind(WaitingKind& kind, const Question& question, Entry
   ++steps_;
   // What the change is of may be another matter to its own pod.
   const bool has_own = own != nullptr && own->kind == &kind &&
-                       kind.entries[own->place_in_kind].since <= question.number;
+                       kind.entries.Find(own->sequence_in_kind).since <= question.number;
   if (has_own && IsMeant(*own, question, own)) answers.entries.push_back({own, std::nullopt});
-  const auto another = absl::c_find_if(kind.entries, [&](const WaitingKind::Waiting& waiting) {
+  const auto* const another = kind.entries.FindIf([&](const WaitingKind::Waiting& waiting) {
     return waiting.entry != own && waiting.since <= question.number;
   });
-  if (another == kind.entries.end() || !IsMeant(*another->entry, question, own)) return;
+  if (another == nullptr || !IsMeant(*another->entry, question, own)) return;
   const Entry& asked = *another->entry;
   std::optional<Strategy> strategy;
   if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
@@ -104,7 +104,7 @@ uint64_t SchedulingQueue::FirstUnasked(const Entry& entry) const {
   const WaitingKind* const kind = entry.kind;
   if (asking_.empty() || kind == nullptr || !kind->is_indexed) return next_event_;
   const Question& first = asking_.front().question;
-  return std::max(kind->entries[entry.place_in_kind].since,
+  return std::max(kind->entries.Find(entry.sequence_in_kind).since,
                   kind->number < first.next_kind ? first.number + 1 : first.number);
 }
 
@@ -131,10 +131,10 @@ void SchedulingQueue::Act(Answers answers, const Question& question, const Entry
     MoveSome();
   } else {
     for (const auto& [kind, strategy] : answers.kinds) {
-      for (const WaitingKind::Waiting& waiting : kind->entries) {
-        if (waiting.entry == own || waiting.since > question.number) continue;
+      kind->entries.ForEach([&, strategy = strategy](const WaitingKind::Waiting& waiting) {
+        if (waiting.entry == own || waiting.since > question.number) return;
         entries.push_back({waiting.entry, strategy});
-      }
+      });
     }
   }
   if (!entries.empty()) Move(std::move(entries), question);
@@ -185,7 +185,7 @@ bool SchedulingQueue::MoveSome() {
     }
     if (left-- == 0) return true;
     steps_ += kStepsOfMove;
-    Entry& entry = *next.kind->entries.back().entry;
+    Entry& entry = *next.kind->entries.front().entry;
     waiting_kinds_.Remove(entry);
     Wake(entry, next.event, next.strategy);
   }
