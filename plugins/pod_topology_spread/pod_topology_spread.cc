@@ -32,9 +32,17 @@ struct SpreadDomains {
     for (const auto& [domain, difference] : pods.added()) {
       const int64_t now = pods.at(domain);
       of_changed = std::min(of_changed, now);
-      if (now - difference == fewest.pods) --with_fewest;
+      if (IsCounted(domain) && now - difference == fewest.pods) --with_fewest;
     }
     return std::min(with_fewest > 0 ? fewest.pods : fewest.next, of_changed);
+  }
+
+ private:
+  // Whether `fewest` knows the domain of a node whose pods are counted: no node of the table may be
+  // in it.
+  bool IsCounted(uint32_t domain) const {
+    const LabelColumn& column = pods.column();
+    return domain < column.values().size() && column.row_count(domain) > 0;
   }
 };
 

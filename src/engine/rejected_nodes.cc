@@ -35,7 +35,7 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
     domains_.Keep(grounds.domains);
     MarkAll(nodes.size());
   }
-  objects_ = grounds.objects;
+  if (!(objects_ == grounds.objects)) objects_ = grounds.objects;
   spec_ = objects_.empty() ? nullptr : asker.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();

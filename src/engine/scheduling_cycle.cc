@@ -147,12 +147,13 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
   CycleState own;  // PostFilter wants that of all plugins
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
-  if (!framework.FindRejectionGrounds(own, *pod, memory_.plugins(), grounds_)) return false;
-  const bool by_spec = !grounds_.empty();
+  Framework::RejectionGrounds grounds;
+  if (!framework.FindRejectionGrounds(own, *pod, memory_.plugins(), grounds)) return false;
+  const bool by_spec = !grounds.empty();
   RejectedNodes* const kept = memory_.AddRejected(by_spec, nodes.size());
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
-  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, grounds_);
+  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, grounds);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return false;
   kept->set_was_last(true);
@@ -173,12 +174,13 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
 RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework, const CycleState& state,
                                              const std::shared_ptr<const PodInfo>& pod,
                                              const NodeTable& nodes, const Nominator& nominator) {
-  if (!framework.FindRejectionGrounds(state, *pod, memory_.plugins(), grounds_)) return nullptr;
-  const bool by_spec = !grounds_.empty();
+  Framework::RejectionGrounds grounds;
+  if (!framework.FindRejectionGrounds(state, *pod, memory_.plugins(), grounds)) return nullptr;
+  const bool by_spec = !grounds.empty();
   RejectedNodes* const kept =
       tried_to_keep_ ? memory_.Rejected(by_spec) : memory_.AddRejected(by_spec, nodes.size());
   if (kept == nullptr) return nullptr;
-  const auto outcome = kept->Refresh(state, *pod, nodes, nominator, grounds_);
+  const auto outcome = kept->Refresh(state, *pod, nodes, nominator, grounds);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return nullptr;
   kept->set_was_last(true);

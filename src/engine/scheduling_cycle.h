@@ -80,8 +80,7 @@ class SchedulingCycle {
   NodeVerdicts verdicts_;
   const NodeVerdicts* last_verdicts_ = &verdicts_;
   bool tried_to_keep_ = false;  // in this cycle: memory_ was asked to add
-  Framework::RejectionGrounds grounds_;
-  std::vector<NodeRow> rows_;  // to be judged, in search order
+  std::vector<NodeRow> rows_;   // to be judged, in search order
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> totals_;  // by position in feasible_
   std::vector<int64_t> more_;    // the same: what plugins add that look beyond one node

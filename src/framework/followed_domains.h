@@ -31,15 +31,12 @@ class FollowedDomains {
 
   // The same, and calls mark(row) for each row in whose domain a rule says something else than
   // before, some more than once. A rule that comes or goes lets everybody in before or afterwards,
-  // which is 0. Returns false if that is not known of all rows.
+  // which is 0. Returns false if that is not known of all rows: then keep them anew.
   template <class Mark>
   bool Follow(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
     const bool is_known = absl::c_all_of(
         kept_, [](const Kept& kept) { return kept.numbering == kept.column->numbering(); });
-    if (!is_known) {
-      Keep(rules);
-      return false;
-    }
+    if (!is_known) return false;
     for (size_t i = 0; i < std::min(kept_.size(), rules.size()); ++i) {
       if (kept_[i].IsOf(rules[i])) {
         FollowRule(kept_[i], rules[i], nodes, mark);

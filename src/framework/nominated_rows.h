@@ -2,9 +2,12 @@
 #ifndef BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
 #define BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
 
+#include <cstddef>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
@@ -19,6 +22,22 @@ void ForEachNominatedRow(const Nominator& nominator, const NodeTable& nodes, Vis
     const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
     if (row >= 0) visit(row);
   });
+}
+
+// Those of `rows` that have nominated pods, and perhaps others.
+inline absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeRow> rows,
+                                                          const Nominator& nominator,
+                                                          const NodeTable& nodes) {
+  constexpr size_t kFew = 64;  // reading the name of each node takes longest
+  absl::flat_hash_set<NodeRow> nominated;
+  if (rows.size() > kFew) {
+    ForEachNominatedRow(nominator, nodes, [&](NodeRow row) { nominated.insert(row); });
+  } else {
+    for (const NodeRow row : rows) {
+      if (!nominator.NominatedPods(nodes.node(row).name()).empty()) nominated.insert(row);
+    }
+  }
+  return nominated;
 }
 
 }  // namespace berth

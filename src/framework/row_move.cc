@@ -23,11 +23,8 @@ RowMove RowMove::Went(absl::Span<const NodeRow> rows, int size) {
 RowMove RowMove::Rearranged(absl::Span<const NodeRow> rows, int size_before) {
   std::vector<Step> steps;
   const auto size = static_cast<NodeRow>(rows.size());
-  for (NodeRow row = 0; row < size;) {
-    const NodeRow first = row++;
-    if (rows[first] < 0) continue;
-    while (row < size && rows[row] == rows[first] + (row - first)) ++row;
-    steps.push_back({first, rows[first], row - first});
+  for (NodeRow row = 0; row < size; ++row) {
+    if (rows[row] >= 0) steps.push_back({row, rows[row], 1});
   }
   return Rearranged(steps, size_before, size);
 }

@@ -74,7 +74,8 @@ void BestFirst::LookAtTheRest(Candidates& found) {
 std::vector<NodeRow> BestFirst::LookAtAlike(absl::Span<const NodeRow> rows, Candidates& found) {
   absl::node_hash_map<uint32_t, std::vector<NodeRow>> alike;  // by what they are short of
   std::vector<NodeRow> others;
-  const absl::flat_hash_set<NodeRow> nominated = RowsWithNominatedPods(rows);
+  const absl::flat_hash_set<NodeRow> nominated =
+      RowsWithNominatedPods(rows, handle_.nominator(), handle_.nodes());
   uint32_t last_short_of = 0;
   std::vector<NodeRow>* like_last = nullptr;  // mostly all are short of the same
   for (const NodeRow row : rows) {
@@ -111,23 +112,6 @@ bool BestFirst::AlikeIfShortOfTheSame() const {
 
 bool BestFirst::RejectedForRoom(NodeRow row) const {
   return statuses_.rejecting_plugin(row) == question_.room->plugin;
-}
-
-// Of these, and perhaps of others.
-absl::flat_hash_set<NodeRow> BestFirst::RowsWithNominatedPods(
-    absl::Span<const NodeRow> rows) const {
-  constexpr size_t kFew = 64;
-  const Nominator& nominator = handle_.nominator();
-  const NodeTable& nodes = handle_.nodes();
-  absl::flat_hash_set<NodeRow> nominated;
-  if (rows.size() > kFew) {
-    ForEachNominatedRow(nominator, nodes, [&](NodeRow row) { nominated.insert(row); });
-  } else {
-    for (const NodeRow row : rows) {
-      if (!nominator.NominatedPods(nodes.node(row).name()).empty()) nominated.insert(row);
-    }
-  }
-  return nominated;
 }
 
 }  // namespace berth

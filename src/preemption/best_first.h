@@ -47,7 +47,6 @@ class BestFirst {
   std::vector<NodeRow> LookAtAlike(absl::Span<const NodeRow> rows, Candidates& found);
   bool AlikeIfShortOfTheSame() const;
   bool RejectedForRoom(NodeRow row) const;
-  absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeRow> rows) const;
 
   const Handle& handle_;
   NodeSearch& search_;

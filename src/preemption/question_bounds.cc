@@ -49,19 +49,11 @@ void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outl
 // The pod itself does not count: of its own row, at best, nobody is nominated to it.
 void QuestionBounds::FindForgotten(const NodeTable& nodes, const BoundFinder& finder,
                                    const Nominator& nominator, NodeRow own_row) {
-  constexpr size_t kFew = 64;
-  const bool few = forgotten_.size() <= kFew;  // asking for each node's name takes longest
+  const auto nominated = RowsWithNominatedPods(forgotten_, nominator, nodes);
   for (const NodeRow row : forgotten_) {
-    const bool asks = few && row != own_row;
-    Find(row, finder, asks ? nominator.NominatedPods(nodes.node(row).name()) : BoundFinder::Pods());
-  }
-  if (!few) {
-    ForEachNominatedRow(nominator, nodes, [&](NodeRow row) {
-      if (is_known_[row] || row == own_row) return;
-      Find(row, finder, nominator.NominatedPods(nodes.node(row).name()));
-    });
-  }
-  for (const NodeRow row : forgotten_) {
+    const bool counts = row != own_row && nominated.contains(row);
+    Find(row, finder,
+         counts ? nominator.NominatedPods(nodes.node(row).name()) : BoundFinder::Pods());
     is_known_[row] = 1;
     changes_.Add(row, nodes.size());
   }

@@ -43,7 +43,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   nodes_version_ = nodes.version();
   nominations_version_ = nominator.version();
   budgets_version_ = budgets_version;
-  basis_ = grounds.basis;
+  if (!(basis_ == grounds.basis)) basis_ = grounds.basis;
   own_row_ = own_row;
   Forget(own_row);
   CheckGauges(gauges);

@@ -50,6 +50,8 @@ class RememberedRuns {
   const RowJournal& changes() const { return changes_; }
   int size() const { return static_cast<int>(outcome_of_.size()); }
   static constexpr int kNoVictims = -3;
+  // How many rows are candidates.
+  int candidate_count() const { return static_cast<int>(candidates_.size() - free_.size()); }
 
   // As of the run: when what it came to holds, and DryRun::helps_from().
   struct Terms {

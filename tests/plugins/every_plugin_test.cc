@@ -167,23 +167,14 @@ class Judge {
     }
   }
 
-  // What a rule says of the domain of a row.
-  template <class Rule>
-  static auto NumberOf(const Rule& rule, NodeRow row) {
-    const LabelColumn& column = rule.counts.column();
-    const uint32_t domain = column.index(row);
-    const auto of_domain = rule.says.Of(rule.counts.at(domain));
-    return column.values()[domain].present ? of_domain : rule.says.without_label;
-  }
-
   // Where all numbers are 0 the pod is let in, whatever pods of the node go.
   void NumberDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
     std::vector<DomainNumbers> rules;
     FilterBasis basis;
     if (!plugin.NumberDomains(state, pod, rules, basis)) return;
     for (const NodeRow row : stage_.rows) {
-      const bool lets_in = absl::c_all_of(
-          rules, [row](const DomainNumbers& rule) { return NumberOf(rule, row) == 0; });
+      const bool lets_in =
+          absl::c_all_of(rules, [row](const DomainNumbers& rule) { return rule.OfRow(row) == 0; });
       if (!lets_in) continue;
       CycleState without = state.Clone();
       NodeInfo node = stage_.handle.nodes().node(row);
@@ -204,7 +195,7 @@ class Judge {
     for (const NodeRow row : stage_.rows) {
       uint8_t verdict = 0;
       for (const DomainVerdicts& rule : rules) {
-        if (verdict == 0) verdict = NumberOf(rule, row);
+        if (verdict == 0) verdict = rule.OfRow(row);
       }
       const Status status =
           stage_.As<FilterPlugin>()->Filter(state, pod, stage_.handle.nodes().node(row));

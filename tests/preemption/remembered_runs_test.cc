@@ -24,7 +24,7 @@ TEST(RememberedRuns, FollowRowsThatMove) {
   const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
 
   RememberedRuns runs;
-  int known = 0;
+  int known = 0, budgets = 0;
   const std::vector<int64_t> gauges = {0};
   for (int step = 0; step < 2'000; ++step) {
     NodeInfo& node = *std::next(nodes.begin(), below(12));
@@ -47,12 +47,13 @@ TEST(RememberedRuns, FollowRowsThatMove) {
       table.RemoveRow(rows);
     }
     if (below(3) == 0) continue;
-    runs.Refresh(table, nominator, 0, -1, {}, gauges);
+    if (below(50) == 0) ++budgets;  // nothing holds any more
+    runs.Refresh(table, nominator, budgets, -1, {}, gauges);
     for (NodeRow now = 0; now < table.size(); ++now) {
       const std::string name(table.node(now).name().view());
       // Of the node itself, as a sign of whose it is.
       const RememberedRuns::Terms terms{{}, absl::FromUnixSeconds(table.node(now).name().id())};
-      if (runs.IsKnown(now)) {
+      if (runs.IsKnown(now) && below(10) > 0) {
         ++known;
         // What was said of the node below, when it was in whatever row.
         EXPECT_EQ(runs.helps_from(now), terms.helps_from);
@@ -63,7 +64,7 @@ TEST(RememberedRuns, FollowRowsThatMove) {
           EXPECT_EQ(runs.failures()[runs.failure(now)].reasons(),
                     std::vector<std::string>{name + " cannot help"});
         }
-      } else if (below(2) == 0) {
+      } else if (below(2) == 0) {  // what was known, too, if it is looked at again
         if (below(2) == 0) {
           auto weighed = std::make_shared<WeighedCandidate>();
           weighed->candidate = {now, name, {}, 0};
@@ -73,6 +74,9 @@ TEST(RememberedRuns, FollowRowsThatMove) {
         }
       }
     }
+    int candidates = 0;
+    for (NodeRow now = 0; now < table.size(); ++now) candidates += runs.candidate(now) != nullptr;
+    EXPECT_EQ(runs.candidate_count(), candidates);
     ASSERT_FALSE(HasFailure()) << step;
   }
   EXPECT_GT(known, 1000);
@@ -90,7 +94,7 @@ TEST(RememberedRuns, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
     const auto refresh = [&] {
       DryRunGrounds grounds;
       if (objects_count) grounds.basis.Add("volume");
-      runs.Refresh(table, nominator, 0, -1, std::move(grounds), {});
+      runs.Refresh(table, nominator, 0, -1, grounds, {});
     };
     refresh();
     runs.SetFailures({0}, Status::Unschedulable("cannot help"), {});

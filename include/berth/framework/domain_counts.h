@@ -79,17 +79,19 @@ class DomainCounts {
   // What was added: domains, each once, with the sum.
   absl::Span<const std::pair<uint32_t, int64_t>> added() const { return added_; }
 
-  // For who keeps something by domain from one cycle to another, of counts to which nothing was
-  // added: as PodCounts::version() and ChangesSince(). The caller's own counts have no version.
+  // For who keeps something by domain from one cycle to another: as PodCounts::version() and
+  // ChangesSince(). Absent of the caller's own counts, and once something was added.
   std::optional<PodCounts::Version> version() const {
-    return pods_ == nullptr ? std::nullopt : std::optional(pods_->version(*column_));
+    return HasVersion() ? std::optional(pods_->version(*column_)) : std::nullopt;
   }
   std::optional<absl::Span<const PodCounts::Change>> ChangesSince(
       const PodCounts::Version& version) const {
-    return pods_ == nullptr ? std::nullopt : pods_->ChangesSince(*column_, version);
+    return HasVersion() ? pods_->ChangesSince(*column_, version) : std::nullopt;
   }
 
  private:
+  bool HasVersion() const { return pods_ != nullptr && added_.empty(); }
+
   Symbol key_;
   const LabelColumn* column_;
   const PodCounts* pods_ = nullptr;  // null: own counts

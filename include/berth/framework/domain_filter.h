@@ -44,7 +44,14 @@ template <class Says>
 struct DomainRule {
   DomainCounts counts;
   Says says;
-  int plugin = 0;  // for the framework
+  int plugin = 0;  // whose it is: set by the framework
+
+  // Of the domain of a row.
+  auto OfRow(NodeRow row) const {
+    const uint32_t domain = counts.column().index(row);
+    const bool has_label = counts.column().values()[domain].present;
+    return has_label ? says.Of(counts.at(domain)) : says.without_label;
+  }
 };
 using DomainVerdicts = DomainRule<DomainVerdict>;
 using DomainNumbers = DomainRule<DomainNumber>;

@@ -2,6 +2,7 @@
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 
 #include "berth/api/core_v1.pb.h"
+#include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
 
 namespace berth::testing {
@@ -138,6 +139,49 @@ TEST(PodTopologySpreadTest, FollowsPodsThatComeAndGo) {
                          ASSERT_TRUE(plugin->AddPod(copy, *pod, *other, node(2)).ok());
                        }),
               ElementsAre(kSkewed, kSkewed, kFits));
+}
+
+// As many as on the node of one row come or go: as if the nodes had been so from the beginning.
+void ComparesDryRun(Random& random) {
+  std::vector<NodeAndPods> nodes;
+  std::vector<int> webs;
+  const int size = random.Percent(50) ? random.Between(1, 8) : 100;
+  for (int i = 0; i < size; ++i) {
+    NodeBuilder node = InZone(absl::StrCat(random.Below(3)));
+    if (!random.Percent(5)) node.Label("host", absl::StrCat(i));
+    webs.push_back(random.Percent(90) ? random.Below(3) : random.Below(5));
+    nodes.push_back({node, Webs(webs.back())});
+  }
+  PodBuilder builder = Web().Name("p");
+  if (random.Percent(70)) builder.SpreadConstraint(1, "host", kHard, {{"app", "web"}});
+  if (random.Percent(50)) builder.SpreadConstraint(2, "zone", kHard, {{"app", "web"}});
+  const PodPtr pod = builder.Obj();
+  const NodeRow row = random.Below(size);
+  const int now = random.Below(4);
+
+  FakeHandle handle(Numbered(nodes));
+  const auto plugin = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(handle);
+  const auto follow = [&](CycleState& state) {
+    const NodeInfo& node = handle.nodes().node(row);
+    const PodPtr web = Web().Name("another").Obj();
+    for (int i = webs[row]; i < now; ++i) ASSERT_TRUE(plugin->AddPod(state, *pod, *web, node).ok());
+    for (int i = now; i < webs[row]; ++i) {
+      ASSERT_TRUE(plugin->RemovePod(state, *pod, *web, node).ok());
+    }
+  };
+  nodes[row].pods = Webs(now);
+  FakeHandle fresh(Numbered(nodes));
+  const auto of_fresh = MakePlugin<PodTopologySpread, PodTopologySpreadArgs>(fresh);
+  EXPECT_EQ(Verdicts(*plugin, handle, pod, follow), Verdicts(*of_fresh, fresh, pod))
+      << size << " nodes, " << webs[row] << " -> " << now << " on row " << row;
+}
+
+TEST(PodTopologySpreadTest, DryRunsComeToWhatAFreshLookFinds) {
+  for (uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ComparesDryRun(random);
+  }
 }
 
 TEST(PodTopologySpreadTest, Score) {
