@@ -112,11 +112,12 @@ bool Engine::Step() {
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
   if (SettleBindings()) return true;
-  // What it has asked since the last attempt is enough for now.
-  const bool has_just_asked = queue_->is_asking() && queue_->steps() > queue_steps_;
+  // What it has asked when events came is enough for now.
+  const bool has_just_asked = queue_->is_asking() && queue_->steps() > ticked_steps_;
   events_in_a_row_ = 0;
   queue_steps_ = queue_->steps();
   const bool more_is_due = has_just_asked || queue_->Tick(now);
+  ticked_steps_ = queue_->steps();
   const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
   if (synced_) FollowTables(entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already

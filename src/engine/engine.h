@@ -152,6 +152,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   size_t next_event_ = 0;            // of the first of these
   int64_t events_in_a_row_ = 0;      // and answers, since the last attempt
   int64_t queue_steps_ = 0;          // as of then
+  int64_t ticked_steps_ = 0;         // the same, after the last Tick()
   RandomSequence random_;
   ClusterState cluster_;
   std::unique_ptr<Profiles> profiles_;

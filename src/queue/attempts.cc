@@ -241,7 +241,9 @@ void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
 bool SchedulingQueue::Tick(absl::Time now) {
   const bool any_woken = !waking_.empty();
   if (MoveSome()) return true;
-  if (is_asking() && (any_woken || AskMore() || !waking_.empty())) return true;
+  if (is_asking() && !any_woken) AskMore();
+  if (!waking_.empty()) return true;
+  // There may be something to ask all the time: what time makes due does not wait for that.
   size_t left = options_.most_moves_at_once;
   const auto flush = [&](auto& heap) {
     for (; !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now); --left) {
@@ -266,7 +268,7 @@ bool SchedulingQueue::Tick(absl::Time now) {
     unschedulable_.top().woken_by = Symbol::Intern("UnschedulableTimeout");
     Requeue(unschedulable_.top(), Strategy::kAfterBackoff, Gates::kAll);
   }
-  return false;
+  return is_asking();
 }
 
 absl::Time SchedulingQueue::NextRetry() const {

@@ -57,6 +57,8 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       waiting_kinds_(table_.size() + 1) {  // the unregistered ones too
   BERTH_CHECK(options_.most_moves_at_once > 0) << "nothing would ever move";
   BERTH_CHECK(options_.most_hints_at_once > 0) << "nobody would ever be asked";
+  BERTH_CHECK(options_.most_hints_at_once < std::numeric_limits<size_t>::max())
+      << "one more is read";
 }
 
 SchedulingQueue::~SchedulingQueue() = default;
@@ -232,6 +234,7 @@ void SchedulingQueue::AskAboutOwnUpdate(Entry& entry, const ObjectChange& change
 void SchedulingQueue::Delete(UidRef pod) {
   Entry* const entry = FindEntryOf(pod);
   if (entry == nullptr) return;
+  if (entry->is_group) CatchUp(*entry);  // the pod was there when it happened
   const bool was_lead = entry->lead.pod != nullptr && pod.Means(*entry->lead.pod->identity());
   RemoveMember(*entry, pod);
   if (entry->state == QueueState::kInFlight) return;

@@ -103,7 +103,7 @@ void WaitingKinds::Unlist(WaitingKind& kind) {
 
 std::unique_ptr<WaitingKind> WaitingKinds::TakeOut(
     WaitingKind& kind, absl::FunctionRef<bool(const WaitingKind::Waiting&)> stays) {
-  std::vector<WaitingKind::Waiting> staying;  // few
+  std::vector<WaitingKind::Waiting> staying;  // mostly few
   kind.entries.ForEach([&](const WaitingKind::Waiting& waiting) {
     if (stays(waiting)) staying.push_back(waiting);
   });

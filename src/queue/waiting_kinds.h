@@ -52,7 +52,7 @@ class WaitingEntries {
  private:
   size_t PlaceOf(uint64_t sequence) const;
 
-  std::vector<Waiting> waiting_;  // rising; the last one has an entry
+  std::vector<Waiting> waiting_;  // from first_ on rising; the last one has an entry
   size_t first_ = 0;              // that has one
   size_t size_ = 0;               // so many have
 };

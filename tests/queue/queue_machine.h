@@ -234,7 +234,8 @@ class QueueMachine {
   }
 
   Pod MakePod(const std::string& name, std::optional<bool> gated) {
-    return MakePod(name, gated, static_cast<int>(choose_(3)), choose_(2 * kGroups));
+    const uint32_t group = choose_(2 * kGroups);
+    return MakePod(name, gated, static_cast<int>(choose_(3)), group);
   }
   // Of a group, if that is less than kGroups.
   Pod MakePod(const std::string& name, std::optional<bool> gated, int priority, uint32_t group) {

@@ -424,6 +424,18 @@ class AskedBitByBit : public QueueTest {
   std::vector<std::string> asked_;
 };
 
+// However many events come.
+TEST_F(AskedBitByBit, WhatIsDueDoesNotWaitForIt) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) AddRejected(Pod(name), "Fit");
+  AddRejected(Pod("other"), "Ports");
+  queue().MoveAllOnEvent(kPodDelete, {});
+  clock_.Advance(absl::Minutes(6));  // so long nobody waits
+  queue().MoveAllOnEvent(kNodeAdd, {});
+  EXPECT_TRUE(queue().Tick(clock_.Now()));
+  EXPECT_TRUE(queue().is_asking());
+  EXPECT_EQ(queue().unschedulable_size(), 0);
+}
+
 TEST_F(AskedBitByBit, SoManyWithEachTick) {
   for (const char* name : {"a", "b", "c", "d", "e"}) AddRejected(Pod(name), "Fit");
   AddRejected(Pod("other"), "Ports");
