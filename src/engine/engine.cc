@@ -112,7 +112,7 @@ bool Engine::Step() {
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
   if (SettleBindings()) return true;
-  // What it has asked when events came is enough for now.
+  // One portion of asking an attempt: the event that came may have taken it.
   const bool has_just_asked = queue_->is_asking() && queue_->steps() > ticked_steps_;
   events_in_a_row_ = 0;
   queue_steps_ = queue_->steps();

@@ -12,6 +12,12 @@ constexpr int64_t kStepsOfMove = 4;
 // So many events are in waiting at most, even if nobody calls Tick().
 constexpr size_t kMostEvents = 64;
 
+// Whether the event of that number is put to an entry as to those that are like it: `own`, if any,
+// is that of the pod that changed.
+bool IsPutTo(const WaitingKind::Waiting& waiting, uint64_t number, const QueuedGroup* own) {
+  return waiting.entry != own && waiting.since <= number;
+}
+
 }  // namespace
 
 // --- Asking ---
@@ -57,9 +63,8 @@ void SchedulingQueue::AskKind(WaitingKind& kind, const Question& question, Entry
   const bool has_own = own != nullptr && own->kind == &kind &&
                        kind.entries.Find(own->sequence_in_kind).since <= question.number;
   if (has_own && IsMeant(*own, question, own)) answers.entries.push_back({own, std::nullopt});
-  const auto* const another = kind.entries.FindIf([&](const WaitingKind::Waiting& waiting) {
-    return waiting.entry != own && waiting.since <= question.number;
-  });
+  const auto* const another = kind.entries.FindIf(
+      [&](const WaitingKind::Waiting& waiting) { return IsPutTo(waiting, question.number, own); });
   if (another == nullptr || !IsMeant(*another->entry, question, own)) return;
   const Entry& asked = *another->entry;
   std::optional<Strategy> strategy;
@@ -132,8 +137,7 @@ void SchedulingQueue::Act(Answers answers, const Question& question, const Entry
   } else {
     for (const auto& [kind, strategy] : answers.kinds) {
       kind->entries.ForEach([&, strategy = strategy](const WaitingKind::Waiting& waiting) {
-        if (waiting.entry == own || waiting.since > question.number) return;
-        entries.push_back({waiting.entry, strategy});
+        if (IsPutTo(waiting, question.number, own)) entries.push_back({waiting.entry, strategy});
       });
     }
   }
@@ -163,7 +167,7 @@ void SchedulingQueue::BeginToWake(const Answers& answers, const Question& questi
   const Symbol label = Symbol::Intern(question.event.label);
   const auto begun = static_cast<std::ptrdiff_t>(waking_.size());
   const auto stays = [&](const WaitingKind::Waiting& waiting) {
-    return waiting.entry == own || waiting.since > question.number;
+    return !IsPutTo(waiting, question.number, own);
   };
   for (const auto& [kind, strategy] : answers.kinds) {
     waking_.push_back({waiting_kinds_.TakeOut(*kind, stays), label, strategy});
