@@ -52,12 +52,22 @@ struct Columns {
   const int64_t* requested;
 };
 
-// Which rows of a block may lack something, by the highest bit of each one's entry: all that do,
-// and those with an amount from 2^62 on or below 0, of which differences might overflow. Returns
-// whether there are any.
+// What the rows of a block lack.
+struct Shortages {
+  static constexpr size_t kMostColumns = 56;
+  static constexpr uint64_t kDoubtful = uint64_t{1} << 63;
+
+  // A bit for each reason: no place for another pod, and each column; or kDoubtful and any others,
+  // if an amount is one from 2^62 on or below 0, of which differences might overflow.
+  uint64_t lacks[kRowBlock];
+  // The highest bit, if one of the reasons holds of an empty node too.
+  uint64_t too_small[kRowBlock];
+};
+
+// Returns whether anything is lacking, perhaps.
 BERTH_VECTOR_CLONES bool FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
                                        const int64_t* allowed_pods, const RowBlock& block,
-                                       uint64_t (&shortages)[kRowBlock]) {
+                                       Shortages& shortages) {
   int64_t copy[kRowBlock], other_copy[kRowBlock];
   const int64_t* const pods = block.Values(pod_count, copy);
   const int64_t* const allowed = block.Values(allowed_pods, other_copy);
@@ -65,23 +75,28 @@ BERTH_VECTOR_CLONES bool FindShortages(absl::Span<const Columns> columns, const 
   uint64_t any = 0;
   for (size_t i = 0; i < rows; ++i) {
     const uint64_t most = static_cast<uint64_t>(allowed[i]);
-    shortages[i] = (most - static_cast<uint64_t>(pods[i]) - 1) | most;
-    any |= shortages[i];
+    const uint64_t left = most - static_cast<uint64_t>(pods[i]) - 1;
+    shortages.lacks[i] = (left >> 63) | (most & Shortages::kDoubtful);
+    shortages.too_small[i] = 0;
+    any |= shortages.lacks[i];
   }
+  uint64_t bit = 1;
   for (const Columns& c : columns) {
+    bit <<= 1;
     const int64_t* const allocatable = block.Values(c.allocatable, copy);
     const int64_t* const requested = block.Values(c.requested, other_copy);
     const uint64_t request = static_cast<uint64_t>(c.request);
-    const uint64_t doubtful = request | request << 1;
     for (size_t i = 0; i < rows; ++i) {
       const uint64_t has = static_cast<uint64_t>(allocatable[i]);
       const uint64_t used = static_cast<uint64_t>(requested[i]);
-      const uint64_t either = has | used;
-      shortages[i] |= (has - used - request) | either | either << 1 | doubtful;
-      any |= shortages[i];
+      const uint64_t amounts = has | used | request;
+      const uint64_t lacks = (uint64_t{0} - ((has - used - request) >> 63)) & bit;
+      shortages.lacks[i] |= lacks | ((amounts | amounts << 1) & Shortages::kDoubtful);
+      shortages.too_small[i] |= has - request;
+      any |= shortages.lacks[i];
     }
   }
-  return any >> 63 != 0;
+  return any != 0;
 }
 
 }  // namespace
@@ -132,23 +147,38 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   }
   const int64_t* const pod_count = nodes.pod_count().data();
   const int64_t* const allowed_pods = nodes.allowed_pods().data();
-  uint64_t shortages[kRowBlock];
+  Shortages shortages;
+  const auto words_of = [&](uint64_t lacks) {  // what is lacking is all that is said
+    return columns.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kOwnWords;
+  };
+  const auto judge = [&](NodeRow row) {
+    Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
+    uint64_t lacks = worst != Shortage::kNone;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      const Columns& c = columns[k];
+      const Shortage shortage = ShortageOf(c.request, c.allocatable[row], c.requested[row]);
+      if (shortage != Shortage::kNone) lacks |= uint64_t{2} << k;
+      worst = std::max(worst, shortage);
+    }
+    if (worst == Shortage::kNone) return;
+    verdicts.Set(row, CodeOf(worst), words_of(lacks));
+  };
+  if (columns.size() > Shortages::kMostColumns) {
+    for (const NodeRow row : verdicts.candidates()) judge(row);
+    return Status::Success();
+  }
   ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
     if (!FindShortages(columns, pod_count, allowed_pods, RowBlock(rows), shortages)) return;
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (shortages[i] >> 63 == 0) continue;
-      const NodeRow row = rows[i];
-      Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
-      uint8_t words = worst != Shortage::kNone;  // a bit for each reason
-      for (size_t k = 0; k < columns.size(); ++k) {
-        const Columns& c = columns[k];
-        const Shortage shortage = ShortageOf(c.request, c.allocatable[row], c.requested[row]);
-        if (shortage == Shortage::kNone) continue;
-        if (k < 7) words |= 2 << k;
-        worst = std::max(worst, shortage);
+      const uint64_t lacks = shortages.lacks[i];
+      if (lacks == 0) continue;
+      if ((lacks & Shortages::kDoubtful) != 0) {
+        judge(rows[i]);
+        continue;
       }
-      if (worst == Shortage::kNone) continue;
-      verdicts.Set(row, CodeOf(worst), columns.size() < 8 ? words : NodeVerdicts::kOwnWords);
+      const bool too_small = shortages.too_small[i] >> 63 != 0;
+      verdicts.Set(rows[i], CodeOf(too_small ? Shortage::kTooSmall : Shortage::kOccupied),
+                   words_of(lacks));
     }
   });
   return Status::Success();

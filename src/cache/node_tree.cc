@@ -2,8 +2,10 @@
 #include "cache/node_tree.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/algorithm/container.h"
+#include "berth/check.h"
 
 namespace berth {
 namespace {
@@ -26,8 +28,8 @@ ZoneKey ZoneOf(const NodeSpec& node) {
 
 bool NodeTree::Set(const NodeInfo& node, std::vector<OrderChange>* changes) {
   const ZoneKey key = ZoneOf(node.spec());
-  if (const int* const known = member_of_.Find(node.name()); known != nullptr) {
-    if (members_[*known].zone->key == key) return false;
+  if (const Member* const known = member_of_.Find(node.name()); known != nullptr) {
+    if (known->zone->key == key) return false;
     Remove(node.name(), changes);
   }
   Zone*& zone = zone_of_key_[key];
@@ -42,47 +44,51 @@ bool NodeTree::Set(const NodeInfo& node, std::vector<OrderChange>* changes) {
 }
 
 void NodeTree::Add(const NodeInfo& node, Zone& zone) {
-  if (free_members_.empty()) {
-    free_members_.push_back(static_cast<int>(members_.size()));
-    members_.emplace_back();
-  }
-  const int member = free_members_.back();
-  free_members_.pop_back();
-  members_[member] = {&node, &zone};
-  member_of_[node.name()] = member;
-  zone.members.push_back(member);
+  member_of_[node.name()] = {&zone, next_number_};
+  zone.nodes.push_back(&node);
+  zone.numbers.push_back(next_number_++);
   ++zone.size;
 }
 
 bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
-  const int* const known = member_of_.Find(name);
+  const Member* const known = member_of_.Find(name);
   if (known == nullptr) return false;
-  const int member = *known;
-  Zone& zone = *members_[member].zone;
+  const Member member = *known;
+  Zone& zone = *member.zone;
   member_of_.Erase(name);
-  members_[member].zone = nullptr;
   if (changes != nullptr) {
-    DropGone(zone, member);
-    const auto at = absl::c_find(zone.members, member);
-    changes->push_back({name, RowsOf(zone, at - zone.members.begin()), false});
-    zone.members.erase(at);
-    free_members_.push_back(member);
+    DropGone(zone);
+    const size_t place = PlaceOf(member);
+    changes->push_back({name, RowsOf(zone, place), false});
+    zone.nodes.erase(zone.nodes.begin() + static_cast<std::ptrdiff_t>(place));
+    zone.numbers.erase(zone.numbers.begin() + static_cast<std::ptrdiff_t>(place));
+  } else {
+    zone.nodes[PlaceOf(member)] = nullptr;
   }
+  --zone.size;
   // If positions are not asked for, it is passed over, as long as not too many are.
-  if (2 * static_cast<size_t>(--zone.size) < zone.members.size()) DropGone(zone);
+  if (2 * static_cast<size_t>(zone.size) < zone.nodes.size()) DropGone(zone);
   if (zone.size > 0) return true;
   zone_of_key_.erase(zone.key);
   zones_.erase(absl::c_find_if(zones_, [&](const auto& other) { return other.get() == &zone; }));
   return true;
 }
 
-void NodeTree::DropGone(Zone& zone, int but) {
-  if (static_cast<size_t>(zone.size) == zone.members.size()) return;
-  std::erase_if(zone.members, [&](int member) {
-    if (members_[member].zone != nullptr || member == but) return false;
-    free_members_.push_back(member);
-    return true;
-  });
+size_t NodeTree::PlaceOf(const Member& member) {
+  const std::vector<uint64_t>& numbers = member.zone->numbers;
+  return static_cast<size_t>(absl::c_lower_bound(numbers, member.number) - numbers.begin());
+}
+
+void NodeTree::DropGone(Zone& zone) {
+  if (static_cast<size_t>(zone.size) == zone.nodes.size()) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < zone.nodes.size(); ++i) {
+    if (zone.nodes[i] == nullptr) continue;
+    zone.nodes[kept] = zone.nodes[i];
+    zone.numbers[kept++] = zone.numbers[i];
+  }
+  zone.nodes.resize(kept);
+  zone.numbers.resize(kept);
 }
 
 std::vector<NodeRow> NodeTree::RowsOf(const Zone& zone, size_t from) const {
@@ -117,31 +123,31 @@ std::vector<NodeRow> NodeTree::RowsOf(const Zone& zone, size_t from) const {
 
 std::vector<const NodeInfo*> NodeTree::List() const {
   struct Turn {
-    const int* next;
-    const int* end;
+    const NodeInfo* const* next;
+    const NodeInfo* const* end;
   };
   std::vector<Turn> turns;
   for (const std::unique_ptr<Zone>& zone : zones_) {
-    const int* const first = zone->members.data();
-    turns.push_back({first, first + zone->members.size()});
+    const NodeInfo* const* const first = zone->nodes.data();
+    turns.push_back({first, first + zone->nodes.size()});
   }
-  std::vector<const NodeInfo*> nodes;
-  nodes.reserve(member_of_.size());
+  std::vector<const NodeInfo*> nodes(member_of_.size());
+  const NodeInfo** listed = nodes.data();
   while (turns.size() > 1) {
     size_t kept = 0;  // of the zones, those that may have more
     for (Turn turn : turns) {
-      while (turn.next != turn.end && members_[*turn.next].zone == nullptr) ++turn.next;
+      while (turn.next != turn.end && *turn.next == nullptr) ++turn.next;
       if (turn.next == turn.end) continue;
-      nodes.push_back(members_[*turn.next++].node);
+      *listed++ = *turn.next++;
       turns[kept++] = turn;
     }
     turns.resize(kept);
   }
   for (const Turn& last : turns) {
-    for (const int* next = last.next; next != last.end; ++next) {
-      if (members_[*next].zone != nullptr) nodes.push_back(members_[*next].node);
-    }
+    listed = std::copy_if(last.next, last.end, listed,
+                          [](const NodeInfo* node) { return node != nullptr; });
   }
+  BERTH_CHECK(listed == nodes.data() + nodes.size());
   return nodes;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BERTH_SRC_CACHE_NODE_TREE_H_
 #define BERTH_SRC_CACHE_NODE_TREE_H_
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -41,27 +42,30 @@ class NodeTree {
   std::vector<const NodeInfo*> List() const;
 
  private:
+  // Nodes in the order in which they came, which their numbers rise in; null where one went.
   struct Zone {
     ZoneKey key;
-    std::vector<int> members;  // in members_, among them some that went
-    int size = 0;              // without these
+    std::vector<const NodeInfo*> nodes;
+    std::vector<uint64_t> numbers;
+    int size = 0;  // without those that went
   };
   struct Member {
-    const NodeInfo* node = nullptr;
-    Zone* zone = nullptr;  // null if it went
+    Zone* zone = nullptr;
+    uint64_t number = 0;
   };
 
   void Add(const NodeInfo& node, Zone& zone);
-  // Takes those that went off the zone's list, except `but`.
-  void DropGone(Zone& zone, int but = -1);
+  // Where in the zone's lists it is.
+  static size_t PlaceOf(const Member& member);
+  // Takes those that went off the zone's lists.
+  static void DropGone(Zone& zone);
   // Where the nodes of `zone` are, from turn `from` on.
   std::vector<NodeRow> RowsOf(const Zone& zone, size_t from) const;
 
   std::vector<std::unique_ptr<Zone>> zones_;  // none is empty
   absl::flat_hash_map<ZoneKey, Zone*> zone_of_key_;
-  std::vector<Member> members_;
-  std::vector<int> free_members_;  // that are in no zone
-  SegmentedMap<Symbol, int> member_of_;
+  SegmentedMap<Symbol, Member> member_of_;
+  uint64_t next_number_ = 0;
 };
 
 }  // namespace berth

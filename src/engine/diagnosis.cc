@@ -2,6 +2,7 @@
 #include "engine/diagnosis.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -49,6 +50,11 @@ std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
 
 int CycleStatuses::CountWith(Code code) const {
   return static_cast<int>(absl::c_count(verdicts_.codes(), code));
+}
+
+bool HasRejector(const NodeVerdicts& verdicts, uint8_t rejector) {
+  const absl::Span<const uint8_t> rejectors = verdicts.rejectors();
+  return !rejectors.empty() && std::memchr(rejectors.data(), rejector, rejectors.size()) != nullptr;
 }
 
 std::array<int, 256> CountRejectors(const NodeVerdicts& verdicts) {

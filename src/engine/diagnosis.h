@@ -17,6 +17,8 @@
 
 namespace berth {
 
+// Whether this is NodeVerdicts::rejector() of any row.
+bool HasRejector(const NodeVerdicts& verdicts, uint8_t rejector);
 // How many rows each plugin rejected, by NodeVerdicts::rejector().
 std::array<int, 256> CountRejectors(const NodeVerdicts& verdicts);
 
@@ -41,6 +43,7 @@ class CycleStatuses final : public NodeStatuses {
   absl::Span<const Code> codes() const override { return verdicts_.codes(); }
   Status status(NodeRow row) const override;
   Symbol rejecting_plugin(NodeRow row) const override;
+  absl::Span<const uint8_t> rejectors() const override { return verdicts_.rejectors(); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override;
 

@@ -82,7 +82,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool TakeInbox(int64_t limit = std::numeric_limits<int64_t>::max());
   // A long train of events does not hold up who waits: kube-scheduler handles events beside its
   // loop. One takes some microseconds. A number, not a time: the same input has the same outcome.
-  static constexpr int64_t kMostEventsInARow = 256;
+  static constexpr int64_t kMostEventsInARow = 160;
   int64_t EventsInARow() const;
   void OnEvent(WatchEvent event);
   void MakeTables();

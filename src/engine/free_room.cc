@@ -63,7 +63,12 @@ void FreeRoom::Refresh(const Question& question, const NodeTable& nodes,
   question_ = question;
   free_.assign(size, kNotCounted);
   all_free_ = 0;
-  for (NodeRow row = 0; row < nodes.size(); ++row) Measure(row, column, verdicts);
+  const absl::Span<const uint8_t> rejectors = verdicts.rejectors();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (rejectors[row] != question.rejector) continue;
+    free_[row] = column.free(row);
+    all_free_ += free_[row];
+  }
   best_.Build(nodes.size(), ByFree(*this));
 }
 

@@ -6,6 +6,8 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/check.h"
+#include "engine/diagnosis.h"
+#include "framework/change_journal.h"
 
 namespace berth {
 namespace {
@@ -144,7 +146,8 @@ bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nomina
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node =
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
-  if (version_ == 0 || !nominations.has_value() || !Follow(nodes)) return false;
+  if (version_ == 0 || !nominations.has_value()) return false;
+  if (IsFarBehind(nodes, version_) || !Follow(nodes)) return false;
   const auto mark_all_of = [&](Symbol node) {
     if (!node.empty()) MarkChanged(nodes.FindRow(node), Aspect::kEverything);
   };
@@ -205,6 +208,7 @@ void RankedNodes::Move(const RowMove& move) {
 // Without a branch a row.
 void RankedNodes::ListFeasible(NodeRow first) {
   feasible_.erase(absl::c_lower_bound(feasible_, first), feasible_.end());
+  if (first == 0 && !HasRejector(verdicts_, NodeVerdicts::kNobody)) return;
   const size_t before = feasible_.size();
   feasible_.resize(before + verdicts_.rows() - first);
   NodeRow* next = feasible_.data() + before;
@@ -249,12 +253,19 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
 Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   Status status = Prepare(nodes);
   if (!status.ok() || narrows_) return status;
-  feasible_.resize(nodes.size());
-  for (NodeRow row = 0; row < nodes.size(); ++row) feasible_[row] = row;
+  constexpr NodeRow kAtOnce = 16384;  // so many are still at hand from plugin to plugin
   verdicts_.Reset(nodes.size());
-  status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
-  if (!status.ok()) return status;
+  for (NodeRow begin = 0; begin < nodes.size(); begin += kAtOnce) {
+    feasible_.resize(std::min(kAtOnce, nodes.size() - begin));
+    absl::c_iota(feasible_, begin);
+    status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
+    if (!status.ok()) return status;
+  }
   ListFeasible(0);
+  if (feasible_.empty()) {  // the next one begins anew, if that may be otherwise then
+    version_ = 0;
+    return Status::Success();
+  }
 
   aspects_.assign(nodes.size(), 0);
   plain_totals_.assign(nodes.size(), 0);

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "framework/nominated_rows.h"
+#include "framework/rows_with.h"
 
 namespace berth {
 namespace {
@@ -40,8 +41,8 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
-  constexpr size_t kFew = 64;
-  for (size_t at_once = kFew; marked_.size() > kFew; at_once *= 2) {
+  constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
+  for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
     const Outcome outcome = JudgeMany(state, asker, nodes, at_once);
     if (outcome != Outcome::kRejected) return outcome;
   }
@@ -107,7 +108,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node =
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
-  if (version_ == 0 || !nominations.has_value()) return false;
+  if (version_ == 0 || !nominations.has_value() || IsFarBehind(nodes, version_)) return false;
   bool moved = false, spread_changed = false;
   const bool followed = nodes.Replay(
       version_,
@@ -126,9 +127,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
     judged_.Restart();
     spread_changed |= (depends_on & Aspect::kImageSpread) != 0;
     marked_.clear();
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) marked_.push_back(row);
-    }
+    AppendRowsWith(NodeVerdicts::kNotJudged, verdicts_.rejectors(), marked_);
   }
   const auto mark_node = [&](Symbol node) {
     if (!node.empty()) Mark(nodes.FindRow(node));

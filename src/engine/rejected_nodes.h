@@ -90,6 +90,7 @@ class RejectedStatuses final : public NodeStatuses {
   absl::Span<const Code> codes() const override { return nodes_.verdicts().codes(); }
   Status status(NodeRow row) const override { return nodes_.counts().status(row); }
   Symbol rejecting_plugin(NodeRow row) const override { return nodes_.counts().plugin(row); }
+  absl::Span<const uint8_t> rejectors() const override { return nodes_.verdicts().rejectors(); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override { return nodes_.counts().CountWith(code); }
   Version version() const override {

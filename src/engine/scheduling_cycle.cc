@@ -80,9 +80,8 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   if (may_keep && result.row >= 0 && memory_.WasRejected()) memory_.NotePlaced();
   if (result.row < 0) {
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
-    const std::array<int, 256> counts = CountRejectors(verdicts_);
     std::vector<bool> rejected(framework.filter().size());
-    for (size_t i = 0; i < rejected.size(); ++i) rejected[i] = counts[i] > 0;
+    for (size_t i = 0; i < rejected.size(); ++i) rejected[i] = HasRejector(verdicts_, i);
     NoteRejectors(framework, rejected, result);
     result.status = Status::Unschedulable("");
     if (may_keep) result.kept = KeepRejected(framework, state, shared_pod, nodes, nominator);

@@ -54,12 +54,12 @@ void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rej
     most_free = room.most_free();
   } else {
     const FreeColumn column(nodes, waiting.resource);
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      const uint8_t by = failure.verdicts.rejector(row);
-      if (by != rejector && by != NodeVerdicts::kNobody) continue;
+    const absl::Span<const uint8_t> rejectors = failure.verdicts.rejectors();
+    for (NodeRow row = 0; row < nodes.size(); ++row) {  // without a branch
+      const bool is_short = rejectors[row] == rejector;
       const int64_t free = column.free(row);
-      all_free += free;
-      if (by == rejector && free < waiting.needed) most_free = std::max(most_free, free);
+      all_free += is_short || rejectors[row] == NodeVerdicts::kNobody ? free : 0;
+      most_free = std::max(most_free, is_short && free < waiting.needed ? free : 0);
     }
   }
   waiting.all_free += all_free;

@@ -12,11 +12,9 @@ namespace berth {
 // A tree of winners: a change costs the logarithm of the number of rows. The values are the
 // caller's, and so is `compare`:
 // - NodeRow compare.BestOf(NodeRow begin, NodeRow end) is the first of the best of these rows, -1
-// if
-//   none of them comes into question;
+//   if none of them comes into question;
 // - NodeRow compare.Better(NodeRow left, NodeRow right) is the better of two such, `left` if they
-// are
-//   equal; either may be -1.
+//   are equal; either may be -1.
 class BestRow {
  public:
   // Rows before `first` have the values they had.

@@ -2,6 +2,7 @@
 #include "berth/framework/node_verdicts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "berth/check.h"
@@ -60,6 +61,10 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
 // Without a branch a row.
 void NodeVerdicts::AppendFeasible(absl::Span<const NodeRow> rows,
                                   std::vector<NodeRow>& feasible) const {
+  if (FollowOneAnother(rows) && !rows.empty()) {  // mostly none is, or all are
+    const uint8_t* const first = &rejectors_[rows.front()];
+    if (std::memchr(first, kNobody, rows.size()) == nullptr) return;
+  }
   const size_t before = feasible.size();
   feasible.resize(before + rows.size());
   NodeRow* next = feasible.data() + before;

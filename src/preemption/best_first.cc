@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/container/node_hash_map.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -54,32 +53,42 @@ void BestFirst::LookAt(NodeRow row, Candidates& found) {
 }
 
 // On those that are left nobody may go, or too little room is made. Of those that say the same, one
-// is tried for all.
+// is tried for all. Bit by bit, as of very many rows long lists would be made.
 void BestFirst::LookAtTheRest(Candidates& found) {
-  std::vector<NodeRow> others = prospects_.RowsInPlay();
-  std::erase_if(others, [this](NodeRow row) {
-    const bool nobody =
-        question_.by_priority && bounds_.chance(row).kind == EvictionChance::Kind::kNobody;
-    if (nobody) search_.AddWithoutVictims(row);
-    return nobody;
-  });
-  if (AlikeIfShortOfTheSame()) others = LookAtAlike(others, found);
+  const bool may_be_alike = AlikeIfShortOfTheSame();
+  AlikeRows alike;
+  std::vector<NodeRow> rows, others;
+  for (NodeRow end = prospects_.ListInPlay(0, rows); !rows.empty();
+       end = prospects_.ListInPlay(end, rows)) {
+    if (may_be_alike && !alike.nominated.has_value()) {  // of all rows, if these are not all
+      alike.nominated = RowsWithNominatedPods(rows, handle_.nominator(), handle_.nodes());
+    }
+    std::erase_if(rows, [this](NodeRow row) {
+      const bool nobody =
+          question_.by_priority && bounds_.chance(row).kind() == EvictionChance::Kind::kNobody;
+      if (nobody) search_.AddWithoutVictims(row);
+      return nobody;
+    });
+    if (may_be_alike) {
+      LookAtAlike(rows, alike, found, others);
+    } else {
+      others.insert(others.end(), rows.begin(), rows.end());
+    }
+  }
   for (size_t i = 0; i < others.size(); ++i) {
     search_.FetchAhead(others, i);
     LookAt(others[i], found);
   }
 }
 
-// Returns those that are left.
-std::vector<NodeRow> BestFirst::LookAtAlike(absl::Span<const NodeRow> rows, Candidates& found) {
-  absl::node_hash_map<uint32_t, std::vector<NodeRow>> alike;  // by what they are short of
-  std::vector<NodeRow> others;
-  const absl::flat_hash_set<NodeRow> nominated =
-      RowsWithNominatedPods(rows, handle_.nominator(), handle_.nodes());
+// Appends those of `rows` that are left to `others`.
+void BestFirst::LookAtAlike(absl::Span<const NodeRow> rows, AlikeRows& alike, Candidates& found,
+                            std::vector<NodeRow>& others) {
+  const absl::flat_hash_set<NodeRow>& nominated = *alike.nominated;
   uint32_t last_short_of = 0;
-  std::vector<NodeRow>* like_last = nullptr;  // mostly all are short of the same
+  Alike* like_last = nullptr;  // mostly all are short of the same
   for (const NodeRow row : rows) {
-    const uint32_t short_of = bounds_.chance(row).short_of;
+    const uint32_t short_of = bounds_.chance(row).short_of();
     const bool has_nominated = !nominated.empty() && nominated.contains(row);
     if (short_of == 0 || !RejectedForRoom(row) || has_nominated) {
       others.push_back(row);
@@ -87,21 +96,21 @@ std::vector<NodeRow> BestFirst::LookAtAlike(absl::Span<const NodeRow> rows, Cand
     }
     if (like_last == nullptr || short_of != last_short_of) {
       last_short_of = short_of;
-      like_last = &alike[last_short_of];
-      if (alike.size() == 1) like_last->reserve(rows.size());
+      const auto [it, is_new] = alike.by_shortage.try_emplace(short_of);
+      like_last = &it->second;
+      if (is_new) {
+        LookAt(row, found);
+        like_last->failure = search_.last_failure();
+        like_last->speaks_for_all = like_last->failure.IsRejected();
+        continue;
+      }
     }
-    like_last->push_back(row);
+    (like_last->speaks_for_all ? like_last->untried : others).push_back(row);
   }
-  for (auto& [short_of, same] : alike) {
-    LookAt(same.front(), found);
-    const absl::Span<const NodeRow> untried = absl::MakeConstSpan(same).subspan(1);
-    if (search_.last_failure().IsRejected()) {
-      search_.AddFailures(untried, search_.last_failure());
-    } else {  // an Error may be of one node alone
-      others.insert(others.end(), untried.begin(), untried.end());
-    }
+  for (auto& [short_of, same] : alike.by_shortage) {
+    search_.AddFailures(same.untried, same.failure);
+    same.untried.clear();
   }
-  return others;
 }
 
 // Whether the dry runs of all nodes that the filter rejects that counts room, and that stay short
@@ -110,8 +119,16 @@ bool BestFirst::AlikeIfShortOfTheSame() const {
   return question_.fails_as_filters && question_.room.has_value() && question_.room->asked_first;
 }
 
-bool BestFirst::RejectedForRoom(NodeRow row) const {
-  return statuses_.rejecting_plugin(row) == question_.room->plugin;
+bool BestFirst::RejectedForRoom(NodeRow row) {
+  const auto is_for_room = [&] {
+    return statuses_.rejecting_plugin(row) == question_.room->plugin;
+  };
+  if (rejectors_.empty()) return is_for_room();
+  if (rejectors_[row] != last_rejector_) {  // mostly it is as with the row before
+    last_is_for_room_ = is_for_room();
+    last_rejector_ = rejectors_[row];
+  }
+  return last_is_for_room_;
 }
 
 }  // namespace berth

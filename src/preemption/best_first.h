@@ -2,9 +2,12 @@
 #ifndef BERTH_SRC_PREEMPTION_BEST_FIRST_H_
 #define BERTH_SRC_PREEMPTION_BEST_FIRST_H_
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
@@ -32,6 +35,7 @@ class BestFirst {
         finder_(question_, handle.nodes(), outlook),
         budgets_(budgets),
         statuses_(statuses),
+        rejectors_(statuses.rejectors()),
         own_row_(own_row) {}
 
   // Adds the best candidate to `found`, and others that were looked at on the way: of all, or of
@@ -44,9 +48,20 @@ class BestFirst {
   void CountViolations(NodeRow row);
   void LookAt(NodeRow row, Candidates& found);
   void LookAtTheRest(Candidates& found);
-  std::vector<NodeRow> LookAtAlike(absl::Span<const NodeRow> rows, Candidates& found);
+  // Rows of which a try would come to the same.
+  struct Alike {
+    Status failure;               // of the first one, which was tried
+    bool speaks_for_all = false;  // an Error may be of one node alone
+    std::vector<NodeRow> untried;
+  };
+  struct AlikeRows {
+    std::optional<absl::flat_hash_set<NodeRow>> nominated;  // RowsWithNominatedPods()
+    absl::node_hash_map<uint32_t, Alike> by_shortage;       // EvictionChance::short_of
+  };
+  void LookAtAlike(absl::Span<const NodeRow> rows, AlikeRows& alike, Candidates& found,
+                   std::vector<NodeRow>& others);
   bool AlikeIfShortOfTheSame() const;
-  bool RejectedForRoom(NodeRow row) const;
+  bool RejectedForRoom(NodeRow row);
 
   const Handle& handle_;
   NodeSearch& search_;
@@ -56,6 +71,9 @@ class BestFirst {
   const BoundFinder finder_;
   const UsedUpBudgets& budgets_;
   const NodeStatuses& statuses_;
+  const absl::Span<const uint8_t> rejectors_;
+  std::optional<uint8_t> last_rejector_;
+  bool last_is_for_room_ = false;
   const NodeRow own_row_;
   const WeighedPtr* best_ = nullptr;
   NodeRow best_row_ = -1;

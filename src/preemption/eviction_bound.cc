@@ -7,12 +7,13 @@
 #include <tuple>
 
 #include "absl/algorithm/container.h"
+#include "berth/framework/vector_clones.h"
 #include "preemption/scores.h"
 
 namespace berth {
 namespace {
 
-constexpr int kMostRequests = 31;
+constexpr int kMostRequests = EvictionChance::kShortages - 1;
 constexpr int kPlace = kMostRequests;  // the number of the need of a place for one more pod
 
 // Whether sums of such amounts cannot overflow, and less is missing as pods go: none has one of
@@ -24,6 +25,59 @@ bool IsPlain(int64_t amount) { return (amount & kNotPlain) == 0; }
 int64_t VictimsToFree(int64_t missing, int64_t largest) {
   if (largest >= missing || largest <= 0) return 1;
   return (missing + largest - 1) / largest;
+}
+
+// What follows is of rows one after another, whose nodes have these places in columns of levels.
+
+// All bits where priorities are below that, or none. Returns whether there are any.
+BERTH_VECTOR_CLONES bool MarkBelow(const int64_t* priorities, int64_t below, const int32_t* places,
+                                   size_t count, int64_t* marks) {
+  int64_t any = 0;
+  for (size_t i = 0; i < count; ++i) {
+    marks[i] = -static_cast<int64_t>(priorities[places[i]] < below);
+    any |= marks[i];
+  }
+  return any != 0;
+}
+
+struct Wanted {
+  int64_t amount;
+  const int64_t* has;
+  const int64_t* used;
+};
+
+// `bits` gets those of all amounts. Returns whether anything is missing, perhaps.
+BERTH_VECTOR_CLONES bool FindMissingOf(const Wanted& wanted, size_t count, int64_t* missing,
+                                       int64_t* bits) {
+  const uint64_t amount = static_cast<uint64_t>(wanted.amount);
+  uint64_t any = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t has = static_cast<uint64_t>(wanted.has[i]);
+    const uint64_t used = static_cast<uint64_t>(wanted.used[i]);
+    const uint64_t more_than_enough = has - used - amount;
+    bits[i] |= static_cast<int64_t>(amount | has | used);
+    missing[i] = static_cast<int64_t>(0 - more_than_enough);
+    any |= more_than_enough;
+  }
+  return any >> 63 != 0;
+}
+
+// What pods free that may go is missing no more.
+template <class Amount>
+inline void TakeFreed(const Amount* freed, const int64_t* may_go, const int32_t* places,
+                      size_t count, int64_t* missing, int64_t* bits) {
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t amount = freed[places[i]] & may_go[i];
+    bits[i] |= amount;
+    missing[i] =
+        static_cast<int64_t>(static_cast<uint64_t>(missing[i]) - static_cast<uint64_t>(amount));
+  }
+}
+
+// Where something is missing, the bit is set.
+BERTH_VECTOR_CLONES void NoteMissing(const int64_t* missing, uint64_t bit, size_t count,
+                                     uint64_t* short_of) {
+  for (size_t i = 0; i < count; ++i) short_of[i] |= missing[i] > 0 ? bit : 0;
 }
 
 }  // namespace
@@ -143,7 +197,7 @@ EvictionBound BoundFinder::AtBestOfAnyOrder(int32_t place, size_t levels) const 
 
 // If levels are merged, not all pods of the last one may go.
 inline EvictionChance BoundFinder::ShortOf(NodeRow row, uint32_t bits) const {
-  return {EvictionChance::Kind::kShort, outlook_.is_merged(row) ? 0 : bits};
+  return EvictionChance(EvictionChance::Kind::kShort, outlook_.is_merged(row) ? 0 : bits);
 }
 
 // For each need one.
@@ -152,14 +206,14 @@ inline uint32_t BoundFinder::BitOf(size_t need) const {
 }
 
 EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bound) const {
-  constexpr EvictionChance kPossible = {EvictionChance::Kind::kPossible};
+  const EvictionChance possible(EvictionChance::Kind::kPossible);
   const int32_t place = outlook_.place(row);
   size_t levels = 0;  // from which somebody may go
   while (levels < level_count_ && levels_[levels].priority[place] < below_) ++levels;
-  if (levels == 0) return {EvictionChance::Kind::kNobody};
+  if (levels == 0) return EvictionChance(EvictionChance::Kind::kNobody);
   const auto at_best_of_any_order = [&] {
     bound = AtBestOfAnyOrder(place, levels);
-    return kPossible;
+    return possible;
   };
   std::array<int64_t, kMostRequests + 1> missing;
   size_t highest = 0;  // of the levels of which some pod has to go
@@ -190,26 +244,65 @@ EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bou
     victims = std::max(victims, VictimsToFree(missing[i], largest));
   }
   bound = AtBest(place, highest, victims);
-  return kPossible;
+  return possible;
 }
 
+void BoundFinder::Sum(NodeRow begin, size_t count, Sums& sums) const {
+  const int32_t* const places = outlook_.places() + begin;
+  std::fill_n(sums.somebody, count, 0);
+  std::fill_n(sums.short_of, count, 0);
+  std::fill_n(sums.amounts, count, 0);
+  int64_t may_go[EvictionOutlook::kMostLevels][kBlock];
+  size_t levels = 0;  // from which somebody may go on one of the rows
+  for (; levels < level_count_; ++levels) {
+    if (!MarkBelow(levels_[levels].priority, below_, places, count, may_go[levels])) break;
+  }
+  if (levels == 0) return;
+  std::copy_n(may_go[0], count, sums.somebody);
+  int64_t missing[kBlock];
+  for (size_t i = 0; i < NeedCount(); ++i) {
+    const bool is_place = i == needs_.size();
+    const int64_t* const has = is_place ? allowed_pods_ : needs_[i].allocatable;
+    const int64_t* const used = is_place ? pod_count_ : needs_[i].requested;
+    const Wanted wanted = {is_place ? 1 : needs_[i].amount, has + begin, used + begin};
+    if (!FindMissingOf(wanted, count, missing, sums.amounts)) continue;  // mostly of one thing
+    for (size_t level = 0; level < levels; ++level) {
+      if (is_place) {
+        TakeFreed(levels_[level].pods, may_go[level], places, count, missing, sums.amounts);
+      } else if (const int64_t* const freed = needs_[i].freed[level].requests; freed != nullptr) {
+        TakeFreed(freed, may_go[level], places, count, missing, sums.amounts);
+      }
+    }
+    NoteMissing(missing, BitOf(i), count, sums.short_of);
+  }
+}
+
+// Mostly sums tell already that there is too little room.
 void BoundFinder::FindAll(std::vector<EvictionChance>& chances,
                           std::vector<EvictionBound>& bounds) const {
   const NodeRow size = nodes_.size();
-  chances.clear();
-  chances.reserve(size);
+  chances.resize(size);
   bounds.clear();
-  bool some_are_possible = false;
-  for (NodeRow row = 0; row < size; ++row) {
-    EvictionBound bound;
-    const EvictionChance chance = Find(row, {}, bound);
-    chances.push_back(chance);
-    if (chance.kind == EvictionChance::Kind::kPossible && !some_are_possible) {
-      some_are_possible = true;
-      bounds.reserve(size);
-      bounds.resize(row);
+  Sums sums;
+  for (NodeRow begin = 0; begin < size; begin += kBlock) {
+    const size_t count = std::min(kBlock, static_cast<size_t>(size - begin));
+    Sum(begin, count, sums);
+    for (size_t i = 0; i < count; ++i) {
+      const NodeRow row = begin + static_cast<NodeRow>(i);
+      if (sums.somebody[i] == 0) {
+        chances[row] = EvictionChance(EvictionChance::Kind::kNobody);
+        continue;
+      }
+      if (sums.short_of[i] != 0 && IsPlain(sums.amounts[i])) {
+        chances[row] = ShortOf(row, static_cast<uint32_t>(sums.short_of[i]));
+        continue;
+      }
+      EvictionBound bound;
+      chances[row] = Find(row, {}, bound);
+      if (chances[row].kind() != EvictionChance::Kind::kPossible) continue;
+      if (bounds.empty()) bounds.resize(size);
+      bounds[row] = bound;
     }
-    if (some_are_possible) bounds.push_back(bound);
   }
 }
 

@@ -35,19 +35,28 @@ struct EvictionQuestion {
   friend bool operator==(const EvictionQuestion&, const EvictionQuestion&) = default;
 };
 
-// Whether evictions can make room on one node.
-struct EvictionChance {
+// Whether evictions can make room on one node. There is one for each of very many rows.
+class EvictionChance {
+ public:
   enum class Kind : uint8_t {
     kPossible,  // perhaps
     kNobody,    // nobody may go
     kShort,     // even if all go that may, there is too little room
   };
-  Kind kind = Kind::kNobody;
+  // Of so many bits.
+  static constexpr int kShortages = 30;
+
+  EvictionChance() : EvictionChance(Kind::kNobody) {}
+  explicit EvictionChance(Kind kind, uint32_t short_of = 0)
+      : bits_(short_of << 2 | static_cast<uint32_t>(kind)) {}
+
+  Kind kind() const { return static_cast<Kind>(bits_ & 3); }
   // If it is short: of what, a bit for each request, and one more for places for pods. 0 if it is
   // short of other things too, perhaps.
-  uint32_t short_of = 0;
+  uint32_t short_of() const { return bits_ >> 2; }
 
-  friend bool operator==(const EvictionChance&, const EvictionChance&) = default;
+ private:
+  uint32_t bits_;
 };
 
 // If something is possible, an upper bound of DefaultScores(): at best, the number of victims, and
@@ -119,6 +128,16 @@ class BoundFinder {
     std::array<Freed, EvictionOutlook::kMostLevels> freed;  // by level
   };
 
+  // What sums say of some rows that follow one another, without nominated pods.
+  static constexpr size_t kBlock = 128;
+  struct Sums {
+    int64_t somebody[kBlock];  // may go, or 0
+    // If no amount is one of which sums do not tell: of what too little is there even if all go
+    // that may, a bit for each need.
+    uint64_t short_of[kBlock];
+    int64_t amounts[kBlock];  // all bits that some amount has
+  };
+  void Sum(NodeRow begin, size_t count, Sums& sums) const;
   bool FindMissing(NodeRow row, size_t i, Pods nominated, int64_t& missing) const;
   int64_t FreedBy(int32_t place, size_t level, size_t i) const;
   int64_t LargestOf(int32_t place, size_t level, size_t i) const;

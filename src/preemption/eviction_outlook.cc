@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "berth/prefetch.h"
+#include "framework/rows_with.h"
 #include "preemption/scores.h"
 
 namespace berth {
@@ -14,9 +15,9 @@ namespace {
 
 constexpr size_t kAhead = 4;  // that far the pods of nodes that are to be read are fetched
 
-// So many nodes and pods may be left for a search to read: half a millisecond. Of a node that has
-// very many, not all of them count: it changes all the time, and is only one.
-constexpr int64_t kMostUnread = 16384;
+// So many nodes and pods may be left for a search to read: an eighth of a millisecond. Of a node
+// that has very many, not all of them count: it changes all the time, and is only one.
+constexpr int64_t kMostUnread = 4096;
 constexpr int64_t kMostPods = 256;
 constexpr int64_t kPodsOfNewNode = 8;  // who knows
 
@@ -141,6 +142,7 @@ void EvictionOutlook::Restart(const NodeTable& nodes) {
   pods_.assign(rows, 0);
   is_read_.assign(rows, 0);
   is_merged_.assign(rows, 0);
+  some_merged_ = false;
   rows_with_.clear();
   moved_ = true;
   unread_ = 0;
@@ -150,12 +152,12 @@ void EvictionOutlook::Restart(const NodeTable& nodes) {
 void EvictionOutlook::Move(const RowMove& move) {
   for (const NodeRow row : move.gone()) {
     const int32_t place = places_[row];
-    if (is_read_[place]) Count(LowestAt(place), -1);
-    is_read_[place] = 0;
+    if (is_read_[row]) Count(LowestAt(place), -1);
     pods_[place] = 0;
     generations_[place] = 0;
     free_places_.push_back(place);
   }
+  move.Apply(is_read_);
   move.Apply(places_, -1);
   const size_t came = move.came().size();
   if (came > free_places_.size()) AddPlaces(came - free_places_.size());
@@ -168,8 +170,8 @@ void EvictionOutlook::Move(const RowMove& move) {
 }
 
 void EvictionOutlook::AddPlaces(size_t count) {
-  const size_t places = is_read_.size() + count;
-  for (size_t place = places; place-- > is_read_.size();) {
+  const size_t places = pods_.size() + count;
+  for (size_t place = places; place-- > pods_.size();) {
     free_places_.push_back(static_cast<int32_t>(place));
   }
   for (EvictionLevel& level : levels_) {
@@ -177,14 +179,13 @@ void EvictionOutlook::AddPlaces(size_t count) {
   }
   generations_.resize(places);
   pods_.resize(places);
-  is_read_.resize(places);
   is_merged_.resize(places);
 }
 
 void EvictionOutlook::Forget(NodeRow row) {
+  if (!is_read_[row]) return;
+  is_read_[row] = 0;
   const int32_t place = places_[row];
-  if (!is_read_[place]) return;
-  is_read_[place] = 0;
   Count(LowestAt(place), -1);
   changed_.push_back(row);
   unread_ += CostOf(pods_[place]);
@@ -197,6 +198,7 @@ void EvictionOutlook::ReadUnread(const NodeTable& nodes) {
       for (const auto& pod : nodes.node(changed_[i + kAhead]).pods()) Prefetch(pod.get());
     }
     Read(places_[changed_[i]], nodes.node(changed_[i]));
+    is_read_[changed_[i]] = 1;
   }
   changed_.clear();
   moved_ = false;
@@ -205,10 +207,7 @@ void EvictionOutlook::ReadUnread(const NodeTable& nodes) {
 
 void EvictionOutlook::ListUnread() {
   changed_.clear();
-  const auto rows = static_cast<NodeRow>(places_.size());
-  for (NodeRow row = 0; row < rows; ++row) {
-    if (!is_read_[places_[row]]) changed_.push_back(row);
-  }
+  AppendRowsWith(0, is_read_, changed_);
 }
 
 // Mostly pods came: they are added.
@@ -225,7 +224,6 @@ void EvictionOutlook::Read(int32_t place, const NodeInfo& node) {
   Store(place, row_levels);
   generations_[place] = node.generation();
   pods_[place] = static_cast<int32_t>(pods.size());
-  is_read_[place] = 1;
   Count(LowestAt(place), 1);
 }
 
@@ -243,7 +241,7 @@ void EvictionOutlook::Load(int32_t place, RowLevels& row_levels) const {
 }
 
 void EvictionOutlook::Store(int32_t place, const RowLevels& row_levels) {
-  const size_t places = is_read_.size();
+  const size_t places = pods_.size();
   while (levels_.size() < row_levels.levels.size()) {
     EvictionLevel& level = levels_.emplace_back();
     ForEachColumn(level, [&](auto& column, auto fresh) { column.assign(places, fresh); });
@@ -262,6 +260,7 @@ void EvictionOutlook::Store(int32_t place, const RowLevels& row_levels) {
     StoreAmounts(level.largest, from.largest, place, places);
   }
   is_merged_[place] = row_levels.is_merged;
+  some_merged_ |= row_levels.is_merged;
 }
 
 void EvictionOutlook::Count(int64_t priority, int difference) {

@@ -45,10 +45,11 @@ class EvictionOutlook {
   absl::Span<const EvictionLevel> levels() const { return levels_; }
   // Where in their columns the node of that row is. It stays there when rows move.
   int32_t place(NodeRow row) const { return places_[row]; }
+  const int32_t* places() const { return places_.data(); }  // by row
   // The lowest priority on the node of that row.
   int64_t lowest(NodeRow row) const { return LowestAt(places_[row]); }
   // Whether the last level has pods of several priorities.
-  bool is_merged(NodeRow row) const { return is_merged_[places_[row]] != 0; }
+  bool is_merged(NodeRow row) const { return some_merged_ && is_merged_[places_[row]] != 0; }
   // The lowest priority on all nodes.
   int64_t lowest() const { return rows_with_.empty() ? kNobody : rows_with_.front().first; }
 
@@ -77,8 +78,9 @@ class EvictionOutlook {
   // By place: of the node that was read, and how many pods it had; 0 before.
   std::vector<uint64_t> generations_;
   std::vector<int32_t> pods_;
-  std::vector<uint8_t> is_read_;  // since the node changed
   std::vector<uint8_t> is_merged_;
+  bool some_merged_ = false;                        // perhaps none any more
+  std::vector<uint8_t> is_read_;                    // by row: since the node changed
   std::vector<std::pair<int64_t, int>> rows_with_;  // by lowest priority, rising; there are few
   std::vector<NodeRow> changed_;                    // to be read, unless rows moved since
   bool moved_ = false;

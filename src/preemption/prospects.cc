@@ -18,7 +18,7 @@ class Prospects::ByBound {
     NodeRow best = -1;
     for (NodeRow row = begin; row < end; ++row) {
       if (!is_in_play_[row]) continue;
-      if (bounds_.chance(row).kind != EvictionChance::Kind::kPossible) continue;
+      if (bounds_.chance(row).kind() != EvictionChance::Kind::kPossible) continue;
       if (best < 0 || bounds_.at(best) < bounds_.at(row)) best = row;
     }
     return best;
@@ -55,22 +55,30 @@ bool Prospects::TakeChanges() {
 }
 
 // Mostly all are, or next to none.
-std::vector<NodeRow> Prospects::RowsInPlay() const {
+NodeRow Prospects::ListInPlay(NodeRow begin, std::vector<NodeRow>& rows) const {
   constexpr NodeRow kBlock = 64;
-  std::vector<NodeRow> rows;
+  constexpr size_t kSome = 4096;
+  rows.clear();
   const NodeRow size = static_cast<NodeRow>(is_in_play_.size());
-  for (NodeRow begin = 0; begin < size; begin += kBlock) {
+  while (begin < size && rows.size() < kSome) {
     const NodeRow end = std::min(begin + kBlock, size);
-    if (std::memchr(&is_in_play_[begin], 1, static_cast<size_t>(end - begin)) == nullptr) continue;
-    for (NodeRow row = begin; row < end; ++row) {
-      if (is_in_play_[row]) rows.push_back(row);
+    if (std::memchr(&is_in_play_[begin], 1, static_cast<size_t>(end - begin)) == nullptr) {
+      begin = end;
+      continue;
+    }
+    for (; begin < end; ++begin) {
+      if (is_in_play_[begin]) rows.push_back(begin);
     }
   }
-  return rows;
+  return begin;
 }
 
 NodeRow Prospects::Best() {
   TakeChanges();  // some were made sharper
+  if (bounds_->none_is_possible()) {
+    all_changed_ = true;  // since best_ was built
+    return -1;
+  }
   const int size = static_cast<int>(is_in_play_.size());
   if (all_changed_ || static_cast<int>(changed_.size()) > size / 16) {
     best_.Build(size, ByBound(*this));

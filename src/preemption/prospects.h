@@ -29,8 +29,9 @@ class Prospects {
     if (!all_changed_) changed_.push_back(row);
   }
   bool is_in_play(NodeRow row) const { return is_in_play_[row] != 0; }
-  // In order.
-  std::vector<NodeRow> RowsInPlay() const;
+  // Makes `rows` some of those in play from `begin` on, in order, and returns where to go on; none
+  // if there are no more.
+  NodeRow ListInPlay(NodeRow begin, std::vector<NodeRow>& rows) const;
 
   // The row in play with the highest bound, the first of equals, of those that are possible; -1 if
   // there is none.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "framework/change_journal.h"
 #include "framework/nominated_rows.h"
+#include "framework/rows_with.h"
 
 namespace berth {
 
@@ -21,7 +23,8 @@ void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outl
   };
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const bool followed = table_ == nodes.id() && budgets_version_ == budgets_version &&
-                        nominations.has_value() && nodes.Replay(version_, on_change, on_move);
+                        nominations.has_value() && !IsFarBehind(nodes, version_) &&
+                        nodes.Replay(version_, on_change, on_move);
   table_ = nodes.id();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
@@ -38,10 +41,7 @@ void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outl
   if (moved) {  // and so did those that were forgotten
     changes_.Restart();
     forgotten_.clear();
-    const auto begin = is_known_.begin(), end = is_known_.end();
-    for (auto row = std::find(begin, end, 0); row != end; row = std::find(row + 1, end, 0)) {
-      forgotten_.push_back(static_cast<NodeRow>(row - begin));
-    }
+    AppendRowsWith(0, is_known_, forgotten_);
   }
   FindForgotten(nodes, finder, nominator, own_row);
 }
@@ -69,7 +69,7 @@ void QuestionBounds::Forget(NodeRow row) {
 void QuestionBounds::Find(NodeRow row, const BoundFinder& finder, BoundFinder::Pods nominated) {
   EvictionBound bound;
   chances_[row] = finder.Find(row, nominated, bound);
-  if (chances_[row].kind != EvictionChance::Kind::kPossible) return;
+  if (chances_[row].kind() != EvictionChance::Kind::kPossible) return;
   bounds_.resize(chances_.size());
   bounds_[row] = bound;
 }

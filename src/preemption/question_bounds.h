@@ -29,6 +29,8 @@ class QuestionBounds {
                NodeRow own_row = -1, uint64_t budgets_version = 0);
 
   int size() const { return static_cast<int>(chances_.size()); }
+  // Which may be false even so.
+  bool none_is_possible() const { return bounds_.empty(); }
   const EvictionChance& chance(NodeRow row) const { return chances_[row]; }
   // If something is possible.
   const EvictionBound& at(NodeRow row) const { return bounds_[row]; }

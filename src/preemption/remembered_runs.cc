@@ -22,7 +22,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
                              const DryRunGrounds& grounds, absl::Span<const int64_t> gauges) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
-                       budgets_version == budgets_version_ &&
+                       budgets_version == budgets_version_ && !IsFarBehind(nodes, nodes_version_) &&
                        nodes.Replay(
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });
@@ -124,7 +124,9 @@ const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
 }
 
 void RememberedRuns::Set(NodeRow row, int32_t outcome, const Terms& terms) {
-  FreePlace(std::exchange(outcome_of_[row], outcome));
+  const int32_t before = std::exchange(outcome_of_[row], outcome);
+  if (before == outcome && all_hold_.empty()) return;
+  FreePlace(before);
   changes_.Add(row, size());
   if (all_hold_.empty()) return;
   conditions_[row].assign(terms.conditions.begin(), terms.conditions.end());

@@ -45,6 +45,8 @@ class RememberedRuns {
   absl::Time helps_from(NodeRow row) const {
     return helps_from_.empty() ? absl::InfiniteFuture() : helps_from_[row];
   }
+  // Whether there are such rows of which it may be another one than InfiniteFuture().
+  bool knows_times() const { return !helps_from_.empty(); }
   absl::Span<const Status> failures() const { return failures_; }
   // Of the rows of which something else is known, or nothing any more.
   const RowJournal& changes() const { return changes_; }

@@ -11,11 +11,14 @@ inline void Standings::Settle(NodeRow row, bool unschedulable, const RememberedR
   int32_t standing = kOut;
   if (unschedulable) standing = runs.IsFailure(row) ? runs.failure(row) : kInPlay;
   if (has_bounds_) prospects_.SetInPlay(row, standing == kInPlay);
-  Count(std::exchange(standing_of_[row], standing), -1);
-  Count(standing, 1);
+  const int32_t before = std::exchange(standing_of_[row], standing);
+  if (before != standing) {
+    Count(before, -1);
+    Count(standing, 1);
+  }
+  if (!runs.knows_times() && helps_from_.empty()) return;
   const bool counts = standing >= 0 || standing == RememberedRuns::kNoVictims;
-  const absl::Time helps_from = counts ? runs.helps_from(row) : absl::InfiniteFuture();
-  if (helps_from < absl::InfiniteFuture() || !helps_from_.empty()) NoteHelp(row, helps_from);
+  NoteHelp(row, counts ? runs.helps_from(row) : absl::InfiniteFuture());
 }
 
 void Standings::Follow(const NodeStatuses& statuses, const RememberedRuns& runs,

@@ -54,7 +54,7 @@ struct QueueOptions {
   absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
   absl::Duration max_in_unschedulable = absl::Minutes(5);
   // Where more would change their place at once, the others follow with the next Tick().
-  size_t most_moves_at_once = 2048;  // at least 1
+  size_t most_moves_at_once = 1024;  // at least 1
   // The same where more kinds of entries are to be asked about an event.
   size_t most_hints_at_once = 2048;  // at least 1
   // Where sorting that takes long is counted, and for whom; null: nowhere.

@@ -69,6 +69,7 @@ class NodeVerdicts {
   absl::Span<const Code> codes() const { return codes_; }
   // Index of the Filter plugin that rejected `row` first, kNobody or kNotJudged.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
+  absl::Span<const uint8_t> rejectors() const { return rejectors_; }
   // What Set() was given for the rejection, or kOwnWords.
   uint8_t words(NodeRow row) const { return words_[row]; }
   // Marks `row` as feasible after all.
