@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "berth/check.h"
 #include "engine/diagnosis.h"
-#include "framework/change_journal.h"
+#include "framework/far_behind.h"
 
 namespace berth {
 namespace {
@@ -90,6 +90,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
   if (rebuild) return Rebuild(nodes, asker);
+  if (!scored_) return LookForRoom(nodes, asker);
   const bool have_moved = first_moved_ != kNothingMoved;
   if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
   if (have_moved) ListFeasible(first_moved_);
@@ -120,6 +121,18 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
     Status status = AddUp(row);
     if (!status.ok()) return status;
     best_.Update(row, ByTotal(totals_));
+  }
+  return Status::Success();
+}
+
+// Where nothing was feasible: whether that is still so.
+Status RankedNodes::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
+  for (const NodeRow row : changed_) {
+    const Status status = FilterAgain(row, Aspect::kEverything, asker);
+    if (status.IsError()) return status;
+    if (status.ok()) return Rebuild(nodes, asker);
+    SetVerdict(row, status);
+    aspects_[row] = 0;
   }
   return Status::Success();
 }
@@ -197,12 +210,13 @@ void RankedNodes::Move(const RowMove& move) {
     for (Column& column : columns_) column.Remove(column.raw[row]);
   }
   verdicts_.Move(move);
+  move.Apply(aspects_, Aspect::kEverything);
+  if (!scored_) return;
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) move.Apply(column.raw);
   }
   move.Apply(plain_totals_);
   move.Apply(totals_, kOut);
-  move.Apply(aspects_, Aspect::kEverything);
 }
 
 // Without a branch a row.
@@ -253,21 +267,16 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
 Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   Status status = Prepare(nodes);
   if (!status.ok() || narrows_) return status;
-  constexpr NodeRow kAtOnce = 16384;  // so many are still at hand from plugin to plugin
+  feasible_.resize(nodes.size());
+  absl::c_iota(feasible_, 0);
   verdicts_.Reset(nodes.size());
-  for (NodeRow begin = 0; begin < nodes.size(); begin += kAtOnce) {
-    feasible_.resize(std::min(kAtOnce, nodes.size() - begin));
-    absl::c_iota(feasible_, begin);
-    status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
-    if (!status.ok()) return status;
-  }
+  status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
+  if (!status.ok()) return status;
   ListFeasible(0);
-  if (feasible_.empty()) {  // the next one begins anew, if that may be otherwise then
-    version_ = 0;
-    return Status::Success();
-  }
-
   aspects_.assign(nodes.size(), 0);
+  scored_ = !feasible_.empty();
+  if (!scored_) return status;
+
   plain_totals_.assign(nodes.size(), 0);
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) {

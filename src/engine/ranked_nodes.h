@@ -43,7 +43,7 @@ class RankedNodes {
   // The weighted total of a feasible row's scores, normalised over feasible().
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
-  NodeRow best() const { return best_.best(); }
+  NodeRow best() const { return scored_ ? best_.best() : -1; }
   // Whether plugins beyond these scored the last pod of this kind.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
@@ -85,6 +85,7 @@ class RankedNodes {
 
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
+  Status LookForRoom(const NodeTable& nodes, const PodInfo& asker);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
   bool Follow(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
@@ -110,6 +111,7 @@ class RankedNodes {
   bool prepared_ = false;
   bool narrows_ = false;
   bool others_score_ = false;
+  bool scored_ = false;  // as long as nothing is feasible, what follows from scores is not there
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;

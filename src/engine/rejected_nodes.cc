@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "framework/far_behind.h"
 #include "framework/nominated_rows.h"
 #include "framework/rows_with.h"
 

@@ -81,7 +81,9 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   if (result.row < 0) {
     result.rejecting_plugins = std::move(pre_filter.narrowing_plugins);
     std::vector<bool> rejected(framework.filter().size());
-    for (size_t i = 0; i < rejected.size(); ++i) rejected[i] = HasRejector(verdicts_, i);
+    for (size_t i = 0; i < rejected.size(); ++i) {
+      rejected[i] = HasRejector(verdicts_, static_cast<uint8_t>(i));
+    }
     NoteRejectors(framework, rejected, result);
     result.status = Status::Unschedulable("");
     if (may_keep) result.kept = KeepRejected(framework, state, shared_pod, nodes, nominator);

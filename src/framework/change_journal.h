@@ -56,12 +56,6 @@ class ChangeJournal {
 
 using RowJournal = ChangeJournal<NodeRow>;
 
-// Whether so many rows changed since `version` of the table that it costs less to look at all of
-// them than to follow.
-inline bool IsFarBehind(const NodeTable& nodes, uint64_t version) {
-  return nodes.version() - version > static_cast<uint64_t>(nodes.size()) / 2 + 64;
-}
-
 }  // namespace berth
 
 #endif  // BERTH_SRC_FRAMEWORK_CHANGE_JOURNAL_H_

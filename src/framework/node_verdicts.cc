@@ -58,10 +58,10 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
   candidates_.erase(kept, candidates_.end());
 }
 
-// Without a branch a row.
+// Without a branch a row, and mostly without a look at each if there are none.
 void NodeVerdicts::AppendFeasible(absl::Span<const NodeRow> rows,
                                   std::vector<NodeRow>& feasible) const {
-  if (FollowOneAnother(rows) && !rows.empty()) {  // mostly none is, or all are
+  if (FollowOneAnother(rows) && !rows.empty()) {
     const uint8_t* const first = &rejectors_[rows.front()];
     if (std::memchr(first, kNobody, rows.size()) == nullptr) return;
   }

@@ -60,7 +60,7 @@ void BestFirst::LookAtTheRest(Candidates& found) {
   std::vector<NodeRow> rows, others;
   for (NodeRow end = prospects_.ListInPlay(0, rows); !rows.empty();
        end = prospects_.ListInPlay(end, rows)) {
-    if (may_be_alike && !alike.nominated.has_value()) {  // of all rows, if these are not all
+    if (may_be_alike && !alike.nominated.has_value()) {  // of all rows, if many are in play
       alike.nominated = RowsWithNominatedPods(rows, handle_.nominator(), handle_.nodes());
     }
     std::erase_if(rows, [this](NodeRow row) {

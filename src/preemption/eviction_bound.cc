@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-constexpr int kMostRequests = EvictionChance::kShortages - 1;
+constexpr int kMostRequests = EvictionChance::kShortages - 1;  // of more is known nothing
 constexpr int kPlace = kMostRequests;  // the number of the need of a place for one more pod
 
 // Whether sums of such amounts cannot overflow, and less is missing as pods go: none has one of

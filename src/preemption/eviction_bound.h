@@ -43,8 +43,7 @@ class EvictionChance {
     kNobody,    // nobody may go
     kShort,     // even if all go that may, there is too little room
   };
-  // Of so many bits.
-  static constexpr int kShortages = 30;
+  static constexpr int kShortages = 30;  // bits of short_of()
 
   EvictionChance() : EvictionChance(Kind::kNobody) {}
   explicit EvictionChance(Kind kind, uint32_t short_of = 0)
@@ -54,6 +53,8 @@ class EvictionChance {
   // If it is short: of what, a bit for each request, and one more for places for pods. 0 if it is
   // short of other things too, perhaps.
   uint32_t short_of() const { return bits_ >> 2; }
+
+  friend bool operator==(const EvictionChance&, const EvictionChance&) = default;
 
  private:
   uint32_t bits_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "framework/change_journal.h"
+#include "framework/far_behind.h"
 #include "framework/nominated_rows.h"
 #include "framework/rows_with.h"
 

@@ -29,7 +29,7 @@ class QuestionBounds {
                NodeRow own_row = -1, uint64_t budgets_version = 0);
 
   int size() const { return static_cast<int>(chances_.size()); }
-  // Which may be false even so.
+  // True only if nothing is possible; may stay false when the last one is gone.
   bool none_is_possible() const { return bounds_.empty(); }
   const EvictionChance& chance(NodeRow row) const { return chances_[row]; }
   // If something is possible.

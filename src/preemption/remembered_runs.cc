@@ -22,7 +22,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
                              const DryRunGrounds& grounds, absl::Span<const int64_t> gauges) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
-                       budgets_version == budgets_version_ && !IsFarBehind(nodes, nodes_version_) &&
+                       budgets_version == budgets_version_ &&
                        nodes.Replay(
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });

@@ -61,8 +61,8 @@ int NodesKnownToTheNext(int waiting, int kinds) {
 }
 
 TEST(EventTrain, APodIsTriedAfterSoManyEvents) {
-  EXPECT_EQ(NodesKnownToTheNext(0, 1), 256);
-  EXPECT_GT(NodesKnownToTheNext(1'000, 1), 240) << "a kind costs as much as one pod does";
+  EXPECT_EQ(NodesKnownToTheNext(0, 1), 160);
+  EXPECT_GT(NodesKnownToTheNext(1'000, 1), 150) << "a kind costs as much as one pod does";
 }
 
 TEST(EventTrain, EventsThatManyPodsWaitForCountForMore) {

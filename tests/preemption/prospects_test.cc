@@ -3,6 +3,7 @@
 #include "preemption/prospects.h"
 
 #include <algorithm>
+#include <array>
 #include <list>
 #include <random>
 #include <string>
@@ -20,6 +21,8 @@
 namespace berth::testing {
 namespace {
 
+constexpr char kHuge[] = "144115188075855872";  // 2^57
+
 // Random nodes, of which some are in a table, and pods on them.
 class ChangingNodes {
  public:
@@ -28,7 +31,7 @@ class ChangingNodes {
       nodes_.push_back(MakeNode()
                            .Name(absl::StrCat("n", i))
                            .Capacity("cpu", "8")
-                           .Capacity("memory", "8")
+                           .Capacity("memory", i % 50 == 7 ? kHuge : "8")
                            .Info());
     }
     table_.SetOrder({});
@@ -87,7 +90,7 @@ class ChangingNodes {
     PodBuilder pod = MakePod().Name(absl::StrCat("p", ++pods_)).Priority(Below(7) - 2);
     if (Below(3) > 0) pod.Started(absl::FromUnixSeconds(Below(4)));
     if (Below(4) > 0) pod.Request("cpu", absl::StrCat(Below(4)));
-    if (Below(4) > 0) pod.Request("memory", absl::StrCat(Below(4)));
+    if (Below(4) > 0) pod.Request("memory", Below(50) == 0 ? kHuge : absl::StrCat(Below(4)));
     return pod;
   }
 
@@ -150,6 +153,45 @@ TEST(EvictionOutlook, FollowsNodesAndPods) {
   EXPECT_GT(merged, 100);
 }
 
+// Amounts of which sums do not tell are among them.
+TEST(BoundFinder, AllRowsAtOnceAreWhatEachIs) {
+  constexpr unsigned kSeed = 24;
+  SCOPED_TRACE(kSeed);
+  ChangingNodes nodes(kSeed, 300);
+  EvictionOutlook outlook;
+  std::array<int, 3> seen = {};
+  int merged = 0;
+  for (int step = 0; step < 6'000; ++step) {
+    nodes.Change();
+    if (step % 100 > 0) continue;
+    outlook.Refresh(nodes.table());
+    for (int milli_cpu = 0; milli_cpu < 12'000; milli_cpu += 3'000) {
+      EvictionQuestion question = Question(milli_cpu, nodes.Below(9), nodes.Below(7) - 2);
+      question.by_priority = nodes.Below(4) > 0;
+      if (nodes.Below(4) == 0) question.room->needed.requests.emplace_back(kCpu, -1);
+      if (nodes.Below(8) == 0) question.room.reset();
+      const BoundFinder finder(question, nodes.table(), outlook);
+      std::vector<EvictionChance> chances;
+      std::vector<EvictionBound> bounds;
+      finder.FindAll(chances, bounds);
+      ASSERT_EQ(static_cast<int>(chances.size()), nodes.table().size());
+      ASSERT_TRUE(bounds.empty() || bounds.size() == chances.size());
+      for (NodeRow row = 0; row < nodes.table().size(); ++row) {
+        EvictionBound bound;
+        const EvictionChance chance = finder.Find(row, {}, bound);
+        ASSERT_EQ(chances[row].kind(), chance.kind()) << step << ", row " << row;
+        ASSERT_EQ(chances[row].short_of(), chance.short_of()) << step << ", row " << row;
+        ++seen[static_cast<size_t>(chance.kind())];
+        merged += chance.kind() == EvictionChance::Kind::kShort && chance.short_of() == 0;
+        if (chance.kind() != EvictionChance::Kind::kPossible) continue;
+        ASSERT_EQ(bounds[row].scores(), bound.scores()) << step << ", row " << row;
+      }
+    }
+  }
+  for (const int times : seen) EXPECT_GT(times, 300);
+  EXPECT_GT(merged, 10);
+}
+
 std::vector<NodeRow> ListAllInPlay(const Prospects& prospects) {
   std::vector<NodeRow> all, rows;
   for (NodeRow end = prospects.ListInPlay(0, rows); !rows.empty();
@@ -157,6 +199,45 @@ std::vector<NodeRow> ListAllInPlay(const Prospects& prospects) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
   return all;
+}
+
+TEST(Prospects, VeryManyInPlayAreListedBitByBit) {
+  constexpr int kNodes = 9'500;
+  std::list<NodeInfo> infos;
+  std::vector<const NodeInfo*> order;
+  for (int i = 0; i < kNodes; ++i) {
+    infos.push_back(MakeNode().Name(absl::StrCat("n", i)).Capacity("cpu", "8").Info());
+    order.push_back(&infos.back());
+  }
+  NodeTable table;
+  table.SetOrder(order);
+  EvictionOutlook outlook;
+  outlook.Refresh(table);
+  FakeNominator nominator;
+  QuestionBounds bounds(Question(1000, 1, 4));
+  bounds.Refresh(table, outlook, nominator);
+  Prospects prospects;
+  prospects.Follow(bounds);
+  EXPECT_THAT(ListAllInPlay(prospects), ::testing::IsEmpty());
+  std::vector<NodeRow> want;
+  for (NodeRow row = 0; row < kNodes; ++row) {
+    if (row % 1000 > 900 || row % 7 == 0) continue;
+    prospects.SetInPlay(row, true);
+    want.push_back(row);
+  }
+  std::vector<NodeRow> first;
+  prospects.ListInPlay(0, first);
+  EXPECT_LT(first.size(), want.size());
+  EXPECT_EQ(ListAllInPlay(prospects), want);
+  // What is listed goes out of play meanwhile.
+  std::vector<NodeRow> listed, rows;
+  for (NodeRow end = prospects.ListInPlay(0, rows); !rows.empty();
+       end = prospects.ListInPlay(end, rows)) {
+    for (const NodeRow row : rows) prospects.SetInPlay(row, false);
+    listed.insert(listed.end(), rows.begin(), rows.end());
+  }
+  EXPECT_EQ(listed, want);
+  EXPECT_THAT(ListAllInPlay(prospects), ::testing::IsEmpty());
 }
 
 // Of few nodes everything is looked at again, of more only what changed.
@@ -176,6 +257,8 @@ TEST_P(ProspectsOfNodes, FollowNodesAndPods) {
   for (int step = 0; step < 4'000; ++step) {
     nodes.Change();
     if (nodes.Below(3) > 0) continue;
+    const bool falls_behind = nodes.Below(300) == 0;  // so far that nothing is followed
+    for (int i = 0; falls_behind && i < 2'000; ++i) nodes.Change();
     const NodeTable& table = nodes.table();
     const EvictionQuestion& question = questions[nodes.Below(3)];
     outlook.Refresh(table);

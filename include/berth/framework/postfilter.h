@@ -30,8 +30,8 @@ class NodeStatuses {
   virtual Status status(NodeRow row) const = 0;
   // The plugin of status(row), without its words.
   virtual Symbol rejecting_plugin(NodeRow row) const { return status(row).plugin_symbol(); }
-  // A number for each row, which those have in common whose rejecting_plugin() is the same, if these
-  // are at hand; else empty.
+  // A number for each row if these are at hand, else empty: rows that have it in common have the
+  // same rejecting_plugin(). Valid as long as these statuses.
   virtual absl::Span<const uint8_t> rejectors() const { return {}; }
   // Calls for every row with exactly this code, in row order.
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;

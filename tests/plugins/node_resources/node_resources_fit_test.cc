@@ -1,8 +1,14 @@
 // Tests of NodeResourcesFit's filter, arguments and hints, after kube-scheduler's own tables.
 #include "plugins/node_resources/node_resources_fit.h"
 
+#include <cstdint>
+#include <limits>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
+#include "tests/plugins/shared_words.h"
 
 namespace berth::testing {
 namespace {
@@ -73,6 +79,59 @@ TEST(NodeResourcesFitTest, CpuAndMemory) {
        {PodOf(5, 5)},
        TooSmall({"Insufficient cpu", "Insufficient memory"})},
   });
+}
+
+// Blocks of rows, part of them full, amounts whose differences overflow among them, and pods that
+// request more resources than there are numbers of words.
+TEST(NodeResourcesFitTest, AllNodesAtOnceAreToldWhatEachIs) {
+  constexpr unsigned kSeed = 31;
+  SCOPED_TRACE(kSeed);
+  Random random(kSeed);
+  const auto amount = [&random] {
+    if (random.Below(20) > 0) return absl::StrCat(random.Below(6));
+    return absl::StrCat(std::numeric_limits<int64_t>::max() - random.Below(3));
+  };
+  FakeHandle handle;
+  const auto fit = MakeFit(handle);
+  int rejected = 0, shared = 0;
+  for (const int resources : {0, 1, 3, 6, 7, 8, 56, 57}) {
+    std::vector<NodeInfo> infos;
+    for (int i = 0; i < 300; ++i) {
+      NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Pods(random.Below(4));
+      PodBuilder running = MakePod();
+      for (int k = 0; k < resources; ++k) {
+        node.Capacity(absl::StrCat("example.com/", k), amount());
+        running.Request(absl::StrCat("example.com/", k), amount());
+      }
+      std::vector<PodPtr> pods;
+      if (random.Below(2) == 0) pods.push_back(running.Obj());
+      infos.push_back(node.Info(pods));
+    }
+    TestNodes nodes(std::move(infos));
+    PodBuilder builder = MakePod();
+    for (int k = 0; k < resources; ++k) builder.Request(absl::StrCat("example.com/", k), amount());
+    const PodPtr pod = builder.Obj();
+    CycleState state;
+    PreFilterResult result;
+    ASSERT_TRUE(fit->PreFilter(state, *pod, nodes.table(), result).ok());
+    std::vector<NodeRow> rows;
+    const bool all = random.Below(2) == 0;
+    for (NodeRow row = 0; row < nodes.table().size(); ++row) {
+      if (all || random.Below(3) > 0) rows.push_back(row);
+    }
+    NodeVerdicts verdicts;
+    verdicts.Reset(nodes.table().size());
+    verdicts.BeginBlock(rows);
+    ASSERT_TRUE(fit->FilterNodes(state, *pod, nodes.table(), verdicts).ok());
+    SharedWords words;
+    for (const NodeRow row : rows) {
+      const Status status = fit->Filter(state, *pod, nodes.node(row));
+      rejected += !status.ok();
+      shared += words.Check(verdicts, row, status);
+    }
+  }
+  EXPECT_GT(rejected, 500);
+  EXPECT_GT(shared, 100);
 }
 
 TEST(NodeResourcesFitTest, InitContainersAndOverhead) {
