@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/api/amounts.h"
@@ -52,51 +53,52 @@ struct Columns {
   const int64_t* requested;
 };
 
-// What the rows of a block lack.
-struct Shortages {
-  static constexpr size_t kMostColumns = 56;
-  static constexpr uint64_t kDoubtful = uint64_t{1} << 63;
+constexpr size_t kMostColumns = 62;
 
-  // A bit for each reason: no place for another pod, and each column; or kDoubtful and any others,
-  // if an amount is one from 2^62 on or below 0, of which differences might overflow.
-  uint64_t lacks[kRowBlock];
-  // The highest bit, if one of the reasons holds of an empty node too.
-  uint64_t too_small[kRowBlock];
-};
+enum class Found : uint8_t { kNothing, kShortages, kDoubtful };
 
-// Returns whether anything is lacking, perhaps.
-BERTH_VECTOR_CLONES bool FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
-                                       const int64_t* allowed_pods, const RowBlock& block,
-                                       Shortages& shortages) {
+// What the rows of a block lack: a bit for each reason, a place for another pod and each column. Of
+// amounts from 2^62 on or below 0 differences might overflow: if there are any, that is kDoubtful.
+BERTH_VECTOR_CLONES Found FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
+                                        const int64_t* allowed_pods, const RowBlock& block,
+                                        uint64_t (&lacks)[kRowBlock]) {
   int64_t copy[kRowBlock], other_copy[kRowBlock];
   const int64_t* const pods = block.Values(pod_count, copy);
   const int64_t* const allowed = block.Values(allowed_pods, other_copy);
   const size_t rows = block.size();
-  uint64_t any = 0;
+  uint64_t any = 0, amounts = 0;
   for (size_t i = 0; i < rows; ++i) {
     const uint64_t most = static_cast<uint64_t>(allowed[i]);
-    const uint64_t left = most - static_cast<uint64_t>(pods[i]) - 1;
-    shortages.lacks[i] = (left >> 63) | (most & Shortages::kDoubtful);
-    shortages.too_small[i] = 0;
-    any |= shortages.lacks[i];
+    lacks[i] = (most - static_cast<uint64_t>(pods[i]) - 1) >> 63;
+    any |= lacks[i];
+    amounts |= most;
   }
-  uint64_t bit = 1;
+  uint64_t reason = 0;
   for (const Columns& c : columns) {
-    bit <<= 1;
+    ++reason;
     const int64_t* const allocatable = block.Values(c.allocatable, copy);
     const int64_t* const requested = block.Values(c.requested, other_copy);
     const uint64_t request = static_cast<uint64_t>(c.request);
+    amounts |= request;
     for (size_t i = 0; i < rows; ++i) {
       const uint64_t has = static_cast<uint64_t>(allocatable[i]);
       const uint64_t used = static_cast<uint64_t>(requested[i]);
-      const uint64_t amounts = has | used | request;
-      const uint64_t lacks = (uint64_t{0} - ((has - used - request) >> 63)) & bit;
-      shortages.lacks[i] |= lacks | ((amounts | amounts << 1) & Shortages::kDoubtful);
-      shortages.too_small[i] |= has - request;
-      any |= shortages.lacks[i];
+      lacks[i] |= (has - used - request) >> 63 << reason;
+      any |= lacks[i];
+      amounts |= has | used;
     }
   }
-  return any != 0;
+  if ((amounts | amounts << 1) >> 63 != 0) return Found::kDoubtful;
+  return any == 0 ? Found::kNothing : Found::kShortages;
+}
+
+// Of a row that lacks this: whether it does even when it is empty.
+bool IsTooSmall(absl::Span<const Columns> columns, NodeRow row, uint64_t lacks) {
+  for (uint64_t left = lacks >> 1; left != 0; left &= left - 1) {
+    const Columns& c = columns[static_cast<size_t>(absl::countr_zero(left))];
+    if (c.request > c.allocatable[row]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -147,7 +149,6 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   }
   const int64_t* const pod_count = nodes.pod_count().data();
   const int64_t* const allowed_pods = nodes.allowed_pods().data();
-  Shortages shortages;
   const auto words_of = [&](uint64_t lacks) {  // what is lacking is all that is said
     return columns.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kOwnWords;
   };
@@ -157,28 +158,27 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
     for (size_t k = 0; k < columns.size(); ++k) {
       const Columns& c = columns[k];
       const Shortage shortage = ShortageOf(c.request, c.allocatable[row], c.requested[row]);
-      if (shortage != Shortage::kNone) lacks |= uint64_t{2} << k;
+      if (shortage != Shortage::kNone && k < kMostColumns) lacks |= uint64_t{2} << k;
       worst = std::max(worst, shortage);
     }
     if (worst == Shortage::kNone) return;
     verdicts.Set(row, CodeOf(worst), words_of(lacks));
   };
-  if (columns.size() > Shortages::kMostColumns) {
-    for (const NodeRow row : verdicts.candidates()) judge(row);
-    return Status::Success();
-  }
+  uint64_t lacks[kRowBlock];
   ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
-    if (!FindShortages(columns, pod_count, allowed_pods, RowBlock(rows), shortages)) return;
+    const Found found =
+        columns.size() > kMostColumns
+            ? Found::kDoubtful
+            : FindShortages(columns, pod_count, allowed_pods, RowBlock(rows), lacks);
+    if (found == Found::kNothing) return;
     for (size_t i = 0; i < rows.size(); ++i) {
-      const uint64_t lacks = shortages.lacks[i];
-      if (lacks == 0) continue;
-      if ((lacks & Shortages::kDoubtful) != 0) {
+      if (found == Found::kDoubtful) {
         judge(rows[i]);
-        continue;
+      } else if (lacks[i] != 0) {
+        const bool too_small = IsTooSmall(columns, rows[i], lacks[i]);
+        verdicts.Set(rows[i], CodeOf(too_small ? Shortage::kTooSmall : Shortage::kOccupied),
+                     words_of(lacks[i]));
       }
-      const bool too_small = shortages.too_small[i] >> 63 != 0;
-      verdicts.Set(rows[i], CodeOf(too_small ? Shortage::kTooSmall : Shortage::kOccupied),
-                   words_of(lacks));
     }
   });
   return Status::Success();

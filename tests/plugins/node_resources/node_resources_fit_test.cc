@@ -94,7 +94,7 @@ TEST(NodeResourcesFitTest, AllNodesAtOnceAreToldWhatEachIs) {
   FakeHandle handle;
   const auto fit = MakeFit(handle);
   int rejected = 0, shared = 0;
-  for (const int resources : {0, 1, 3, 6, 7, 8, 56, 57}) {
+  for (const int resources : {0, 1, 3, 6, 7, 8, 62, 63}) {
     std::vector<NodeInfo> infos;
     for (int i = 0; i < 300; ++i) {
       NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Pods(random.Below(4));
