@@ -47,6 +47,7 @@ class RankedNodes {
   // Whether plugins beyond these scored the last pod of this kind.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
+  // What follows is of feasible rows: not to be asked if there are none.
   // Whether the totals are the same over any part of the feasible rows.
   bool uniform() const {
     return std::all_of(columns_.begin(), columns_.end(),
@@ -111,7 +112,8 @@ class RankedNodes {
   bool prepared_ = false;
   bool narrows_ = false;
   bool others_score_ = false;
-  bool scored_ = false;  // as long as nothing is feasible, what follows from scores is not there
+  bool scored_ =
+      false;  // false if nothing was feasible: what follows from scores is not up to date
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;

@@ -166,7 +166,8 @@ TEST(BoundFinder, AllRowsAtOnceAreWhatEachIs) {
     if (step % 100 > 0) continue;
     outlook.Refresh(nodes.table());
     for (int milli_cpu = 0; milli_cpu < 12'000; milli_cpu += 3'000) {
-      EvictionQuestion question = Question(milli_cpu, nodes.Below(9), nodes.Below(7) - 2);
+      const int memory = nodes.Below(9), priority = nodes.Below(7) - 2;
+      EvictionQuestion question = Question(milli_cpu, memory, priority);
       question.by_priority = nodes.Below(4) > 0;
       if (nodes.Below(4) == 0) question.room->needed.requests.emplace_back(kCpu, -1);
       if (nodes.Below(8) == 0) question.room.reset();
@@ -227,7 +228,7 @@ TEST(Prospects, VeryManyInPlayAreListedBitByBit) {
   }
   std::vector<NodeRow> first;
   prospects.ListInPlay(0, first);
-  EXPECT_LT(first.size(), want.size());
+  EXPECT_LT(first.size(), size_t{5000});
   EXPECT_EQ(ListAllInPlay(prospects), want);
   // What is listed goes out of play meanwhile.
   std::vector<NodeRow> listed, rows;
@@ -253,12 +254,13 @@ TEST_P(ProspectsOfNodes, FollowNodesAndPods) {
   FakeNominator nominator;
   const std::vector<EvictionQuestion> questions = {Question(3000, 2, 4), Question(6000, 6, 2),
                                                    Question(1000, 8, 3)};
-  int found = 0, kept_rows = 0;
+  int found = 0, kept_rows = 0, fell_behind = 0;
   for (int step = 0; step < 4'000; ++step) {
     nodes.Change();
     if (nodes.Below(3) > 0) continue;
     const bool falls_behind = nodes.Below(300) == 0;  // so far that nothing is followed
     for (int i = 0; falls_behind && i < 2'000; ++i) nodes.Change();
+    fell_behind += falls_behind;
     const NodeTable& table = nodes.table();
     const EvictionQuestion& question = questions[nodes.Below(3)];
     outlook.Refresh(table);
@@ -312,6 +314,7 @@ TEST_P(ProspectsOfNodes, FollowNodesAndPods) {
   }
   EXPECT_GT(found, 1000);
   EXPECT_GT(kept_rows, 1000);
+  EXPECT_GT(fell_behind, 0);
 }
 
 }  // namespace

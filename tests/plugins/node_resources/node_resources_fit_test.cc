@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -81,57 +82,79 @@ TEST(NodeResourcesFitTest, CpuAndMemory) {
   });
 }
 
-// Blocks of rows, part of them full, amounts whose differences overflow among them, and pods that
-// request more resources than there are numbers of words.
-TEST(NodeResourcesFitTest, AllNodesAtOnceAreToldWhatEachIs) {
-  constexpr unsigned kSeed = 31;
-  SCOPED_TRACE(kSeed);
-  Random random(kSeed);
-  const auto amount = [&random] {
-    if (random.Below(20) > 0) return absl::StrCat(random.Below(6));
-    return absl::StrCat(std::numeric_limits<int64_t>::max() - random.Below(3));
-  };
-  FakeHandle handle;
-  const auto fit = MakeFit(handle);
-  int rejected = 0, shared = 0;
-  for (const int resources : {0, 1, 3, 6, 7, 8, 62, 63}) {
+// What a row of many lacks is a bit for each resource, unless differences might overflow.
+class ManyNodes : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Resources, ManyNodes, ::testing::Values(0, 1, 3, 6, 7, 8, 61, 62, 63));
+
+TEST_P(ManyNodes, AreToldWhatEachIs) {
+  const unsigned seed = 31 + static_cast<unsigned>(GetParam());
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  enum class Huge { kNothing, kSomeNodes, kRequest };
+  for (const Huge huge : {Huge::kNothing, Huge::kSomeNodes, Huge::kRequest}) {
+    const auto huge_amount = [&random] {
+      return absl::StrCat(std::numeric_limits<int64_t>::max() - random.Below(3));
+    };
     std::vector<NodeInfo> infos;
     for (int i = 0; i < 300; ++i) {
-      NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Pods(random.Below(4));
+      NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Pods(random.Below(9));
       PodBuilder running = MakePod();
-      for (int k = 0; k < resources; ++k) {
-        node.Capacity(absl::StrCat("example.com/", k), amount());
-        running.Request(absl::StrCat("example.com/", k), amount());
+      for (int k = 0; k < GetParam(); ++k) {
+        const bool lacks = random.Below(2 * GetParam()) == 0;
+        const bool is_small = lacks && random.Below(2) == 0;
+        const bool is_huge = huge == Huge::kSomeNodes && k == 0 && i > 130 && i < 140;
+        node.Capacity(absl::StrCat("example.com/", k),
+                      is_huge ? huge_amount() : absl::StrCat(is_small ? random.Below(4) : 10));
+        running.Request(absl::StrCat("example.com/", k),
+                        absl::StrCat(lacks ? 10 : random.Below(6)));
       }
       std::vector<PodPtr> pods;
       if (random.Below(2) == 0) pods.push_back(running.Obj());
       infos.push_back(node.Info(pods));
     }
-    TestNodes nodes(std::move(infos));
+    const TestNodes nodes(std::move(infos));
     PodBuilder builder = MakePod();
-    for (int k = 0; k < resources; ++k) builder.Request(absl::StrCat("example.com/", k), amount());
+    for (int k = 0; k < GetParam(); ++k) {
+      builder.Request(absl::StrCat("example.com/", k), huge == Huge::kRequest && k == 0
+                                                           ? huge_amount()
+                                                           : absl::StrCat(1 + random.Below(5)));
+    }
     const PodPtr pod = builder.Obj();
+    int requests = 0;
+    pod->requests().ForEach([&](ResourceId, int64_t) { ++requests; });
+    ASSERT_EQ(requests, GetParam());
+    FakeHandle handle;
+    const auto fit = MakeFit(handle);
     CycleState state;
     PreFilterResult result;
     ASSERT_TRUE(fit->PreFilter(state, *pod, nodes.table(), result).ok());
-    std::vector<NodeRow> rows;
-    const bool all = random.Below(2) == 0;
-    for (NodeRow row = 0; row < nodes.table().size(); ++row) {
-      if (all || random.Below(3) > 0) rows.push_back(row);
-    }
-    NodeVerdicts verdicts;
-    verdicts.Reset(nodes.table().size());
-    verdicts.BeginBlock(rows);
-    ASSERT_TRUE(fit->FilterNodes(state, *pod, nodes.table(), verdicts).ok());
-    SharedWords words;
-    for (const NodeRow row : rows) {
-      const Status status = fit->Filter(state, *pod, nodes.node(row));
-      rejected += !status.ok();
-      shared += words.Check(verdicts, row, status);
+    for (const bool all : {true, false}) {
+      std::vector<NodeRow> rows;
+      for (NodeRow row = 0; row < nodes.table().size(); ++row) {
+        if (all || random.Below(3) > 0) rows.push_back(row);
+      }
+      NodeVerdicts verdicts;
+      verdicts.Reset(nodes.table().size());
+      verdicts.BeginBlock(rows);
+      ASSERT_TRUE(fit->FilterNodes(state, *pod, nodes.table(), verdicts).ok());
+      SharedWords words;
+      std::map<Code, int> told;
+      int shared = 0;
+      for (const NodeRow row : rows) {
+        const Status status = fit->Filter(state, *pod, nodes.node(row));
+        ++told[status.code()];
+        shared += words.Check(verdicts, row, status);
+      }
+      if (huge == Huge::kRequest && GetParam() > 0) continue;
+      EXPECT_GT(told[Code::kUnschedulable], 10);
+      if (GetParam() == 0) continue;
+      EXPECT_GT(told[Code::kSuccess], 10);
+      EXPECT_GT(told[Code::kUnschedulableAndUnresolvable], 5);
+      if (GetParam() < 8) {
+        EXPECT_GT(shared, 10);
+      }
     }
   }
-  EXPECT_GT(rejected, 500);
-  EXPECT_GT(shared, 100);
 }
 
 TEST(NodeResourcesFitTest, InitContainersAndOverhead) {
