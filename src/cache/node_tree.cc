@@ -56,17 +56,11 @@ bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
   const Member member = *known;
   Zone& zone = *member.zone;
   member_of_.Erase(name);
-  if (changes != nullptr) {
-    DropGone(zone);
-    const size_t place = PlaceOf(member);
-    changes->push_back({name, RowsOf(zone, place), false});
-    zone.nodes.erase(zone.nodes.begin() + static_cast<std::ptrdiff_t>(place));
-    zone.numbers.erase(zone.numbers.begin() + static_cast<std::ptrdiff_t>(place));
-  } else {
-    zone.nodes[PlaceOf(member)] = nullptr;
-  }
+  const size_t place = PlaceOf(member);
+  if (changes != nullptr) changes->push_back({name, RowsOf(zone, TurnOf(zone, place)), false});
+  zone.nodes[place] = nullptr;
   --zone.size;
-  // If positions are not asked for, it is passed over, as long as not too many are.
+  // It is passed over, as long as not too many are.
   if (2 * static_cast<size_t>(zone.size) < zone.nodes.size()) DropGone(zone);
   if (zone.size > 0) return true;
   zone_of_key_.erase(zone.key);
@@ -79,8 +73,13 @@ size_t NodeTree::PlaceOf(const Member& member) {
   return static_cast<size_t>(absl::c_lower_bound(numbers, member.number) - numbers.begin());
 }
 
+size_t NodeTree::TurnOf(const Zone& zone, size_t place) {
+  if (static_cast<size_t>(zone.size) == zone.nodes.size()) return place;
+  const auto end = zone.nodes.begin() + static_cast<std::ptrdiff_t>(place);
+  return place - static_cast<size_t>(std::count(zone.nodes.begin(), end, nullptr));
+}
+
 void NodeTree::DropGone(Zone& zone) {
-  if (static_cast<size_t>(zone.size) == zone.nodes.size()) return;
   size_t kept = 0;
   for (size_t i = 0; i < zone.nodes.size(); ++i) {
     if (zone.nodes[i] == nullptr) continue;

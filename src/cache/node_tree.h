@@ -57,6 +57,8 @@ class NodeTree {
   void Add(const NodeInfo& node, Zone& zone);
   // Where in the zone's lists it is.
   static size_t PlaceOf(const Member& member);
+  // In which turn the zone's node at `place` is listed.
+  static size_t TurnOf(const Zone& zone, size_t place);
   // Takes those that went off the zone's lists.
   static void DropGone(Zone& zone);
   // Where the nodes of `zone` are, from turn `from` on.

@@ -5,17 +5,35 @@
 #include <utility>
 
 #include "berth/api/resources.h"
+#include "berth/framework/vector_clones.h"
 
 namespace berth {
 
 FreeColumn::FreeColumn(const NodeTable& nodes, absl::string_view resource) {
   const bool pods = resource == kPodsResource;
   const ResourceId id = pods ? 0 : ResourceIdOf(resource);
-  has_ = pods ? nodes.allowed_pods() : nodes.allocatable(id);
-  used_ = pods ? nodes.pod_count() : nodes.requested(id);
+  has_ = (pods ? nodes.allowed_pods() : nodes.allocatable(id)).data();
+  used_ = (pods ? nodes.pod_count() : nodes.requested(id)).data();
 }
 
-// For best_: of the rows that have too little, those with more are better.
+namespace {
+
+int64_t OnlyIf(bool condition, int64_t value) { return value & -static_cast<int64_t>(condition); }
+
+BERTH_VECTOR_CLONES FreeRoom::Answer LookAtAll(FreeColumn column, const uint8_t* rejectors,
+                                               NodeRow rows, uint8_t rejector, int64_t needed) {
+  int64_t all_free = 0, most_free = 0;
+  for (NodeRow row = 0; row < rows; ++row) {
+    const int64_t free = OnlyIf(rejectors[row] == rejector, column.free(row));
+    all_free += free;
+    most_free = std::max(most_free, OnlyIf(free < needed, free));
+  }
+  return {.all_free = all_free, .most_free = most_free};
+}
+
+}  // namespace
+
+// For too_little_.
 class FreeRoom::ByFree {
  public:
   explicit ByFree(const FreeRoom& room)
@@ -40,36 +58,48 @@ class FreeRoom::ByFree {
   int64_t needed_;
 };
 
-void FreeRoom::Refresh(const Question& question, const NodeTable& nodes,
-                       const NodeVerdicts& verdicts,
-                       std::optional<absl::Span<const NodeRow>> found_again) {
+FreeRoom::Answer FreeRoom::Look(const Question& question, const NodeTable& nodes,
+                                const NodeVerdicts& verdicts) {
+  return LookAtAll(FreeColumn(nodes, question.resource), verdicts.rejectors().data(),
+                   verdicts.rows(), question.rejector, question.needed);
+}
+
+FreeRoom::Answer FreeRoom::Follow(const Question& question, const NodeTable& nodes,
+                                  const NodeVerdicts& verdicts,
+                                  std::optional<absl::Span<const NodeRow>> found_again) {
   const auto changes = nodes.ChangesSince(table_version_);
   const size_t size = static_cast<size_t>(nodes.size());
-  const bool follows = table_ == nodes.id() && question_ == question && free_.size() == size &&
-                       changes.has_value() && found_again.has_value() &&
-                       changes->size() + found_again->size() < size / 8;
+  const bool few_changed = table_ == nodes.id() && question_ == question && changes.has_value() &&
+                           found_again.has_value() &&
+                           changes->size() + found_again->size() < size / 8;
   table_ = nodes.id();
   table_version_ = nodes.version();
-  const FreeColumn column(nodes, question.resource);
-  if (follows) {
-    const auto measure = [&](NodeRow row) {
-      Measure(row, column, verdicts);
-      best_.Update(row, ByFree(*this));
-    };
-    for (const RowChange& change : *changes) measure(change.row);
-    for (const NodeRow row : *found_again) measure(row);
-    return;
+  if (!few_changed) {
+    question_ = question;
+    free_.clear();
+    return Look(question, nodes, verdicts);
   }
-  question_ = question;
-  free_.assign(size, kNotCounted);
-  all_free_ = 0;
+  const FreeColumn column(nodes, question.resource);
+  if (free_.size() != size) {
+    Build(column, verdicts);
+  } else {
+    for (const RowChange& change : *changes) Measure(change.row, column, verdicts);
+    for (const NodeRow row : *found_again) Measure(row, column, verdicts);
+  }
+  const NodeRow most = too_little_.best();
+  return {.all_free = all_free_, .most_free = most < 0 ? 0 : free_[most]};
+}
+
+void FreeRoom::Build(const FreeColumn& column, const NodeVerdicts& verdicts) {
   const absl::Span<const uint8_t> rejectors = verdicts.rejectors();
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (rejectors[row] != question.rejector) continue;
+  free_.assign(rejectors.size(), kNotCounted);
+  all_free_ = 0;
+  for (NodeRow row = 0; row < verdicts.rows(); ++row) {
+    if (rejectors[row] != question_.rejector) continue;
     free_[row] = column.free(row);
     all_free_ += free_[row];
   }
-  best_.Build(nodes.size(), ByFree(*this));
+  too_little_.Build(verdicts.rows(), ByFree(*this));
 }
 
 void FreeRoom::Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts) {
@@ -77,6 +107,7 @@ void FreeRoom::Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts
   const int64_t free = counts ? column.free(row) : kNotCounted;
   const int64_t before = std::exchange(free_[row], free);
   all_free_ += std::max<int64_t>(free, 0) - std::max<int64_t>(before, 0);
+  too_little_.Update(row, ByFree(*this));
 }
 
 }  // namespace berth

@@ -16,7 +16,8 @@
 
 namespace berth {
 
-// What is free of one resource on each row of a table: its columns. "pods" too.
+// What is free of one resource on each row of a table: its columns, as long as it does not change.
+// "pods" too.
 class FreeColumn {
  public:
   FreeColumn(const NodeTable& nodes, absl::string_view resource);
@@ -24,10 +25,12 @@ class FreeColumn {
   int64_t free(NodeRow row) const { return std::max<int64_t>(0, has_[row] - used_[row]); }
 
  private:
-  absl::Span<const int64_t> has_, used_;
+  const int64_t* has_;
+  const int64_t* used_;
 };
 
-// Sum and maximum over rejections that are kept; costs the rows that changed. Scheduling thread.
+// Sum and maximum over rejections that are kept. The first answer to a question takes one look at
+// all rows; the next ones cost the rows that changed. Scheduling thread.
 class FreeRoom {
  public:
   // Of which resource, where which filter plugin rejects, by its index; and how much of it is too
@@ -38,26 +41,30 @@ class FreeRoom {
     int64_t needed = 0;
     friend bool operator==(const Question&, const Question&) = default;
   };
-  // `found_again`: the rows whose verdicts may be others than at the last call; absent: all.
-  void Refresh(const Question& question, const NodeTable& nodes, const NodeVerdicts& verdicts,
-               std::optional<absl::Span<const NodeRow>> found_again);
-
-  // On all of these nodes.
-  int64_t all_free() const { return all_free_; }
-  // On one of the nodes that have less than is needed; 0 if there is none.
-  int64_t most_free() const { return best_.best() < 0 ? 0 : free_[best_.best()]; }
+  struct Answer {
+    int64_t all_free = 0;   // on all of these nodes
+    int64_t most_free = 0;  // on one of these that have less than is needed; 0 if there is none
+  };
+  // By a look at all rows.
+  static Answer Look(const Question& question, const NodeTable& nodes,
+                     const NodeVerdicts& verdicts);
+  // The same. `found_again`: the rows whose verdicts may be others than at the last call; absent:
+  // all.
+  Answer Follow(const Question& question, const NodeTable& nodes, const NodeVerdicts& verdicts,
+                std::optional<absl::Span<const NodeRow>> found_again);
 
  private:
   class ByFree;
   static constexpr int64_t kNotCounted = -1;
 
+  void Build(const FreeColumn& column, const NodeVerdicts& verdicts);
   void Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts);
 
   Question question_;
   uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()
-  std::vector<int64_t> free_;               // by row, or kNotCounted
+  std::vector<int64_t> free_;  // by row, or kNotCounted; empty until a question is asked again
   int64_t all_free_ = 0;
-  BestRow best_;
+  BestRow too_little_;  // the most of these
 };
 
 }  // namespace berth

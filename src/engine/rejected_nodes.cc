@@ -29,7 +29,7 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
                                               const NodeTable& nodes, const Nominator& nominator,
                                               const Framework::RejectionGrounds& grounds) {
-  Aspects depends_on = framework_.DependenciesOf(plugins_);
+  Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
   if (!Follow(nodes, nominator, asker, depends_on, !grounds.empty()) ||
@@ -159,11 +159,11 @@ bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
   return true;
 }
 
-const FreeRoom& RejectedNodes::MeasureFree(const FreeRoom::Question& question,
-                                           const NodeTable& nodes) {
-  free_room_.Refresh(question, nodes, verdicts_, judged_.Since(measured_));
+FreeRoom::Answer RejectedNodes::MeasureFree(const FreeRoom::Question& question,
+                                            const NodeTable& nodes) {
+  const auto found_again = judged_.Since(measured_);
   measured_ = judged_.end();
-  return free_room_;
+  return free_room_.Follow(question, nodes, verdicts_, found_again);
 }
 
 void RejectedNodes::Mark(NodeRow row) {

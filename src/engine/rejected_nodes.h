@@ -46,8 +46,8 @@ class RejectedNodes {
   const RejectionCounts& counts() const { return counts_; }
   // Each row that was judged.
   const RowJournal& judged() const { return judged_; }
-  // What is free of a resource where these pods are rejected. Until the next call.
-  const FreeRoom& MeasureFree(const FreeRoom::Question& question, const NodeTable& nodes);
+  // What is free of a resource where these pods are rejected.
+  FreeRoom::Answer MeasureFree(const FreeRoom::Question& question, const NodeTable& nodes);
 
  private:
   bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,

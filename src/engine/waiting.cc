@@ -46,24 +46,19 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
 // What is free of the resource that is short, where nothing else is in the way.
 void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rejector,
                  WaitingFor& waiting) {
-  int64_t all_free = 0, most_free = 0;
+  FreeRoom::Question question = {waiting.resource, rejector, waiting.needed};
+  FreeRoom::Answer free;
   if (failure.kept != nullptr) {
-    const FreeRoom& room =
-        failure.kept->MeasureFree({waiting.resource, rejector, waiting.needed}, nodes);
-    all_free = room.all_free();
-    most_free = room.most_free();
+    free = failure.kept->MeasureFree(question, nodes);
   } else {
-    const FreeColumn column(nodes, waiting.resource);
-    const absl::Span<const uint8_t> rejectors = failure.verdicts.rejectors();
-    for (NodeRow row = 0; row < nodes.size(); ++row) {  // without a branch
-      const bool is_short = rejectors[row] == rejector;
-      const int64_t free = column.free(row);
-      all_free += is_short || rejectors[row] == NodeVerdicts::kNobody ? free : 0;
-      most_free = std::max(most_free, is_short && free < waiting.needed ? free : 0);
+    free = FreeRoom::Look(question, nodes, failure.verdicts);
+    question.rejector = NodeVerdicts::kNobody;
+    if (HasRejector(failure.verdicts, NodeVerdicts::kNobody)) {  // and rooms of feasible nodes
+      free.all_free += FreeRoom::Look(question, nodes, failure.verdicts).all_free;
     }
   }
-  waiting.all_free += all_free;
-  waiting.most_free = std::max(waiting.most_free, most_free);
+  waiting.all_free += free.all_free;
+  waiting.most_free = std::max(waiting.most_free, free.most_free);
   for (const Binder::Member& member : failure.placed) {
     waiting.all_free += RequestOf(*member.placement.pod, waiting.resource);
   }

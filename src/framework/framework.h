@@ -224,8 +224,10 @@ class Framework {
   bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod, DryRunGrounds& grounds) const;
   // Handle::FindNeededRoom().
   std::optional<Handle::Room> FindNeededRoom(const CycleState& state, const PodInfo& pod) const;
-  // What the verdicts of `plugins` depend on.
+  // What the verdicts and scores of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
+  // The same of the verdicts of those that have a Filter.
+  Aspects FilterDependenciesOf(PluginMask plugins) const;
   // The plugins that have a say after a node is chosen, from Reserve to PostBind: they may read
   // what their PreFilter left in the pod's state.
   PluginMask PlacementPlugins() const;

@@ -286,4 +286,10 @@ Aspects Framework::DependenciesOf(PluginMask plugins) const {
   return aspects;
 }
 
+Aspects Framework::FilterDependenciesOf(PluginMask plugins) const {
+  PluginMask with_filter = 0;
+  for (const Hook<FilterPlugin>& hook : filter_) with_filter |= SkipBit(hook);
+  return DependenciesOf(plugins & with_filter);
+}
+
 }  // namespace berth

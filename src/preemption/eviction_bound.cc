@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <tuple>
 
 #include "absl/algorithm/container.h"
 #include "berth/framework/vector_clones.h"
@@ -81,12 +80,6 @@ BERTH_VECTOR_CLONES void NoteMissing(const int64_t* missing, uint64_t bit, size_
 }
 
 }  // namespace
-
-bool EvictionBound::operator<(const EvictionBound& other) const {
-  return std::tie(other.violations, other.highest_priority, other.priority_sum, other.victims,
-                  latest_start_nanos) <
-         std::tie(violations, highest_priority, priority_sum, victims, other.latest_start_nanos);
-}
 
 UsedUpBudgets::UsedUpBudgets(const DisruptionBudgets& budgets) {
   for (const auto& [name_space, of_namespace] : budgets) {
@@ -277,24 +270,35 @@ void BoundFinder::Sum(NodeRow begin, size_t count, Sums& sums) const {
   }
 }
 
-// Mostly sums tell already that there is too little room.
+bool BoundFinder::Tell(const Sums& sums, size_t i, NodeRow row, EvictionChance& chance) const {
+  if (sums.somebody[i] == 0) {
+    chance = EvictionChance(EvictionChance::Kind::kNobody);
+    return true;
+  }
+  if (sums.short_of[i] == 0 || !IsPlain(sums.amounts[i])) return false;
+  chance = ShortOf(row, static_cast<uint32_t>(sums.short_of[i]));
+  return true;
+}
+
+// Mostly sums tell already that there is too little room. Where they tell of few rows of a block,
+// the next blocks are looked at without them.
 void BoundFinder::FindAll(std::vector<EvictionChance>& chances,
                           std::vector<EvictionBound>& bounds) const {
   const NodeRow size = nodes_.size();
   chances.resize(size);
   bounds.clear();
+  constexpr int kBlocksWithout = 15;
+  int without = 0;
   Sums sums;
   for (NodeRow begin = 0; begin < size; begin += kBlock) {
     const size_t count = std::min(kBlock, static_cast<size_t>(size - begin));
-    Sum(begin, count, sums);
+    const bool with_sums = without == 0;
+    if (with_sums) Sum(begin, count, sums);
+    size_t told = 0;
     for (size_t i = 0; i < count; ++i) {
       const NodeRow row = begin + static_cast<NodeRow>(i);
-      if (sums.somebody[i] == 0) {
-        chances[row] = EvictionChance(EvictionChance::Kind::kNobody);
-        continue;
-      }
-      if (sums.short_of[i] != 0 && IsPlain(sums.amounts[i])) {
-        chances[row] = ShortOf(row, static_cast<uint32_t>(sums.short_of[i]));
+      if (with_sums && Tell(sums, i, row, chances[row])) {
+        ++told;
         continue;
       }
       EvictionBound bound;
@@ -302,6 +306,11 @@ void BoundFinder::FindAll(std::vector<EvictionChance>& chances,
       if (chances[row].kind() != EvictionChance::Kind::kPossible) continue;
       if (bounds.empty()) bounds.resize(size);
       bounds[row] = bound;
+    }
+    if (!with_sums) {
+      --without;
+    } else if (told < count / 2) {
+      without = kBlocksWithout;
     }
   }
 }

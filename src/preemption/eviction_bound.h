@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -76,7 +77,11 @@ struct EvictionBound {
             latest_start_nanos};
   }
   // Whether `other` may come to more than this one.
-  bool operator<(const EvictionBound& other) const;
+  bool operator<(const EvictionBound& other) const {
+    return std::tie(other.violations, other.highest_priority, other.priority_sum, other.victims,
+                    latest_start_nanos) <
+           std::tie(violations, highest_priority, priority_sum, victims, other.latest_start_nanos);
+  }
 };
 
 // The budgets that let nobody go.
@@ -139,6 +144,8 @@ class BoundFinder {
     int64_t amounts[kBlock];  // all bits that some amount has
   };
   void Sum(NodeRow begin, size_t count, Sums& sums) const;
+  // Whether they tell the chance of `row`, the i-th of them.
+  bool Tell(const Sums& sums, size_t i, NodeRow row, EvictionChance& chance) const;
   bool FindMissing(NodeRow row, size_t i, Pods nominated, int64_t& missing) const;
   int64_t FreedBy(int32_t place, size_t level, size_t i) const;
   int64_t LargestOf(int32_t place, size_t level, size_t i) const;

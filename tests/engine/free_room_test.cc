@@ -62,7 +62,7 @@ TEST(FreeRoom, FollowsPodsAndVerdicts) {
       judged.Restart();
     }
     const FreeRoom::Question question = {below(4) > 0 ? "cpu" : "pods", 1, below(8) > 0 ? 3 : 6000};
-    room.Refresh(question, table, verdicts, judged.Since(seen));
+    const FreeRoom::Answer free = room.Follow(question, table, verdicts, judged.Since(seen));
     seen = judged.end();
 
     int64_t all_free = 0, most_free = 0;
@@ -73,8 +73,8 @@ TEST(FreeRoom, FollowsPodsAndVerdicts) {
       all_free += column.free(row);
       if (column.free(row) < question.needed) most_free = std::max(most_free, column.free(row));
     }
-    ASSERT_EQ(room.all_free(), all_free) << step;
-    ASSERT_EQ(room.most_free(), most_free) << step;
+    ASSERT_EQ(free.all_free, all_free) << step;
+    ASSERT_EQ(free.most_free, most_free) << step;
   }
   EXPECT_GT(rejected, 1000);
 }

@@ -153,39 +153,41 @@ TEST(EvictionOutlook, FollowsNodesAndPods) {
   EXPECT_GT(merged, 100);
 }
 
-// Amounts of which sums do not tell are among them.
+// Amounts of which sums do not tell are among them; of more rows than are looked at without sums
+// once these tell little.
 TEST(BoundFinder, AllRowsAtOnceAreWhatEachIs) {
   constexpr unsigned kSeed = 24;
   SCOPED_TRACE(kSeed);
-  ChangingNodes nodes(kSeed, 300);
-  EvictionOutlook outlook;
   std::array<int, 3> seen = {};
   int merged = 0;
-  for (int step = 0; step < 6'000; ++step) {
-    nodes.Change();
-    if (step % 100 > 0) continue;
-    outlook.Refresh(nodes.table());
-    for (int milli_cpu = 0; milli_cpu < 12'000; milli_cpu += 3'000) {
-      const int memory = nodes.Below(9), priority = nodes.Below(7) - 2;
-      EvictionQuestion question = Question(milli_cpu, memory, priority);
-      question.by_priority = nodes.Below(4) > 0;
-      if (nodes.Below(4) == 0) question.room->needed.requests.emplace_back(kCpu, -1);
-      if (nodes.Below(8) == 0) question.room.reset();
-      const BoundFinder finder(question, nodes.table(), outlook);
-      std::vector<EvictionChance> chances;
-      std::vector<EvictionBound> bounds;
-      finder.FindAll(chances, bounds);
-      ASSERT_EQ(static_cast<int>(chances.size()), nodes.table().size());
-      ASSERT_TRUE(bounds.empty() || bounds.size() == chances.size());
-      for (NodeRow row = 0; row < nodes.table().size(); ++row) {
-        EvictionBound bound;
-        const EvictionChance chance = finder.Find(row, {}, bound);
-        ASSERT_EQ(chances[row].kind(), chance.kind()) << step << ", row " << row;
-        ASSERT_EQ(chances[row].short_of(), chance.short_of()) << step << ", row " << row;
-        ++seen[static_cast<size_t>(chance.kind())];
-        merged += chance.kind() == EvictionChance::Kind::kShort && chance.short_of() == 0;
-        if (chance.kind() != EvictionChance::Kind::kPossible) continue;
-        ASSERT_EQ(bounds[row].scores(), bound.scores()) << step << ", row " << row;
+  for (const int count : {300, 5'000}) {
+    ChangingNodes nodes(kSeed, count);
+    EvictionOutlook outlook;
+    for (int step = 0; step < 6'000; ++step) {
+      nodes.Change();
+      if (step % 100 > 0 || (count > 300 && step < 5'500)) continue;
+      outlook.Refresh(nodes.table());
+      for (int milli_cpu = 0; milli_cpu < 12'000; milli_cpu += 3'000) {
+        const int memory = nodes.Below(9), priority = nodes.Below(7) - 2;
+        EvictionQuestion question = Question(milli_cpu, memory, priority);
+        question.by_priority = nodes.Below(4) > 0;
+        if (nodes.Below(4) == 0) question.room->needed.requests.emplace_back(kCpu, -1);
+        if (nodes.Below(8) == 0) question.room.reset();
+        const BoundFinder finder(question, nodes.table(), outlook);
+        std::vector<EvictionChance> chances;
+        std::vector<EvictionBound> bounds;
+        finder.FindAll(chances, bounds);
+        ASSERT_EQ(static_cast<int>(chances.size()), nodes.table().size());
+        ASSERT_TRUE(bounds.empty() || bounds.size() == chances.size());
+        for (NodeRow row = 0; row < nodes.table().size(); ++row) {
+          EvictionBound bound;
+          const EvictionChance chance = finder.Find(row, {}, bound);
+          ASSERT_EQ(chances[row], chance) << step << ", row " << row;
+          ++seen[static_cast<size_t>(chance.kind())];
+          merged += chance.kind() == EvictionChance::Kind::kShort && chance.short_of() == 0;
+          if (chance.kind() != EvictionChance::Kind::kPossible) continue;
+          ASSERT_EQ(bounds[row].scores(), bound.scores()) << step << ", row " << row;
+        }
       }
     }
   }
