@@ -84,6 +84,7 @@ RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodIn
 Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
                             const PodInfo& asker) {
   nodes_ = &nodes;
+  rebuilt_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, asker);
   version_ = nodes.version();
@@ -273,6 +274,7 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
   if (!status.ok()) return status;
   ListFeasible(0);
+  rebuilt_ = true;
   aspects_.assign(nodes.size(), 0);
   scored_ = !feasible_.empty();
   if (!scored_) return status;

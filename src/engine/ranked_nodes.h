@@ -38,6 +38,11 @@ class RankedNodes {
   PluginMask plugins() const { return plugins_; }
   // Those of them whose part of the pod's state is not needed beyond this object.
   PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
+  // What the filters said of each row, if the last Refresh() asked about all of them and none is
+  // feasible; else null.
+  const NodeVerdicts* rejections() const {
+    return rebuilt_ && feasible_.empty() ? &verdicts_ : nullptr;
+  }
   // Rows that none of the plugins rejects, in order.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
   // The weighted total of a feasible row's scores, normalised over feasible().
@@ -129,6 +134,7 @@ class RankedNodes {
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kOut if it is not feasible
   BestRow best_;
+  bool rebuilt_ = false;  // by the last Refresh()
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;
   std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls

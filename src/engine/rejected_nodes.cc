@@ -28,7 +28,8 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 
 RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
                                               const NodeTable& nodes, const Nominator& nominator,
-                                              const Framework::RejectionGrounds& grounds) {
+                                              const Framework::RejectionGrounds& grounds,
+                                              const NodeVerdicts* judged) {
   Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
@@ -36,15 +37,25 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
       !FollowGrounds(nodes, asker, grounds) || counts_.is_crowded()) {
     domains_.Keep(grounds.domains);
     MarkAll(nodes.size());
+    if (judged != nullptr) verdicts_ = *judged;
+  } else {
+    judged = nullptr;  // it costs less to follow
   }
   if (!(objects_ == grounds.objects)) objects_ = grounds.objects;
   spec_ = objects_.empty() ? nullptr : asker.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
+  const Outcome outcome = JudgeMarked(state, asker, nodes, judged == nullptr);
+  // Rows that were not looked at yet count as judged then.
+  return judged != nullptr && outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
+}
+
+RejectedNodes::Outcome RejectedNodes::JudgeMarked(const CycleState& state, const PodInfo& asker,
+                                                  const NodeTable& nodes, bool filter) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = JudgeMany(state, asker, nodes, at_once);
+    const Outcome outcome = JudgeMany(state, asker, nodes, at_once, filter);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
@@ -68,12 +79,14 @@ RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const Po
   return Outcome::kRejected;
 }
 
-// Up to `at_once` marked rows by the batch forms; those that fit stay marked.
+// Up to `at_once` marked rows by the batch forms, unless they have been asked; those that fit stay
+// marked.
 RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const PodInfo& asker,
-                                                const NodeTable& nodes, size_t at_once) {
+                                                const NodeTable& nodes, size_t at_once,
+                                                bool filter) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> rows(marked_.rbegin(), marked_.rend() - kept);
-  if (!framework_.RunFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
+  if (filter && !framework_.RunFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
     return Outcome::kUnknown;
   }
   marked_.resize(kept);
@@ -98,7 +111,7 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
     counts_.Set(row, *said[group]);
     judged_.Add(row, verdicts_.rows());
   }
-  verdicts_.ForgetWords();
+  if (filter) verdicts_.ForgetWords();
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
 

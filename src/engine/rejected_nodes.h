@@ -35,8 +35,11 @@ class RejectedNodes {
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
   // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
   // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
+  // `judged`: what all filters of the profile have just said of each node, which all reject, if
+  // somebody asked them.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                  const Nominator& nominator, const Framework::RejectionGrounds& grounds);
+                  const Nominator& nominator, const Framework::RejectionGrounds& grounds,
+                  const NodeVerdicts* judged = nullptr);
 
   // Whether the last pod of this kind was rejected.
   bool was_last() const { return was_last_; }
@@ -54,10 +57,12 @@ class RejectedNodes {
               Aspects depends_on, bool looks_further);
   bool FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
                      const Framework::RejectionGrounds& grounds);
+  Outcome JudgeMarked(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+                      bool filter);
   Outcome JudgeOne(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                    NodeRow row);
   Outcome JudgeMany(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                    size_t at_once);
+                    size_t at_once, bool filter);
   void Mark(NodeRow row);
   void MarkAll(int rows);
 

@@ -117,7 +117,9 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
                                     CycleResult& result) {
   memory_.SetKind(framework, pod);
   const bool was_rejected = memory_.WasRejected();
-  if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, result)) return true;
+  if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, nullptr, result)) {
+    return true;
+  }
   RankedNodes* const ranked = memory_.Ranked(nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
   CycleState own;
@@ -136,15 +138,16 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
     return true;
   }
   return !was_rejected && memory_.KeepsRejected() &&
-         StillRejected(framework, state, pod, nodes, nominator, result);
+         StillRejected(framework, state, pod, nodes, nominator, ranked->rejections(), result);
 }
 
 // Of a pod like those that were rejected before: whether no node changed so that it fits there now.
-// The second one of a kind pays for what is kept.
+// The second one of a kind pays for what is kept. `judged`: what the filters that signed have just
+// said of each node, which they all reject; or null.
 bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& state,
                                     const std::shared_ptr<const PodInfo>& pod,
                                     const NodeTable& nodes, const Nominator& nominator,
-                                    CycleResult& result) {
+                                    const NodeVerdicts* judged, CycleResult& result) {
   CycleState own;  // PostFilter wants that of all plugins
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
@@ -154,7 +157,9 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
   RejectedNodes* const kept = memory_.AddRejected(by_spec, nodes.size());
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
-  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, grounds);
+  const bool all_signed = grounds.empty();
+  const auto outcome =
+      kept->Refresh(own, *pod, nodes, nominator, grounds, all_signed ? judged : nullptr);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return false;
   kept->set_was_last(true);

@@ -53,7 +53,7 @@ class SchedulingCycle {
                         const PreFilterResult& narrowed, CycleResult& result);
   bool StillRejected(const Framework& framework, CycleState& state,
                      const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                     const Nominator& nominator, CycleResult& result);
+                     const Nominator& nominator, const NodeVerdicts* judged, CycleResult& result);
   RejectedNodes* KeepRejected(const Framework& framework, const CycleState& state,
                               const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                               const Nominator& nominator);
