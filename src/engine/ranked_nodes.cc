@@ -107,7 +107,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) {
       if (!spread_changed_ || !column.looks_at_spread()) continue;
-      Status status = ScoreAll(column, all_differ);
+      Status status = ScoreAll(column, false, all_differ);
       if (!status.ok()) return status;
     }
   }
@@ -284,7 +284,7 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
     for (Column& column : *columns) {
       column.raw.assign(nodes.size(), 0);
       bool differs = false;
-      status = ScoreAll(column, differs);
+      status = ScoreAll(column, true, differs);
       if (!status.ok()) return status;
     }
   }
@@ -355,8 +355,9 @@ Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) 
   return Status::Success();
 }
 
-// All feasible rows; sets `differs` if one of the scores is another than it was.
-Status RankedNodes::ScoreAll(Column& column, bool& differs) {
+// All feasible rows; sets `differs` if one of the scores is another than it was. `were_zero`: all
+// of them were 0.
+Status RankedNodes::ScoreAll(Column& column, bool were_zero, bool& differs) {
   const bool plain = !column.hook->plugin->Normalizes();
   scores_.assign(feasible_.size(), 0);
   Status status = framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, feasible_,
@@ -364,7 +365,9 @@ Status RankedNodes::ScoreAll(Column& column, bool& differs) {
   if (status.ok() && plain) status = framework_.CheckScores(*column.hook, scores_);
   if (!status.ok()) return status;
   const int64_t factor = plain ? framework_.ScoreFactor(*column.hook) : 0;
-  for (size_t i = 0; i < feasible_.size(); ++i) {
+  const bool stays_zero =
+      were_zero && absl::c_all_of(scores_, [](int64_t score) { return score == 0; });
+  for (size_t i = 0; !stays_zero && i < feasible_.size(); ++i) {
     int64_t& raw = column.raw[feasible_[i]];
     const int64_t more = scores_[i] - std::exchange(raw, scores_[i]);
     plain_totals_[feasible_[i]] += more * factor;
