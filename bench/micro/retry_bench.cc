@@ -101,17 +101,19 @@ std::unique_ptr<Simulation> NewCluster(int nodes) {
       .value();
 }
 
-// Before every try a pod of `application` comes to a node. If that wakes the pod, taking it in is
-// counted too; else the pod is tried because it has waited for five minutes.
-enum class Wakes { kNo, kYes };
+// Before every try a pod of `application` comes to a node, or a cordoned node goes or comes back.
+// If that wakes the pod, taking it in is counted too; else the pod is tried because it has waited
+// for five minutes.
+enum class Change { kPod, kPodThatWakes, kNode };
 void Retry(benchmark::State& state, PodBuilder pod, absl::string_view application,
-           Wakes wakes = Wakes::kNo) {
+           Change change = Change::kPod) {
   const int nodes = static_cast<int>(state.range(0));
   const auto simulation = NewCluster(nodes);
   if (pod.Message().spec().volumes_size() > 0) {
     for (Object& object : Storage(nodes)) simulation->cluster().Set(std::move(object));
   }
-  const absl::Duration apart = wakes == Wakes::kYes ? absl::Seconds(15) : absl::Minutes(5);
+  const absl::Duration apart =
+      change == Change::kPodThatWakes ? absl::Seconds(15) : absl::Minutes(5);
   pod.Name("pod").Namespace("default").Label("app", "a");
   simulation->cluster().Set(pod.Object());
   for (int i = 0; i < 3; ++i) simulation->Advance(absl::Minutes(5));
@@ -119,15 +121,25 @@ void Retry(benchmark::State& state, PodBuilder pod, absl::string_view applicatio
   int tries = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    const int node = 1 + tries % (nodes / kZones) * kZones;
-    Object other = Running(absl::StrCat("other-", tries++), application, node);
-    if (wakes == Wakes::kNo) {
-      simulation->cluster().Set(std::move(other));
+    const int turn = tries++;
+    const int node = turn % (nodes / kZones) * kZones;  // the one behind it is not cordoned
+    if (change == Change::kNode) {
+      const Object goes = Node(nodes / kZones / 2 * kZones);
+      if (turn % 2 == 0) {
+        simulation->cluster().Delete(Kind::kNode, goes.key());
+      } else {
+        simulation->cluster().Set(goes);
+      }
       simulation->RunUntilIdle();
       state.ResumeTiming();
     } else {
-      state.ResumeTiming();
+      Object other = Running(absl::StrCat("other-", turn), application, node + 1);
+      if (change == Change::kPodThatWakes) state.ResumeTiming();
       simulation->cluster().Set(std::move(other));
+      if (change == Change::kPod) {
+        simulation->RunUntilIdle();
+        state.ResumeTiming();
+      }
     }
     simulation->Advance(apart);
   }
@@ -151,13 +163,18 @@ void BM_RetriedPodTooLarge(benchmark::State& state) {
 }
 BENCHMARK(BM_RetriedPodTooLarge)->Apply(BySize);
 
+void BM_RetriedPodTooLargeWhenANodeComesOrGoes(benchmark::State& state) {
+  Retry(state, MakePod().Request("cpu", "100"), "b", Change::kNode);
+}
+BENCHMARK(BM_RetriedPodTooLargeWhenANodeComesOrGoes)->Apply(BySize);
+
 // By the constraint, except in the cordoned zone, which has the fewest pods.
 void BM_RetriedPodSpreadOverZones(benchmark::State& state) { Retry(state, SpreadOver(kZone), "b"); }
 BENCHMARK(BM_RetriedPodSpreadOverZones)->Apply(BySize);
 
 // The same where the pod that came counts.
 void BM_RetriedPodSpreadOverZonesCounts(benchmark::State& state) {
-  Retry(state, SpreadOver(kZone), "a", Wakes::kYes);
+  Retry(state, SpreadOver(kZone), "a", Change::kPodThatWakes);
 }
 BENCHMARK(BM_RetriedPodSpreadOverZonesCounts)->Apply(BySize);
 
@@ -198,7 +215,7 @@ void BM_RetriedPreemptorSpreadOverZones(benchmark::State& state) {
 BENCHMARK(BM_RetriedPreemptorSpreadOverZones)->Apply(BySize);
 
 void BM_RetriedPreemptorSpreadOverZonesCounts(benchmark::State& state) {
-  Retry(state, SpreadOver(kZone).Priority(10), "a", Wakes::kYes);
+  Retry(state, SpreadOver(kZone).Priority(10), "a", Change::kPodThatWakes);
 }
 BENCHMARK(BM_RetriedPreemptorSpreadOverZonesCounts)->Apply(BySize);
 
