@@ -101,9 +101,9 @@ std::unique_ptr<Simulation> NewCluster(int nodes) {
       .value();
 }
 
-// Before every try a pod of `application` comes to a node, or a cordoned node goes or comes back.
-// If that wakes the pod, taking it in is counted too; else the pod is tried because it has waited
-// for five minutes.
+// Before every try a pod of `application` comes to a node, or the cordoned zone's oldest node goes,
+// or comes back. If that wakes the pod, taking it in is counted too; else the pod is tried because
+// it has waited for five minutes.
 enum class Change { kPod, kPodThatWakes, kNode };
 void Retry(benchmark::State& state, PodBuilder pod, absl::string_view application,
            Change change = Change::kPod) {
@@ -124,7 +124,7 @@ void Retry(benchmark::State& state, PodBuilder pod, absl::string_view applicatio
     const int turn = tries++;
     const int node = turn % (nodes / kZones) * kZones;  // the one behind it is not cordoned
     if (change == Change::kNode) {
-      const Object goes = Node(nodes / kZones / 2 * kZones);
+      const Object goes = Node(turn / 2 % (nodes / kZones) * kZones);
       if (turn % 2 == 0) {
         simulation->cluster().Delete(Kind::kNode, goes.key());
       } else {

@@ -60,7 +60,11 @@ bool NodeTree::Remove(Symbol name, std::vector<OrderChange>* changes) {
   if (changes != nullptr) changes->push_back({name, RowsOf(zone, TurnOf(zone, place)), false});
   zone.nodes[place] = nullptr;
   --zone.size;
-  // It is passed over, as long as not too many are.
+  while (!zone.nodes.empty() && zone.nodes.back() == nullptr) {
+    zone.nodes.pop_back();
+    zone.numbers.pop_back();
+  }
+  // Before others it is passed over, as long as not too many are.
   if (2 * static_cast<size_t>(zone.size) < zone.nodes.size()) DropGone(zone);
   if (zone.size > 0) return true;
   zone_of_key_.erase(zone.key);
@@ -74,9 +78,15 @@ size_t NodeTree::PlaceOf(const Member& member) {
 }
 
 size_t NodeTree::TurnOf(const Zone& zone, size_t place) {
-  if (static_cast<size_t>(zone.size) == zone.nodes.size()) return place;
-  const auto end = zone.nodes.begin() + static_cast<std::ptrdiff_t>(place);
-  return place - static_cast<size_t>(std::count(zone.nodes.begin(), end, nullptr));
+  const size_t gone = zone.nodes.size() - static_cast<size_t>(zone.size);
+  if (gone == 0) return place;
+  const auto begin = zone.nodes.begin(), end = zone.nodes.end();
+  const auto at = begin + static_cast<std::ptrdiff_t>(place);
+  const auto count_gone = [](auto from, auto to) {
+    return static_cast<size_t>(std::count(from, to, nullptr));
+  };
+  const bool is_near_begin = place < zone.nodes.size() / 2;
+  return place - (is_near_begin ? count_gone(begin, at) : gone - count_gone(at, end));
 }
 
 void NodeTree::DropGone(Zone& zone) {

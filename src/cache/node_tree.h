@@ -42,7 +42,8 @@ class NodeTree {
   std::vector<const NodeInfo*> List() const;
 
  private:
-  // Nodes in the order in which they came, which their numbers rise in; null where one went.
+  // Nodes in the order in which they came, which their numbers rise in; null where one went
+  // before others.
   struct Zone {
     ZoneKey key;
     std::vector<const NodeInfo*> nodes;

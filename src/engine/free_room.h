@@ -30,7 +30,8 @@ class FreeColumn {
 };
 
 // Sum and maximum over rejections that are kept. The first answer to a question takes one look at
-// all rows; the next ones cost the rows that changed. Scheduling thread.
+// all rows, the second one two; from then on it costs the rows that changed, unless these are many.
+// Scheduling thread.
 class FreeRoom {
  public:
   // Of which resource, where which filter plugin rejects, by its index; and how much of it is too

@@ -107,7 +107,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) {
       if (!spread_changed_ || !column.looks_at_spread()) continue;
-      Status status = ScoreAll(column, false, all_differ);
+      Status status = ScoreAll(column, Before::kAny, all_differ);
       if (!status.ok()) return status;
     }
   }
@@ -284,7 +284,7 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
     for (Column& column : *columns) {
       column.raw.assign(nodes.size(), 0);
       bool differs = false;
-      status = ScoreAll(column, true, differs);
+      status = ScoreAll(column, Before::kZero, differs);
       if (!status.ok()) return status;
     }
   }
@@ -355,9 +355,8 @@ Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) 
   return Status::Success();
 }
 
-// All feasible rows; sets `differs` if one of the scores is another than it was. `were_zero`: all
-// of them were 0.
-Status RankedNodes::ScoreAll(Column& column, bool were_zero, bool& differs) {
+// All feasible rows; sets `differs` if one of the scores is another than it was.
+Status RankedNodes::ScoreAll(Column& column, Before before, bool& differs) {
   const bool plain = !column.hook->plugin->Normalizes();
   scores_.assign(feasible_.size(), 0);
   Status status = framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, feasible_,
@@ -366,7 +365,7 @@ Status RankedNodes::ScoreAll(Column& column, bool were_zero, bool& differs) {
   if (!status.ok()) return status;
   const int64_t factor = plain ? framework_.ScoreFactor(*column.hook) : 0;
   const bool stays_zero =
-      were_zero && absl::c_all_of(scores_, [](int64_t score) { return score == 0; });
+      before == Before::kZero && absl::c_all_of(scores_, [](int64_t score) { return score == 0; });
   for (size_t i = 0; !stays_zero && i < feasible_.size(); ++i) {
     int64_t& raw = column.raw[feasible_[i]];
     const int64_t more = scores_[i] - std::exchange(raw, scores_[i]);

@@ -103,7 +103,8 @@ class RankedNodes {
   void SetVerdict(NodeRow row, const Status& status);
   Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
   Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
-  Status ScoreAll(Column& column, bool were_zero, bool& differs);
+  enum class Before : uint8_t { kZero, kAny };  // the scores of all rows, when they are made anew
+  Status ScoreAll(Column& column, Before before, bool& differs);
   Status Renormalize();
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;

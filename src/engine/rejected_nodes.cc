@@ -39,16 +39,19 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
     MarkAll(nodes.size());
     if (judged != nullptr) verdicts_ = *judged;
   } else {
-    judged = nullptr;  // it costs less to follow
+    judged = nullptr;  // mostly it costs less to follow
   }
   if (!(objects_ == grounds.objects)) objects_ = grounds.objects;
   spec_ = objects_.empty() ? nullptr : asker.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
-  const Outcome outcome = JudgeMarked(state, asker, nodes, judged == nullptr);
-  // Rows that were not looked at yet count as judged then.
-  return judged != nullptr && outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
+  const bool filter = judged == nullptr;
+  const Outcome outcome = JudgeMarked(state, asker, nodes, filter);
+  if (filter) return outcome;
+  verdicts_.ForgetWords();
+  // Rows that were not looked at yet count as judged.
+  return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 
 RejectedNodes::Outcome RejectedNodes::JudgeMarked(const CycleState& state, const PodInfo& asker,

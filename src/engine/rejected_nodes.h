@@ -35,8 +35,8 @@ class RejectedNodes {
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
   // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
   // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
-  // `judged`: what all filters of the profile have just said of each node, which all reject, if
-  // somebody asked them.
+  // `judged`: what the filters have just said of each node, which they all reject, if somebody
+  // asked them; of no use if there are grounds, or plugins that did not sign.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                   const Nominator& nominator, const Framework::RejectionGrounds& grounds,
                   const NodeVerdicts* judged = nullptr);

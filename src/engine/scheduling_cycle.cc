@@ -157,9 +157,8 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
   RejectedNodes* const kept = memory_.AddRejected(by_spec, nodes.size());
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
-  const bool all_signed = grounds.empty();
-  const auto outcome =
-      kept->Refresh(own, *pod, nodes, nominator, grounds, all_signed ? judged : nullptr);
+  if (by_spec) judged = nullptr;  // others have a say
+  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, grounds, judged);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return false;
   kept->set_was_last(true);

@@ -1,79 +1,159 @@
 // What is judged again when pods that fit nowhere are tried again.
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "berth/builtin_plugins.h"
+#include "berth/configuration.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/sign.h"
+#include "berth/simulation.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
-#include "tests/engine/simulate.h"
 
 namespace berth {
 namespace {
 
 using ::berth::testing::MakeNode;
 using ::berth::testing::MakePod;
+using ::berth::testing::NodeBuilder;
 
-// Rejects every node by its name, and counts how often it is asked.
-class RejectsAll final : public Plugin, public FilterPlugin, public SignPlugin {
+// Rejects nodes that are not labelled "open", in one of two ways, and counts how often it is asked.
+class OnlyOpen final : public Plugin, public FilterPlugin, public SignPlugin {
  public:
-  explicit RejectsAll(int& asked) : asked_(asked) {}
+  explicit OnlyOpen(int& asked) : asked_(asked) {}
 
-  absl::string_view Name() const override { return "RejectsAll"; }
-  Status Filter(const CycleState&, const PodInfo&, const NodeInfo&) const override {
+  absl::string_view Name() const override { return "OnlyOpen"; }
+  Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
     ++asked_;
-    return Status::UnschedulableAndUnresolvable("not here");
+    if (node.labels().Has(Symbol::Intern("open"))) return Status::Success();
+    return Status::UnschedulableAndUnresolvable(
+        node.labels().Has(Symbol::Intern("locked")) ? "locked" : "closed");
   }
   Status SignPod(const PodInfo&, PodSignature&) const override { return Status::Success(); }
-  Aspects DependsOn() const override { return Aspect::kNodeName; }
+  Aspects DependsOn() const override { return Aspect::kNodeLabels; }
 
  private:
   int& asked_;
 };
 
+constexpr int kNodes = 300;
+
+Object NodeWith(int i, absl::string_view label) {
+  NodeBuilder node = MakeNode().Name(absl::StrCat("n", i));
+  if (!label.empty()) node.Label(label, "");
+  return node.Object();
+}
+
+// The default profile with OnlyOpen.
+class RejectedNodesTest : public ::testing::Test {
+ protected:
+  RejectedNodesTest() {
+    std::vector<PluginRegistration> extra;
+    extra.push_back(WithPlugin(
+        "OnlyOpen", [this](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+          return std::make_unique<OnlyOpen>(asked_);
+        }));
+    registry_.emplace(BuiltinRegistry(std::move(extra)).value());
+  }
+
+  std::unique_ptr<Simulation> NewSimulation(bool remember) {
+    LoadedConfiguration loaded = ParseConfiguration(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- plugins: {multiPoint: {enabled: [{name: OnlyOpen}]}}\n",
+        "configuration", *registry_);
+    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    std::vector<Object> objects;
+    for (int i = 0; i < kNodes; ++i) objects.push_back(NodeWith(i, ""));
+    auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                       .registry = &*registry_,
+                                       .objects = std::move(objects),
+                                       .remember_verdicts = remember});
+    EXPECT_TRUE(created.ok()) << created.status();
+    return *std::move(created);
+  }
+
+  // Alike.
+  static void AddPods(int first, int count, Simulation& simulation) {
+    for (int i = first; i < first + count; ++i) {
+      simulation.cluster().Set(MakePod().Name(absl::StrCat("p", i)).Object());
+    }
+    simulation.RunUntilIdle();
+  }
+
+  int asked_ = 0;
+  std::optional<Registry> registry_;
+};
+
 // The profile scores by images, whose spread is another with each node; that is no reason to filter
 // all nodes again.
-TEST(RejectedNodes, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
-  constexpr int kNodes = 300;
-  int asked = 0;
-  std::vector<PluginRegistration> extra;
-  extra.push_back(WithPlugin(
-      "RejectsAll", [&](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
-        return std::make_unique<RejectsAll>(asked);
-      }));
-  const Registry registry = BuiltinRegistry(std::move(extra)).value();
-  std::vector<Object> objects;
-  const auto node = [](int i) { return MakeNode().Name(absl::StrCat("n", i)).Object(); };
-  for (int i = 0; i < kNodes; ++i) objects.push_back(node(i));
-  auto simulation = Simulate(registry,
-                             "apiVersion: kubescheduler.config.k8s.io/v1\n"
-                             "kind: KubeSchedulerConfiguration\n"
-                             "profiles:\n"
-                             "- plugins: {multiPoint: {enabled: [{name: RejectsAll}]}}\n",
-                             std::move(objects));
-  for (int i = 0; i < 3; ++i) {  // what is said of a kind is kept from its second pod on
-    simulation->cluster().Set(MakePod().Name(absl::StrCat("p", i)).Object());
-  }
-  simulation->RunUntilIdle();
-  EXPECT_GE(asked, kNodes);
+TEST_F(RejectedNodesTest, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
+  const auto simulation = NewSimulation(true);
+  AddPods(0, 3, *simulation);  // what is said of a kind is kept from its second pod on
+  EXPECT_GE(asked_, kNodes);
 
   for (int round = 0; round < 20; ++round) {
     const int64_t cycles = simulation->scheduler().counters().cycles;
-    asked = 0;
-    simulation->cluster().Set(node(kNodes + round));
-    simulation->cluster().Delete(Kind::kNode, node(7 * round).key());
+    asked_ = 0;
+    simulation->cluster().Set(NodeWith(kNodes + round, ""));
+    simulation->cluster().Delete(Kind::kNode, NodeWith(7 * round, "").key());
     simulation->RunUntilIdle();
     simulation->Advance(absl::Minutes(5));
     simulation->RunUntilIdle();
     EXPECT_GE(simulation->scheduler().counters().cycles, cycles + 3);
-    EXPECT_GT(asked, 0) << "the one that came";
-    EXPECT_LT(asked, 20) << round;
+    EXPECT_GT(asked_, 0) << "the one that came";
+    EXPECT_LT(asked_, 20) << round;
   }
+}
+
+// When all nodes have been filtered to find a place for a pod, and none is feasible, they are not
+// filtered again to keep why.
+TEST_F(RejectedNodesTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
+  std::string said[2];
+  for (const bool remember : {false, true}) {
+    const auto simulation = NewSimulation(remember);
+    AddPods(0, 2, *simulation);
+    simulation->cluster().Set(NodeWith(0, "open"));
+    simulation->RunUntilIdle();
+    simulation->Advance(absl::Minutes(5));  // they are placed
+    AddPods(2, 4, *simulation);             // and how all nodes score is kept
+    ASSERT_EQ(simulation->scheduler().counters().bound, 6);
+    simulation->cluster().Set(NodeWith(0, ""));
+    for (int change = 0; change < 12; ++change) {  // so many that nobody follows them
+      for (int i = 0; i < kNodes; ++i) {
+        simulation->cluster().Set(NodeWith(i, change % 2 == 0 ? "other" : "locked"));
+      }
+      simulation->RunUntilIdle();
+    }
+    for (int i = 0; i < kNodes; i += 3) simulation->cluster().Set(NodeWith(i, "closed"));
+    simulation->RunUntilIdle();
+
+    asked_ = 0;
+    AddPods(6, 1, *simulation);
+    EXPECT_GE(asked_, kNodes);
+    if (remember) {
+      EXPECT_LT(asked_, kNodes + 100);
+    }
+    const std::vector<UnboundPod> waiting = simulation->scheduler().Unbound();
+    ASSERT_EQ(waiting.size(), 1);
+    said[remember] = waiting.front().message;
+    // And what is kept is right: from here on it is followed.
+    for (int i = 0; i < kNodes; i += 10) {
+      simulation->cluster().Set(NodeWith(i, i % 20 == 0 ? "closed" : "locked"));
+      simulation->RunUntilIdle();
+      simulation->Advance(absl::Minutes(5));
+      absl::StrAppend(&said[remember], "\n", simulation->scheduler().Unbound().front().message);
+    }
+  }
+  EXPECT_EQ(said[true], said[false]);
+  EXPECT_THAT(said[true], ::testing::HasSubstr("100 closed, 200 locked"));
 }
 
 }  // namespace
