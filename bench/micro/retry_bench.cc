@@ -172,6 +172,12 @@ BENCHMARK(BM_RetriedPodTooLargeWhenANodeComesOrGoes)->Apply(BySize);
 void BM_RetriedPodSpreadOverZones(benchmark::State& state) { Retry(state, SpreadOver(kZone), "b"); }
 BENCHMARK(BM_RetriedPodSpreadOverZones)->Apply(BySize);
 
+// The same of a pod that names zones itself, so that only their nodes are counted.
+void BM_RetriedPodSpreadOverItsZones(benchmark::State& state) {
+  Retry(state, SpreadOver(kZone).NodeAffinityNotIn(kZone, {"z1"}), "b");
+}
+BENCHMARK(BM_RetriedPodSpreadOverItsZones)->Apply(BySize);
+
 // The same where the pod that came counts.
 void BM_RetriedPodSpreadOverZonesCounts(benchmark::State& state) {
   Retry(state, SpreadOver(kZone), "a", Change::kPodThatWakes);

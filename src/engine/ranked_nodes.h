@@ -103,7 +103,7 @@ class RankedNodes {
   void SetVerdict(NodeRow row, const Status& status);
   Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
   Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
-  enum class Before : uint8_t { kZero, kAny };  // the scores of all rows, when they are made anew
+  enum class Before : uint8_t { kZero, kAny };  // what the scores of all rows were
   Status ScoreAll(Column& column, Before before, bool& differs);
   Status Renormalize();
   void FindExtremes(Column& column) const;
