@@ -74,12 +74,20 @@ class RowMove {
   template <class T>
   void MoveDown(T* values) const {
     for (const Step& step : steps_) {
+      if (step.count == 1) {  // as of nodes whose zone lost one, if there are other zones
+        values[step.to] = std::move(values[step.from]);
+        continue;
+      }
       std::move(values + step.from, values + step.from + step.count, values + step.to);
     }
   }
   template <class T>
   void MoveUp(T* values) const {
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      if (step->count == 1) {
+        values[step->to] = std::move(values[step->from]);
+        continue;
+      }
       std::move_backward(values + step->from, values + step->from + step->count,
                          values + step->to + step->count);
     }
