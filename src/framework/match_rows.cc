@@ -1,5 +1,9 @@
-// Node selectors, requirement by requirement over columns of labels.
+// Node selectors and scopes, requirement by requirement over columns of labels.
 #include "berth/framework/match_rows.h"
+
+#include <optional>
+
+#include "absl/algorithm/container.h"
 
 namespace berth {
 namespace {
@@ -56,6 +60,37 @@ RowMatches MatchRows(const RequiredNodeAffinity& affinity, const NodeTable& node
     KeepMatching(requirement, nodes, rows, matches);
   }
   return matches;
+}
+
+RowMatches MatchRows(const NodeScope& scope, const NodeTable& nodes,
+                     absl::Span<const NodeRow> rows) {
+  RowMatches matches = MatchRows(scope.affinity, nodes, rows);
+  const auto keep = [&](size_t i, bool match) { matches[i] &= match ? 1 : 0; };
+  for (const Symbol key : scope.label_keys) {
+    const LabelColumn& column = nodes.label_column(key);
+    column.JudgeRows(
+        rows, [&](uint32_t index) { return column.values()[index].present; }, keep);
+  }
+  if (!scope.tolerations.has_value()) return matches;
+  const DictionaryColumn<TaintList>& taints = nodes.taints();
+  taints.JudgeRows(
+      rows, [&](uint32_t index) { return scope.Tolerates(taints.values()[index]); }, keep);
+  return matches;
+}
+
+bool MatchesAllRows(const NodeScope& scope, const NodeTable& nodes) {
+  if (!scope.affinity.empty()) return false;
+  const bool all_have_labels = absl::c_all_of(scope.label_keys, [&](Symbol key) {
+    const LabelColumn& column = nodes.label_column(key);
+    const std::optional<uint32_t> none = column.Find(LabelValue{});
+    return !none.has_value() || column.row_count(*none) == 0;
+  });
+  if (!all_have_labels || !scope.tolerations.has_value()) return all_have_labels;
+  const DictionaryColumn<TaintList>& taints = nodes.taints();
+  for (uint32_t index = 0; index < taints.values().size(); ++index) {
+    if (taints.row_count(index) > 0 && !scope.Tolerates(taints.values()[index])) return false;
+  }
+  return true;
 }
 
 }  // namespace berth

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "framework/change_journal.h"
+#include "framework/node_sets.h"
 
 namespace berth {
 namespace {
@@ -43,14 +45,20 @@ void SlotCounts::Add(int slot, int64_t difference) {
 // The counts of one column.
 class PodCounts::Domains {
  public:
-  explicit Domains(const LabelColumn& column) : column_(column) {}
+  Domains(const LabelColumn& column, const NodeSet* nodes) : column_(column), nodes_(nodes) {}
 
   const LabelColumn& column() const { return column_; }
   // False once nodes came, went or have another label.
   bool is_in_step() const { return version_ == column_.version(); }
   void Recount(const SlotCounts& pods, const NodeSlots& slots);
   void Add(NodeRow row, int64_t difference);
+  // So many more nodes (1 or -1) of the row's domain are counted, this one included.
+  void FollowNode(NodeRow row, int difference);
 
+  // How many nodes there are, by index.
+  absl::Span<const int> nodes() const {
+    return nodes_ == nullptr ? column_.row_counts() : nodes_->of_domains(column_);
+  }
   const std::vector<int64_t>& counts() const { return counts_; }
   int64_t labelled() const { return labelled_; }
   FewestPods FindFewest();
@@ -60,19 +68,25 @@ class PodCounts::Domains {
   static constexpr size_t kFewDomains = 64;  // of more of them it is kept how many have how many
   static constexpr size_t kMost = 1023;      // pods, up to so many
 
-  bool IsDomain(uint32_t value) const {
-    return column_.values()[value].present && column_.row_count(value) > 0;
+  // Calls visit(pods) for each domain.
+  template <class Visit>
+  void ForEachDomain(Visit visit) const {
+    const absl::Span<const int> nodes = this->nodes();
+    for (uint32_t domain = 0; domain < counts_.size(); ++domain) {
+      if (column_.values()[domain].present && nodes[domain] > 0) visit(counts_[domain]);
+    }
   }
   void FillBins();
   void CountIn(int64_t pods, int32_t domains);
 
   const LabelColumn& column_;
+  const NodeSet* nodes_;  // null: all
   uint64_t version_ = 0;  // of the column
   std::vector<int64_t> counts_;
   int64_t labelled_ = 0;
   ChangeJournal<Change> changes_;
   std::vector<int32_t> with_;  // domains, by their pods; empty until asked for
-  size_t lowest_ = 0;          // in with_, that is not 0; its size if there is none
+  size_t lowest_ = 0;          // in with_; all before it are 0
   int64_t not_in_bins_ = 0;    // domains
   int64_t domains_ = 0;        // all
 };
@@ -101,7 +115,16 @@ void PodCounts::Domains::Add(NodeRow row, int64_t difference) {
   if (with_.empty()) return;
   CountIn(before, -1);
   CountIn(before + difference, 1);
-  while (lowest_ < with_.size() && with_[lowest_] == 0) ++lowest_;
+}
+
+// The domain is one as long as it has nodes. Where it has none, their pods went before.
+void PodCounts::Domains::FollowNode(NodeRow row, int difference) {
+  const uint32_t domain = column_.index(row);
+  if (with_.empty() || !column_.values()[domain].present) return;
+  const bool has_others = nodes()[domain] > (difference > 0 ? 1 : 0);
+  if (has_others) return;
+  CountIn(counts_[domain], difference);
+  domains_ += difference;
 }
 
 // So many more domains have so many pods.
@@ -119,16 +142,16 @@ void PodCounts::Domains::FillBins() {
   with_.assign(kMost + 1, 0);
   lowest_ = with_.size();
   not_in_bins_ = domains_ = 0;
-  for (uint32_t domain = 0; domain < counts_.size(); ++domain) {
-    if (!IsDomain(domain)) continue;
-    CountIn(counts_[domain], 1);
+  ForEachDomain([&](int64_t pods) {
+    CountIn(pods, 1);
     ++domains_;
-  }
+  });
 }
 
 FewestPods PodCounts::Domains::FindFewest() {
   if (counts_.size() > kFewDomains) {
     if (with_.empty()) FillBins();
+    while (lowest_ < with_.size() && with_[lowest_] == 0) ++lowest_;
     const auto from =
         with_.begin() + static_cast<std::ptrdiff_t>(std::min(lowest_ + 1, with_.size()));
     const auto next = std::find_if(from, with_.end(), [](int32_t domains) { return domains > 0; });
@@ -141,19 +164,19 @@ FewestPods PodCounts::Domains::FindFewest() {
     }
   }
   FewestPods fewest;
-  for (uint32_t domain = 0; domain < counts_.size(); ++domain) {
-    if (IsDomain(domain)) fewest.Include(counts_[domain]);
-  }
+  ForEachDomain([&](int64_t pods) { fewest.Include(pods); });
   return fewest;
 }
 
 // --- PodCounts -----------------------------------------------------------------------------------
 
-PodCounts::PodCounts(const NodeSlots& slots) : slots_(&slots) {}
+PodCounts::PodCounts(const NodeSlots& slots, std::shared_ptr<const NodeSet> nodes)
+    : slots_(&slots), nodes_(std::move(nodes)) {}
 PodCounts::PodCounts(PodCounts&&) noexcept = default;
 PodCounts::~PodCounts() = default;
 
 void PodCounts::Add(int slot, int64_t difference) {
+  if (nodes_ != nullptr && !nodes_->Has(slot)) return;
   of_slots_.Add(slot, difference);
   total_ += difference;
   const NodeRow row = slots_->row_of_slot[slot];
@@ -161,6 +184,14 @@ void PodCounts::Add(int slot, int64_t difference) {
   if (rows_version_ == slots_->order_version) of_rows_[row] += difference;
   for (const std::unique_ptr<Domains>& domains : domains_) {
     if (domains->is_in_step()) domains->Add(row, difference);  // else counted when asked for
+  }
+}
+
+void PodCounts::FollowFlip(int slot) {
+  const NodeRow row = slots_->row_of_slot[slot];
+  if (row < 0) return;
+  for (const std::unique_ptr<Domains>& domains : domains_) {
+    if (domains->is_in_step()) domains->FollowNode(row, nodes_->Has(slot) ? 1 : -1);
   }
 }
 
@@ -177,13 +208,18 @@ absl::Span<const int64_t> PodCounts::of_rows() const {
 PodCounts::Domains& PodCounts::FindDomains(const LabelColumn& column) const {
   auto it =
       absl::c_find_if(domains_, [&](const auto& domains) { return &domains->column() == &column; });
-  if (it == domains_.end()) it = domains_.insert(it, std::make_unique<Domains>(column));
+  if (it == domains_.end())
+    it = domains_.insert(it, std::make_unique<Domains>(column, nodes_.get()));
   if (!(*it)->is_in_step()) (*it)->Recount(of_slots_, *slots_);
   return **it;
 }
 
 absl::Span<const int64_t> PodCounts::of_domains(const LabelColumn& column) const {
   return FindDomains(column).counts();
+}
+
+absl::Span<const int> PodCounts::nodes_of_domains(const LabelColumn& column) const {
+  return FindDomains(column).nodes();
 }
 
 int64_t PodCounts::total_labelled(const LabelColumn& column) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "berth/framework/match_rows.h"
+#include "framework/node_sets.h"
 #include "framework/pod_terms.h"
 #include "framework/pods_by_labels.h"
 
@@ -38,12 +40,19 @@ bool CountAlike(const PodInfo& a, const PodInfo& b) {
                       a.deletion_time().has_value() == b.deletion_time().has_value());
 }
 
+// Whether every NodeScope says the same of both. The status and the like of nodes change all the
+// time.
+bool AreInScopesAlike(const NodeSpec& a, const NodeSpec& b) {
+  return &a == &b || (a.labels == b.labels && a.taints == b.taints);
+}
+
 }  // namespace
 
 // --- PodTable ------------------------------------------------------------------------------------
 
 PodTable::PodTable(const NodeTable& nodes)
     : nodes_(nodes),
+      sets_(std::make_unique<NodeSets>(nodes, slots_)),
       by_labels_(std::make_unique<PodsByLabels>(slots_)),
       terms_(std::make_unique<PodTerms>(slots_)) {
   SetOrder();
@@ -51,7 +60,12 @@ PodTable::PodTable(const NodeTable& nodes)
 PodTable::~PodTable() = default;
 
 std::shared_ptr<const PodCounts> PodTable::Count(const PodSelector& selector) const {
-  return by_labels_->Count(selector);
+  return by_labels_->Count(selector, nullptr);
+}
+
+std::shared_ptr<const PodCounts> PodTable::Count(const PodSelector& selector,
+                                                 const NodeScope& scope) const {
+  return by_labels_->Count(selector, MatchesAllRows(scope, nodes_) ? nullptr : sets_->Find(scope));
 }
 
 absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
@@ -82,6 +96,7 @@ void PodTable::Move(const RowMove& move) {
 // Its node is not in the table any more, and in no row.
 void PodTable::FreeSlot(int slot) {
   Replace(slot, 0, {});
+  Flip(slot, nullptr);
   pods_[slot] = NodePods();
   free_slots_.push_back(slot);
 }
@@ -102,9 +117,23 @@ void PodTable::RefreshRow(NodeRow row) {
   const int slot = slot_of_row_[row];
   NodePods& known = pods_[slot];
   if (known.generation == node.generation()) return;
-  const size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());
+  size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());
   known.generation = node.generation();
+  const auto before = std::exchange(known.spec, node.shared_spec());
+  const bool is_alike = before != nullptr && AreInScopesAlike(*before, *known.spec);
+  if (!is_alike && Flip(slot, known.spec.get())) same = 0;
   Replace(slot, same, node.pods());
+}
+
+// The object of the slot's node is `node` now; null if it is gone. Returns false if it stays in the
+// sets in which it was. Else its pods were taken out: they are in other counts than before.
+bool PodTable::Flip(int slot, const NodeSpec* node) {
+  const NodeSets::Sets sets = sets_->ToFlip(slot, node);
+  if (sets.empty()) return false;
+  Replace(slot, 0, {});
+  for (NodeSet* set : sets) set->Flip(slot);
+  by_labels_->FollowFlip(slot, sets);
+  return true;
 }
 
 // The first `same` pods are known to be the same. Pods are listed in the order of their arrival, so

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
@@ -75,19 +76,30 @@ bool PodsByLabels::Selects(const PodSelector& selector, const PodKind& kind) {
   return selector.Matches(kind.namespace_name, kind.labels, kind.terminating);
 }
 
-std::shared_ptr<const PodCounts> PodsByLabels::Count(const PodSelector& selector) {
-  auto known = tracked_.find(selector);
+std::shared_ptr<const PodCounts> PodsByLabels::Count(const PodSelector& selector,
+                                                     std::shared_ptr<const NodeSet> nodes) {
+  const NodeSet* const of_nodes = nodes.get();
+  auto known = tracked_.find(TrackedKey{&selector, of_nodes});
   if (known == tracked_.end()) {
     if (tracked_.size() >= kMaxTracked) StopTrackingSome();
-    known = tracked_.emplace(selector, Track(selector)).first;
+    auto tracked = Track(selector, std::move(nodes));
+    const TrackedKey key{&tracked->selector, of_nodes};
+    known = tracked_.emplace(key, std::move(tracked)).first;
   }
   known->second->last_asked = ++asked_;
   return known->second->counts;
 }
 
-std::unique_ptr<PodsByLabels::Tracked> PodsByLabels::Track(const PodSelector& selector) {
-  auto tracked =
-      std::make_unique<Tracked>(Tracked{selector, std::make_shared<PodCounts>(slots_), 0});
+void PodsByLabels::FollowFlip(int slot, absl::Span<NodeSet* const> sets) {
+  for (const auto& [key, tracked] : tracked_) {
+    if (absl::c_linear_search(sets, key.nodes)) tracked->counts->FollowFlip(slot);
+  }
+}
+
+std::unique_ptr<PodsByLabels::Tracked> PodsByLabels::Track(const PodSelector& selector,
+                                                           std::shared_ptr<const NodeSet> nodes) {
+  auto tracked = std::make_unique<Tracked>(
+      Tracked{selector, std::make_shared<PodCounts>(slots_, std::move(nodes)), 0});
   if (selector.any_namespace) {
     for (const auto& [name, kinds] : namespaces_) CountKinds(kinds, *tracked);
     selectors_.Add({}, selector.labels, tracked.get());

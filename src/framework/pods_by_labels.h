@@ -25,15 +25,32 @@ class PodsByLabels {
   // Pods come to the node of that slot, or go.
   void Add(int slot, const PodInfo& pod, int64_t difference);
 
-  // What `selector` selects; counted along until it was not asked for in a long time.
-  std::shared_ptr<const PodCounts> Count(const PodSelector& selector);
+  // What `selector` selects, on the nodes in `nodes`, or, if null, on all; counted along until it
+  // was not asked for in a long time.
+  std::shared_ptr<const PodCounts> Count(const PodSelector& selector,
+                                         std::shared_ptr<const NodeSet> nodes);
+
+  // The node of that slot, which has no pods here, has come to these sets or left them.
+  void FollowFlip(int slot, absl::Span<NodeSet* const> sets);
 
  private:
-  // A selector that was asked for.
+  // A selector that was asked for, for some nodes or for all.
   struct Tracked {
     PodSelector selector;
     std::shared_ptr<PodCounts> counts;
     uint64_t last_asked = 0;
+  };
+  // Points into it.
+  struct TrackedKey {
+    const PodSelector* selector;
+    const NodeSet* nodes;
+    friend bool operator==(const TrackedKey& a, const TrackedKey& b) {
+      return a.nodes == b.nodes && *a.selector == *b.selector;
+    }
+    template <class H>
+    friend H AbslHashValue(H h, const TrackedKey& key) {
+      return H::combine(std::move(h), *key.selector, key.nodes);
+    }
   };
 
   struct PodKind {
@@ -65,7 +82,7 @@ class PodsByLabels {
 
   PodKind& FindOrAddKind(const PodInfo& pod);
   void DropEmptyKinds();
-  std::unique_ptr<Tracked> Track(const PodSelector& selector);
+  std::unique_ptr<Tracked> Track(const PodSelector& selector, std::shared_ptr<const NodeSet> nodes);
   static bool Selects(const PodSelector& selector, const PodKind& kind);
   static void CountKinds(const NamespaceKinds& kinds, Tracked& tracked);
   void StopTrackingSome();
@@ -74,7 +91,7 @@ class PodsByLabels {
   absl::flat_hash_map<KindKey, std::unique_ptr<PodKind>> kinds_;
   size_t kinds_in_use_ = 0;  // those that have pods
   absl::flat_hash_map<Symbol, NamespaceKinds> namespaces_;
-  absl::flat_hash_map<PodSelector, std::unique_ptr<Tracked>> tracked_;
+  absl::flat_hash_map<TrackedKey, std::unique_ptr<Tracked>> tracked_;
   LabelIndex<Tracked*> selectors_;
   uint64_t asked_ = 0;
 };

@@ -165,7 +165,9 @@ class RequiredNodeAffinity {
   }
   template <typename H>
   friend H AbslHashValue(H h, const RequiredNodeAffinity& a) {
-    return H::combine(std::move(h), a.labels_, a.affinity_);
+    if (a.labels_.has_value()) h = H::combine(std::move(h), *a.labels_);
+    if (a.affinity_.has_value()) h = H::combine(std::move(h), *a.affinity_);
+    return H::combine(std::move(h), a.labels_.has_value(), a.affinity_.has_value());
   }
 
  private:

@@ -27,10 +27,11 @@ class DomainCounts {
         column_(&column),
         pods_(pods.get()),
         counts_(pods->of_domains(column)),
+        nodes_(pods->nodes_of_domains(column)),
         owner_(std::move(pods)) {}
   // Counts of the caller's own; domains beyond their end have no pods.
   DomainCounts(Symbol key, const LabelColumn& column, std::vector<int64_t> counts)
-      : key_(key), column_(&column) {
+      : key_(key), column_(&column), nodes_(column.row_counts()) {
     auto owned = std::make_shared<const std::vector<int64_t>>(std::move(counts));
     counts_ = *owned;
     owner_ = std::move(owned);
@@ -66,6 +67,9 @@ class DomainCounts {
     return count;
   }
 
+  // Whether there is a node in `domain` whose pods are counted.
+  bool HasNodes(uint32_t domain) const { return domain < nodes_.size() && nodes_[domain] > 0; }
+
   // For what-if questions.
   void Add(uint32_t domain, int64_t difference) {
     for (auto& [added, sum] : added_) {
@@ -96,6 +100,7 @@ class DomainCounts {
   const LabelColumn* column_;
   const PodCounts* pods_ = nullptr;  // null: own counts
   absl::Span<const int64_t> counts_;
+  absl::Span<const int> nodes_;        // how many there are
   std::shared_ptr<const void> owner_;  // of counts_
   absl::InlinedVector<std::pair<uint32_t, int64_t>, 2> added_;
 };

@@ -56,6 +56,7 @@ class DictionaryColumn {
   }
   // How many rows have the value of that index.
   int row_count(uint32_t index) const { return row_counts_[index]; }
+  absl::Span<const int> row_counts() const { return row_counts_; }  // by index
   // Changes whenever a row gets another value or another number.
   uint64_t version() const { return version_; }
 

@@ -15,6 +15,8 @@
 
 namespace berth {
 
+class NodeSet;
+
 // A node keeps its slot as long as it is in the table, whatever becomes of its row.
 struct NodeSlots {
   std::vector<NodeRow> row_of_slot;
@@ -66,9 +68,10 @@ struct FewestPods {
   }
 };
 
-// Kept in step with the table by PodTable, from which it comes. Spans are valid until the table
-// changes. Threads: asked from the scheduling thread only, in PreFilter, PreScore and the like;
-// what it returned may be read by any thread within the cycle.
+// Of all nodes, or of those in a NodeScope: then pods on others are counted nowhere. Kept in step
+// with the table by PodTable, from which it comes. Spans are valid until the table changes.
+// Threads: asked from the scheduling thread only, in PreFilter, PreScore and the like; what it
+// returned may be read by any thread within the cycle.
 class PodCounts {
  public:
   // By row. Counted along once asked for.
@@ -76,10 +79,12 @@ class PodCounts {
   // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
   // under the value that says so. Counted along once asked for.
   absl::Span<const int64_t> of_domains(const LabelColumn& column) const;
+  // How many of the nodes whose pods are counted are in each domain.
+  absl::Span<const int> nodes_of_domains(const LabelColumn& column) const;
   // All of them, and those on nodes that have the label.
   int64_t total() const { return total_; }
   int64_t total_labelled(const LabelColumn& column) const;
-  // Where they are the fewest. Counted along once asked for.
+  // Where they are the fewest, of the domains with such a node. Counted along once asked for.
   FewestPods fewest(const LabelColumn& column) const;
 
   // For who keeps something by domain: of_domains() as it is now.
@@ -103,10 +108,15 @@ class PodCounts {
 
   // --- For PodTable ---
 
-  explicit PodCounts(const NodeSlots& slots);
+  // Of the nodes in `nodes`; null: of all.
+  explicit PodCounts(const NodeSlots& slots, std::shared_ptr<const NodeSet> nodes = nullptr);
   PodCounts(PodCounts&&) noexcept;
   ~PodCounts();
+  // Leaves out slots that are not counted.
   void Add(int slot, int64_t difference);
+  // The node of that slot, which has no pods here, has come to those that are counted, or left
+  // them.
+  void FollowFlip(int slot);
   const SlotCounts& of_slots() const { return of_slots_; }
 
  private:
@@ -115,6 +125,7 @@ class PodCounts {
   bool IsDense(const LabelColumn& column) const;
 
   const NodeSlots* slots_;
+  std::shared_ptr<const NodeSet> nodes_;
   SlotCounts of_slots_;
   int64_t total_ = 0;
   mutable std::vector<int64_t> of_rows_;

@@ -8,11 +8,13 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "berth/framework/node_scope.h"
 #include "berth/framework/pod_counts.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth {
 
+class NodeSets;
 class PodTerms;
 class PodsByLabels;
 
@@ -64,6 +66,9 @@ class PodTable {
   // label which the selector requires; further ones find what was counted along since. What was not
   // asked for in a long time is not counted any more.
   std::shared_ptr<const PodCounts> Count(const PodSelector& selector) const;
+  // Those on nodes in `scope`. The first call for a scope that not all nodes are in judges them
+  // all; from then on a node is judged when its labels or taints are others.
+  std::shared_ptr<const PodCounts> Count(const PodSelector& selector, const NodeScope& scope) const;
 
   // The terms of these kinds that apply to `pod`. Looks only at terms that require no label, or one
   // that the pod has. `namespace_labels` are those of its namespace; null counts as none. Valid
@@ -78,7 +83,7 @@ class PodTable {
   void SetOrder();
   // The table did that.
   void Move(const RowMove& move);
-  // Pods came to the node of `row`, or went.
+  // Pods came to the node of `row`, or went, or its object is another one.
   void RefreshRow(NodeRow row);
 
  private:
@@ -86,12 +91,13 @@ class PodTable {
   // As of the last refresh.
   struct NodePods {
     uint64_t generation = 0;
+    std::shared_ptr<const NodeSpec> spec;
     std::vector<PodPtr> pods;
   };
 
   int TakeSlot();
   void FreeSlot(int slot);
-  void NoteOrderChange();
+  bool Flip(int slot, const NodeSpec* node);
   void Replace(int slot, size_t same, absl::Span<const PodPtr> pods);
   void Add(int slot, const PodInfo& pod, int64_t difference);
 
@@ -100,6 +106,7 @@ class PodTable {
   std::vector<int> slot_of_row_;
   std::vector<int> free_slots_;
   std::vector<NodePods> pods_;  // by slot
+  std::unique_ptr<NodeSets> sets_;
   std::unique_ptr<PodsByLabels> by_labels_;
   std::unique_ptr<PodTerms> terms_;
 };
