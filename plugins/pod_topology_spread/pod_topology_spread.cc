@@ -32,23 +32,17 @@ struct SpreadDomains {
     for (const auto& [domain, difference] : pods.added()) {
       const int64_t now = pods.at(domain);
       of_changed = std::min(of_changed, now);
-      if (IsCounted(domain) && now - difference == fewest.pods) --with_fewest;
+      const bool is_known = pods.HasNodes(domain);  // to `fewest`; the node may be of no table
+      if (is_known && now - difference == fewest.pods) --with_fewest;
     }
     return std::min(with_fewest > 0 ? fewest.pods : fewest.next, of_changed);
-  }
-
- private:
-  // Whether `fewest` knows the domain of a node whose pods are counted: no node of the table may be
-  // in it.
-  bool IsCounted(uint32_t domain) const {
-    const LabelColumn& column = pods.column();
-    return domain < column.values().size() && column.row_count(domain) > 0;
   }
 };
 
 struct SpreadFilterState final : StateData {
   std::shared_ptr<const SpreadConstraints> constraints;
-  std::vector<SpreadDomains> domains;  // by constraint
+  std::shared_ptr<const std::vector<NodeScope>> scopes;  // by constraint: the nodes that it counts
+  std::vector<SpreadDomains> domains;                    // by constraint
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<SpreadFilterState>(*this);
@@ -97,40 +91,25 @@ int64_t MostPods(const TopologySpreadConstraint& constraint, const SpreadDomains
   return constraint.max_skew + minimum - (domains.counts_itself ? 1 : 0);
 }
 
-// The pods of a constraint in the rows that are counted, by index in `column`; absent where there
-// is no such row. For constraints that do not count every node with the label.
-std::vector<std::optional<int64_t>> SumRows(const PodCounts& pods, const LabelColumn& column,
-                                            const LabelColumns& all_columns,
-                                            const CountedRows& counted) {
-  std::vector<std::optional<int64_t>> sums(column.values().size());
-  const absl::Span<const int64_t> of_rows = pods.of_rows();
-  for (NodeRow row = 0; row < static_cast<NodeRow>(of_rows.size()); ++row) {
-    if (!counted.empty() && counted[row] == 0) continue;
-    if (!HasTopologyKeys(all_columns, row)) continue;
-    std::optional<int64_t>& sum = sums[column.index(row)];
-    sum = sum.value_or(0) + of_rows[row];
+// The nodes that each constraint counts.
+std::vector<NodeScope> FindScopes(const SpreadConstraints& constraints, const PodInfo& pod) {
+  // Of a single one, nodes without the label are in no domain anyway.
+  const NodeScope nodes = constraints.size() > 1 ? NodesWithTopologyKeys(constraints) : NodeScope();
+  std::vector<NodeScope> scopes;
+  for (const TopologySpreadConstraint& constraint : constraints) {
+    scopes.push_back(CountedNodes(constraint, pod, nodes));
   }
-  return sums;
+  return scopes;
 }
 
-SpreadDomains FindDomains(const TopologySpreadConstraint& constraint, const LabelColumn& column,
-                          const LabelColumns& all_columns, const PodInfo& pod,
-                          const NodeTable& nodes) {
-  const bool counts_itself = constraint.selector.Matches(pod.labels());
+SpreadDomains FindDomains(const TopologySpreadConstraint& constraint, const NodeScope& scope,
+                          const PodInfo& pod, const NodeTable& nodes) {
+  const LabelColumn& column = nodes.label_column(constraint.topology_key);
   std::shared_ptr<const PodCounts> pods =
-      MatchingPods(nodes, constraint.selector, pod.namespace_name());
-  const CountedRows counted = CountedRowsOf(constraint, pod, nodes);
-  if (counted.empty() && (all_columns.size() == 1 || AllNodesHaveTopologyKeys(all_columns))) {
-    const FewestPods fewest = pods->fewest(column);
-    return {DomainCounts(constraint.topology_key, column, std::move(pods)), counts_itself, fewest};
-  }
-  std::vector<int64_t> counts;
-  FewestPods fewest;
-  for (const std::optional<int64_t>& sum : SumRows(*pods, column, all_columns, counted)) {
-    counts.push_back(sum.value_or(0));
-    if (sum.has_value()) fewest.Include(*sum);
-  }
-  return {DomainCounts(constraint.topology_key, column, std::move(counts)), counts_itself, fewest};
+      MatchingPods(nodes, constraint.selector, pod.namespace_name(), scope);
+  const FewestPods fewest = pods->fewest(column);
+  return {DomainCounts(constraint.topology_key, column, std::move(pods)),
+          constraint.selector.Matches(pod.labels()), fewest};
 }
 
 // Of pods being deleted too, and by selectors that select everything, as upstream.
@@ -142,7 +121,7 @@ void Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const
   if (!HasTopologyKeys(node.labels(), constraints)) return;
   for (size_t i = 0; i < constraints.size(); ++i) {
     if (!constraints[i].selector.Matches(changed.labels())) continue;
-    if (!Counts(constraints[i], pod, node)) continue;
+    if (!(*s->scopes)[i].Includes(node.spec())) continue;
     DomainCounts& pods = s->domains[i].pods;
     pods.Add(*pods.FindDomain(node.labels()), difference);
   }
@@ -200,10 +179,11 @@ Status PodTopologySpread::PreFilter(CycleState& state, const PodInfo& pod, const
   }
   if (constraints->empty()) return Status::Skip();
   auto data = std::make_unique<SpreadFilterState>();
-  const LabelColumns columns = TopologyColumns(nodes, *constraints);
+  std::vector<NodeScope> scopes = FindScopes(*constraints, pod);
   for (size_t i = 0; i < constraints->size(); ++i) {
-    data->domains.push_back(FindDomains((*constraints)[i], *columns[i], columns, pod, nodes));
+    data->domains.push_back(FindDomains((*constraints)[i], scopes[i], pod, nodes));
   }
+  data->scopes = std::make_shared<const std::vector<NodeScope>>(std::move(scopes));
   data->constraints = std::make_shared<const SpreadConstraints>(*std::move(constraints));
   state.Write(kFilterState, std::move(data));
   return Status::Success();

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/framework/node_info.h"
+#include "berth/framework/node_scope.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/pod_table.h"
@@ -16,30 +16,21 @@
 namespace berth {
 
 using SpreadConstraints = std::vector<TopologySpreadConstraint>;
-using LabelColumns = absl::InlinedVector<const LabelColumn*, 4>;
 
 // Whether there is a label for every topology key.
 bool HasTopologyKeys(const LabelSet& labels, absl::Span<const TopologySpreadConstraint>);
-bool HasTopologyKeys(const LabelColumns& columns, NodeRow row);
-// Whether every node has them all.
-bool AllNodesHaveTopologyKeys(const LabelColumns& columns);
+// The nodes that have them all.
+NodeScope NodesWithTopologyKeys(absl::Span<const TopologySpreadConstraint>);
 
-// The columns of the topology keys, in the order of the constraints.
-LabelColumns TopologyColumns(const NodeTable& nodes, absl::Span<const TopologySpreadConstraint>);
+// Those of `nodes` that the constraint, being one of `pod`, counts: by its node inclusion policies.
+NodeScope CountedNodes(const TopologySpreadConstraint& constraint, const PodInfo& pod,
+                       NodeScope nodes);
 
-// Whether the constraint, being one of `pod`, counts what runs on `node`: by its node inclusion
-// policies.
-bool Counts(const TopologySpreadConstraint& constraint, const PodInfo& pod, const NodeInfo& node);
-
-// The same for the rows of a table: 1 where the constraint counts. Empty if it counts everywhere.
-using CountedRows = std::vector<uint8_t>;
-CountedRows CountedRowsOf(const TopologySpreadConstraint& constraint, const PodInfo& pod,
-                          const NodeTable& nodes);
-
-// The pods that a constraint of a pod in that namespace counts: those that its selector selects,
-// without those being deleted. A selector that selects everything counts none.
+// The pods on nodes of the scope that a constraint of a pod in that namespace counts: those that
+// its selector selects, without those being deleted. A selector that selects everything counts
+// none.
 std::shared_ptr<const PodCounts> MatchingPods(const NodeTable& nodes, const LabelSelector& selector,
-                                              Symbol namespace_name);
+                                              Symbol namespace_name, const NodeScope& scope);
 // How many of them are on `node`.
 int64_t CountMatchingPods(const NodeInfo& node, const LabelSelector& selector,
                           Symbol namespace_name);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "berth/framework/match_rows.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 
 namespace berth {
@@ -86,15 +87,16 @@ class CandidateDomains {
   int size_ = 0;
 };
 
-// Marks the nodes that are not scored for lack of a label. Returns how many are scored.
-size_t FindIgnored(const LabelColumns& columns, const NodeTable& nodes,
+// Marks the nodes that are not scored, as they are not in `scope`. Returns how many are scored.
+size_t FindIgnored(const NodeScope& scope, const NodeTable& nodes,
                    absl::Span<const NodeRow> feasible, SpreadScoreState& s) {
-  if (!s.requires_all_keys || AllNodesHaveTopologyKeys(columns)) return feasible.size();
+  if (MatchesAllRows(scope, nodes)) return feasible.size();
   s.ignored.assign(nodes.size(), 0);
   size_t scored = feasible.size();
-  for (const NodeRow row : feasible) {
-    if (HasTopologyKeys(columns, row)) continue;
-    s.ignored[row] = 1;
+  const RowMatches is_scored = MatchRows(scope, nodes, feasible);
+  for (size_t i = 0; i < feasible.size(); ++i) {
+    if (is_scored[i] != 0) continue;
+    s.ignored[feasible[i]] = 1;
     --scored;
   }
   return scored;
@@ -102,47 +104,37 @@ size_t FindIgnored(const LabelColumns& columns, const NodeTable& nodes,
 
 // Counts the pods of the domains that have a candidate, wherever they are in it.
 void CountPods(const TopologySpreadConstraint& constraint, const PodInfo& pod,
-               const NodeTable& nodes, const LabelColumns& columns, const LabelColumn& column,
-               const SpreadScoreState& s, CandidateDomains& domains) {
-  const std::shared_ptr<const PodCounts> pods =
-      MatchingPods(nodes, constraint.selector, pod.namespace_name());
-  const CountedRows counted = CountedRowsOf(constraint, pod, nodes);
-  const bool all_keys = !s.requires_all_keys || AllNodesHaveTopologyKeys(columns);
-  if (counted.empty() && all_keys) {
-    const absl::Span<const int64_t> of_domains = pods->of_domains(column);
-    for (uint32_t i = 0; i < of_domains.size(); ++i) domains.CountDomain(i, of_domains[i]);
-    return;
-  }
-  const absl::Span<const int64_t> of_rows = pods->of_rows();
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (!counted.empty() && counted[row] == 0) continue;
-    if (!all_keys && !HasTopologyKeys(columns, row)) continue;
-    domains.CountDomain(column.index(row), of_rows[row]);
-  }
+               const NodeScope& scope, const NodeTable& nodes, const LabelColumn& column,
+               CandidateDomains& domains) {
+  const std::shared_ptr<const PodCounts> pods = MatchingPods(
+      nodes, constraint.selector, pod.namespace_name(), CountedNodes(constraint, pod, scope));
+  const absl::Span<const int64_t> of_domains = pods->of_domains(column);
+  for (uint32_t i = 0; i < of_domains.size(); ++i) domains.CountDomain(i, of_domains[i]);
 }
 
 // Weighs the topologies: those with few domains less.
 void FindShares(const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> feasible,
                 SpreadScoreState& s) {
-  const LabelColumns columns = TopologyColumns(nodes, s.constraints);
-  const size_t scored = FindIgnored(columns, nodes, feasible, s);
-  for (size_t i = 0; i < s.constraints.size(); ++i) {
-    const TopologySpreadConstraint& constraint = s.constraints[i];
-    SpreadShares shares{.base = static_cast<double>(constraint.max_skew - 1), .column = columns[i]};
+  const NodeScope scope = s.requires_all_keys ? NodesWithTopologyKeys(s.constraints) : NodeScope();
+  const size_t scored = FindIgnored(scope, nodes, feasible, s);
+  for (const TopologySpreadConstraint& constraint : s.constraints) {
+    const LabelColumn& column = nodes.label_column(constraint.topology_key);
+    SpreadShares shares{.base = static_cast<double>(constraint.max_skew - 1), .column = &column};
     const auto weight = [](size_t domains) { return std::log(static_cast<double>(domains + 2)); };
     if (IsHostname(constraint.topology_key)) {
       shares.weight = weight(scored);
-      shares.pods_of_hosts = MatchingPods(nodes, constraint.selector, pod.namespace_name());
+      shares.pods_of_hosts =
+          MatchingPods(nodes, constraint.selector, pod.namespace_name(), NodeScope());
       shares.of_hosts = shares.pods_of_hosts->of_rows();
     } else {
-      CandidateDomains domains(*columns[i]);
+      CandidateDomains domains(column);
       for (const NodeRow row : feasible) {
         if (!s.Ignores(row)) domains.AddCandidate(row);
       }
-      CountPods(constraint, pod, nodes, columns, *columns[i], s, domains);
+      CountPods(constraint, pod, scope, nodes, column, domains);
       shares.weight = weight(domains.size());
-      for (uint32_t index = 0; index < columns[i]->values().size(); ++index) {
-        const bool has_label = columns[i]->values()[index].present;
+      for (uint32_t index = 0; index < column.values().size(); ++index) {
+        const bool has_label = column.values()[index].present;
         shares.of_domains.push_back(has_label ? shares.Of(domains.pods(index)) : 0);
       }
     }

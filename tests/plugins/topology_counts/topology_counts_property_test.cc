@@ -97,6 +97,11 @@ PodBuilder RandomPod(Random& random, const std::string& name) {
     SelectNamespaces(random, affinity->mutable_pod_anti_affinity()
                                  ->mutable_required_during_scheduling_ignored_during_execution());
   }
+  for (api::TopologySpreadConstraint& constraint :
+       *pod.Message().mutable_spec()->mutable_topology_spread_constraints()) {
+    if (random.Percent(40)) constraint.set_node_taints_policy("Honor");
+    if (random.Percent(20)) constraint.set_node_affinity_policy("Ignore");
+  }
   if (random.Percent(15)) pod.Deleted();
   return pod;
 }
