@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,8 +92,9 @@ class Cluster {
     const int change = random_.Below(100);
     if (change < 10) return NodeComes();
     if (change < 18) return NodeGoes();
-    if (change < 40) return SetObject(RandomNode(), RandomTaints());
-    if (change < 50) return SetObject(MakeNode().Name("same"), std::nullopt);
+    if (change < 28) return Relabel();
+    if (change < 45) return Taint();
+    if (change < 50) return SayTheSame();
     if (change < 52) return Rearrange();
     if (change < 53) return table_.SetOrder(order_);
     ChangePods();
@@ -118,15 +118,15 @@ class Cluster {
     if (!random_.Percent(10)) node.Label("disk", random_.Percent(60) ? "ssd" : "hdd");
     return node;
   }
-  struct Taints {
-    bool dedicated, broken, discouraged;
-  };
-  Taints RandomTaints() { return {random_.Percent(20), random_.Percent(15), random_.Percent(15)}; }
-  static NodeInfo Build(const std::string& name, NodeBuilder node, const Taints& taints) {
-    if (taints.dedicated) node.Taint("dedicated", "a", TaintEffect::kNoSchedule);
-    if (taints.broken) node.Taint("broken", "", TaintEffect::kNoExecute);
-    if (taints.discouraged) node.Taint("soft", "", TaintEffect::kPreferNoSchedule);
-    return node.Name(name).Info();
+  TaintList RandomTaints() {
+    std::vector<berth::Taint> taints;
+    const auto add = [&](int chance, absl::string_view key, TaintEffect effect) {
+      if (random_.Percent(chance)) taints.push_back({.key = Symbol::Intern(key), .effect = effect});
+    };
+    add(20, "dedicated", TaintEffect::kNoSchedule);
+    add(15, "broken", TaintEffect::kNoExecute);
+    add(15, "soft", TaintEffect::kPreferNoSchedule);
+    return TaintList(std::move(taints));
   }
 
   void NodeComes() {
@@ -134,7 +134,10 @@ class Cluster {
     if (nodes_[i] != nullptr) return;
     NodeBuilder node = RandomNode();
     if (random_.Percent(80)) node.Label("host", Name(i));
-    nodes_[i] = std::make_unique<NodeInfo>(Build(Name(i), node, RandomTaints()));
+    nodes_[i] = std::make_unique<NodeInfo>(node.Name(Name(i)).Info());
+    auto spec = std::make_shared<NodeSpec>(nodes_[i]->spec());
+    spec->taints = RandomTaints();
+    nodes_[i]->SetSpec(std::move(spec));
     for (int pods = random_.Below(3); pods > 0; --pods) nodes_[i]->AddPod(RandomPod());
     const int row = random_.Below(static_cast<int>(order_.size()) + 1);
     order_.insert(order_.begin() + row, nodes_[i].get());
@@ -150,17 +153,25 @@ class Cluster {
       return owned.get() == node;
     })->reset();
   }
-  // Its labels and taints are others, or, if `taints` is absent, it is as before in an object of
-  // its own. Its pods may change along with it.
-  void SetObject(const NodeBuilder& labels, const std::optional<Taints>& taints) {
+  void Relabel() {
     NodeInfo& node = Mutable(OneInTable());
-    if (taints.has_value()) {
-      NodeInfo other = Build(std::string(node.name().view()), labels, *taints);
-      node.SetSpec(other.shared_spec());
-    } else {
-      node.SetSpec(std::make_shared<NodeSpec>(node.spec()));
-    }
-    if (random_.Percent(20)) node.AddPod(RandomPod());
+    auto spec = std::make_shared<NodeSpec>(node.spec());
+    spec->labels = RandomNode().Info().labels();
+    SetObject(node, std::move(spec));
+  }
+  void Taint() {
+    NodeInfo& node = Mutable(OneInTable());
+    auto spec = std::make_shared<NodeSpec>(node.spec());
+    spec->taints = RandomTaints();
+    SetObject(node, std::move(spec));
+  }
+  void SayTheSame() {
+    NodeInfo& node = Mutable(OneInTable());
+    SetObject(node, std::make_shared<NodeSpec>(node.spec()));
+  }
+  void SetObject(NodeInfo& node, std::shared_ptr<const NodeSpec> spec) {
+    node.SetSpec(std::move(spec));
+    if (random_.Percent(20)) node.AddPod(RandomPod());  // seen along with it
     Refresh(node);
   }
   void Rearrange() {
