@@ -50,8 +50,8 @@ class NodeSets {
   // A new one judges all nodes, after those that nobody else holds any more were dropped.
   std::shared_ptr<const NodeSet> Find(const NodeScope& scope);
 
-  // The sets, which are few, that the node of `slot` is to come to or to leave, its object being
-  // `node` now; null if it is gone.
+  // The sets that the node of `slot` has to come to or to leave, as its object is `node` now; null
+  // if it is gone.
   using Sets = absl::InlinedVector<NodeSet*, 4>;
   Sets ToFlip(int slot, const NodeSpec* node) const;
 

@@ -2,6 +2,7 @@
 #include "berth/framework/pod_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "berth/framework/match_rows.h"

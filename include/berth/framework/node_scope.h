@@ -15,7 +15,7 @@
 
 namespace berth {
 
-// A value; as it is made, every node. Match_rows.h asks it about the rows of a table.
+// A value; by default every node is in it. MatchRows() asks it about the rows of a table.
 struct NodeScope {
   absl::InlinedVector<Symbol, 2> label_keys;  // of labels that a node has to have
   RequiredNodeAffinity affinity;              // that it has to match
