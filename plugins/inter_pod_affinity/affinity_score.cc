@@ -15,30 +15,59 @@
 namespace berth {
 namespace {
 
-// The sums of the weights of the terms of one topology key, by value of its column.
+// The terms of one topology key: of each domain, the sum of the weights of those that match there.
 struct TopologyScores {
   Symbol key;
-  const LabelColumn* column;
-  std::vector<int64_t> sums;  // 0 for nodes without the label
+  DomainSum sum;
+
+  const LabelColumn& column() const { return *sum.column; }
+  // Of a domain, which is the index of a value of the column; 0 where there is no label.
+  int64_t Of(uint32_t domain) const {
+    if (!column().values()[domain].present) return 0;
+    int64_t score = 0;
+    for (const auto& [pods, weight] : sum.parts)
+      score += weight * pods->of_domain(column(), domain);
+    return score;
+  }
+  // The same of the domains of a few rows.
+  void AddTo(absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const {
+    const bool by_row = EachHasItsOwn(column());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!by_row) {
+        scores[i] += Of(column().index(rows[i]));
+      } else if (column().at(rows[i]).present) {
+        for (const auto& [pods, weight] : sum.parts) scores[i] += weight * pods->of_row(rows[i]);
+      }
+    }
+  }
+  // Of all of them, by index.
+  std::vector<int64_t> OfAll() const {
+    std::vector<int64_t> scores(column().values().size());
+    for (const auto& [pods, weight] : sum.parts) {
+      pods->AddToDomains(column(), weight, absl::MakeSpan(scores));
+    }
+    return scores;
+  }
 };
 
 struct AffinityScoreState final : StateData {
   std::vector<TopologyScores> topologies;
-  int64_t matches = 0;  // of terms and pods
+  bool matches = false;  // some term
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<AffinityScoreState>(*this);
   }
 
   // `pods` match a term of this topology key, or have it.
-  void Add(const PodCounts& pods, Symbol key, int64_t weight, const NodeTable& nodes) {
-    if (pods.total() == 0) return;
+  void Add(std::shared_ptr<const PodCounts> pods, Symbol key, int64_t weight,
+           const NodeTable& nodes) {
+    if (pods->total() == 0) return;
     auto it = absl::c_find_if(topologies, [key](const auto& scores) { return scores.key == key; });
     if (it == topologies.end()) {
-      const LabelColumn& column = nodes.label_column(key);
-      it = topologies.insert(it, {key, &column, std::vector<int64_t>(column.values().size())});
+      it = topologies.insert(it, {key, {.column = &nodes.label_column(key), .parts = {}}});
     }
-    matches += pods.AddToDomains(*it->column, weight, absl::MakeSpan(it->sums));
+    matches = matches || pods->any_labelled(it->column());
+    it->sum.parts.push_back({std::move(pods), weight});
   }
 };
 
@@ -60,6 +89,13 @@ int64_t WeightOf(const PodTerm& term, int64_t hard_weight) {
 
 Status InterPodAffinity::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                   absl::Span<const NodeRow>) {
+  std::vector<DomainSum> sums;
+  return *PreScoreDomains(state, pod, nodes, sums);
+}
+
+std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const PodInfo& pod,
+                                                        const NodeTable& nodes,
+                                                        std::vector<DomainSum>& sums) {
   if (!pod.pod_affinity_status().ok()) {
     return Status::Error(
         absl::StrCat("failed to parse pod: ", pod.pod_affinity_status().message()));
@@ -72,7 +108,7 @@ Status InterPodAffinity::PreScore(CycleState& state, const PodInfo& pod, const N
   auto data = std::make_unique<AffinityScoreState>();
   const auto add_own = [&](const WeightedAffinityTerm& own, int64_t sign) {
     const PodSelector selector = namespaces_.PodsOf(own.term, handle_.objects());
-    data->Add(*pods.Count(selector), own.term.topology_key, sign * own.weight, nodes);
+    data->Add(pods.Count(selector), own.term.topology_key, sign * own.weight, nodes);
   };
   for (const WeightedAffinityTerm& own : pod.preferred_affinity_terms()) add_own(own, 1);
   for (const WeightedAffinityTerm& own : pod.preferred_anti_affinity_terms()) add_own(own, -1);
@@ -82,9 +118,12 @@ Status InterPodAffinity::PreScore(CycleState& state, const PodInfo& pod, const N
   const LabelSet* const namespace_labels = handle_.objects().NamespaceLabels(pod.namespace_name());
   for (const PodTerm* its : pods.TermsAbout(pod, namespace_labels, kinds)) {
     const int64_t weight = WeightOf(*its, args_.hard_pod_affinity_weight);
-    data->Add(its->counts, its->term.topology_key, weight, nodes);
+    // The term stays as long as the cycle lasts.
+    std::shared_ptr<const PodCounts> counts(std::shared_ptr<void>(), &its->counts);
+    data->Add(std::move(counts), its->term.topology_key, weight, nodes);
   }
-  if (data->matches == 0) return Status::Skip();
+  if (!data->matches) return Status::Skip();
+  for (const TopologyScores& topology : data->topologies) sums.push_back(topology.sum);
   state.Write(kScoreState, std::move(data));
   return Status::Success();
 }
@@ -97,8 +136,8 @@ absl::StatusOr<int64_t> InterPodAffinity::Score(const CycleState& state, const P
   for (const TopologyScores& topology : s->topologies) {
     const Symbol* const value = node.labels().Find(topology.key);
     if (value == nullptr) continue;
-    const std::optional<uint32_t> domain = topology.column->Find({true, *value});
-    if (domain.has_value()) score += topology.sums[*domain];
+    const std::optional<uint32_t> domain = topology.column().Find({true, *value});
+    if (domain.has_value()) score += topology.Of(*domain);
   }
   return score;
 }
@@ -110,8 +149,13 @@ absl::Status InterPodAffinity::ScoreNodes(const CycleState& state, const PodInfo
   BERTH_CHECK(s != nullptr);
   absl::c_fill(scores, 0);
   for (const TopologyScores& topology : s->topologies) {
-    const absl::Span<const uint32_t> domains = topology.column->indexes();
-    for (size_t i = 0; i < rows.size(); ++i) scores[i] += topology.sums[domains[rows[i]]];
+    const absl::Span<const uint32_t> domains = topology.column().indexes();
+    if (rows.size() < domains.size() / 8) {
+      topology.AddTo(rows, scores);
+      continue;
+    }
+    const std::vector<int64_t> sums = topology.OfAll();
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] += sums[domains[rows[i]]];
   }
   return absl::OkStatus();
 }

@@ -3,12 +3,14 @@
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/domain_filter.h"
+#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
@@ -33,6 +35,7 @@ class InterPodAffinity final : public Plugin,
                                public DomainFilter,
                                public PreScorePlugin,
                                public ScorePlugin,
+                               public DomainScorer,
                                public EnqueueExtensions,
                                public SignPlugin,
                                public ExplainsWaitingAs<WaitingReason::kAffinity> {
@@ -58,9 +61,13 @@ class InterPodAffinity final : public Plugin,
   bool NumberDomains(const CycleState& state, const PodInfo&, std::vector<DomainNumbers>& rules,
                      FilterBasis& basis) const override;
 
-  // Sums up the weights of the matching terms in each topology domain.
+  // Finds the terms that match, and what pods they count.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow>) override;
+  // A sum a topology key.
+  std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
+                                        const NodeTable& nodes,
+                                        std::vector<DomainSum>& sums) override;
   // The sum over the node's domains; negative where anti-affinity prevails.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo&,
                                 const NodeInfo& node) const override;

@@ -3,6 +3,7 @@
 #define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_POD_TOPOLOGY_SPREAD_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/domain_filter.h"
+#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
@@ -40,6 +42,7 @@ class PodTopologySpread final : public Plugin,
                                 public DomainFilter,
                                 public PreScorePlugin,
                                 public ScorePlugin,
+                                public DomainScorer,
                                 public EnqueueExtensions,
                                 public SignPlugin,
                                 public ExplainsWaitingAs<WaitingReason::kTopology> {
@@ -67,6 +70,11 @@ class PodTopologySpread final : public Plugin,
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;
+  // A sum a constraint: the pods that it counts.
+  std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
+                                        const NodeTable& nodes,
+                                        std::vector<DomainSum>& sums) override;
+  void SetFeasible(CycleState& state, const NodeTable& nodes, const AlikeRows& feasible) override;
   // The matching pods in the node's domains, those of small topologies weighing less.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const override;
@@ -93,6 +101,7 @@ class PodTopologySpread final : public Plugin,
   // The constraints of one kind that apply to `pod`, its own or else the default ones.
   absl::StatusOr<SpreadConstraints> ConstraintsOf(const PodInfo& pod,
                                                   UnsatisfiableAction action) const;
+  Status FindShares(CycleState& state, const PodInfo& pod, const NodeTable& nodes) const;
   absl::StatusOr<QueueingHint> AfterPodChange(const PodInfo& pod, const ObjectChange& change) const;
   absl::StatusOr<QueueingHint> AfterNodeChange(const PodInfo& pod,
                                                const ObjectChange& change) const;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
 #include "berth/framework/match_rows.h"
@@ -15,28 +16,29 @@ namespace {
 
 // What one constraint adds to the scores of nodes. Those without the label get nothing.
 struct SpreadShares {
-  double weight = 0;  // of each matching pod
-  double base = 0;    // of no pod
   const LabelColumn* column;
-  // Hosts are domains of their own, whose pods count as they are; of others, the share of each
-  // domain.
-  std::shared_ptr<const PodCounts> pods_of_hosts;
-  absl::Span<const int64_t> of_hosts;  // by row
-  std::vector<double> of_domains;
+  std::shared_ptr<const PodCounts> pods;
+  bool by_host = false;            // hosts are domains of their own, whose pods count as they are
+  double weight = 0;               // of each matching pod
+  double base = 0;                 // of no pod
+  std::vector<double> of_domains;  // unless it is by host: the share of each domain
 
   double Of(int64_t pods) const { return static_cast<double>(pods) * weight + base; }
 };
 
 struct SpreadScoreState final : StateData {
   SpreadConstraints constraints;
-  bool requires_all_keys = true;     // nodes without one of the topology keys are not scored
-  std::vector<uint8_t> ignored;      // by row: 1 for those nodes; empty if there are none
   std::vector<SpreadShares> shares;  // by constraint
+  bool ignores_some = false;         // nodes without one of the topology keys are not scored
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<SpreadScoreState>(*this);
   }
-  bool Ignores(NodeRow row) const { return !ignored.empty() && ignored[row] != 0; }
+  bool Ignores(NodeRow row) const {
+    return ignores_some && absl::c_any_of(shares, [row](const SpreadShares& of_constraint) {
+             return !of_constraint.column->at(row).present;
+           });
+  }
 };
 
 constexpr StateKey<SpreadScoreState> kScoreState{"PodTopologySpread score"};
@@ -52,22 +54,32 @@ int64_t Round(double x) {
   return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
+// The values of nodes without the label and of those where it is empty, if there may be both: Go's
+// maps do not tell them apart.
+std::optional<std::pair<uint32_t, uint32_t>> NoneAndEmpty(const LabelColumn& column) {
+  const std::optional<uint32_t> none = column.Find(LabelValue{});
+  const std::optional<uint32_t> empty = column.Find({true, Symbol()});
+  if (!none.has_value() || !empty.has_value()) return std::nullopt;
+  return std::pair(*none, *empty);
+}
+
 // The domains of one constraint that have a node to be scored, and their pods.
 class CandidateDomains {
  public:
-  // Nodes without the label are in the domain of those where it is empty, as in Go's maps.
+  // Nodes without the label are in the domain of those where it is empty.
   explicit CandidateDomains(const LabelColumn& column)
-      : column_(column), counts_(column.values().size(), kNoCandidate) {
-    const std::optional<uint32_t> none = column.Find(LabelValue{});
-    const std::optional<uint32_t> empty = column.Find({true, Symbol()});
-    if (none.has_value() && empty.has_value()) alias_ = {*none, *empty};
+      : column_(column),
+        each_alone_(EachHasItsOwn(column)),
+        counts_(column.values().size(), kNoCandidate) {
+    alias_ = NoneAndEmpty(column).value_or(alias_);
   }
 
-  void AddCandidate(NodeRow row) {
+  // `nodes` are like the one of `row`.
+  void AddCandidate(NodeRow row, int nodes) {
     int64_t& count = counts_[DomainOf(column_.index(row))];
     if (count != kNoCandidate) return;
     count = 0;
-    ++size_;
+    size_ += each_alone_ && column_.at(row).present ? nodes : 1;
   }
   void CountDomain(uint32_t index, int64_t pods) {
     int64_t& count = counts_[DomainOf(index)];
@@ -82,63 +94,35 @@ class CandidateDomains {
   uint32_t DomainOf(uint32_t index) const { return index == alias_.first ? alias_.second : index; }
 
   const LabelColumn& column_;
+  const bool each_alone_;  // no domain has two nodes
   std::pair<uint32_t, uint32_t> alias_ = {std::numeric_limits<uint32_t>::max(), 0};
   std::vector<int64_t> counts_;  // by index in the column
   int size_ = 0;
 };
 
-// Marks the nodes that are not scored, as they are not in `scope`. Returns how many are scored.
-size_t FindIgnored(const NodeScope& scope, const NodeTable& nodes,
-                   absl::Span<const NodeRow> feasible, SpreadScoreState& s) {
-  if (MatchesAllRows(scope, nodes)) return feasible.size();
-  s.ignored.assign(nodes.size(), 0);
-  size_t scored = feasible.size();
-  const RowMatches is_scored = MatchRows(scope, nodes, feasible);
-  for (size_t i = 0; i < feasible.size(); ++i) {
-    if (is_scored[i] != 0) continue;
-    s.ignored[feasible[i]] = 1;
-    --scored;
-  }
-  return scored;
-}
-
-// Counts the pods of the domains that have a candidate, wherever they are in it.
-void CountPods(const TopologySpreadConstraint& constraint, const PodInfo& pod,
-               const NodeScope& scope, const NodeTable& nodes, const LabelColumn& column,
-               CandidateDomains& domains) {
-  const std::shared_ptr<const PodCounts> pods = MatchingPods(
-      nodes, constraint.selector, pod.namespace_name(), CountedNodes(constraint, pod, scope));
-  const absl::Span<const int64_t> of_domains = pods->of_domains(column);
-  for (uint32_t i = 0; i < of_domains.size(); ++i) domains.CountDomain(i, of_domains[i]);
-}
-
-// Weighs the topologies: those with few domains less.
-void FindShares(const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> feasible,
-                SpreadScoreState& s) {
-  const NodeScope scope = s.requires_all_keys ? NodesWithTopologyKeys(s.constraints) : NodeScope();
-  const size_t scored = FindIgnored(scope, nodes, feasible, s);
-  for (const TopologySpreadConstraint& constraint : s.constraints) {
-    const LabelColumn& column = nodes.label_column(constraint.topology_key);
-    SpreadShares shares{.base = static_cast<double>(constraint.max_skew - 1), .column = &column};
-    const auto weight = [](size_t domains) { return std::log(static_cast<double>(domains + 2)); };
-    if (IsHostname(constraint.topology_key)) {
-      shares.weight = weight(scored);
-      shares.pods_of_hosts =
-          MatchingPods(nodes, constraint.selector, pod.namespace_name(), NodeScope());
-      shares.of_hosts = shares.pods_of_hosts->of_rows();
-    } else {
-      CandidateDomains domains(column);
-      for (const NodeRow row : feasible) {
-        if (!s.Ignores(row)) domains.AddCandidate(row);
-      }
-      CountPods(constraint, pod, scope, nodes, column, domains);
-      shares.weight = weight(domains.size());
-      for (uint32_t index = 0; index < column.values().size(); ++index) {
-        const bool has_label = column.values()[index].present;
-        shares.of_domains.push_back(has_label ? shares.Of(domains.pods(index)) : 0);
-      }
+// Weighs the topology: those with few domains weigh less.
+void Weigh(const AlikeRows& feasible, const SpreadScoreState& s, SpreadShares& shares) {
+  const auto weight = [](size_t domains) { return std::log(static_cast<double>(domains + 2)); };
+  const auto for_each_scored = [&](auto visit) {
+    for (size_t i = 0; i < feasible.rows.size(); ++i) {
+      if (!s.Ignores(feasible.rows[i])) visit(feasible.rows[i], feasible.count(i));
     }
-    s.shares.push_back(std::move(shares));
+  };
+  if (shares.by_host) {
+    size_t scored = 0;
+    for_each_scored([&](NodeRow, int count) { scored += count; });
+    shares.weight = weight(scored);
+    return;
+  }
+  CandidateDomains domains(*shares.column);
+  for_each_scored([&](NodeRow row, int count) { domains.AddCandidate(row, count); });
+  const absl::Span<const int64_t> pods = shares.pods->of_domains(*shares.column);
+  for (uint32_t i = 0; i < pods.size(); ++i) domains.CountDomain(i, pods[i]);
+  shares.weight = weight(domains.size());
+  shares.of_domains.clear();
+  for (uint32_t index = 0; index < pods.size(); ++index) {
+    const bool has_label = shares.column->values()[index].present;
+    shares.of_domains.push_back(has_label ? shares.Of(domains.pods(index)) : 0);
   }
 }
 
@@ -146,6 +130,31 @@ void FindShares(const PodInfo& pod, const NodeTable& nodes, absl::Span<const Nod
 
 Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                    absl::Span<const NodeRow> feasible) {
+  Status status = FindShares(state, pod, nodes);
+  if (!status.ok()) return status;
+  SetFeasible(state, nodes, {.rows = feasible, .counts = {}});
+  return status;
+}
+
+std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, const PodInfo& pod,
+                                                         const NodeTable& nodes,
+                                                         std::vector<DomainSum>& sums) {
+  Status status = FindShares(state, pod, nodes);
+  if (!status.ok()) return status;
+  for (const SpreadShares& shares : state.Find(kScoreState)->shares) {
+    // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
+    // label may be in the domain of one that has it.
+    const bool is_apart =
+        shares.by_host ? EachHasItsOwn(*shares.column) : !NoneAndEmpty(*shares.column).has_value();
+    if (!is_apart) return std::nullopt;
+    sums.push_back({.column = shares.column, .parts = {{.pods = shares.pods}}});
+  }
+  return status;
+}
+
+// The constraints that score `pod`, and the pods that they count.
+Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
+                                     const NodeTable& nodes) const {
   if (nodes.size() == 0) return Status::Skip();
   absl::StatusOr<SpreadConstraints> constraints =
       ConstraintsOf(pod, UnsatisfiableAction::kScheduleAnyway);
@@ -156,24 +165,42 @@ Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const 
   if (constraints->empty()) return Status::Skip();
   auto data = std::make_unique<SpreadScoreState>();
   data->constraints = *std::move(constraints);
-  data->requires_all_keys = !pod.topology_spread_constraints().empty() || !defaults_.from_system;
-  FindShares(pod, nodes, feasible, *data);
+  const bool all_keys = !pod.topology_spread_constraints().empty() || !defaults_.from_system;
+  const NodeScope scored = all_keys ? NodesWithTopologyKeys(data->constraints) : NodeScope();
+  data->ignores_some = !MatchesAllRows(scored, nodes);
+  for (const TopologySpreadConstraint& constraint : data->constraints) {
+    const bool by_host = IsHostname(constraint.topology_key);
+    const NodeScope counted = by_host ? NodeScope() : CountedNodes(constraint, pod, scored);
+    data->shares.push_back(
+        {.column = &nodes.label_column(constraint.topology_key),
+         .pods = MatchingPods(nodes, constraint.selector, pod.namespace_name(), counted),
+         .by_host = by_host,
+         .base = static_cast<double>(constraint.max_skew - 1),
+         .of_domains = {}});
+  }
   state.Write(kScoreState, std::move(data));
   return Status::Success();
+}
+
+void PodTopologySpread::SetFeasible(CycleState& state, const NodeTable&,
+                                    const AlikeRows& feasible) {
+  SpreadScoreState* const s = state.FindMutable(kScoreState);
+  BERTH_CHECK(s != nullptr);
+  for (SpreadShares& shares : s->shares) Weigh(feasible, *s, shares);
 }
 
 absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const PodInfo& pod,
                                                  const NodeInfo& node) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
   BERTH_CHECK(s != nullptr);
-  if (s->requires_all_keys && !HasTopologyKeys(node.labels(), s->constraints)) return 0;
+  if (s->ignores_some && !HasTopologyKeys(node.labels(), s->constraints)) return 0;
   double score = 0;
   for (size_t i = 0; i < s->constraints.size(); ++i) {
     const TopologySpreadConstraint& constraint = s->constraints[i];
     const SpreadShares& shares = s->shares[i];
     const Symbol* const value = node.labels().Find(constraint.topology_key);
     if (value == nullptr) continue;
-    if (shares.pods_of_hosts != nullptr) {
+    if (shares.by_host) {
       score += shares.Of(CountMatchingPods(node, constraint.selector, pod.namespace_name()));
     } else {
       const std::optional<uint32_t> domain = shares.column->Find({true, *value});
@@ -184,19 +211,26 @@ absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const 
 }
 
 absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInfo&,
-                                           const NodeTable&, absl::Span<const NodeRow> rows,
+                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                            absl::Span<int64_t> scores) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
   BERTH_CHECK(s != nullptr);
+  const bool most = rows.size() > static_cast<size_t>(nodes.size()) / 8;
+  std::vector<absl::Span<const int64_t>> of_rows;  // by constraint, of those by host
+  for (const SpreadShares& shares : s->shares) {
+    of_rows.push_back(shares.by_host && most ? shares.pods->of_rows()
+                                             : absl::Span<const int64_t>());
+  }
   for (size_t k = 0; k < rows.size(); ++k) {
     const NodeRow row = rows[k];
     double score = 0;
-    for (const SpreadShares& shares : s->shares) {
+    for (size_t i = 0; i < s->shares.size(); ++i) {
+      const SpreadShares& shares = s->shares[i];
       const uint32_t domain = shares.column->index(row);
-      if (shares.pods_of_hosts == nullptr) {
+      if (!shares.by_host) {
         score += shares.of_domains[domain];
       } else if (shares.column->values()[domain].present) {
-        score += shares.Of(shares.of_hosts[row]);
+        score += shares.Of(most ? of_rows[i][row] : shares.pods->of_row(row));
       }
     }
     scores[k] = s->Ignores(row) ? 0 : Round(score);

@@ -117,11 +117,15 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
     all_differ |= extremes[i] != std::pair(column.low, column.high);
   }
   if (all_differ) return Renormalize();
-  if (have_moved) best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first_moved_);
+  if (have_moved) {
+    best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first_moved_);
+    changes_.Restart();
+  }
   for (const NodeRow row : changed_) {
     Status status = AddUp(row);
     if (!status.ok()) return status;
     best_.Update(row, ByTotal(totals_));
+    changes_.Add(row, nodes.size());
   }
   return Status::Success();
 }
@@ -439,6 +443,7 @@ Status RankedNodes::Renormalize() {
     }
   }
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_));
+  changes_.Restart();
   return Status::Success();
 }
 

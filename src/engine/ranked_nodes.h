@@ -14,6 +14,7 @@
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
 #include "framework/best_row.h"
+#include "framework/change_journal.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -43,9 +44,13 @@ class RankedNodes {
   const NodeVerdicts* rejections() const {
     return rebuilt_ && feasible_.empty() ? &verdicts_ : nullptr;
   }
+  // Whether the last Refresh() asked about all rows.
+  bool rebuilt() const { return rebuilt_; }
+  // Rows whose total changed, or that may be feasible or not now.
+  const RowJournal& changes() const { return changes_; }
   // Rows that none of the plugins rejects, in order.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
-  // The weighted total of a feasible row's scores, normalised over feasible().
+  // The weighted total of a feasible row's scores, normalised over feasible(); kOut of others.
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? best_.best() : -1; }
@@ -135,6 +140,7 @@ class RankedNodes {
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kOut if it is not feasible
   BestRow best_;
+  RowJournal changes_;
   bool rebuilt_ = false;  // by the last Refresh()
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;

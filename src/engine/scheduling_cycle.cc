@@ -14,6 +14,20 @@ constexpr int kMinFeasibleNodesToFind = 100;
 constexpr int kMostTries = 64;            // rows asked about one by one, before all are at once
 constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
 
+// Whether one of `plugins` is among the hooks.
+template <class Hooks>
+bool TakesPart(const Hooks& hooks, PluginMask plugins) {
+  return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins >> hook.index & 1) != 0; });
+}
+
+bool YieldsToSomebody(const PodInfo& pod, const Nominator& nominator) {
+  bool yields = false;
+  nominator.ForEach([&](const PodInfo& nominated, absl::string_view) {
+    yields |= nominated.priority() >= pod.priority();
+  });
+  return yields;
+}
+
 }  // namespace
 
 int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
@@ -131,7 +145,7 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
     return false;
   }
   if (ranked->narrows()) return false;
-  if (ChooseRanked(framework, own, *pod, nodes, *ranked, result)) {
+  if (ChooseRanked(framework, own, *pod, nodes, nominator, *ranked, result)) {
     if (was_rejected) memory_.NotePlaced();
     ++remembered_;
     state = std::move(own);
@@ -194,32 +208,120 @@ RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework, const C
 }
 
 bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state,
-                                   const PodInfo& pod, const NodeTable& nodes, RankedNodes& ranked,
+                                   const PodInfo& pod, const NodeTable& nodes,
+                                   const Nominator& nominator, RankedNodes& ranked,
                                    CycleResult& result) {
   const PluginMask others = ~ranked.plugins();
-  const auto takes_part = [others](const auto& hooks, PluginMask skips) {
-    return absl::c_any_of(hooks,
-                          [&](const auto& hook) { return (others & ~skips) >> hook.index & 1; });
-  };
-  const bool judged = !takes_part(framework.filter(), state.skips().filter);
-  absl::Span<const NodeRow> feasible = ranked.feasible();
-  if (!judged && feasible.size() > 1 && ranked.uniform() && !ranked.others_score()) {
-    // If the others do not score, the best row that they accept is the best of all they accept.
-    if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
-    ranked.set_others_score(takes_part(framework.score(), state.skips().score));
-    if (!ranked.others_score()) {
-      const NodeRow row = ranked.BestThat(
-          [&](NodeRow row) {
-            return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
-          },
-          kMostTries);
-      if (row >= 0 && ranked.Confirm(row, pod).ok()) {
-        result.row = row;
-        result.score = ranked.total(row);
-        return true;
+  const bool judged = !TakesPart(framework.filter(), others & ~state.skips().filter);
+  Choice choice;
+  bool chosen = false;
+  if (ranked.feasible().size() > 1) {
+    std::vector<DomainSum> sums;
+    const bool by_domains = framework.RunPreScoreDomains(state, pod, nodes, others, sums);
+    const bool may_score = judged || (ranked.uniform() && !ranked.others_score());
+    if (by_domains || may_score) {
+      if (!by_domains &&
+          !framework.RunPreScore(state, pod, nodes, ranked.feasible(), others).ok()) {
+        return false;
       }
+      ranked.set_others_score(TakesPart(framework.score(), others & ~state.skips().score));
+      if (!ranked.others_score())
+        chosen = ChooseBest(framework, state, pod, nodes, judged, ranked, choice);
+    }
+    if (!chosen && by_domains) {
+      chosen =
+          ChooseByClass(framework, state, pod, nodes, nominator, ranked, std::move(sums), choice);
     }
   }
+  if (!chosen && !ChooseByRow(framework, state, pod, nodes, judged, ranked, choice)) return false;
+  if (choice.row < 0 || !ranked.Confirm(choice.row, pod).ok()) return false;
+  if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(choice.row)).ok()) return false;
+  result.row = choice.row;
+  result.score = choice.score;
+  return true;
+}
+
+// Where other plugins do not score: the best row that they accept is the best of all they accept.
+// False if it was not found.
+bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& state,
+                                 const PodInfo& pod, const NodeTable& nodes, bool judged,
+                                 RankedNodes& ranked, Choice& choice) {
+  NodeRow row = ranked.best();
+  if (!judged) {
+    if (!ranked.uniform()) return false;
+    row = ranked.BestThat(
+        [&](NodeRow row) {
+          return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
+        },
+        kMostTries);
+  }
+  if (row < 0) return false;
+  choice = {row, ranked.total(row)};
+  return true;
+}
+
+// Where other plugins go by topology domains: `sums` are what those that score go by. False if that
+// is not known of all of them, or not kept.
+bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& state,
+                                    const PodInfo& pod, const NodeTable& nodes,
+                                    const Nominator& nominator, const RankedNodes& ranked,
+                                    std::vector<DomainSum> sums, Choice& choice) {
+  if (ranked.rebuilt()) return false;  // one look at all rows in a cycle is enough
+  Framework::RejectionGrounds grounds;
+  if (!framework.FindRejectionGrounds(state, pod, ranked.plugins(), grounds) ||
+      !grounds.objects.empty()) {
+    return false;
+  }
+  // Nominated pods count in domains too, but for who yields to them on their node only.
+  if (!grounds.domains.empty() && YieldsToSomebody(pod, nominator)) return false;
+  for (const DomainVerdicts& rule : grounds.domains) {
+    sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
+  }
+  AlikeNodes* const alike = memory_.Alike(ranked, sums, nodes, /*add=*/true);
+  if (alike == nullptr || !alike->Refresh(ranked, nodes, sums)) return false;
+
+  const AlikeRows classes = alike->classes();
+  feasible_.clear();
+  stands_for_.clear();
+  for (size_t i = 0; i < classes.rows.size(); ++i) {
+    const NodeRow row = classes.rows[i];
+    const auto rejects = [row](const DomainVerdicts& rule) { return rule.OfRow(row) != 0; };
+    if (absl::c_any_of(grounds.domains, rejects)) continue;
+    feasible_.push_back(row);
+    stands_for_.push_back(classes.count(i));
+  }
+  // The totals are normalised over more rows than are feasible.
+  if (feasible_.size() < classes.rows.size() && !ranked.uniform()) return false;
+  const bool one_only = feasible_.size() == 1 && stands_for_.front() == 1;
+  if (feasible_.empty() || one_only) {
+    choice = {one_only ? feasible_.front() : -1, 0};
+    return true;
+  }
+  totals_.resize(feasible_.size());
+  for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] = ranked.total(feasible_[i]);
+  if (ranked.others_score()) {
+    more_.resize(feasible_.size());
+    if (!framework.SetFeasible(state, nodes, {feasible_, stands_for_}) ||
+        !framework.RunScore(state, pod, nodes, feasible_, absl::MakeSpan(more_), nullptr).ok()) {
+      return false;
+    }
+    for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] += more_[i];
+  }
+  choice = {feasible_.front(), totals_.front()};
+  for (size_t i = 1; i < feasible_.size(); ++i) {
+    const bool better =
+        totals_[i] > choice.score || (totals_[i] == choice.score && feasible_[i] < choice.row);
+    if (better) choice = {feasible_[i], totals_[i]};
+  }
+  return true;
+}
+
+// Asks the other plugins about every feasible row. False if one of them fails.
+bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state, const PodInfo& pod,
+                                  const NodeTable& nodes, bool judged, RankedNodes& ranked,
+                                  Choice& choice) {
+  const PluginMask others = ~ranked.plugins();
+  absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {
     verdicts_.Reset(nodes.size());
     if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, others).ok()) {
@@ -230,33 +332,25 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
                   [&](NodeRow row) { return verdicts_.rejector(row) != NodeVerdicts::kNobody; });
     feasible = feasible_;
   }
-  if (feasible.empty()) return false;
-
-  NodeRow row = feasible.front();
-  int64_t score = 0;
-  if (feasible.size() > 1) {
-    if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
-    ranked.set_others_score(takes_part(framework.score(), state.skips().score));
-    if (feasible.size() == ranked.feasible().size() && !ranked.others_score()) {
-      row = ranked.best();
-      score = ranked.total(row);
-    } else {
-      totals_.resize(feasible.size());
-      more_.resize(feasible.size());
-      if (!ranked.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
-          !framework.RunScore(state, pod, nodes, feasible, absl::MakeSpan(more_), nullptr).ok()) {
-        return false;
-      }
-      for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += more_[i];
-      const size_t best = absl::c_max_element(totals_) - totals_.begin();
-      row = feasible[best];
-      score = totals_[best];
-    }
+  if (feasible.size() <= 1) {
+    choice = {feasible.empty() ? -1 : feasible.front(), 0};
+    return true;
   }
-  if (!ranked.Confirm(row, pod).ok()) return false;
-  if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok()) return false;
-  result.row = row;
-  result.score = score;
+  if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
+  ranked.set_others_score(TakesPart(framework.score(), others & ~state.skips().score));
+  if (feasible.size() == ranked.feasible().size() && !ranked.others_score()) {
+    choice = {ranked.best(), ranked.total(ranked.best())};
+    return true;
+  }
+  totals_.resize(feasible.size());
+  more_.resize(feasible.size());
+  if (!ranked.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
+      !framework.RunScore(state, pod, nodes, feasible, absl::MakeSpan(more_), nullptr).ok()) {
+    return false;
+  }
+  for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += more_[i];
+  const size_t best = absl::c_max_element(totals_) - totals_.begin();
+  choice = {feasible[best], totals_[best]};
   return true;
 }
 

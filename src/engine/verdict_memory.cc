@@ -9,6 +9,8 @@ namespace {
 
 // A row takes some 50 bytes.
 constexpr size_t kMaxRankedRows = size_t{8} << 20;
+// A row takes 20 to 50 bytes.
+constexpr size_t kMaxAlikeRows = size_t{4} << 20;
 // A row takes 5 bytes, 9 more where a resource is short, and one for each rule in whose topology it
 // is a domain of its own; what the verdicts go by takes some hundred bytes a kind, 2 KiB for pods
 // with very many volumes.
@@ -46,6 +48,17 @@ RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
   if (ranked != nullptr || !add) return ranked;
   return ranked_.Add(kind_, MostEntries(kMaxRankedRows, rows),
                      [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
+}
+
+AlikeNodes* VerdictMemory::Alike(const RankedNodes& ranked, const std::vector<DomainSum>& sums,
+                                 const NodeTable& nodes, bool add) {
+  scratch_.clear();
+  AlikeNodes::Identify(sums, nodes, scratch_);
+  const PodKind kind(scratch_.bytes(), &ranked);
+  AlikeNodes* const alike = alike_.Find(kind);
+  if (alike != nullptr || !add) return alike;
+  return alike_.Add(kind, MostEntries(kMaxAlikeRows, nodes.size()),
+                    [] { return std::make_unique<AlikeNodes>(); });
 }
 
 RejectedNodes* VerdictMemory::AddRejected(bool by_spec, int rows) {

@@ -3,7 +3,9 @@
 #define BERTH_SRC_ENGINE_VERDICT_MEMORY_H_
 
 #include <memory>
+#include <vector>
 
+#include "engine/alike_nodes.h"
 #include "engine/kind_memory.h"
 #include "engine/ranked_nodes.h"
 #include "engine/rejected_nodes.h"
@@ -22,6 +24,11 @@ class VerdictMemory {
   // kept; if `add`, they are from now on, but for the first pod of a kind, which is not worth it.
   RankedNodes* Ranked(int rows, bool add);
   void ForgetRanked() { ranked_.Forget(kind_); }
+
+  // The nodes of `ranked` in classes by what `sums` tell apart. Null if they are not kept; if
+  // `add`, they are from now on, but for the first pod that asks, which is not worth it.
+  AlikeNodes* Alike(const RankedNodes& ranked, const std::vector<DomainSum>& sums,
+                    const NodeTable& nodes, bool add);
 
   // Why such pods fit nowhere; null if that is not kept. Where a rejection goes by more than what
   // `plugins()` signed, pods with another spec are another kind.
@@ -49,6 +56,7 @@ class VerdictMemory {
   PluginMask plugins_ = 0;
   PodKind kind_{"", nullptr}, kind_with_spec_{"", nullptr};  // of signature_'s bytes
   KindMemory<RankedNodes> ranked_;
+  KindMemory<AlikeNodes> alike_;
   KindMemory<RejectedNodes> rejected_;
 };
 

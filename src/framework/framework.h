@@ -18,6 +18,7 @@
 #include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/domain_filter.h"
+#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
@@ -165,6 +166,11 @@ class Framework {
   // Plugins outside `only` count as if they had said Skip.
   Status RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      absl::Span<const NodeRow> feasible, PluginMask only = kAllPlugins) const;
+  // The same without feasible rows, if all of these plugins go by topology domains; SetFeasible()
+  // names the rows afterwards. False if one of them does not, or fails: then nothing follows.
+  bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                          PluginMask only, std::vector<DomainSum>& sums) const;
+  bool SetFeasible(CycleState& state, const NodeTable& nodes, const AlikeRows& feasible) const;
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.
   Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -278,6 +284,7 @@ class Framework {
   std::vector<Hook<FilterPlugin>> filter_;
   std::vector<Hook<PostFilterPlugin>> post_filter_;
   std::vector<Hook<PreScorePlugin>> pre_score_;
+  std::vector<DomainScorer*> domain_scorers_;  // as pre_score_; null if it is none
   std::vector<Hook<ScorePlugin>> score_;
   int64_t score_resolution_ = 1;
   std::vector<Hook<ReservePlugin>> reserve_;

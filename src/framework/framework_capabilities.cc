@@ -206,6 +206,9 @@ void FrameworkBuilder::FindSigners() {
     framework_->object_filters_.push_back(As<const ObjectFilter>(hook.index));
     framework_->room_filters_.push_back(As<const RoomFilter>(hook.index));
   }
+  for (const Hook<PreScorePlugin>& hook : framework_->pre_score_) {
+    framework_->domain_scorers_.push_back(As<DomainScorer>(hook.index));
+  }
 }
 
 }  // namespace berth

@@ -18,6 +18,11 @@ constexpr PluginPoint kNormalizeScores{
     "NormalizeScores", Codes(),
     "running Normalize on Score plugins: plugin \"$0\" failed with: $1"};
 
+constexpr PluginPoint kPreScoreDomains{"PreScoreDomains", Codes(Code::kSkip),
+                                       "running PreScoreDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kSetFeasible{"SetFeasible", Codes(),
+                                   "running SetFeasible of plugin \"$0\": $1"};
+
 Status FromAbsl(const absl::Status& status) {
   return status.ok() ? Status::Success() : Status::Error(status);
 }
@@ -86,6 +91,45 @@ Status Framework::RunPreScore(CycleState& state, const PodInfo& pod, const NodeT
     }
   }
   return Status::Success();
+}
+
+bool Framework::RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                                   PluginMask only, std::vector<DomainSum>& sums) const {
+  PluginMask& skips = state.skips().score;
+  skips = ~only;
+  PluginMask asked = 0;
+  CallTimer timer(fault_log_);
+  for (size_t i = 0; i < pre_score_.size(); ++i) {
+    const Hook<PreScorePlugin>& hook = pre_score_[i];
+    if (skips & SkipBit(hook)) continue;
+    if (domain_scorers_[i] == nullptr) return false;
+    bool can_say = false;
+    const Status status = Guarded(kPreScoreDomains, hook.name, [&] {
+      std::optional<Status> said = domain_scorers_[i]->PreScoreDomains(state, pod, nodes, sums);
+      can_say = said.has_value();
+      return can_say ? *std::move(said) : Status::Success();
+    });
+    timer.Lap(hook.name, kPreScoreDomains.name);
+    if (!can_say || (!status.ok() && !status.IsSkip())) return false;
+    (status.IsSkip() ? skips : asked) |= SkipBit(hook);
+  }
+  return std::all_of(score_.begin(), score_.end(), [&](const Hook<ScorePlugin>& hook) {
+    return ((skips | asked) & SkipBit(hook)) != 0;
+  });
+}
+
+bool Framework::SetFeasible(CycleState& state, const NodeTable& nodes,
+                            const AlikeRows& feasible) const {
+  for (size_t i = 0; i < pre_score_.size(); ++i) {
+    const Hook<PreScorePlugin>& hook = pre_score_[i];
+    if (state.skips().score & SkipBit(hook)) continue;
+    const Status status = Guarded(kSetFeasible, hook.name, [&] {
+      domain_scorers_[i]->SetFeasible(state, nodes, feasible);
+      return Status::Success();
+    });
+    if (!status.ok()) return false;
+  }
+  return true;
 }
 
 // kube-scheduler runs each phase for all plugins before the next one. One plugin after the other

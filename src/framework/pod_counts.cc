@@ -40,6 +40,12 @@ void SlotCounts::Add(int slot, int64_t difference) {
   if (nonzero_ == 0) many_ = {};
 }
 
+int64_t SlotCounts::at(int slot) const {
+  if (!many_.empty()) return slot < static_cast<int>(many_.size()) ? many_[slot] : 0;
+  const auto it = few_.find(slot);
+  return it == few_.end() ? 0 : it->second;
+}
+
 // --- By domain -----------------------------------------------------------------------------------
 
 // The counts of one column.
@@ -182,6 +188,7 @@ void PodCounts::Add(int slot, int64_t difference) {
   const NodeRow row = slots_->row_of_slot[slot];
   if (row < 0) return;
   if (rows_version_ == slots_->order_version) of_rows_[row] += difference;
+  if (changed_rows_ != nullptr) changed_rows_->Add(row, slots_->rows);
   for (const std::unique_ptr<Domains>& domains : domains_) {
     if (domains->is_in_step()) domains->Add(row, difference);  // else counted when asked for
   }
@@ -226,6 +233,25 @@ int64_t PodCounts::total_labelled(const LabelColumn& column) const {
   return FindDomains(column).labelled();
 }
 
+bool PodCounts::any_labelled(const LabelColumn& column) const {
+  const std::optional<uint32_t> none = column.Find(kNoLabel);
+  if (!none.has_value() || column.row_count(*none) == 0) return total_ > 0;
+  if (IsDense(column)) return total_labelled(column) > 0;
+  bool any = false;
+  of_slots_.ForEach(
+      [&](int slot, int64_t) { any |= column.index(slots_->row_of_slot[slot]) != *none; });
+  return any;
+}
+
+int64_t PodCounts::of_domain(const LabelColumn& column, uint32_t domain) const {
+  if (IsDense(column)) return of_domains(column)[domain];
+  int64_t pods = 0;
+  of_slots_.ForEach([&](int slot, int64_t count) {
+    if (column.index(slots_->row_of_slot[slot]) == domain) pods += count;
+  });
+  return pods;
+}
+
 FewestPods PodCounts::fewest(const LabelColumn& column) const {
   return FindDomains(column).FindFewest();
 }
@@ -240,9 +266,27 @@ std::optional<absl::Span<const PodCounts::Change>> PodCounts::ChangesSince(
   return FindDomains(column).changes().Since({version.counts, version.number});
 }
 
+PodCounts::Version PodCounts::row_version() const {
+  if (changed_rows_ == nullptr) changed_rows_ = std::make_unique<ChangeJournal<NodeRow>>();
+  const RowJournal::Position end = changed_rows_->end();
+  return {end.journal, end.number};
+}
+
+std::optional<absl::Span<const NodeRow>> PodCounts::RowsSince(const Version& version) const {
+  if (changed_rows_ == nullptr) return std::nullopt;
+  return changed_rows_->Since({version.counts, version.number});
+}
+
+void PodCounts::AddToRows(int64_t weight, absl::Span<int64_t> sums) const {
+  of_slots_.ForEach(
+      [&](int slot, int64_t count) { sums[slots_->row_of_slot[slot]] += weight * count; });
+}
+
 // An array of all domains is worth its memory only where the pods are in many of them.
 bool PodCounts::IsDense(const LabelColumn& column) const {
-  return static_cast<size_t>(of_slots_.nonzero()) > column.values().size() / 8;
+  constexpr size_t kFewValues = 256;
+  return column.values().size() <= kFewValues ||
+         static_cast<size_t>(of_slots_.nonzero()) > column.values().size() / 8;
 }
 
 int64_t PodCounts::AddToDomains(const LabelColumn& column, int64_t weight,

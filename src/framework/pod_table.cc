@@ -77,20 +77,20 @@ absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
 
 void PodTable::SetOrder() {
   const std::vector<NodeRow> all_came(nodes_.size(), -1);
-  Move(RowMove::Rearranged(all_came, static_cast<int>(slot_of_row_.size())));
+  Move(RowMove::Rearranged(all_came, static_cast<int>(slots_.slot_of_row.size())));
 }
 
 void PodTable::Move(const RowMove& move) {
   slots_.rows = nodes_.size();
   slots_.order_version = nodes_.order_version();
   for (const NodeRow row : move.gone()) {
-    const int slot = slot_of_row_[row];
+    const int slot = slots_.slot_of_row[row];
     slots_.row_of_slot[slot] = -1;
     FreeSlot(slot);
   }
-  move.Apply(slot_of_row_, -1);
-  for (const NodeRow row : move.came()) slot_of_row_[row] = TakeSlot();
-  move.ForEachMoved([&](NodeRow row) { slots_.row_of_slot[slot_of_row_[row]] = row; });
+  move.Apply(slots_.slot_of_row, -1);
+  for (const NodeRow row : move.came()) slots_.slot_of_row[row] = TakeSlot();
+  move.ForEachMoved([&](NodeRow row) { slots_.row_of_slot[slots_.slot_of_row[row]] = row; });
   for (const NodeRow row : move.came()) RefreshRow(row);
 }
 
@@ -115,7 +115,7 @@ int PodTable::TakeSlot() {
 
 void PodTable::RefreshRow(NodeRow row) {
   const NodeInfo& node = nodes_.node(row);
-  const int slot = slot_of_row_[row];
+  const int slot = slots_.slot_of_row[row];
   NodePods& known = pods_[slot];
   if (known.generation == node.generation()) return;
   size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());

@@ -83,6 +83,11 @@ class DomainCounts {
   // What was added: domains, each once, with the sum.
   absl::Span<const std::pair<uint32_t, int64_t>> added() const { return added_; }
 
+  // What is counted, if it is just that: null of the caller's own counts, and once something was
+  // added.
+  std::shared_ptr<const PodCounts> pods() const {
+    return HasVersion() ? std::shared_ptr<const PodCounts>(owner_, pods_) : nullptr;
+  }
   // For who keeps something by domain from one cycle to another: as PodCounts::version() and
   // ChangesSince(). Absent of the caller's own counts, and once something was added.
   std::optional<PodCounts::Version> version() const {

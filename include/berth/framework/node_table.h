@@ -57,6 +57,8 @@ class DictionaryColumn {
   // How many rows have the value of that index.
   int row_count(uint32_t index) const { return row_counts_[index]; }
   absl::Span<const int> row_counts() const { return row_counts_; }  // by index
+  // How many values some row has.
+  int values_in_use() const { return values_in_use_; }
   // Changes whenever a row gets another value or another number.
   uint64_t version() const { return version_; }
 
@@ -84,6 +86,7 @@ class DictionaryColumn {
     values_.clear();
     index_of_.clear();
     row_counts_.clear();
+    values_in_use_ = 0;
     indexes_.assign(rows, kUnset);
     ++version_;
   }
@@ -91,8 +94,8 @@ class DictionaryColumn {
     const size_t known = values_.size();
     const uint32_t index = IndexOf(value);
     if (indexes_[row] == index) return;
-    if (indexes_[row] != kUnset) --row_counts_[indexes_[row]];
-    ++row_counts_[index];
+    if (indexes_[row] != kUnset) Leave(indexes_[row]);
+    Join(index);
     indexes_[row] = index;
     ++version_;
     if (index == known) DropUnusedValues();
@@ -109,13 +112,13 @@ class DictionaryColumn {
         row_counts_.reserve(rows);
       }
       indexes_[row] = IndexOf(value_of(row));
-      ++row_counts_[indexes_[row]];
+      Join(indexes_[row]);
     }
   }
   // Follows the rows; those that came have no value yet. Gives values other indexes if most of them
   // are of no row any more.
   void Move(const RowMove& move) {
-    for (const NodeRow row : move.gone()) --row_counts_[indexes_[row]];
+    for (const NodeRow row : move.gone()) Leave(indexes_[row]);
     move.Apply(indexes_, kUnset);
     ++version_;
     DropUnusedValues();
@@ -123,6 +126,10 @@ class DictionaryColumn {
 
  private:
   static constexpr uint32_t kUnset = std::numeric_limits<uint32_t>::max();
+
+  // A row gets the value of that index, or loses it.
+  void Join(uint32_t index) { values_in_use_ += row_counts_[index]++ == 0; }
+  void Leave(uint32_t index) { values_in_use_ -= --row_counts_[index] == 0; }
 
   uint32_t IndexOf(const T& value) {
     const auto [index, is_new] = index_of_.FindOrAdd(value, static_cast<uint32_t>(values_.size()));
@@ -153,6 +160,7 @@ class DictionaryColumn {
 
   std::vector<T> values_;
   std::vector<int> row_counts_;  // by index
+  int values_in_use_ = 0;
   std::vector<uint32_t> indexes_;
   SegmentedMap<T, uint32_t> index_of_;
   uint64_t version_ = 0;
@@ -177,6 +185,14 @@ struct RowChange {
 };
 
 using LabelColumn = DictionaryColumn<LabelValue>;
+
+// Whether no two rows have the same value of the label, as of names of hosts.
+inline bool EachHasItsOwn(const LabelColumn& column) {
+  const std::optional<uint32_t> none = column.Find(LabelValue{});
+  const int without = none.has_value() ? column.row_count(*none) : 0;
+  const int with = static_cast<int>(column.indexes().size()) - without;
+  return column.values_in_use() == with + (without > 0 ? 1 : 0);
+}
 
 // Rows are in snapshot order: zone by zone in turn, as kube-scheduler's node tree lists them.
 // Holds no NodeInfo; they outlive it. Threads: the scheduling thread changes it; within an

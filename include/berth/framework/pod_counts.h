@@ -16,10 +16,13 @@
 namespace berth {
 
 class NodeSet;
+template <class Change>
+class ChangeJournal;
 
 // A node keeps its slot as long as it is in the table, whatever becomes of its row.
 struct NodeSlots {
   std::vector<NodeRow> row_of_slot;
+  std::vector<int> slot_of_row;
   int rows = 0;
   uint64_t order_version = 0;  // of the table
 };
@@ -28,6 +31,7 @@ struct NodeSlots {
 class SlotCounts {
  public:
   void Add(int slot, int64_t difference);
+  int64_t at(int slot) const;
   int nonzero() const { return nonzero_; }
   // Calls visit(slot, count) for the slots whose count is not 0, in no particular order.
   template <class Visit>
@@ -76,14 +80,19 @@ class PodCounts {
  public:
   // By row. Counted along once asked for.
   absl::Span<const int64_t> of_rows() const;
+  // Of one row; costs no memory.
+  int64_t of_row(NodeRow row) const { return of_slots_.at(slots_->slot_of_row[row]); }
   // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
   // under the value that says so. Counted along once asked for.
   absl::Span<const int64_t> of_domains(const LabelColumn& column) const;
+  // Of one domain.
+  int64_t of_domain(const LabelColumn& column, uint32_t domain) const;
   // How many of the nodes whose pods are counted are in each domain.
   absl::Span<const int> nodes_of_domains(const LabelColumn& column) const;
   // All of them, and those on nodes that have the label.
   int64_t total() const { return total_; }
   int64_t total_labelled(const LabelColumn& column) const;
+  bool any_labelled(const LabelColumn& column) const;
   // Where they are the fewest, of the domains with such a node. Counted along once asked for.
   FewestPods fewest(const LabelColumn& column) const;
 
@@ -102,9 +111,17 @@ class PodCounts {
   std::optional<absl::Span<const Change>> ChangesSince(const LabelColumn& column,
                                                        const Version& version) const;
 
+  // The same for who keeps something by row: pods came to the nodes of these rows, or went, a row
+  // once for each change. Written down once asked for. Who asks has to notice that rows move.
+  Version row_version() const;
+  std::optional<absl::Span<const NodeRow>> RowsSince(const Version& version) const;
+
   // Adds `weight` times the count of each domain to `sums`, which is as long as column.values();
   // nodes without the label are left out. Returns how many pods that were.
   int64_t AddToDomains(const LabelColumn& column, int64_t weight, absl::Span<int64_t> sums) const;
+
+  // Adds `weight` times the count of each row to `sums`, which is as long as the table.
+  void AddToRows(int64_t weight, absl::Span<int64_t> sums) const;
 
   // --- For PodTable ---
 
@@ -132,6 +149,7 @@ class PodCounts {
   mutable uint64_t rows_version_ = 0;  // of the order; 0 if never asked for
   // Of the columns that were asked for.
   mutable std::vector<std::unique_ptr<Domains>> domains_;
+  mutable std::unique_ptr<ChangeJournal<NodeRow>> changed_rows_;  // once asked for
 };
 
 }  // namespace berth

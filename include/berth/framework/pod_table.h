@@ -103,7 +103,6 @@ class PodTable {
 
   const NodeTable& nodes_;
   NodeSlots slots_;
-  std::vector<int> slot_of_row_;
   std::vector<int> free_slots_;
   std::vector<NodePods> pods_;  // by slot
   std::unique_ptr<NodeSets> sets_;
