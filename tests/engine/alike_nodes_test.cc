@@ -89,7 +89,7 @@ struct Outcome {
 
 // Pods come, mostly like those before them, and some go; a node changes, comes or goes now and
 // then.
-Outcome Run(uint64_t seed, bool remember) {
+Outcome PlayHistory(uint64_t seed, bool remember) {
   Random random(seed);
   auto simulation = EmptySimulation(
       LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), seed, remember);
@@ -139,8 +139,8 @@ TEST(AlikeNodes, ChangeNoDecision) {
   int64_t remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = Run(seed, true);
-    const Outcome without = Run(seed, false);
+    const Outcome with = PlayHistory(seed, true);
+    const Outcome without = PlayHistory(seed, false);
     EXPECT_EQ(with.bindings, without.bindings);
     EXPECT_EQ(with.waiting, without.waiting);
     remembered += with.remembered;
