@@ -73,6 +73,21 @@ bool AlikeNodes::Follow(const RankedNodes& ranked, const std::vector<DomainSum>&
   return true;
 }
 
+void AlikeNodes::Class::Count(uint8_t extremes, int difference) {
+  rows += difference;
+  for (size_t bit = 0; extremes >> bit != 0; ++bit) {
+    if (extremes >> bit & 1) at_extremes[bit] += difference;
+  }
+}
+
+uint8_t AlikeNodes::Class::extremes() const {
+  uint8_t extremes = 0;
+  for (size_t bit = 0; bit < at_extremes.size(); ++bit) {
+    if (at_extremes[bit] > 0) extremes |= 1u << bit;
+  }
+  return extremes;
+}
+
 // --- One row -------------------------------------------------------------------------------------
 
 AlikeNodes::Key AlikeNodes::KeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
@@ -94,7 +109,7 @@ AlikeNodes::Key AlikeNodes::KeyOf(NodeRow row, const std::vector<DomainSum>& sum
 // Puts the row into its class. False if there are too many of them now.
 bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums) {
   int32_t& number = class_of_row_[row];
-  if (number != kNoClass) --classes_[number].rows;
+  if (number != kNoClass) classes_[number].Count(extremes_of_row_[row], -1);
   number = kNoClass;
   const int64_t total = ranked.total(row);
   if (total == RankedNodes::kOut) return true;
@@ -106,8 +121,9 @@ bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector
     classes_.emplace_back();
   }
   number = known->second;
+  extremes_of_row_[row] = ranked.extremes(row);
   Class& its = classes_[number];
-  ++its.rows;
+  its.Count(extremes_of_row_[row], 1);
   its.heap.push_back({total, row});
   absl::c_push_heap(its.heap);
   if (its.heap.size() > 2 * static_cast<size_t>(its.rows) + kFew) Tidy(ranked, number);
@@ -125,6 +141,7 @@ void AlikeNodes::Tidy(const RankedNodes& ranked, int number) {
 void AlikeNodes::ListClasses(const RankedNodes& ranked) {
   best_.clear();
   counts_.clear();
+  extremes_.clear();
   for (int number = 0; number < static_cast<int>(classes_.size()); ++number) {
     Class& its = classes_[number];
     if (its.rows == 0) continue;
@@ -134,6 +151,7 @@ void AlikeNodes::ListClasses(const RankedNodes& ranked) {
     }
     best_.push_back(its.heap.front().row);
     counts_.push_back(its.rows);
+    extremes_.push_back(its.extremes());
   }
   // Classes that had rows once cost a look each.
   if (classes_.size() > 2 * best_.size() + kFew) ranked_ = {};
@@ -187,7 +205,12 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
     if (classes == 0) return false;
   }
   classes_.assign(classes, {});
-  for (const NodeRow row : ranked.feasible()) ++classes_[class_of_row_[row]].rows;
+  extremes_of_row_.assign(nodes.size(), 0);
+  const bool has_extremes = ranked.all_extremes() != 0;
+  for (const NodeRow row : ranked.feasible()) {
+    if (has_extremes) extremes_of_row_[row] = ranked.extremes(row);
+    classes_[class_of_row_[row]].Count(extremes_of_row_[row], 1);
+  }
   for (Class& its : classes_) its.heap.reserve(its.rows);
   for (const NodeRow row : ranked.feasible()) {
     classes_[class_of_row_[row]].heap.push_back({ranked.total(row), row});

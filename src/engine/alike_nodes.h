@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_ENGINE_ALIKE_NODES_H_
 #define BERTH_SRC_ENGINE_ALIKE_NODES_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,8 @@ class AlikeNodes {
   // What follows is as of the last Refresh(). The best row of each class, the first one of equals,
   // and how many feasible rows the class has: at least one.
   AlikeRows classes() const { return {best_, counts_}; }
+  // RankedNodes::extremes() that some row of class `i` has.
+  uint8_t extremes(size_t i) const { return extremes_[i]; }
 
  private:
   enum class Way : uint8_t { kByDomain, kBySum };
@@ -60,7 +63,12 @@ class AlikeNodes {
   };
   struct Class {
     int rows = 0;
-    std::vector<Ranked> heap;  // some of them as they were earlier
+    std::array<int, 6> at_extremes = {};  // rows, by bit
+    std::vector<Ranked> heap;             // some rows as they were earlier
+
+    // A row comes (1) or goes (-1).
+    void Count(uint8_t extremes, int difference);
+    uint8_t extremes() const;
   };
 
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
@@ -81,10 +89,12 @@ class AlikeNodes {
   std::vector<Kept> kept_;
   RowJournal::Position ranked_;        // in RankedNodes::changes()
   std::vector<int32_t> class_of_row_;  // -1 if it is not feasible
+  std::vector<uint8_t> extremes_of_row_;
   std::vector<Class> classes_;
   absl::flat_hash_map<Key, int> class_of_key_;
   std::vector<NodeRow> best_;
   std::vector<int> counts_;
+  std::vector<uint8_t> extremes_;
 };
 
 }  // namespace berth

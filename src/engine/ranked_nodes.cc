@@ -395,6 +395,26 @@ Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score
   return status;
 }
 
+uint8_t RankedNodes::extremes(NodeRow row) const {
+  if (all_extremes() == kTooManyExtremes) return 0;
+  uint8_t extremes = 0;
+  int bit = 0;
+  for (const Column& column : columns_) {
+    if (column.uniform()) continue;
+    if (column.raw[row] == column.low) extremes |= 1u << bit;
+    if (column.raw[row] == column.high) extremes |= 2u << bit;
+    bit += 2;
+  }
+  return extremes;
+}
+
+uint8_t RankedNodes::all_extremes() const {
+  constexpr int kBits = 7;
+  const auto columns =
+      absl::c_count_if(columns_, [](const Column& column) { return !column.uniform(); });
+  return 2 * columns > kBits ? kTooManyExtremes : static_cast<uint8_t>((1u << 2 * columns) - 1);
+}
+
 NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
   NodeRow row = best_.best();
   std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals

@@ -63,6 +63,10 @@ class RankedNodes {
     return std::all_of(columns_.begin(), columns_.end(),
                        [](const Column& column) { return column.uniform(); });
   }
+  // A bit for the lowest and one for the highest score of each column that is not uniform: which of
+  // them a row has, and all of them. The totals are the same over feasible rows that have them all.
+  uint8_t extremes(NodeRow row) const;
+  uint8_t all_extremes() const;
   // The best of the feasible rows that `accepts`, which is asked about better ones first; -1 if it
   // accepts none of the `most` best.
   NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
@@ -92,6 +96,7 @@ class RankedNodes {
     bool uniform() const { return low == high; }
     bool looks_at_spread() const { return (depends_on & Aspect::kImageSpread) != 0; }
   };
+  static constexpr uint8_t kTooManyExtremes = 0xff;  // for the bits there are: no row has them all
   static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
   Status Prepare(const NodeTable& nodes);

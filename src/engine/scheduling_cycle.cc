@@ -283,20 +283,23 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
   const AlikeRows classes = alike->classes();
   feasible_.clear();
   stands_for_.clear();
+  uint8_t extremes = 0;
   for (size_t i = 0; i < classes.rows.size(); ++i) {
     const NodeRow row = classes.rows[i];
     const auto rejects = [row](const DomainVerdicts& rule) { return rule.OfRow(row) != 0; };
     if (absl::c_any_of(grounds.domains, rejects)) continue;
     feasible_.push_back(row);
     stands_for_.push_back(classes.count(i));
+    extremes |= alike->extremes(i);
   }
-  // The totals are normalised over more rows than are feasible.
-  if (feasible_.size() < classes.rows.size() && !ranked.uniform()) return false;
   const bool one_only = feasible_.size() == 1 && stands_for_.front() == 1;
   if (feasible_.empty() || one_only) {
     choice = {one_only ? feasible_.front() : -1, 0};
     return true;
   }
+  // The totals were normalised over more rows than are feasible: are they the same over these?
+  const bool some_out = feasible_.size() < classes.rows.size();
+  if (some_out && extremes != ranked.all_extremes()) return false;
   totals_.resize(feasible_.size());
   for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] = ranked.total(feasible_[i]);
   if (ranked.others_score()) {
