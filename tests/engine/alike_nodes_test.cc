@@ -3,12 +3,16 @@
 #include "engine/alike_nodes.h"
 
 #include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
 #include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -78,56 +82,101 @@ PodBuilder RandomTemplate(Random& random) {
   for (int i = random.Between(0, 3); i > 0; --i) AddTerm(random, pod);
   if (random.Percent(20)) pod.NodeSelector("pool", "a");
   if (random.Percent(10)) pod.PreferredNodeAffinityIn(30, "pool", {"b"});
+  if (random.Percent(30)) {  // where the first zone is full, the second one is worth more
+    pod.PreferredNodeAffinityIn(100, kZone, {"z0"}).PreferredNodeAffinityIn(2, kZone, {"z1"});
+  }
   return pod;
 }
 
 struct Outcome {
   std::vector<std::pair<std::string, std::string>> bindings;
   std::vector<std::string> waiting;  // "pod: message"
-  int64_t remembered = 0;
+  int64_t cycles = 0, remembered = 0;
 };
 
-// Pods come, mostly like those before them, and some go; a node changes, comes or goes now and
-// then.
-Outcome PlayHistory(uint64_t seed, bool remember) {
-  Random random(seed);
-  auto simulation = EmptySimulation(
-      LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), seed, remember);
-  const bool odd_names = random.Percent(30);
-  for (int i = 0; i < kNodes; ++i) {
-    simulation->cluster().Set(RandomNode(random, i, odd_names).Object());
+// Pods come, mostly like those before them, and some go or get other labels; a node changes, comes
+// or goes now and then.
+class History {
+ public:
+  History(uint64_t seed, bool remember) : random_(seed), odd_names_(random_.Percent(30)) {
+    simulation_ = EmptySimulation(
+        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), seed, remember);
+    for (int i = 0; i < kNodes; ++i) {
+      nodes_.push_back(RandomNode(random_, i, odd_names_));
+      simulation_->cluster().Set(nodes_.back().Object());
+    }
+    for (int i = 0; i < 4; ++i) templates_.push_back(RandomTemplate(random_));
   }
-  std::vector<PodBuilder> templates;
-  for (int i = 0; i < 4; ++i) templates.push_back(RandomTemplate(random));
-  std::vector<std::string> pods;
-  for (int step = 0; step < 50; ++step) {
-    const int kind = random.Below(20);
-    if (kind == 0) {
-      const int which = random.Below(kNodes);
-      simulation->cluster().Set(RandomNode(random, which, odd_names).Object());
-    } else if (kind == 1) {
-      const Object node = MakeNode().Name(absl::StrCat("n", random.Below(kNodes))).Object();
-      simulation->cluster().Delete(Kind::kNode, node.key());
-    } else if (kind <= 4 && !pods.empty()) {
-      simulation->cluster().Delete(Kind::kPod, random.OneOf(pods));
-    } else {
-      PodBuilder pod = random.OneOf(templates);
-      for (int copies = random.Between(1, 5); copies > 0; --copies) {
-        const Object object = pod.Name(absl::StrCat("p", pods.size())).Object();
-        pods.emplace_back(object.key());
-        simulation->cluster().Set(object);
+
+  Outcome Play(int steps) {
+    for (int step = 0; step < steps; ++step) {
+      Change();
+      simulation_->RunUntilIdle();
+    }
+    Outcome outcome;
+    outcome.bindings = simulation_->cluster().Bindings();
+    for (const UnboundPod& pod : simulation_->scheduler().Unbound()) {
+      outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
+    }
+    outcome.cycles = simulation_->scheduler().counters().cycles;
+    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    return outcome;
+  }
+
+ private:
+  void Change() {
+    switch (random_.Below(20)) {
+      case 0: {
+        const int which = random_.Below(kNodes);
+        nodes_[which] = RandomNode(random_, which, odd_names_);
+        simulation_->cluster().Set(nodes_[which].Object());
+        return;
+      }
+      case 1: {  // nothing else of it changes
+        NodeBuilder& node = nodes_[random_.Below(kNodes)];
+        node.Label(random_.OneOf(Keys()), absl::StrCat("z", random_.Below(3)));
+        simulation_->cluster().Set(node.Object());
+        return;
+      }
+      case 2: {
+        NodeBuilder& node = nodes_[random_.Below(kNodes)];
+        simulation_->cluster().Delete(Kind::kNode, node.Object().key());
+        return;
+      }
+      case 3:
+      case 4:
+        if (const auto pod = RandomPod()) simulation_->cluster().Delete(Kind::kPod, pod->key());
+        return;
+      case 5:
+        if (const auto pod = RandomPod()) {
+          auto relabelled = std::make_shared<api::Pod>(pod->As<api::Pod>());
+          (*relabelled->mutable_metadata()->mutable_labels())["app"] =
+              absl::StrCat("a", random_.Below(3));
+          simulation_->cluster().Set(Object(Kind::kPod, std::move(relabelled)));
+        }
+        return;
+      default: {
+        PodBuilder pod = random_.OneOf(templates_);
+        for (int copies = random_.Between(1, 5); copies > 0; --copies) {
+          simulation_->cluster().Set(pod.Name(absl::StrCat("p", next_++)).Object());
+        }
       }
     }
-    simulation->RunUntilIdle();
   }
-  Outcome outcome;
-  outcome.bindings = simulation->cluster().Bindings();
-  for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
-    outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
+
+  std::optional<Object> RandomPod() {
+    const std::vector<Object> pods = simulation_->cluster().List(Kind::kPod);
+    if (pods.empty()) return std::nullopt;
+    return random_.OneOf(pods);
   }
-  outcome.remembered = simulation->scheduler().counters().remembered_cycles;
-  return outcome;
-}
+
+  Random random_;
+  const bool odd_names_;
+  std::vector<NodeBuilder> nodes_;
+  std::vector<PodBuilder> templates_;
+  std::unique_ptr<Simulation> simulation_;
+  int next_ = 0;
+};
 
 // BERTH_SEED=N repeats one history.
 TEST(AlikeNodes, ChangeNoDecision) {
@@ -136,17 +185,19 @@ TEST(AlikeNodes, ChangeNoDecision) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &first));
     last = first;
   }
-  int64_t remembered = 0;
+  int64_t cycles = 0, remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = PlayHistory(seed, true);
-    const Outcome without = PlayHistory(seed, false);
+    const Outcome with = History(seed, true).Play(50);
+    const Outcome without = History(seed, false).Play(50);
     EXPECT_EQ(with.bindings, without.bindings);
     EXPECT_EQ(with.waiting, without.waiting);
+    cycles += with.cycles;
     remembered += with.remembered;
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(remembered, 0);
+  if (first == last) return;
+  std::cout << remembered << " of " << cycles << " cycles remembered\n";
 }
 
 }  // namespace
