@@ -3,7 +3,6 @@
 #include "engine/alike_nodes.h"
 
 #include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/builtin_plugins.h"
+#include "berth/configuration.h"
+#include "berth/framework/domain_filter.h"
+#include "berth/framework/domain_scorer.h"
+#include "berth/framework/filter.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/pod_table.h"
+#include "berth/framework/prefilter.h"
+#include "berth/framework/score.h"
 #include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -197,7 +205,126 @@ TEST(AlikeNodes, ChangeNoDecision) {
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
-  std::cout << remembered << " of " << cycles << " cycles remembered\n";
+  EXPECT_GT(remembered * 10, cycles * 9) << "hardly anything was remembered";
+}
+
+// Wants few pods of the app "x" on a node, and no more than two, and counts the rows that it is
+// asked about.
+class FewOfApp final : public Plugin,
+                       public PreFilterPlugin,
+                       public FilterPlugin,
+                       public DomainFilter,
+                       public PreScorePlugin,
+                       public ScorePlugin,
+                       public DomainScorer {
+ public:
+  explicit FewOfApp(int& asked) : asked_(asked) {}
+  absl::string_view Name() const override { return "FewOfApp"; }
+
+  Status PreFilter(CycleState&, const PodInfo& pod, const NodeTable& nodes,
+                   PreFilterResult&) override {
+    key_ = Symbol::Intern(kHostname);
+    column_ = &nodes.label_column(key_);
+    pods_ = nodes.pods().Count({.namespaces = {pod.namespace_name()},
+                                .labels = LabelSelector::FromLabels({{"app", "x"}})});
+    return Status::Success();
+  }
+  Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
+    ++asked_;
+    return PodsOn(node) <= 2 ? Status::Success() : Status::Unschedulable("too many");
+  }
+  void JudgeDomains(const CycleState&, std::vector<DomainVerdicts>& rules) const override {
+    rules.push_back({.counts = DomainCounts(key_, *column_, pods_),
+                     .says = {.most = 2, .crowded = 1, .others = 0, .without_label = 0}});
+  }
+
+  Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
+                  absl::Span<const NodeRow>) override {
+    return Status::Success();
+  }
+  std::optional<Status> PreScoreDomains(CycleState&, const PodInfo&, const NodeTable&,
+                                        std::vector<DomainSum>& sums) override {
+    if (!says_which_) return std::nullopt;
+    sums.push_back({.column = column_, .parts = {{.pods = pods_}}});
+    return Status::Success();
+  }
+  absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&,
+                                const NodeInfo& node) const override {
+    ++asked_;
+    return kMaxNodeScore - PodsOn(node);
+  }
+  bool Normalizes() const override { return false; }
+
+  bool says_which_ = true;
+
+ private:
+  int64_t PodsOn(const NodeInfo& node) const {
+    return pods_->of_domain(*column_, *column_->Find({true, *node.labels().Find(key_)}));
+  }
+
+  int& asked_;
+  Symbol key_;
+  const LabelColumn* column_ = nullptr;
+  std::shared_ptr<const PodCounts> pods_;
+};
+
+// Places so many pods one by one where FewOfApp has its say. Returns after how many of them it was
+// asked about few rows only, and adds where they went.
+int PodsUntilFewAreAsked(bool says_which, std::vector<std::pair<std::string, std::string>>& went) {
+  int asked = 0;
+  std::vector<PluginRegistration> extra;
+  extra.push_back(WithPlugin(
+      "FewOfApp", [&](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+        auto plugin = std::make_unique<FewOfApp>(asked);
+        plugin->says_which_ = says_which;
+        return plugin;
+      }));
+  const Registry registry = BuiltinRegistry(std::move(extra)).value();
+  LoadedConfiguration loaded = ParseConfiguration(
+      "apiVersion: kubescheduler.config.k8s.io/v1\n"
+      "kind: KubeSchedulerConfiguration\n"
+      "profiles:\n"
+      "- plugins: {multiPoint: {enabled: [{name: FewOfApp, weight: 50}]}}\n",
+      "configuration", registry);
+  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  constexpr int kPods = 30;
+  std::vector<Object> objects;
+  for (int i = 0; i < kNodes; ++i) {
+    objects.push_back(MakeNode()
+                          .Name(absl::StrCat("n", i))
+                          .Label(kHostname, absl::StrCat("n", i))
+                          .Capacity("cpu", "64")
+                          .Object());
+  }
+  // All but a few nodes are full.
+  for (int i = 0; i < 3 * (kNodes - kPods / 3); ++i) {
+    objects.push_back(MakePod()
+                          .Name(absl::StrCat("r", i))
+                          .Label("app", "x")
+                          .NodeName(absl::StrCat("n", i / 3))
+                          .Object());
+  }
+  auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                        .registry = &registry,
+                                        .objects = std::move(objects)});
+  EXPECT_TRUE(simulation.ok()) << simulation.status();
+  int last_many = 0;
+  for (int i = 0; i < kPods; ++i) {
+    asked = 0;
+    (*simulation)->cluster().Set(MakePod().Name(absl::StrCat("p", i)).Label("app", "x").Object());
+    (*simulation)->RunUntilIdle();
+    if (asked > kNodes / 10) last_many = i + 1;
+  }
+  went = (*simulation)->cluster().Bindings();
+  EXPECT_EQ(went.size(), kPods);
+  return last_many;
+}
+
+TEST(AlikeNodes, FewRowsAreAskedAbout) {
+  std::vector<std::pair<std::string, std::string>> by_class, by_row;
+  EXPECT_LE(PodsUntilFewAreAsked(true, by_class), 5);
+  EXPECT_GT(PodsUntilFewAreAsked(false, by_row), 20);
+  EXPECT_EQ(by_class, by_row);
 }
 
 }  // namespace
