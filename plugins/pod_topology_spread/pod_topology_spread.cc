@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/check.h"
@@ -39,10 +40,15 @@ struct SpreadDomains {
   }
 };
 
+// What the pod asks for.
+struct SpreadRules {
+  SpreadConstraints constraints;
+  absl::InlinedVector<NodeScope, 2> scopes;  // by constraint: the nodes that it counts
+};
+
 struct SpreadFilterState final : StateData {
-  std::shared_ptr<const SpreadConstraints> constraints;
-  std::shared_ptr<const std::vector<NodeScope>> scopes;  // by constraint: the nodes that it counts
-  std::vector<SpreadDomains> domains;                    // by constraint
+  std::shared_ptr<const SpreadRules> rules;
+  std::vector<SpreadDomains> domains;  // by constraint
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<SpreadFilterState>(*this);
@@ -92,14 +98,13 @@ int64_t MostPods(const TopologySpreadConstraint& constraint, const SpreadDomains
 }
 
 // The nodes that each constraint counts.
-std::vector<NodeScope> FindScopes(const SpreadConstraints& constraints, const PodInfo& pod) {
+void FindScopes(const PodInfo& pod, SpreadRules& rules) {
   // Of a single one, nodes without the label are in no domain anyway.
-  const NodeScope nodes = constraints.size() > 1 ? NodesWithTopologyKeys(constraints) : NodeScope();
-  std::vector<NodeScope> scopes;
-  for (const TopologySpreadConstraint& constraint : constraints) {
-    scopes.push_back(CountedNodes(constraint, pod, nodes));
+  const bool one_only = rules.constraints.size() == 1;
+  const NodeScope nodes = one_only ? NodeScope() : NodesWithTopologyKeys(rules.constraints);
+  for (const TopologySpreadConstraint& constraint : rules.constraints) {
+    rules.scopes.push_back(CountedNodes(constraint, pod, nodes));
   }
-  return scopes;
 }
 
 SpreadDomains FindDomains(const TopologySpreadConstraint& constraint, const NodeScope& scope,
@@ -117,11 +122,11 @@ void Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const
             int64_t difference) {
   SpreadFilterState* const s = state.FindMutable(kFilterState);
   if (s == nullptr || changed.namespace_name() != pod.namespace_name()) return;
-  const SpreadConstraints& constraints = *s->constraints;
+  const SpreadConstraints& constraints = s->rules->constraints;
   if (!HasTopologyKeys(node.labels(), constraints)) return;
   for (size_t i = 0; i < constraints.size(); ++i) {
     if (!constraints[i].selector.Matches(changed.labels())) continue;
-    if (!(*s->scopes)[i].Includes(node.spec())) continue;
+    if (!s->rules->scopes[i].Includes(node.spec())) continue;
     DomainCounts& pods = s->domains[i].pods;
     pods.Add(*pods.FindDomain(node.labels()), difference);
   }
@@ -179,12 +184,13 @@ Status PodTopologySpread::PreFilter(CycleState& state, const PodInfo& pod, const
   }
   if (constraints->empty()) return Status::Skip();
   auto data = std::make_unique<SpreadFilterState>();
-  std::vector<NodeScope> scopes = FindScopes(*constraints, pod);
-  for (size_t i = 0; i < constraints->size(); ++i) {
-    data->domains.push_back(FindDomains((*constraints)[i], scopes[i], pod, nodes));
+  auto rules = std::make_shared<SpreadRules>();
+  rules->constraints = *std::move(constraints);
+  FindScopes(pod, *rules);
+  for (size_t i = 0; i < rules->constraints.size(); ++i) {
+    data->domains.push_back(FindDomains(rules->constraints[i], rules->scopes[i], pod, nodes));
   }
-  data->scopes = std::make_shared<const std::vector<NodeScope>>(std::move(scopes));
-  data->constraints = std::make_shared<const SpreadConstraints>(*std::move(constraints));
+  data->rules = std::move(rules);
   state.Write(kFilterState, std::move(data));
   return Status::Success();
 }
@@ -205,11 +211,11 @@ Status PodTopologySpread::Filter(const CycleState& state, const PodInfo&,
                                  const NodeInfo& node) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
-  for (size_t i = 0; i < s->constraints->size(); ++i) {
+  for (size_t i = 0; i < s->rules->constraints.size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
     const std::optional<uint32_t> domain = domains.pods.FindDomain(node.labels());
     if (!domain.has_value()) return Status::UnschedulableAndUnresolvable(kLabelReason);
-    if (domains.pods.at(*domain) > MostPods((*s->constraints)[i], domains)) {
+    if (domains.pods.at(*domain) > MostPods(s->rules->constraints[i], domains)) {
       return Status::Unschedulable(kSkewReason);
     }
   }
@@ -222,10 +228,10 @@ Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, c
   const SpreadFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
   const absl::Span<const NodeRow> rows = verdicts.candidates();
-  for (size_t i = s->constraints->size(); i-- > 0;) {
+  for (size_t i = s->rules->constraints.size(); i-- > 0;) {
     const SpreadDomains& domains = s->domains[i];
     const LabelColumn& column = domains.pods.column();
-    const int64_t most = MostPods((*s->constraints)[i], domains);
+    const int64_t most = MostPods(s->rules->constraints[i], domains);
     column.JudgeRows(
         rows,
         [&](uint32_t domain) {
@@ -243,11 +249,11 @@ void PodTopologySpread::JudgeDomains(const CycleState& state,
                                      std::vector<DomainVerdicts>& rules) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
-  for (size_t i = 0; i < s->constraints->size(); ++i) {
+  for (size_t i = 0; i < s->rules->constraints.size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
     rules.push_back(
         {.counts = domains.pods,
-         .says = {.most = MostPods((*s->constraints)[i], domains),
+         .says = {.most = MostPods(s->rules->constraints[i], domains),
                   .crowded = static_cast<uint8_t>(Code::kUnschedulable),
                   .without_label = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable)}});
   }
@@ -260,14 +266,14 @@ bool PodTopologySpread::NumberDomains(const CycleState& state, const PodInfo& po
                                       std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   if (s == nullptr) return false;
-  for (size_t i = 0; i < s->constraints->size(); ++i) {
+  for (size_t i = 0; i < s->rules->constraints.size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
     rules.push_back(
         {.counts = domains.pods,
-         .says = {.most = MostPods((*s->constraints)[i], domains), .without_label = -1}});
+         .says = {.most = MostPods(s->rules->constraints[i], domains), .without_label = -1}});
   }
   if (pod.topology_spread_constraints().empty()) {  // its Services and its owner select
-    for (const TopologySpreadConstraint& constraint : *s->constraints) {
+    for (const TopologySpreadConstraint& constraint : s->rules->constraints) {
       basis.Add(constraint.selector.ToString());
     }
   }

@@ -97,12 +97,14 @@ bool Framework::RunPreScoreDomains(CycleState& state, const PodInfo& pod, const 
                                    PluginMask only, std::vector<DomainSum>& sums) const {
   PluginMask& skips = state.skips().score;
   skips = ~only;
+  for (size_t i = 0; i < pre_score_.size(); ++i) {  // before any of them is asked in vain
+    if (domain_scorers_[i] == nullptr && (skips & SkipBit(pre_score_[i])) == 0) return false;
+  }
   PluginMask asked = 0;
   CallTimer timer(fault_log_);
   for (size_t i = 0; i < pre_score_.size(); ++i) {
     const Hook<PreScorePlugin>& hook = pre_score_[i];
     if (skips & SkipBit(hook)) continue;
-    if (domain_scorers_[i] == nullptr) return false;
     bool can_say = false;
     const Status status = Guarded(kPreScoreDomains, hook.name, [&] {
       std::optional<Status> said = domain_scorers_[i]->PreScoreDomains(state, pod, nodes, sums);
