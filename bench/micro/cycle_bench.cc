@@ -1,5 +1,6 @@
 // What does a pod cost from the queue to its binding, by cluster size, for pods that are all alike,
-// for alike pods while nodes come and go, and for pods of which no two ask for the same? Alike pods
+// for alike ones that go by where others like them are, for alike pods while nodes come and go, and
+// for pods of which no two ask for the same? Alike pods
 // should cost nearly the same at every size, others in proportion to the nodes. The default
 // profile, or one that packs GPUs, on the in-memory cluster, binding and its confirmation included.
 #include <benchmark/benchmark.h>
@@ -36,11 +37,12 @@ profiles:
     multiPoint: {enabled: [{name: GpuDevices}, {name: GpuExpectedWaste}]}
 )";
 
+constexpr char kHostname[] = "kubernetes.io/hostname";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
 
 Object Node(int i, bool gpus) {
   const std::string name = absl::StrCat("node-", i);
-  auto node = MakeNode().Name(name).Label("kubernetes.io/hostname", name);
+  auto node = MakeNode().Name(name).Label(kHostname, name);
   node.Label(kZone, absl::StrCat("z", i % 3)).Allocatable("cpu", "64");
   node.Allocatable("memory", "256Gi").Allocatable("pods", "1000");
   if (gpus) node.Allocatable("nvidia.com/gpu", "8");
@@ -104,6 +106,59 @@ BENCHMARK(BM_AlikePod)->Apply(BySize);
 
 void BM_UnlikePod(benchmark::State& state) { Schedule(state, false); }
 BENCHMARK(BM_UnlikePod)->Apply(BySize);
+
+using testing::PodBuilder;
+
+void AddSpread(PodBuilder& pod, absl::string_view key, UnsatisfiableAction action) {
+  pod.SpreadConstraint(1, key, action, {{"app", "a"}});
+}
+
+// Pods of one application, which `go_by` gives their constraints.
+void ScheduleApplication(benchmark::State& state, void (*go_by)(PodBuilder&)) {
+  const auto simulation = NewCluster(static_cast<int>(state.range(0)), false);
+  const auto make = [&](int i) {
+    PodBuilder pod = MakePod().Name(absl::StrCat("pod-", i)).Namespace("default");
+    pod.Request("cpu", "10m").Request("memory", "1Mi").Label("app", "a");
+    go_by(pod);
+    return Object::Of(std::make_shared<const api::Pod>(pod.Proto()));
+  };
+  int next = 0;
+  for (; next < 5; ++next) {
+    simulation->cluster().Set(make(next));
+    simulation->RunUntilIdle();
+  }
+  for (auto _ : state) {
+    state.PauseTiming();
+    Object pod = make(next++);
+    state.ResumeTiming();
+    simulation->cluster().Set(std::move(pod));
+    simulation->RunUntilIdle();
+  }
+  if (simulation->scheduler().counters().bound != next) state.SkipWithError("a pod is not bound");
+}
+
+void BM_AlikePodNearOthers(benchmark::State& state) {
+  ScheduleApplication(state, [](PodBuilder& pod) {
+    pod.PreferredPodAffinity(10, kHostname, {{"app", "a"}});
+  });
+}
+BENCHMARK(BM_AlikePodNearOthers)->Apply(BySize);
+
+void BM_AlikePodSpreadSoftly(benchmark::State& state) {
+  ScheduleApplication(state, [](PodBuilder& pod) {
+    AddSpread(pod, kHostname, UnsatisfiableAction::kScheduleAnyway);
+    AddSpread(pod, kZone, UnsatisfiableAction::kScheduleAnyway);
+  });
+}
+BENCHMARK(BM_AlikePodSpreadSoftly)->Apply(BySize);
+
+void BM_AlikePodSpreadOverTwoZones(benchmark::State& state) {
+  ScheduleApplication(state, [](PodBuilder& pod) {
+    AddSpread(pod, kZone, UnsatisfiableAction::kDoNotSchedule);
+    pod.NodeAffinityIn(kZone, {"z0", "z1"});
+  });
+}
+BENCHMARK(BM_AlikePodSpreadOverTwoZones)->Apply(BySize);
 
 // Before every pod a node goes, each from another place of the middle half, or comes back at the
 // end of its zone.
