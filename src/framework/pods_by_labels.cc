@@ -82,6 +82,7 @@ std::shared_ptr<const PodCounts> PodsByLabels::Count(const PodSelector& selector
   auto known = tracked_.find(TrackedKey{&selector, of_nodes});
   if (known == tracked_.end()) {
     if (tracked_.size() >= kMaxTracked) StopTrackingSome();
+    if (!dropped_.empty()) dropped_.pop_back();
     auto tracked = Track(selector, std::move(nodes));
     const TrackedKey key{&tracked->selector, of_nodes};
     known = tracked_.emplace(key, std::move(tracked)).first;
@@ -156,6 +157,9 @@ void PodsByLabels::StopTrackingSome() {
   };
   for (const auto& [key, kind] : kinds_) std::erase_if(kind->selected_by, is_old);
   selectors_.EraseIf(is_old);
+  for (const auto& [key, tracked] : tracked_) {
+    if (is_old(tracked.get())) dropped_.push_back(std::move(tracked->counts));
+  }
   absl::erase_if(tracked_, [&](const auto& entry) { return is_old(entry.second.get()); });
 }
 

@@ -93,6 +93,8 @@ class PodsByLabels {
   absl::flat_hash_map<Symbol, NamespaceKinds> namespaces_;
   absl::flat_hash_map<TrackedKey, std::unique_ptr<Tracked>> tracked_;
   LabelIndex<Tracked*> selectors_;
+  // Not counted along any more. They take much memory, and are freed one by one.
+  std::vector<std::shared_ptr<PodCounts>> dropped_;
   uint64_t asked_ = 0;
 };
 
