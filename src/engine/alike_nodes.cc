@@ -108,19 +108,13 @@ AlikeNodes::Key AlikeNodes::KeyOf(NodeRow row, const std::vector<DomainSum>& sum
 
 // Puts the row into its class. False if there are too many of them now.
 bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums) {
-  int32_t& number = class_of_row_[row];
-  if (number != kNoClass) classes_[number].Count(extremes_of_row_[row], -1);
-  number = kNoClass;
+  Leave(row);
   const int64_t total = ranked.total(row);
   if (total == RankedNodes::kOut) return true;
-  const auto [known, is_new] =
-      class_of_key_.try_emplace(KeyOf(row, sums), static_cast<int>(classes_.size()));
-  if (is_new) {
-    const int most = MostClasses(static_cast<int>(class_of_row_.size()));
-    if (static_cast<int>(classes_.size()) >= 2 * most) return false;
-    classes_.emplace_back();
-  }
-  number = known->second;
+  const int number = FindOrAddClass(KeyOf(row, sums));
+  const size_t most = 2 * MostClasses(static_cast<int>(class_of_row_.size()));
+  if (classes_.size() > most) return false;
+  class_of_row_[row] = number;
   extremes_of_row_[row] = ranked.extremes(row);
   Class& its = classes_[number];
   its.Count(extremes_of_row_[row], 1);
@@ -128,6 +122,31 @@ bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector
   absl::c_push_heap(its.heap);
   if (its.heap.size() > 2 * static_cast<size_t>(its.rows) + kFew) Tidy(ranked, number);
   return true;
+}
+
+void AlikeNodes::Leave(NodeRow row) {
+  const int number = std::exchange(class_of_row_[row], kNoClass);
+  if (number == kNoClass) return;
+  Class& its = classes_[number];
+  its.Count(extremes_of_row_[row], -1);
+  if (its.rows > 0) return;
+  class_of_key_.erase(its.key);
+  its = {};
+  unused_.push_back(number);
+}
+
+int AlikeNodes::FindOrAddClass(Key key) {
+  const auto [known, is_new] = class_of_key_.try_emplace(key, 0);
+  if (!is_new) return known->second;
+  if (unused_.empty()) {
+    unused_.push_back(static_cast<int>(classes_.size()));
+    classes_.emplace_back();
+  }
+  const int number = unused_.back();
+  unused_.pop_back();
+  known->second = number;
+  classes_[number].key = std::move(key);
+  return number;
 }
 
 // Leaves in the heap what is true now, each row once.
@@ -153,8 +172,6 @@ void AlikeNodes::ListClasses(const RankedNodes& ranked) {
     counts_.push_back(its.rows);
     extremes_.push_back(its.extremes());
   }
-  // Classes that had rows once cost a look each.
-  if (classes_.size() > 2 * best_.size() + kFew) ranked_ = {};
 }
 
 // --- All rows ------------------------------------------------------------------------------------
@@ -216,11 +233,12 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
     classes_[class_of_row_[row]].heap.push_back({ranked.total(row), row});
   }
   class_of_key_.clear();
+  unused_.clear();
   for (int number = 0; number < classes; ++number) {
-    std::vector<Ranked>& heap = classes_[number].heap;
-    if (heap.empty()) continue;
-    absl::c_make_heap(heap);
-    class_of_key_.emplace(KeyOf(heap.front().row, sums), number);
+    Class& its = classes_[number];
+    absl::c_make_heap(its.heap);
+    its.key = KeyOf(its.heap.front().row, sums);
+    class_of_key_.emplace(its.key, number);
   }
   ranked_ = ranked.changes().end();
   return true;

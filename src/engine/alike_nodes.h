@@ -62,6 +62,7 @@ class AlikeNodes {
     friend bool operator==(const Ranked&, const Ranked&) = default;
   };
   struct Class {
+    Key key;
     int rows = 0;
     std::array<int, 6> at_extremes = {};  // rows, by bit
     std::vector<Ranked> heap;             // some rows as they were earlier
@@ -79,6 +80,8 @@ class AlikeNodes {
   void ReadValues(const Kept& kept, const DomainSum& sum, int rows, std::vector<int64_t>& values);
   Key KeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
   bool Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums);
+  void Leave(NodeRow row);
+  int FindOrAddClass(Key key);
   void Tidy(const RankedNodes& ranked, int number);
   void ListClasses(const RankedNodes& ranked);
   bool IsNow(const RankedNodes& ranked, const Ranked& entry, int number) const {
@@ -91,6 +94,7 @@ class AlikeNodes {
   std::vector<int32_t> class_of_row_;  // -1 if it is not feasible
   std::vector<uint8_t> extremes_of_row_;
   std::vector<Class> classes_;
+  std::vector<int> unused_;  // of them
   absl::flat_hash_map<Key, int> class_of_key_;
   std::vector<NodeRow> best_;
   std::vector<int> counts_;
