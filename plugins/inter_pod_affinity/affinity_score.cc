@@ -19,34 +19,24 @@ namespace {
 struct TopologyScores {
   Symbol key;
   DomainSum sum;
+  // By index in the column, 0 for nodes without the label. Not made where each node is a domain of
+  // its own and only few are asked about.
+  std::vector<int64_t> sums;
 
   const LabelColumn& column() const { return *sum.column; }
-  // Of a domain, which is the index of a value of the column; 0 where there is no label.
-  int64_t Of(uint32_t domain) const {
+  void SumUp() {
+    sums.assign(column().values().size(), 0);
+    for (const auto& [pods, weight] : sum.parts) {
+      pods->AddToDomains(column(), weight, absl::MakeSpan(sums));
+    }
+  }
+  int64_t OfRow(NodeRow row) const {
+    const uint32_t domain = column().index(row);
+    if (!sums.empty()) return sums[domain];
     if (!column().values()[domain].present) return 0;
     int64_t score = 0;
-    for (const auto& [pods, weight] : sum.parts)
-      score += weight * pods->of_domain(column(), domain);
+    for (const auto& [pods, weight] : sum.parts) score += weight * pods->of_row(row);
     return score;
-  }
-  // The same of the domains of a few rows.
-  void AddTo(absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const {
-    const bool by_row = EachHasItsOwn(column());
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (!by_row) {
-        scores[i] += Of(column().index(rows[i]));
-      } else if (column().at(rows[i]).present) {
-        for (const auto& [pods, weight] : sum.parts) scores[i] += weight * pods->of_row(rows[i]);
-      }
-    }
-  }
-  // Of all of them, by index.
-  std::vector<int64_t> OfAll() const {
-    std::vector<int64_t> scores(column().values().size());
-    for (const auto& [pods, weight] : sum.parts) {
-      pods->AddToDomains(column(), weight, absl::MakeSpan(scores));
-    }
-    return scores;
   }
 };
 
@@ -90,7 +80,12 @@ int64_t WeightOf(const PodTerm& term, int64_t hard_weight) {
 Status InterPodAffinity::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                   absl::Span<const NodeRow>) {
   std::vector<DomainSum> sums;
-  return *PreScoreDomains(state, pod, nodes, sums);
+  Status status = *PreScoreDomains(state, pod, nodes, sums);
+  if (!status.ok()) return status;
+  for (TopologyScores& topology : state.FindMutable(kScoreState)->topologies) {
+    if (topology.sums.empty()) topology.SumUp();
+  }
+  return status;
 }
 
 std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const PodInfo& pod,
@@ -123,7 +118,10 @@ std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const
     data->Add(std::move(counts), its->term.topology_key, weight, nodes);
   }
   if (!data->matches) return Status::Skip();
-  for (const TopologyScores& topology : data->topologies) sums.push_back(topology.sum);
+  for (TopologyScores& topology : data->topologies) {
+    if (!EachHasItsOwn(topology.column())) topology.SumUp();
+    sums.push_back(topology.sum);
+  }
   state.Write(kScoreState, std::move(data));
   return Status::Success();
 }
@@ -137,7 +135,7 @@ absl::StatusOr<int64_t> InterPodAffinity::Score(const CycleState& state, const P
     const Symbol* const value = node.labels().Find(topology.key);
     if (value == nullptr) continue;
     const std::optional<uint32_t> domain = topology.column().Find({true, *value});
-    if (domain.has_value()) score += topology.Of(*domain);
+    if (domain.has_value()) score += topology.sums[*domain];
   }
   return score;
 }
@@ -149,13 +147,7 @@ absl::Status InterPodAffinity::ScoreNodes(const CycleState& state, const PodInfo
   BERTH_CHECK(s != nullptr);
   absl::c_fill(scores, 0);
   for (const TopologyScores& topology : s->topologies) {
-    const absl::Span<const uint32_t> domains = topology.column().indexes();
-    if (rows.size() < domains.size() / 8) {
-      topology.AddTo(rows, scores);
-      continue;
-    }
-    const std::vector<int64_t> sums = topology.OfAll();
-    for (size_t i = 0; i < rows.size(); ++i) scores[i] += sums[domains[rows[i]]];
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] += topology.OfRow(rows[i]);
   }
   return absl::OkStatus();
 }

@@ -74,7 +74,7 @@ class PodTopologySpread final : public Plugin,
   std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                         const NodeTable& nodes,
                                         std::vector<DomainSum>& sums) override;
-  void SetFeasible(CycleState& state, const NodeTable& nodes, const AlikeRows& feasible) override;
+  void SetFeasible(CycleState& state, const AlikeRows& feasible) override;
   // The matching pods in the node's domains, those of small topologies weighing less.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const override;

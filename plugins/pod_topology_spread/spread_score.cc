@@ -16,12 +16,13 @@ namespace {
 
 // What one constraint adds to the scores of nodes. Those without the label get nothing.
 struct SpreadShares {
-  const LabelColumn* column;
+  const LabelColumn* column = nullptr;
   std::shared_ptr<const PodCounts> pods;
-  bool by_host = false;            // hosts are domains of their own, whose pods count as they are
-  double weight = 0;               // of each matching pod
-  double base = 0;                 // of no pod
-  std::vector<double> of_domains;  // unless it is by host: the share of each domain
+  bool by_host = false;  // hosts are domains of their own, whose pods count as they are
+  absl::Span<const int64_t> of_hosts;  // if it is: by row
+  double weight = 0;                   // of each matching pod
+  double base = 0;                     // of no pod
+  std::vector<double> of_domains;      // unless it is by host: the share of each domain
 
   double Of(int64_t pods) const { return static_cast<double>(pods) * weight + base; }
 };
@@ -132,7 +133,7 @@ Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const 
                                    absl::Span<const NodeRow> feasible) {
   Status status = FindShares(state, pod, nodes);
   if (!status.ok()) return status;
-  SetFeasible(state, nodes, {.rows = feasible, .counts = {}});
+  SetFeasible(state, {.rows = feasible, .counts = {}});
   return status;
 }
 
@@ -171,19 +172,18 @@ Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
   for (const TopologySpreadConstraint& constraint : data->constraints) {
     const bool by_host = IsHostname(constraint.topology_key);
     const NodeScope counted = by_host ? NodeScope() : CountedNodes(constraint, pod, scored);
-    data->shares.push_back(
-        {.column = &nodes.label_column(constraint.topology_key),
-         .pods = MatchingPods(nodes, constraint.selector, pod.namespace_name(), counted),
-         .by_host = by_host,
-         .base = static_cast<double>(constraint.max_skew - 1),
-         .of_domains = {}});
+    SpreadShares& shares = data->shares.emplace_back();
+    shares.column = &nodes.label_column(constraint.topology_key);
+    shares.pods = MatchingPods(nodes, constraint.selector, pod.namespace_name(), counted);
+    shares.by_host = by_host;
+    if (by_host) shares.of_hosts = shares.pods->of_rows();
+    shares.base = static_cast<double>(constraint.max_skew - 1);
   }
   state.Write(kScoreState, std::move(data));
   return Status::Success();
 }
 
-void PodTopologySpread::SetFeasible(CycleState& state, const NodeTable&,
-                                    const AlikeRows& feasible) {
+void PodTopologySpread::SetFeasible(CycleState& state, const AlikeRows& feasible) {
   SpreadScoreState* const s = state.FindMutable(kScoreState);
   BERTH_CHECK(s != nullptr);
   for (SpreadShares& shares : s->shares) Weigh(feasible, *s, shares);
@@ -211,26 +211,19 @@ absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const 
 }
 
 absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInfo&,
-                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                           const NodeTable&, absl::Span<const NodeRow> rows,
                                            absl::Span<int64_t> scores) const {
   const SpreadScoreState* const s = state.Find(kScoreState);
   BERTH_CHECK(s != nullptr);
-  const bool most = rows.size() > static_cast<size_t>(nodes.size()) / 8;
-  std::vector<absl::Span<const int64_t>> of_rows;  // by constraint, of those by host
-  for (const SpreadShares& shares : s->shares) {
-    of_rows.push_back(shares.by_host && most ? shares.pods->of_rows()
-                                             : absl::Span<const int64_t>());
-  }
   for (size_t k = 0; k < rows.size(); ++k) {
     const NodeRow row = rows[k];
     double score = 0;
-    for (size_t i = 0; i < s->shares.size(); ++i) {
-      const SpreadShares& shares = s->shares[i];
+    for (const SpreadShares& shares : s->shares) {
       const uint32_t domain = shares.column->index(row);
       if (!shares.by_host) {
         score += shares.of_domains[domain];
       } else if (shares.column->values()[domain].present) {
-        score += shares.Of(most ? of_rows[i][row] : shares.pods->of_row(row));
+        score += shares.Of(shares.of_hosts[row]);
       }
     }
     scores[k] = s->Ignores(row) ? 0 : Round(score);

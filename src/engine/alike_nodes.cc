@@ -151,8 +151,8 @@ int AlikeNodes::FindOrAddClass(Key key) {
 
 // Leaves in the heap what is true now, each row once.
 void AlikeNodes::Tidy(const RankedNodes& ranked, int number) {
-  std::vector<Ranked>& heap = classes_[number].heap;
-  std::erase_if(heap, [&](const Ranked& entry) { return !IsNow(ranked, entry, number); });
+  std::vector<Entry>& heap = classes_[number].heap;
+  std::erase_if(heap, [&](const Entry& entry) { return !IsNow(ranked, entry, number); });
   std::sort(heap.rbegin(), heap.rend());  // the best first, which makes a heap
   heap.erase(std::unique(heap.begin(), heap.end()), heap.end());
 }
@@ -223,9 +223,8 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
   }
   classes_.assign(classes, {});
   extremes_of_row_.assign(nodes.size(), 0);
-  const bool has_extremes = ranked.all_extremes() != 0;
   for (const NodeRow row : ranked.feasible()) {
-    if (has_extremes) extremes_of_row_[row] = ranked.extremes(row);
+    extremes_of_row_[row] = ranked.extremes(row);
     classes_[class_of_row_[row]].Count(extremes_of_row_[row], 1);
   }
   for (Class& its : classes_) its.heap.reserve(its.rows);
@@ -256,8 +255,9 @@ void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
   for (const auto& [pods, weight] : sum.parts) pods->AddToRows(weight, absl::MakeSpan(values));
   const std::optional<uint32_t> none = column.Find(LabelValue{});
   if (!none.has_value() || column.row_count(*none) == 0) return;
+  const int64_t unlike_all = *absl::c_min_element(values) - 1;
   for (NodeRow row = 0; row < rows; ++row) {
-    if (column.index(row) == *none) values[row] = kNoDomain;
+    if (column.index(row) == *none) values[row] = unlike_all;
   }
 }
 
@@ -265,8 +265,9 @@ void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
 // are more than `most`.
 int AlikeNodes::TellApart(const std::vector<int64_t>& values, int classes, int most) {
   constexpr uint64_t kMostCells = 1 << 16;
-  const auto [low, high] = absl::c_minmax_element(values);
-  const uint64_t range = static_cast<uint64_t>(*high) - static_cast<uint64_t>(*low) + 1;
+  const auto extremes = absl::c_minmax_element(values);
+  const auto low = static_cast<uint64_t>(*extremes.first);
+  const uint64_t range = static_cast<uint64_t>(*extremes.second) - low + 1;
   int count = 0;
   const auto tell_apart = [&](auto number_of) {
     for (size_t row = 0; row < values.size() && count <= most; ++row) {
@@ -280,7 +281,7 @@ int AlikeNodes::TellApart(const std::vector<int64_t>& values, int classes, int m
   if (range != 0 && range <= kMostCells / classes) {
     std::vector<int32_t> numbers(range * classes, kNoClass);
     tell_apart([&](int32_t its, int64_t value) -> int32_t& {
-      return numbers[(static_cast<uint64_t>(value) - static_cast<uint64_t>(*low)) * classes + its];
+      return numbers[(static_cast<uint64_t>(value) - low) * classes + its];
     });
   } else {
     absl::flat_hash_map<std::pair<int32_t, int64_t>, int32_t> numbers;

@@ -52,20 +52,20 @@ class AlikeNodes {
   };
   // What the nodes of a class have in common: a domain or a sum, by sum.
   using Key = absl::InlinedVector<int64_t, 4>;
-  struct Ranked {
+  struct Entry {
     int64_t total;
     NodeRow row;
     // For a heap with the best one on top, the first of equals.
-    friend bool operator<(const Ranked& a, const Ranked& b) {
+    friend bool operator<(const Entry& a, const Entry& b) {
       return a.total < b.total || (a.total == b.total && a.row > b.row);
     }
-    friend bool operator==(const Ranked&, const Ranked&) = default;
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
   struct Class {
     Key key;
     int rows = 0;
     std::array<int, 6> at_extremes = {};  // rows, by bit
-    std::vector<Ranked> heap;             // some rows as they were earlier
+    std::vector<Entry> heap;              // some rows as they were earlier
 
     // A row comes (1) or goes (-1).
     void Count(uint8_t extremes, int difference);
@@ -84,7 +84,7 @@ class AlikeNodes {
   int FindOrAddClass(Key key);
   void Tidy(const RankedNodes& ranked, int number);
   void ListClasses(const RankedNodes& ranked);
-  bool IsNow(const RankedNodes& ranked, const Ranked& entry, int number) const {
+  bool IsNow(const RankedNodes& ranked, const Entry& entry, int number) const {
     return class_of_row_[entry.row] == number && ranked.total(entry.row) == entry.total;
   }
 

@@ -84,7 +84,7 @@ RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodIn
 Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
                             const PodInfo& asker) {
   nodes_ = &nodes;
-  rebuilt_ = false;
+  rebuilt_ = looked_at_all_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, asker);
   version_ = nodes.version();
@@ -119,7 +119,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (all_differ) return Renormalize();
   if (have_moved) {
     best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first_moved_);
-    changes_.Restart();
+    NoteAllChanged();
   }
   for (const NodeRow row : changed_) {
     Status status = AddUp(row);
@@ -396,7 +396,7 @@ Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score
 }
 
 uint8_t RankedNodes::extremes(NodeRow row) const {
-  if (all_extremes() == kTooManyExtremes) return 0;
+  if (all_extremes_ == kTooManyExtremes) return 0;
   uint8_t extremes = 0;
   int bit = 0;
   for (const Column& column : columns_) {
@@ -406,13 +406,6 @@ uint8_t RankedNodes::extremes(NodeRow row) const {
     bit += 2;
   }
   return extremes;
-}
-
-uint8_t RankedNodes::all_extremes() const {
-  constexpr int kBits = 7;
-  const auto columns =
-      absl::c_count_if(columns_, [](const Column& column) { return !column.uniform(); });
-  return 2 * columns > kBits ? kTooManyExtremes : static_cast<uint8_t>((1u << 2 * columns) - 1);
 }
 
 NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
@@ -448,6 +441,16 @@ Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t>
   return Status::Success();
 }
 
+void RankedNodes::NoteAllChanged() {
+  constexpr int kBits = 7;
+  const auto columns =
+      absl::c_count_if(columns_, [](const Column& column) { return !column.uniform(); });
+  all_extremes_ =
+      2 * columns > kBits ? kTooManyExtremes : static_cast<uint8_t>((1u << 2 * columns) - 1);
+  changes_.Restart();
+  looked_at_all_ = true;
+}
+
 // The totals of all feasible rows, and the order of them.
 Status RankedNodes::Renormalize() {
   totals_.assign(nodes_->size(), kOut);
@@ -463,7 +466,7 @@ Status RankedNodes::Renormalize() {
     }
   }
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_));
-  changes_.Restart();
+  NoteAllChanged();
   return Status::Success();
 }
 

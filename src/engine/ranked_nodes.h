@@ -44,8 +44,9 @@ class RankedNodes {
   const NodeVerdicts* rejections() const {
     return rebuilt_ && feasible_.empty() ? &verdicts_ : nullptr;
   }
-  // Whether the last Refresh() asked about all rows.
-  bool rebuilt() const { return rebuilt_; }
+  // Whether the last Refresh() looked at all rows: to judge them, as they moved, or since their
+  // totals are others.
+  bool looked_at_all() const { return looked_at_all_; }
   // Rows whose total changed, or that may be feasible or not now.
   const RowJournal& changes() const { return changes_; }
   // Rows that none of the plugins rejects, in order.
@@ -66,7 +67,7 @@ class RankedNodes {
   // A bit for the lowest and one for the highest score of each column that is not uniform: which of
   // them a row has, and all of them. The totals are the same over feasible rows that have them all.
   uint8_t extremes(NodeRow row) const;
-  uint8_t all_extremes() const;
+  uint8_t all_extremes() const { return all_extremes_; }
   // The best of the feasible rows that `accepts`, which is asked about better ones first; -1 if it
   // accepts none of the `most` best.
   NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
@@ -108,6 +109,7 @@ class RankedNodes {
   void Move(const RowMove& move);
   void ListFeasible(NodeRow first);
   Status AddUp(NodeRow row);
+  void NoteAllChanged();
   Status JudgeAgain(NodeRow row, const PodInfo& asker);
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker);
   void SetVerdict(NodeRow row, const Status& status);
@@ -146,7 +148,8 @@ class RankedNodes {
   std::vector<int64_t> totals_;        // by row; kOut if it is not feasible
   BestRow best_;
   RowJournal changes_;
-  bool rebuilt_ = false;  // by the last Refresh()
+  uint8_t all_extremes_ = 0;
+  bool rebuilt_ = false, looked_at_all_ = false;  // by the last Refresh()
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;
   std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls

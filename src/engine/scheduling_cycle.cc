@@ -218,15 +218,17 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
   if (ranked.feasible().size() > 1) {
     std::vector<DomainSum> sums;
     const bool by_domains = framework.RunPreScoreDomains(state, pod, nodes, others, sums);
-    const bool may_score = judged || (ranked.uniform() && !ranked.others_score());
-    if (by_domains || may_score) {
+    // If others score, or filter where totals may be others then, all rows are asked about below.
+    const bool asks_now = by_domains || (!ranked.others_score() && (judged || ranked.uniform()));
+    if (asks_now) {
       if (!by_domains &&
           !framework.RunPreScore(state, pod, nodes, ranked.feasible(), others).ok()) {
         return false;
       }
       ranked.set_others_score(TakesPart(framework.score(), others & ~state.skips().score));
-      if (!ranked.others_score())
+      if (!ranked.others_score()) {
         chosen = ChooseBest(framework, state, pod, nodes, judged, ranked, choice);
+      }
     }
     if (!chosen && by_domains) {
       chosen =
@@ -266,7 +268,7 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
                                     const PodInfo& pod, const NodeTable& nodes,
                                     const Nominator& nominator, const RankedNodes& ranked,
                                     std::vector<DomainSum> sums, Choice& choice) {
-  if (ranked.rebuilt()) return false;  // one look at all rows in a cycle is enough
+  if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
   Framework::RejectionGrounds grounds;
   if (!framework.FindRejectionGrounds(state, pod, ranked.plugins(), grounds) ||
       !grounds.objects.empty()) {
@@ -277,45 +279,57 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
   for (const DomainVerdicts& rule : grounds.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
-  AlikeNodes* const alike = memory_.Alike(ranked, sums, nodes, /*add=*/true);
+  AlikeNodes* const alike = memory_.Alike(ranked, sums, nodes);
   if (alike == nullptr || !alike->Refresh(ranked, nodes, sums)) return false;
-
-  const AlikeRows classes = alike->classes();
-  feasible_.clear();
-  stands_for_.clear();
-  uint8_t extremes = 0;
-  for (size_t i = 0; i < classes.rows.size(); ++i) {
-    const NodeRow row = classes.rows[i];
-    const auto rejects = [row](const DomainVerdicts& rule) { return rule.OfRow(row) != 0; };
-    if (absl::c_any_of(grounds.domains, rejects)) continue;
-    feasible_.push_back(row);
-    stands_for_.push_back(classes.count(i));
-    extremes |= alike->extremes(i);
-  }
-  const bool one_only = feasible_.size() == 1 && stands_for_.front() == 1;
-  if (feasible_.empty() || one_only) {
-    choice = {one_only ? feasible_.front() : -1, 0};
+  const uint8_t extremes = ListClasses(*alike, grounds.domains);
+  if (feasible_.empty() || (feasible_.size() == 1 && stands_for_.front() == 1)) {
+    choice = {feasible_.empty() ? -1 : feasible_.front(), 0};
     return true;
   }
   // The totals were normalised over more rows than are feasible: are they the same over these?
-  const bool some_out = feasible_.size() < classes.rows.size();
+  const bool some_out = feasible_.size() < alike->classes().rows.size();
   if (some_out && extremes != ranked.all_extremes()) return false;
-  totals_.resize(feasible_.size());
-  for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] = ranked.total(feasible_[i]);
-  if (ranked.others_score()) {
-    more_.resize(feasible_.size());
-    if (!framework.SetFeasible(state, nodes, {feasible_, stands_for_}) ||
-        !framework.RunScore(state, pod, nodes, feasible_, absl::MakeSpan(more_), nullptr).ok()) {
-      return false;
-    }
-    for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] += more_[i];
-  }
+  if (!AddUpClasses(framework, state, pod, nodes, ranked)) return false;
   choice = {feasible_.front(), totals_.front()};
   for (size_t i = 1; i < feasible_.size(); ++i) {
     const bool better =
         totals_[i] > choice.score || (totals_[i] == choice.score && feasible_[i] < choice.row);
     if (better) choice = {feasible_[i], totals_[i]};
   }
+  return true;
+}
+
+// Lists the best row of each class that no rule rejects, in feasible_ and stands_for_. Returns the
+// RankedNodes::extremes() that are among their rows.
+uint8_t SchedulingCycle::ListClasses(const AlikeNodes& alike,
+                                     absl::Span<const DomainVerdicts> rules) {
+  const AlikeRows classes = alike.classes();
+  feasible_.clear();
+  stands_for_.clear();
+  uint8_t extremes = 0;
+  for (size_t i = 0; i < classes.rows.size(); ++i) {
+    const NodeRow row = classes.rows[i];
+    if (absl::c_any_of(rules, [row](const auto& rule) { return rule.OfRow(row) != 0; })) continue;
+    feasible_.push_back(row);
+    stands_for_.push_back(classes.count(i));
+    extremes |= alike.extremes(i);
+  }
+  return extremes;
+}
+
+// Their totals. False if a plugin fails.
+bool SchedulingCycle::AddUpClasses(const Framework& framework, CycleState& state,
+                                   const PodInfo& pod, const NodeTable& nodes,
+                                   const RankedNodes& ranked) {
+  totals_.resize(feasible_.size());
+  for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] = ranked.total(feasible_[i]);
+  if (!ranked.others_score()) return true;
+  more_.resize(feasible_.size());
+  if (!framework.SetFeasible(state, {feasible_, stands_for_}) ||
+      !framework.RunScore(state, pod, nodes, feasible_, absl::MakeSpan(more_), nullptr).ok()) {
+    return false;
+  }
+  for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] += more_[i];
   return true;
 }
 

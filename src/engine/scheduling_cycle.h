@@ -72,6 +72,9 @@ class SchedulingCycle {
   bool ChooseByClass(const Framework& framework, CycleState& state, const PodInfo& pod,
                      const NodeTable& nodes, const Nominator& nominator, const RankedNodes& ranked,
                      std::vector<DomainSum> sums, Choice& choice);
+  uint8_t ListClasses(const AlikeNodes& alike, absl::Span<const DomainVerdicts> rules);
+  bool AddUpClasses(const Framework& framework, CycleState& state, const PodInfo& pod,
+                    const NodeTable& nodes, const RankedNodes& ranked);
   bool ChooseByRow(const Framework& framework, CycleState& state, const PodInfo& pod,
                    const NodeTable& nodes, bool judged, RankedNodes& ranked, Choice& choice);
   void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);

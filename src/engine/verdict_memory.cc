@@ -9,7 +9,7 @@ namespace {
 
 // A row takes some 50 bytes.
 constexpr size_t kMaxRankedRows = size_t{8} << 20;
-// A row takes 20 to 50 bytes.
+// A row takes some 40 bytes, more where there are many classes.
 constexpr size_t kMaxAlikeRows = size_t{4} << 20;
 // A row takes 5 bytes, 9 more where a resource is short, and one for each rule in whose topology it
 // is a domain of its own; what the verdicts go by takes some hundred bytes a kind, 2 KiB for pods
@@ -51,12 +51,12 @@ RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
 }
 
 AlikeNodes* VerdictMemory::Alike(const RankedNodes& ranked, const std::vector<DomainSum>& sums,
-                                 const NodeTable& nodes, bool add) {
+                                 const NodeTable& nodes) {
   scratch_.clear();
   AlikeNodes::Identify(sums, nodes, scratch_);
   const PodKind kind(scratch_.bytes(), &ranked);
   AlikeNodes* const alike = alike_.Find(kind);
-  if (alike != nullptr || !add) return alike;
+  if (alike != nullptr) return alike;
   return alike_.Add(kind, MostEntries(kMaxAlikeRows, nodes.size()),
                     [] { return std::make_unique<AlikeNodes>(); });
 }

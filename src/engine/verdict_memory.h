@@ -25,10 +25,10 @@ class VerdictMemory {
   RankedNodes* Ranked(int rows, bool add);
   void ForgetRanked() { ranked_.Forget(kind_); }
 
-  // The nodes of `ranked` in classes by what `sums` tell apart. Null if they are not kept; if
-  // `add`, they are from now on, but for the first pod that asks, which is not worth it.
+  // The nodes of `ranked` in classes by what `sums` tell apart. Null if they are not kept: they are
+  // from the second pod on that asks, if there is room.
   AlikeNodes* Alike(const RankedNodes& ranked, const std::vector<DomainSum>& sums,
-                    const NodeTable& nodes, bool add);
+                    const NodeTable& nodes);
 
   // Why such pods fit nowhere; null if that is not kept. Where a rejection goes by more than what
   // `plugins()` signed, pods with another spec are another kind.

@@ -170,7 +170,7 @@ class Framework {
   // names the rows afterwards. False if one of them does not, or fails: then nothing follows.
   bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           PluginMask only, std::vector<DomainSum>& sums) const;
-  bool SetFeasible(CycleState& state, const NodeTable& nodes, const AlikeRows& feasible) const;
+  bool SetFeasible(CycleState& state, const AlikeRows& feasible) const;
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.
   Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,

@@ -120,15 +120,16 @@ bool Framework::RunPreScoreDomains(CycleState& state, const PodInfo& pod, const 
   });
 }
 
-bool Framework::SetFeasible(CycleState& state, const NodeTable& nodes,
-                            const AlikeRows& feasible) const {
+bool Framework::SetFeasible(CycleState& state, const AlikeRows& feasible) const {
+  CallTimer timer(fault_log_);
   for (size_t i = 0; i < pre_score_.size(); ++i) {
     const Hook<PreScorePlugin>& hook = pre_score_[i];
     if (state.skips().score & SkipBit(hook)) continue;
     const Status status = Guarded(kSetFeasible, hook.name, [&] {
-      domain_scorers_[i]->SetFeasible(state, nodes, feasible);
+      domain_scorers_[i]->SetFeasible(state, feasible);
       return Status::Success();
     });
+    timer.Lap(hook.name, kSetFeasible.name);
     if (!status.ok()) return false;
   }
   return true;

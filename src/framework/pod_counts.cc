@@ -237,19 +237,8 @@ bool PodCounts::any_labelled(const LabelColumn& column) const {
   const std::optional<uint32_t> none = column.Find(kNoLabel);
   if (!none.has_value() || column.row_count(*none) == 0) return total_ > 0;
   if (IsDense(column)) return total_labelled(column) > 0;
-  bool any = false;
-  of_slots_.ForEach(
-      [&](int slot, int64_t) { any |= column.index(slots_->row_of_slot[slot]) != *none; });
-  return any;
-}
-
-int64_t PodCounts::of_domain(const LabelColumn& column, uint32_t domain) const {
-  if (IsDense(column)) return of_domains(column)[domain];
-  int64_t pods = 0;
-  of_slots_.ForEach([&](int slot, int64_t count) {
-    if (column.index(slots_->row_of_slot[slot]) == domain) pods += count;
-  });
-  return pods;
+  return of_slots_.AnyOf(
+      [&](int slot, int64_t) { return column.index(slots_->row_of_slot[slot]) != *none; });
 }
 
 FewestPods PodCounts::fewest(const LabelColumn& column) const {
@@ -282,11 +271,13 @@ void PodCounts::AddToRows(int64_t weight, absl::Span<int64_t> sums) const {
       [&](int slot, int64_t count) { sums[slots_->row_of_slot[slot]] += weight * count; });
 }
 
-// An array of all domains is worth its memory only where the pods are in many of them.
+// An array of all domains is worth its memory only where the pods are in many of them, or it is
+// small beside the one of all slots.
 bool PodCounts::IsDense(const LabelColumn& column) const {
   constexpr size_t kFewValues = 256;
-  return column.values().size() <= kFewValues ||
-         static_cast<size_t>(of_slots_.nonzero()) > column.values().size() / 8;
+  const size_t values = column.values().size();
+  return values <= kFewValues || static_cast<size_t>(of_slots_.nonzero()) > values / 8 ||
+         (of_slots_.is_array() && values <= slots_->row_of_slot.size() / 8);
 }
 
 int64_t PodCounts::AddToDomains(const LabelColumn& column, int64_t weight,

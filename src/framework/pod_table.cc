@@ -118,23 +118,23 @@ void PodTable::RefreshRow(NodeRow row) {
   const int slot = slots_.slot_of_row[row];
   NodePods& known = pods_[slot];
   if (known.generation == node.generation()) return;
-  size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());
+  const size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());
   known.generation = node.generation();
   const auto before = std::exchange(known.spec, node.shared_spec());
   const bool is_alike = before != nullptr && AreInScopesAlike(*before, *known.spec);
-  if (!is_alike && Flip(slot, known.spec.get())) same = 0;
+  if (!is_alike) Flip(slot, known.spec.get());
   Replace(slot, same, node.pods());
 }
 
-// The object of the slot's node is `node` now; null if it is gone. Returns false if it stays in the
-// sets in which it was. Else its pods were taken out: they are in other counts than before.
-bool PodTable::Flip(int slot, const NodeSpec* node) {
+// The object of the slot's node is `node` now; null if it is gone. Its pods leave the counts of the
+// sets that it leaves, and come to those of the sets that it comes to.
+void PodTable::Flip(int slot, const NodeSpec* node) {
   const NodeSets::Sets sets = sets_->ToFlip(slot, node);
-  if (sets.empty()) return false;
-  Replace(slot, 0, {});
+  if (sets.empty()) return;
+  for (const PodPtr& pod : pods_[slot].pods) by_labels_->AddTo(sets, slot, *pod, -1);
   for (NodeSet* set : sets) set->Flip(slot);
   by_labels_->FollowFlip(slot, sets);
-  return true;
+  for (const PodPtr& pod : pods_[slot].pods) by_labels_->AddTo(sets, slot, *pod, 1);
 }
 
 // The first `same` pods are known to be the same. Pods are listed in the order of their arrival, so

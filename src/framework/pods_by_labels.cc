@@ -36,6 +36,13 @@ void PodsByLabels::Add(int slot, const PodInfo& pod, int64_t difference) {
   }
 }
 
+void PodsByLabels::AddTo(absl::Span<NodeSet* const> sets, int slot, const PodInfo& pod,
+                         int64_t difference) {
+  for (Tracked* tracked : FindOrAddKind(pod).selected_by) {
+    if (absl::c_linear_search(sets, tracked->nodes)) tracked->counts->Add(slot, difference);
+  }
+}
+
 PodsByLabels::PodKind& PodsByLabels::FindOrAddKind(const PodInfo& pod) {
   const bool terminating = pod.deletion_time().has_value();
   const auto known = kinds_.find(KindKey{pod.namespace_name(), &pod.labels(), terminating});
@@ -99,8 +106,9 @@ void PodsByLabels::FollowFlip(int slot, absl::Span<NodeSet* const> sets) {
 
 std::unique_ptr<PodsByLabels::Tracked> PodsByLabels::Track(const PodSelector& selector,
                                                            std::shared_ptr<const NodeSet> nodes) {
+  const NodeSet* const of_nodes = nodes.get();
   auto tracked = std::make_unique<Tracked>(
-      Tracked{selector, std::make_shared<PodCounts>(slots_, std::move(nodes)), 0});
+      Tracked{selector, of_nodes, std::make_shared<PodCounts>(slots_, std::move(nodes)), 0});
   if (selector.any_namespace) {
     for (const auto& [name, kinds] : namespaces_) CountKinds(kinds, *tracked);
     selectors_.Add({}, selector.labels, tracked.get());

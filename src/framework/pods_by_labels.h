@@ -32,11 +32,14 @@ class PodsByLabels {
 
   // The node of that slot, which has no pods here, has come to these sets or left them.
   void FollowFlip(int slot, absl::Span<NodeSet* const> sets);
+  // As Add(), in counts on nodes of these sets only.
+  void AddTo(absl::Span<NodeSet* const> sets, int slot, const PodInfo& pod, int64_t difference);
 
  private:
   // A selector that was asked for, for some nodes or for all.
   struct Tracked {
     PodSelector selector;
+    const NodeSet* nodes;  // null: all
     std::shared_ptr<PodCounts> counts;
     uint64_t last_asked = 0;
   };

@@ -259,7 +259,7 @@ class FewOfApp final : public Plugin,
 
  private:
   int64_t PodsOn(const NodeInfo& node) const {
-    return pods_->of_domain(*column_, *column_->Find({true, *node.labels().Find(key_)}));
+    return pods_->of_domains(*column_)[*column_->Find({true, *node.labels().Find(key_)})];
   }
 
   int& asked_;

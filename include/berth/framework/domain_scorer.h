@@ -3,6 +3,7 @@
 #ifndef BERTH_FRAMEWORK_DOMAIN_SCORER_H_
 #define BERTH_FRAMEWORK_DOMAIN_SCORER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,15 +22,15 @@ namespace berth {
 // A number of each domain of `column`: the pods there, weighted and added up.
 struct DomainSum {
   struct Part {
-    std::shared_ptr<const PodCounts> pods;
+    std::shared_ptr<const PodCounts> pods;  // from nodes.pods(); held for the cycle only
     int64_t weight = 1;
   };
   const LabelColumn* column;
   absl::InlinedVector<Part, 2> parts;
 };
 
-// Rows that stand for others as well: `counts[i]` nodes are like the one of rows[i], itself
-// included. No counts: each stands for itself.
+// Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
+// itself included. No counts: each stands for itself.
 struct AlikeRows {
   absl::Span<const NodeRow> rows;
   absl::Span<const int> counts;
@@ -37,25 +38,27 @@ struct AlikeRows {
   int count(size_t i) const { return counts.empty() ? 1 : counts[i]; }
 };
 
-// Optional, for Score plugins whose scores are not remembered node by node (sign.h), because they
-// depend on other nodes: then a cycle of pods like others before them costs what changed. What
-// sign.h asks of NormalizeScores holds here too: it maps each score by its value and the lowest and
-// the highest one. Scheduling thread.
+// Optional, for plugins with PreScore and Score whose scores are not remembered node by node
+// (sign.h), because they depend on other nodes: then a cycle of pods like others before them costs
+// what changed, as ScoreNodes and NormalizeScores are asked about one node of those that are alike.
+// Both have to say of a row what they would with the others among `rows`; so NormalizeScores goes
+// by the lowest and the highest score, and by what tells nodes apart. Scheduling thread.
 class DomainScorer {
  public:
   virtual ~DomainScorer() = default;
 
   // What PreScore() does, as far as it does not matter which nodes are feasible, and returns what
-  // it would. Appends the sums by which nodes are told apart: Score() says the same of two nodes
-  // if, for each sum, they are in one domain, or both in none, or each alone in its domain and the
-  // sums of these are equal. Absent if that cannot be said: then PreScore() is asked.
+  // it would. Appends the sums by which nodes are told apart: a node is scored as another one if,
+  // for each sum, they are in one domain, or both in none, or each alone in its domain and the sums
+  // of these are equal. Absent if that cannot be said. Then, and after an Error, and whenever all
+  // nodes are looked at after all, PreScore() follows in the same cycle.
   virtual std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                                 const NodeTable& nodes,
                                                 std::vector<DomainSum>& sums) = 0;
-  // The rest, before Score() is asked, of the same pod: the feasible nodes. Those that one row
-  // stands for are not told apart by any of the sums.
-  virtual void SetFeasible(CycleState& /*state*/, const NodeTable& /*nodes*/,
-                           const AlikeRows& /*feasible*/) {}
+  // The rest, before ScoreNodes() is asked about `feasible`: these are the feasible nodes, of which
+  // those that one row stands for are not told apart by any of the sums. Not called if nothing is
+  // to be scored.
+  virtual void SetFeasible(CycleState& /*state*/, const AlikeRows& /*feasible*/) {}
 };
 
 }  // namespace berth

@@ -33,13 +33,25 @@ class SlotCounts {
   void Add(int slot, int64_t difference);
   int64_t at(int slot) const;
   int nonzero() const { return nonzero_; }
-  // Calls visit(slot, count) for the slots whose count is not 0, in no particular order.
+  bool is_array() const { return !many_.empty(); }
+  // Calls visit(slot, count) for the slots whose count is not 0, in no particular order, until one
+  // returns true. Returns whether one did.
+  template <class Visit>
+  bool AnyOf(Visit visit) const {
+    for (const auto& [slot, count] : few_) {
+      if (visit(slot, count)) return true;
+    }
+    for (size_t slot = 0; slot < many_.size(); ++slot) {
+      if (many_[slot] != 0 && visit(static_cast<int>(slot), many_[slot])) return true;
+    }
+    return false;
+  }
   template <class Visit>
   void ForEach(Visit visit) const {
-    for (const auto& [slot, count] : few_) visit(slot, count);
-    for (size_t slot = 0; slot < many_.size(); ++slot) {
-      if (many_[slot] != 0) visit(static_cast<int>(slot), many_[slot]);
-    }
+    AnyOf([&](int slot, int64_t count) {
+      visit(slot, count);
+      return false;
+    });
   }
 
  private:
@@ -85,14 +97,12 @@ class PodCounts {
   // By index in `column`, which is one of the table's. Pods on nodes without the label are counted
   // under the value that says so. Counted along once asked for.
   absl::Span<const int64_t> of_domains(const LabelColumn& column) const;
-  // Of one domain.
-  int64_t of_domain(const LabelColumn& column, uint32_t domain) const;
   // How many of the nodes whose pods are counted are in each domain.
   absl::Span<const int> nodes_of_domains(const LabelColumn& column) const;
   // All of them, and those on nodes that have the label.
   int64_t total() const { return total_; }
   int64_t total_labelled(const LabelColumn& column) const;
-  bool any_labelled(const LabelColumn& column) const;
+  bool any_labelled(const LabelColumn& column) const;  // whether total_labelled() is above 0
   // Where they are the fewest, of the domains with such a node. Counted along once asked for.
   FewestPods fewest(const LabelColumn& column) const;
 

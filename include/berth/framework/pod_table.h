@@ -97,7 +97,7 @@ class PodTable {
 
   int TakeSlot();
   void FreeSlot(int slot);
-  bool Flip(int slot, const NodeSpec* node);
+  void Flip(int slot, const NodeSpec* node);
   void Replace(int slot, size_t same, absl::Span<const PodPtr> pods);
   void Add(int slot, const PodInfo& pod, int64_t difference);
 

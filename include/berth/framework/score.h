@@ -46,9 +46,10 @@ class ScorePlugin {
                                   const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                   absl::Span<int64_t> scores) const;
 
-  // Brings the raw scores of all feasible nodes to kMinNodeScore..kMaxNodeScore, in steps of
-  // 1/ScoreResolution(), in place; scores[i] belongs to rows[i]. The default leaves them as they
-  // are. A score out of range afterwards fails the cycle with this plugin's name.
+  // Brings the raw scores of all feasible nodes (of some, see sign.h and domain_scorer.h) to
+  // kMinNodeScore..kMaxNodeScore, in steps of 1/ScoreResolution(), in place; scores[i] belongs to
+  // rows[i]. The default leaves them as they are. A score out of range afterwards fails the cycle
+  // with this plugin's name.
   virtual absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
                                        absl::Span<const NodeRow> rows,
                                        absl::Span<int64_t> scores) const;
