@@ -4,6 +4,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,7 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
 #include "berth/framework/domain_filter.h"
+#include "berth/framework/domain_scorer.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/prefilter.h"
@@ -128,6 +130,8 @@ class Judge {
   }
   // How many rows were told what was said of another row before.
   int shared_words() const { return shared_words_; }
+  // For how many rows another one scored.
+  int stood_for() const { return stood_for_; }
 
  private:
   // Whether the filter is to run.
@@ -208,6 +212,7 @@ class Judge {
 
   void Score(CycleState& state, const PodInfo& pod, Opinion& opinion) {
     const NodeTable& nodes = stage_.handle.nodes();
+    CycleState own = state.Clone();
     if (auto* const pre_score = stage_.As<PreScorePlugin>()) {
       const Status status = pre_score->PreScore(state, pod, nodes, stage_.rows);
       opinion.pre_score = absl::StrCat(CodeName(status.code()));
@@ -233,6 +238,54 @@ class Judge {
       EXPECT_GE(score, kMinNodeScore);
       EXPECT_LE(score, kMaxNodeScore * plugin.ScoreResolution());
     }
+    if (auto* const domains = stage_.As<DomainScorer>()) {
+      ScoreDomains(*domains, std::move(own), pod, opinion);
+    }
+  }
+
+  // One row scores for all that the plugin's sums do not tell apart. `own` is as PreFilter left it.
+  void ScoreDomains(DomainScorer& plugin, CycleState own, const PodInfo& pod,
+                    const Opinion& opinion) {
+    const NodeTable& nodes = stage_.handle.nodes();
+    std::vector<DomainSum> sums;
+    const std::optional<Status> said = plugin.PreScoreDomains(own, pod, nodes, sums);
+    if (!said.has_value()) return;
+    ASSERT_EQ(CodeName(said->code()), opinion.pre_score);
+    if (!said->ok()) return;
+    std::map<std::vector<int64_t>, std::vector<NodeRow>> classes;
+    for (const NodeRow row : stage_.rows) classes[WhatTellsApart(sums, row)].push_back(row);
+    std::vector<NodeRow> rows;
+    std::vector<int> counts;
+    for (const auto& [key, members] : classes) {
+      rows.push_back(random_.OneOf(members));
+      counts.push_back(static_cast<int>(members.size()));
+      stood_for_ += counts.back() - 1;
+    }
+    plugin.SetFeasible(own, {rows, counts});
+    const auto& score = *stage_.As<ScorePlugin>();
+    std::vector<int64_t> scores(rows.size(), -1);
+    ASSERT_TRUE(score.ScoreNodes(own, pod, nodes, rows, absl::MakeSpan(scores)).ok());
+    std::vector<int64_t> normalized = scores;
+    ASSERT_TRUE(score.NormalizeScores(own, pod, rows, absl::MakeSpan(normalized)).ok());
+    size_t i = 0;
+    for (const auto& [key, members] : classes) {
+      for (const NodeRow row : members) {
+        EXPECT_EQ(scores[i], opinion.scores[row]) << "row " << rows[i] << " for row " << row;
+        EXPECT_EQ(normalized[i], opinion.normalized[row]) << "row " << rows[i] << " for " << row;
+      }
+      ++i;
+    }
+  }
+
+  static std::vector<int64_t> WhatTellsApart(const std::vector<DomainSum>& sums, NodeRow row) {
+    std::vector<int64_t> key;
+    for (const DomainSum& sum : sums) {
+      const bool by_domain = !EachHasItsOwn(*sum.column) || !sum.column->at(row).present;
+      int64_t pods = 0;
+      for (const auto& part : sum.parts) pods += part.weight * part.pods->of_row(row);
+      key.insert(key.end(), {by_domain, by_domain ? sum.column->index(row) : pods});
+    }
+    return key;
   }
 
   // A few rows, or all, beginning anywhere, as a search that goes on where the last one ended.
@@ -251,6 +304,7 @@ class Judge {
   const Stage& stage_;
   Random& random_;
   int shared_words_ = 0;
+  int stood_for_ = 0;
   std::map<uint8_t, std::string> meanings_;  // of what a DomainFilter says
 };
 
@@ -269,7 +323,7 @@ void ForEveryPlugin(Test test, int seeds = kSeeds) {
 }
 
 TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
-  int shared_words = 0;
+  int shared_words = 0, stood_for = 0;
   ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
     Random random(seed);
     Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
@@ -278,8 +332,10 @@ TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
       judge.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
     }
     shared_words += judge.shared_words();
+    stood_for += judge.stood_for();
   });
   EXPECT_GT(shared_words, 1000);
+  EXPECT_GT(stood_for, 1000);
 }
 
 // The batch form after the table followed changes of its nodes.
