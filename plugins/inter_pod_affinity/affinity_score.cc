@@ -24,11 +24,12 @@ struct TopologyScores {
   std::vector<int64_t> sums;
 
   const LabelColumn& column() const { return *sum.column; }
-  void SumUp() {
-    sums.assign(column().values().size(), 0);
+  std::vector<int64_t> OfDomains() const {
+    std::vector<int64_t> scores(column().values().size());
     for (const auto& [pods, weight] : sum.parts) {
-      pods->AddToDomains(column(), weight, absl::MakeSpan(sums));
+      pods->AddToDomains(column(), weight, absl::MakeSpan(scores));
     }
+    return scores;
   }
   int64_t OfRow(NodeRow row) const {
     const uint32_t domain = column().index(row);
@@ -83,7 +84,7 @@ Status InterPodAffinity::PreScore(CycleState& state, const PodInfo& pod, const N
   Status status = *PreScoreDomains(state, pod, nodes, sums);
   if (!status.ok()) return status;
   for (TopologyScores& topology : state.FindMutable(kScoreState)->topologies) {
-    if (topology.sums.empty()) topology.SumUp();
+    if (topology.sums.empty()) topology.sums = topology.OfDomains();
   }
   return status;
 }
@@ -119,7 +120,7 @@ std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const
   }
   if (!data->matches) return Status::Skip();
   for (TopologyScores& topology : data->topologies) {
-    if (!EachHasItsOwn(topology.column())) topology.SumUp();
+    if (!EachHasItsOwn(topology.column())) topology.sums = topology.OfDomains();
     sums.push_back(topology.sum);
   }
   state.Write(kScoreState, std::move(data));
@@ -135,7 +136,8 @@ absl::StatusOr<int64_t> InterPodAffinity::Score(const CycleState& state, const P
     const Symbol* const value = node.labels().Find(topology.key);
     if (value == nullptr) continue;
     const std::optional<uint32_t> domain = topology.column().Find({true, *value});
-    if (domain.has_value()) score += topology.sums[*domain];
+    if (!domain.has_value()) continue;
+    score += topology.sums.empty() ? topology.OfDomains()[*domain] : topology.sums[*domain];
   }
   return score;
 }
