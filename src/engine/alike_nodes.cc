@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
@@ -38,6 +39,12 @@ int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
   return number;
 }
 
+bool LeavesRoom(Symbol node, const AlikeNodes::Asker& asker) {
+  return absl::c_any_of(asker.nominator->NominatedPods(node), [&](const auto& nominated) {
+    return nominated->priority() >= asker.pod.priority();
+  });
+}
+
 int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
   if (!sum.column->values()[domain].present) return kNoDomain;
   int64_t all = 0;
@@ -49,12 +56,12 @@ int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
 }  // namespace
 
 bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums) {
+                         const std::vector<DomainSum>& sums, const Asker& asker) {
   if (pauses_ > 0) {
     --pauses_;
     return false;
   }
-  if (!Follow(ranked, sums) && !Rebuild(ranked, nodes, sums)) {
+  if (!Follow(ranked, nodes, sums, asker) && !Rebuild(ranked, nodes, sums, asker)) {
     kept_.clear();
     ranked_ = {};
     pauses_ = kPauses;
@@ -66,8 +73,12 @@ bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
 // --- What changed --------------------------------------------------------------------------------
 
 // False if all rows are to be looked at.
-bool AlikeNodes::Follow(const RankedNodes& ranked, const std::vector<DomainSum>& sums) {
-  if (!IsKnown(sums) || !FollowRows(ranked, sums) || !FollowDomains(sums)) return false;
+bool AlikeNodes::Follow(const RankedNodes& ranked, const NodeTable& nodes,
+                        const std::vector<DomainSum>& sums, const Asker& asker) {
+  if (!IsKnown(sums) || !FollowRows(ranked, sums) || !FollowDomains(sums) ||
+      !FollowNominations(ranked, nodes, sums, asker)) {
+    return false;
+  }
   for (const int number : std::exchange(touched_, {})) ShowCell(ranked, number);
   const int rows = static_cast<int>(cell_of_row_.size());
   const size_t most = 2 * MostClasses(rows);
@@ -125,6 +136,45 @@ bool AlikeNodes::FollowDomains(const std::vector<DomainSum>& sums) {
   return true;
 }
 
+// Rows on which room is left now, or not any more.
+bool AlikeNodes::FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
+                                   const std::vector<DomainSum>& sums, const Asker& asker) {
+  if (asker.nominator == nullptr) return apart_.empty();
+  const bool is_known = asker.pod.priority() == asker_priority_;
+  if (is_known && asker.nominator->version() == nominations_version_) return true;
+  std::vector<NodeRow> rows;
+  const auto changes = asker.nominator->ChangesSince(nominations_version_);
+  if (is_known && changes.has_value()) {
+    for (const Symbol node : *changes) {
+      const NodeRow row = nodes.FindRow(node);
+      if (row < 0) continue;
+      if (LeavesRoom(node, asker)) {
+        apart_.insert(row);
+      } else {
+        apart_.erase(row);
+      }
+      rows.push_back(row);
+    }
+  } else {
+    rows.assign(apart_.begin(), apart_.end());
+    apart_ = FindApart(nodes, asker);
+    rows.insert(rows.end(), apart_.begin(), apart_.end());
+  }
+  nominations_version_ = asker.nominator->version();
+  asker_priority_ = asker.pod.priority();
+  return absl::c_all_of(rows, [&](NodeRow row) { return Place(ranked, row, sums); });
+}
+
+absl::flat_hash_set<NodeRow> AlikeNodes::FindApart(const NodeTable& nodes,
+                                                   const Asker& asker) const {
+  absl::flat_hash_set<NodeRow> rows;
+  if (asker.nominator == nullptr) return rows;
+  ForEachNominatedRow(*asker.nominator, nodes, [&](NodeRow row) {
+    if (LeavesRoom(nodes.node(row).name(), asker)) rows.insert(row);
+  });
+  return rows;
+}
+
 // --- Keys ----------------------------------------------------------------------------------------
 
 GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
@@ -140,6 +190,7 @@ GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) 
       key.push_back(sum);
     }
   }
+  if (is_apart(row)) key.push_back(row);
   return key;
 }
 
@@ -401,8 +452,11 @@ bool AlikeNodes::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& 
 }
 
 bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums) {
+                         const std::vector<DomainSum>& sums, const Asker& asker) {
   if (!FindWays(nodes, sums)) return false;
+  apart_ = FindApart(nodes, asker);
+  nominations_version_ = asker.nominator != nullptr ? asker.nominator->version() : 0;
+  asker_priority_ = asker.pod.priority();
   cell_of_row_.assign(nodes.size(), kNone);
   for (const NodeRow row : ranked.feasible()) cell_of_row_[row] = 0;
   const int most_classes = MostClasses(nodes.size());
@@ -411,6 +465,12 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
   std::vector<int64_t> values;
   for (size_t i = 0; i < sums.size(); ++i) {
     ReadValues(kept_[i], sums[i], nodes.size(), values);
+    cells = TellApart(values, cells, most);
+    if (cells == 0) return false;
+  }
+  if (!apart_.empty()) {
+    values.assign(nodes.size(), -1);
+    for (const NodeRow row : apart_) values[row] = row;
     cells = TellApart(values, cells, most);
     if (cells == 0) return false;
   }

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/framework/domain_scorer.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/sign.h"
 #include "engine/ranked_nodes.h"
 #include "engine/row_groups.h"
@@ -25,7 +27,8 @@ namespace berth {
 // By a topology with very few domains nodes are told apart by their domain, whatever is in it;
 // otherwise by the pods that count there. Where each node is a domain of its own, as hosts are, a
 // pod that comes moves a node to another class. Where domains have several nodes, as racks do, it
-// moves them all: rows are in cells then, of one rack each, and cells in classes.
+// moves them all: rows are in cells then, of one rack each, and cells in classes. A node on which
+// room is left for nominated pods is a class of its own.
 class AlikeNodes final : public AlikeRows::Domains {
  public:
   // Adds what makes an object one for these sums. Addresses are among it: should something else
@@ -33,11 +36,21 @@ class AlikeNodes final : public AlikeRows::Domains {
   static void Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
                        PodSignature& signature);
 
-  // Brings everything in step with `ranked`, as of its last Refresh(), and what `sums` come to.
-  // False if they make too many cells or classes to be worth it: the object is of no use then.
+  // For whom the classes are.
+  struct Asker {
+    const PodInfo& pod;
+    // What it leaves room for; null if what filters say goes by no sum.
+    const Nominator* nominator;
+  };
+  // Brings everything in step with `ranked`, as of its last Refresh(), what `sums` come to, and
+  // where `asker` leaves room. False if that makes too many cells or classes to be worth it: the
+  // object is of no use then.
   bool Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-               const std::vector<DomainSum>& sums);
+               const std::vector<DomainSum>& sums, const Asker& asker);
 
+  // Whether the pod leaves room for others on that node: what sums come to does not say whether it
+  // fits there.
+  bool is_apart(NodeRow row) const { return apart_.contains(row); }
   // Lists the classes whose best row `accepts`; the others are out.
   void List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)> accepts);
   // What follows is as of the last List(). The best row of each class, the first one of equals, and
@@ -84,12 +97,16 @@ class AlikeNodes final : public AlikeRows::Domains {
 
   static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
-  bool Follow(const RankedNodes& ranked, const std::vector<DomainSum>& sums);
+  bool Follow(const RankedNodes& ranked, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+              const Asker& asker);
   bool IsKnown(const std::vector<DomainSum>& sums) const;
   bool FollowRows(const RankedNodes& ranked, const std::vector<DomainSum>& sums);
   bool FollowDomains(const std::vector<DomainSum>& sums);
+  bool FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
+                         const std::vector<DomainSum>& sums, const Asker& asker);
   bool Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-               const std::vector<DomainSum>& sums);
+               const std::vector<DomainSum>& sums, const Asker& asker);
+  absl::flat_hash_set<NodeRow> FindApart(const NodeTable& nodes, const Asker& asker) const;
   int TellApart(const std::vector<int64_t>& values, int cells, int most);
   void ReadValues(const Kept& kept, const DomainSum& sum, int rows, std::vector<int64_t>& values);
   void FillCells(const RankedNodes& ranked, int cells);
@@ -122,7 +139,11 @@ class AlikeNodes final : public AlikeRows::Domains {
 
   int pauses_ = 0;  // so many times it is not tried again
   std::vector<Kept> kept_;
-  RowJournal::Position ranked_;       // in RankedNodes::changes()
+  RowJournal::Position ranked_;  // in RankedNodes::changes()
+  absl::flat_hash_set<NodeRow> apart_;
+  // That they are as of.
+  uint64_t nominations_version_ = 0;
+  int32_t asker_priority_ = 0;
   std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
   std::vector<uint8_t> extremes_of_row_;
   std::vector<NodeRow> order_;  // feasible rows by cell, as of the last Rebuild()

@@ -22,14 +22,6 @@ bool TakesPart(const Hooks& hooks, PluginMask plugins) {
   return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins >> hook.index & 1) != 0; });
 }
 
-bool YieldsToSomebody(const PodInfo& pod, const Nominator& nominator) {
-  bool yields = false;
-  nominator.ForEach([&](const PodInfo& nominated, absl::string_view) {
-    yields |= nominated.priority() >= pod.priority();
-  });
-  return yields;
-}
-
 }  // namespace
 
 int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
@@ -279,17 +271,24 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
       !grounds.objects.empty()) {
     return false;
   }
-  // Nominated pods count in domains too, but for who yields to them on their node only.
-  if (!grounds.domains.empty() && YieldsToSomebody(pod, nominator)) return false;
   for (const DomainVerdicts& rule : grounds.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   AlikeNodes* const alike = memory_.Alike(ranked, sums, nodes);
-  if (alike == nullptr || !alike->Refresh(ranked, nodes, sums)) return false;
+  // Nominated pods count in domains too, but for who leaves room on their node only.
+  const AlikeNodes::Asker asker = {pod, grounds.domains.empty() ? nullptr : &nominator};
+  if (alike == nullptr || !alike->Refresh(ranked, nodes, sums, asker)) return false;
+  bool failed = false;
   alike->List(ranked, [&](NodeRow row) {
+    if (alike->is_apart(row)) {
+      const Status status = framework.RunFilterWithNominatedPods(state, pod, nodes.node(row));
+      failed |= status.IsError();
+      return status.ok();
+    }
     return absl::c_none_of(grounds.domains,
                            [row](const auto& rule) { return rule.OfRow(row) != 0; });
   });
+  if (failed) return false;  // the cycle will meet the error, and report it
   const AlikeRows feasible = alike->classes();
   if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
     choice = {feasible.rows.empty() ? -1 : feasible.rows.front(), 0};

@@ -33,11 +33,12 @@ using testing::NodeBuilder;
 using testing::PodBuilder;
 using testing::Random;
 
-constexpr int kNodes = 140;
+constexpr int kNodes = 200;
 constexpr char kHostname[] = "kubernetes.io/hostname";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
+constexpr char kRack[] = "rack";  // several nodes each, and more racks than are told apart by name
 const std::vector<std::string>& Keys() {
-  static const auto& keys = *new std::vector<std::string>{kHostname, kHostname, kZone, "rack"};
+  static const auto& keys = *new std::vector<std::string>{kHostname, kZone, kRack, kRack};
   return keys;
 }
 
@@ -48,7 +49,7 @@ NodeBuilder RandomNode(Random& random, int number, bool odd_names) {
   const int odd = odd_names ? random.Below(100) : 99;
   if (odd != 0) node.Label(kHostname, odd == 1 ? "n0" : name);
   if (random.Percent(95)) node.Label(kZone, absl::StrCat("z", random.Below(3)));
-  if (random.Percent(90)) node.Label("rack", absl::StrCat("r", random.Below(12)));
+  if (random.Percent(95)) node.Label(kRack, absl::StrCat("r", random.Below(24)));
   node.Label("pool", random.Percent(70) ? "a" : "b");
   node.Capacity("cpu", absl::StrCat(random.Between(2, 6)));
   node.Capacity("memory", absl::StrCat(random.Between(4, 12), "Gi"));
@@ -61,7 +62,13 @@ void AddTerm(Random& random, PodBuilder& pod) {
   const std::string& key = random.OneOf(Keys());
   const LabelSet selector = {{"app", absl::StrCat("a", random.Below(3))}};
   const int weight = random.Between(1, 100);
-  switch (random.Below(7)) {
+  switch (random.Below(9)) {
+    case 7:
+      pod.PodAffinity(random.OneOf(Keys()), selector);
+      break;
+    case 8:
+      pod.PodAntiAffinity(random.OneOf(Keys()), {{"app", "lonely"}});
+      break;
     case 0:
     case 1:
       pod.PreferredPodAffinity(weight, key, selector);
@@ -89,6 +96,7 @@ PodBuilder RandomTemplate(Random& random) {
   pod.Label("app", absl::StrCat("a", random.Below(3)));
   for (int i = random.Between(0, 3); i > 0; --i) AddTerm(random, pod);
   if (random.Percent(20)) pod.NodeSelector("pool", "a");
+  if (random.Percent(20)) pod.Priority(5);
   if (random.Percent(10)) pod.PreferredNodeAffinityIn(30, "pool", {"b"});
   if (random.Percent(30)) {  // where the first zone is full, the second one is worth more
     pod.PreferredNodeAffinityIn(100, kZone, {"z0"}).PreferredNodeAffinityIn(2, kZone, {"z1"});
@@ -155,6 +163,13 @@ class History {
       case 4:
         if (const auto pod = RandomPod()) simulation_->cluster().Delete(Kind::kPod, pod->key());
         return;
+      case 6: {  // room is left for it, and it never comes
+        PodBuilder pod = random_.OneOf(templates_);
+        pod.Name(absl::StrCat("nominated", random_.Below(3))).Priority(random_.Between(-1, 9));
+        pod.SchedulingGate("never").NominatedNodeName(absl::StrCat("n", random_.Below(kNodes)));
+        simulation_->cluster().Set(pod.Object());
+        return;
+      }
       case 5:
         if (const auto pod = RandomPod()) {
           auto relabelled = std::make_shared<api::Pod>(pod->As<api::Pod>());
@@ -208,7 +223,7 @@ TEST(AlikeNodes, ChangeNoDecision) {
   EXPECT_GT(remembered * 10, cycles * 9) << "hardly anything was remembered";
 }
 
-// Wants few pods of the app "x" on a node, and no more than two, and counts the rows that it is
+// Wants few pods of the app "x" in a domain, and no more than two, and counts the rows that it is
 // asked about.
 class FewOfApp final : public Plugin,
                        public PreFilterPlugin,
@@ -218,12 +233,11 @@ class FewOfApp final : public Plugin,
                        public ScorePlugin,
                        public DomainScorer {
  public:
-  explicit FewOfApp(int& asked) : asked_(asked) {}
+  FewOfApp(const char* key, int& asked) : key_(Symbol::Intern(key)), asked_(asked) {}
   absl::string_view Name() const override { return "FewOfApp"; }
 
   Status PreFilter(CycleState&, const PodInfo& pod, const NodeTable& nodes,
                    PreFilterResult&) override {
-    key_ = Symbol::Intern(kHostname);
     column_ = &nodes.label_column(key_);
     pods_ = nodes.pods().Count({.namespaces = {pod.namespace_name()},
                                 .labels = LabelSelector::FromLabels({{"app", "x"}})});
@@ -231,7 +245,7 @@ class FewOfApp final : public Plugin,
   }
   Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
     ++asked_;
-    return PodsOn(node) <= 2 ? Status::Success() : Status::Unschedulable("too many");
+    return PodsNear(node) <= 2 ? Status::Success() : Status::Unschedulable("too many");
   }
   void JudgeDomains(const CycleState&, std::vector<DomainVerdicts>& rules) const override {
     rules.push_back({.counts = DomainCounts(key_, *column_, pods_),
@@ -251,32 +265,40 @@ class FewOfApp final : public Plugin,
   absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&,
                                 const NodeInfo& node) const override {
     ++asked_;
-    return kMaxNodeScore - PodsOn(node);
+    return kMaxNodeScore - PodsNear(node);
   }
   bool Normalizes() const override { return false; }
 
   bool says_which_ = true;
 
  private:
-  int64_t PodsOn(const NodeInfo& node) const {
+  int64_t PodsNear(const NodeInfo& node) const {
     return pods_->of_domains(*column_)[*column_->Find({true, *node.labels().Find(key_)})];
   }
 
+  const Symbol key_;
   int& asked_;
-  Symbol key_;
   const LabelColumn* column_ = nullptr;
   std::shared_ptr<const PodCounts> pods_;
 };
 
-// Places so many pods one by one where FewOfApp has its say. Returns after how many of them it was
-// asked about few rows only, and adds where they went.
-int PodsUntilFewAreAsked(bool says_which, std::vector<std::pair<std::string, std::string>>& went) {
+using Bindings = std::vector<std::pair<std::string, std::string>>;
+
+// Places so many pods one by one where FewOfApp has its say, over domains of so many nodes. Returns
+// after how many of them it was asked about few rows only, and adds where they went.
+struct Question {
+  const char* key = kHostname;
+  int nodes_a_domain = 1;
+  bool says_which = true;
+  bool nominated = false;  // a pod that never comes, to a node where there is room
+};
+int PodsUntilFewAreAsked(const Question& question, Bindings& went) {
   int asked = 0;
   std::vector<PluginRegistration> extra;
   extra.push_back(WithPlugin(
       "FewOfApp", [&](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
-        auto plugin = std::make_unique<FewOfApp>(asked);
-        plugin->says_which_ = says_which;
+        auto plugin = std::make_unique<FewOfApp>(question.key, asked);
+        plugin->says_which_ = question.says_which;
         return plugin;
       }));
   const Registry registry = BuiltinRegistry(std::move(extra)).value();
@@ -292,16 +314,26 @@ int PodsUntilFewAreAsked(bool says_which, std::vector<std::pair<std::string, std
   for (int i = 0; i < kNodes; ++i) {
     objects.push_back(MakeNode()
                           .Name(absl::StrCat("n", i))
-                          .Label(kHostname, absl::StrCat("n", i))
+                          .Label(question.key, absl::StrCat("d", i / question.nodes_a_domain))
                           .Capacity("cpu", "64")
                           .Object());
   }
-  // All but a few nodes are full.
-  for (int i = 0; i < 3 * (kNodes - kPods / 3); ++i) {
+  // All but a few domains are full.
+  const int full = kNodes / question.nodes_a_domain - kPods / 3;
+  for (int i = 0; i < 3 * full; ++i) {
     objects.push_back(MakePod()
                           .Name(absl::StrCat("r", i))
                           .Label("app", "x")
-                          .NodeName(absl::StrCat("n", i / 3))
+                          .NodeName(absl::StrCat("n", i / 3 * question.nodes_a_domain))
+                          .Object());
+  }
+  if (question.nominated) {
+    objects.push_back(MakePod()
+                          .Name("nominated")
+                          .Label("app", "x")
+                          .Priority(9)
+                          .SchedulingGate("never")
+                          .NominatedNodeName(absl::StrCat("n", kNodes - 1))
                           .Object());
   }
   auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
@@ -320,11 +352,22 @@ int PodsUntilFewAreAsked(bool says_which, std::vector<std::pair<std::string, std
   return last_many;
 }
 
-TEST(AlikeNodes, FewRowsAreAskedAbout) {
-  std::vector<std::pair<std::string, std::string>> by_class, by_row;
-  EXPECT_LE(PodsUntilFewAreAsked(true, by_class), 5);
-  EXPECT_GT(PodsUntilFewAreAsked(false, by_row), 20);
+void ExpectFewAreAsked(Question question) {
+  Bindings by_class, by_row;
+  EXPECT_LE(PodsUntilFewAreAsked(question, by_class), 5);
+  question.says_which = false;
+  EXPECT_GT(PodsUntilFewAreAsked(question, by_row), 20);
   EXPECT_EQ(by_class, by_row);
+}
+
+TEST(AlikeNodes, FewRowsAreAskedAbout) { ExpectFewAreAsked({}); }
+
+TEST(AlikeNodes, FewRowsAreAskedAboutInRacks) {
+  ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5});
+}
+
+TEST(AlikeNodes, FewRowsAreAskedAboutBesideNominatedPods) {
+  ExpectFewAreAsked({.nominated = true});
 }
 
 }  // namespace
