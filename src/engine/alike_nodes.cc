@@ -246,8 +246,9 @@ void AlikeNodes::Leave(const RankedNodes& ranked, NodeRow row) {
 void AlikeNodes::Read(const RankedNodes& ranked, int number) {
   Cell& cell = cells_[number];
   if (cell.begin == cell.end) return;
+  constexpr int kSomeMore = 4;
   std::vector<RankedRow> rows;
-  rows.reserve(cell.end - cell.begin);
+  rows.reserve(cell.end - cell.begin + kSomeMore);
   for (int i = cell.begin; i < cell.end; ++i) {
     if (cell_of_row_[order_[i]] == number) rows.push_back({ranked.total(order_[i]), order_[i]});
   }
