@@ -519,7 +519,7 @@ void InMemoryCluster::Record(ClusterNote note) {
   if (notes_.size() <= kMaxNotes) return;
   notes_.pop_front();
   // The next one to go, which nobody has looked at for long.
-  berth::Prefetch(notes_.front().pod.get());
+  berth::Prefetch(notes_.front().pod);
   berth::Prefetch(notes_.front().text.data());
 }
 

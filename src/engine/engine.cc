@@ -158,8 +158,8 @@ void Engine::FetchAhead(const QueuedGroup& entry) const {
     options_.cluster->Prefetch(pod, what);
   };
   if (!entry.is_group) fetch(*entry.pod, Fetch::kValue);
-  const PodInfo* const next = queue_->LookAhead(entry);
-  if (next != nullptr) fetch(*next->identity(), Fetch::kPlace);
+  const Identity* const next = queue_->LookAhead(entry);
+  if (next != nullptr) fetch(*next, Fetch::kPlace);
 }
 
 void Engine::TryEntry(const QueuedGroup& entry) {
