@@ -166,12 +166,15 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   FetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
   const Symbol woken_by = entry.woken_by;
-  const absl::Time start = absl::Now();
+  const auto now = [this] {  // for who observes
+    return observe_ == nullptr ? SteadyTime() : std::chrono::steady_clock::now();
+  };
+  const SteadyTime begun = now();
   AttemptResult result = attempts_.Run(request);
-  const absl::Duration took = absl::Now() - start;
+  const SteadyTime ended = now();
   ++counters_.attempts;
   counters_.cycles += result.cycles;
-  if (observe_ != nullptr) Observe(request, result, woken_by, took);
+  if (observe_ != nullptr) Observe(request, result, woken_by, begun, ended);
 
   StartBinding(entry, request, result);
   if (result.failed.empty()) {
@@ -189,7 +192,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
 }
 
 void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
-                     absl::Duration took) const {
+                     SteadyTime begun, SteadyTime ended) const {
   absl::InlinedVector<PodOutcome, 4> outcomes;
   outcomes.reserve(result.placed.size() + result.failed.size());
   for (const Binder::Member& member : result.placed) {
@@ -209,7 +212,8 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
             .pods = static_cast<int>(request.pods.size()),
             .cycles = result.cycles,
             .placed = static_cast<int>(result.placed.size()),
-            .duration = took,
+            .duration = absl::FromChrono(ended - begun),
+            .ended = ended,
             .error = error,
             .group = request.group,
             .woken_by = woken_by.view(),

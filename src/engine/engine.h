@@ -3,6 +3,7 @@
 #define BERTH_SRC_ENGINE_ENGINE_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -91,12 +92,13 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void UpdateQueue(const ClusterChange& change);
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
+  using SteadyTime = std::chrono::steady_clock::time_point;
   bool Step();
   void FetchAhead(const QueuedGroup& entry) const;
   void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
-               absl::Duration took) const;
+               SteadyTime begun, SteadyTime ended) const;
   void StartBinding(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;

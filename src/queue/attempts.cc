@@ -58,7 +58,7 @@ const Identity* SchedulingQueue::LookAhead(const QueuedGroup& in_flight) const {
   if (next == nullptr || next->is_group) return nullptr;
   Prefetch(next->lead.pod->packed());
   single_pods_.Prefetch(*next->pod, Fetch::kPlace);
-  return next->lead.pod.get();
+  return next->pod.get();
 }
 
 void SchedulingQueue::EndFlight(Entry& entry) {
@@ -169,9 +169,9 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
 void SchedulingQueue::Detach(Entry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
-      return Sort([&] { active_.Remove(entry); });
+      return Remove(active_, entry);
     case QueueState::kBackoff:
-      return Sort([&] { backoff_.Remove(entry); });
+      return Remove(backoff_, entry);
     case QueueState::kErrorBackoff:
       return error_backoff_.Remove(entry);
     case QueueState::kUnschedulable:

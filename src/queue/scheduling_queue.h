@@ -276,8 +276,14 @@ class SchedulingQueue {
   void Sort(const Sorting& sorting) {
     if (options_.fault_log == nullptr) return sorting();
     CallTimer timer(*options_.fault_log);
+    timer.Start();
     sorting();
     timer.Lap(options_.queue_sort_name, "Less");
+  }
+  template <class Less>
+  void Remove(OrderedEntries<Less>& entries, Entry& entry) {
+    if (entries.IsInLine(entry)) return entries.Remove(entry);  // which calls no Less
+    Sort([&] { entries.Remove(entry); });
   }
   void Detach(Entry& entry);
   void Attach(Entry& entry, QueueState state);
