@@ -87,7 +87,8 @@ void InMemoryCluster::Put(Object object, const PodState& state) {
 }
 
 void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& state) {
-  const bool recreated = stored.object.uid() != object.uid();
+  const bool recreated =
+      stored.object.identity() != object.identity() && stored.object.uid() != object.uid();
   const bool was_on_node = stored.pod.on_node && !recreated;
   Object last = std::exchange(stored.object, object);
   stored.pod = state;
