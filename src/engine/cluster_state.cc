@@ -11,7 +11,6 @@
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
-#include "queue/change_events.h"
 
 namespace berth {
 namespace {

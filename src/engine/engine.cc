@@ -34,7 +34,7 @@ Engine::~Engine() {
   while (!binder_.idle() || !evictions_.idle()) {
     TakeInbox();
     binder_.Abandon();
-    SettleBindings();
+    SettleBindings(options_.clock->Now());
     if (!binder_.idle() || !evictions_.idle()) {
       inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
     }
@@ -111,7 +111,7 @@ bool Engine::Step() {
   const absl::Time now = options_.clock->Now();
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
-  if (SettleBindings()) return true;
+  if (SettleBindings(now)) return true;
   // One portion of asking an attempt: the event that came may have taken it.
   const bool has_just_asked = queue_->is_asking() && queue_->steps() > ticked_steps_;
   events_in_a_row_ = 0;
@@ -311,8 +311,9 @@ void Engine::ActivateWanted(CycleState& state) {
   queue_->Activate(pods);
 }
 
-bool Engine::SettleBindings() {
-  std::vector<BindingOutcome> outcomes = binder_.Settle(options_.clock->Now());
+bool Engine::SettleBindings(absl::Time now) {
+  std::vector<BindingOutcome> outcomes = std::exchange(settled_, {});
+  binder_.Settle(now, outcomes);
   // What succeeded first: whether a group runs in part decides what is done about a failure.
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.IsError() && SeenBound(outcome.placement)) {
@@ -331,7 +332,10 @@ bool Engine::SettleBindings() {
     if (outcome.status.IsError()) ++counters_.bind_failures;
     if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
   }
-  return !outcomes.empty();
+  const bool any = !outcomes.empty();
+  outcomes.clear();
+  settled_ = std::move(outcomes);
+  return any;
 }
 
 }  // namespace berth

@@ -103,7 +103,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
   Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
-  bool SettleBindings();
+  bool SettleBindings(absl::Time now);
   void ActivateWanted(CycleState& state);
 
   // --- consequences.cc: what the cluster is told ---
@@ -162,6 +162,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Binder binder_;
   Evictions evictions_;
   Attempts attempts_;
+  std::vector<BindingOutcome> settled_;  // room for those of SettleBindings()
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   IdentityMap<std::string, ByUid> reported_;
   std::atomic<bool> ending_ = false;
