@@ -519,7 +519,8 @@ void InMemoryCluster::Record(ClusterNote note) {
   Tell({.what = Incident::What::kNoted, .pod = kept.pod.get(), .note = &kept});
   if (notes_.size() <= kMaxNotes) return;
   notes_.pop_front();
-  // The next one to go, which nobody has looked at for long.
+  // The next ones to go, which nobody has looked at for long.
+  berth::Prefetch(&notes_[2]);
   berth::Prefetch(notes_.front().pod);
   berth::Prefetch(notes_.front().text.data());
 }
