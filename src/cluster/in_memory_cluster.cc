@@ -519,8 +519,7 @@ void InMemoryCluster::Record(ClusterNote note) {
   Tell({.what = Incident::What::kNoted, .pod = kept.pod.get(), .note = &kept});
   if (notes_.size() <= kMaxNotes) return;
   notes_.pop_front();
-  // The next ones to go, which nobody has looked at for long.
-  berth::Prefetch(&notes_[2]);
+  // The next one to go, which nobody has looked at for long.
   berth::Prefetch(notes_.front().pod);
   berth::Prefetch(notes_.front().text.data());
 }
