@@ -12,10 +12,19 @@ namespace berth {
 // fetched, so they are asked for some work apart.
 enum class Fetch { kPlace, kValue };
 
+// GCC takes a function that only prefetches for one that does nothing, and leaves out calls of it.
+// One that calls this does something.
+inline void IsNotForNothing() {
+#if defined(__GNUC__)
+  __asm__ volatile("");
+#endif
+}
+
 // Lets the processor fetch `object`, and what lies right `before` it, into its cache while other
 // work goes on. A hint: any pointer will do, null too.
 template <class T>
 void Prefetch(const T* object, size_t before = 0) {
+  IsNotForNothing();
 #if defined(__GNUC__)
   constexpr size_t kLine = 64;
   const auto begin = reinterpret_cast<uintptr_t>(object) - before;  // a pointer must not leave it

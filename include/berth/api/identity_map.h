@@ -38,7 +38,10 @@ class IdentityMap {
   // found, then the entry. By the hash alone: comparing names would wait for them.
   void Prefetch(const Ref& ref, Fetch what) const {
     const Table& table = tables_[TableOf(ref.hash())];
-    if (what == Fetch::kPlace) return table.prefetch(ref);
+    if (what == Fetch::kPlace) {
+      IsNotForNothing();
+      return table.prefetch(ref);
+    }
     const auto it = table.find(Hash{ref.hash()});
     if (it != table.end()) berth::Prefetch(it->entry.get());
   }
