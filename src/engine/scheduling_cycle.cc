@@ -134,12 +134,22 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
   if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, nullptr, result)) {
     return true;
   }
-  RankedNodes* const ranked = memory_.Ranked(nodes.size(), !was_rejected);
+  RankedNodes* ranked = memory_.RankedByObjects(nodes.size(), !was_rejected);
+  const bool may_go_by_objects = ranked != nullptr;
+  if (ranked == nullptr) ranked = memory_.Ranked(nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
   CycleState own;
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes, ~ranked->done());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
-  if (!ranked->Refresh(nodes, nominator, *pod).ok()) {
+  RankedNodes::Objects objects{own, {}};
+  const bool by_objects = may_go_by_objects &&
+                          framework.FindBases(own, *pod, ranked->object_filters(), objects.bases) &&
+                          ranked->IsWorthwhile(objects, nominator, *pod);
+  if (may_go_by_objects && !by_objects) {
+    ranked = memory_.Ranked(nodes.size(), !was_rejected);
+    if (ranked == nullptr) return false;
+  }
+  if (!ranked->Refresh(nodes, nominator, *pod, by_objects ? &objects : nullptr).ok()) {
     // The cycle will meet the error, and report it.
     memory_.ForgetRanked();
     return false;
@@ -212,7 +222,7 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
                                    const Nominator& nominator, RankedNodes& ranked,
                                    CycleResult& result) {
   const PluginMask others = ~ranked.plugins();
-  const bool judged = !TakesPart(framework.filter(), others & ~state.skips().filter);
+  const bool judged = !TakesPart(framework.filter(), ~ranked.filters() & ~state.skips().filter);
   Choice choice;
   bool chosen = false;
   if (ranked.feasible().size() > 1) {
@@ -269,8 +279,10 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
                                     const Nominator& nominator, const RankedNodes& ranked,
                                     std::vector<DomainSum> sums, Choice& choice) {
   if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
+  const PluginMask unknown = framework.ObjectFilters() & ~ranked.filters();
+  if (TakesPart(framework.filter(), unknown & ~state.skips().filter)) return false;
   Framework::RejectionGrounds grounds;
-  if (!framework.FindRejectionGrounds(state, pod, ranked.plugins(), grounds) ||
+  if (!framework.FindRejectionGrounds(state, pod, ranked.filters(), grounds) ||
       !grounds.objects.empty()) {
     return false;
   }
@@ -341,7 +353,7 @@ bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state,
   absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {
     verdicts_.Reset(nodes.size());
-    if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, others).ok()) {
+    if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, ~ranked.filters()).ok()) {
       return false;
     }
     feasible_.assign(feasible.begin(), feasible.end());
