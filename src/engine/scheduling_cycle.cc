@@ -12,12 +12,20 @@ namespace {
 
 constexpr int kMinFeasibleNodesToFind = 100;
 constexpr int kMostTries = 64;            // rows asked about one by one, before all are at once
+constexpr int kManyTries = 8;             // so many that it may pay to keep what is said of them
 constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
 
 // Whether one of `plugins` is among the hooks.
 template <class Hooks>
 bool TakesPart(const Hooks& hooks, PluginMask plugins) {
   return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins >> hook.index & 1) != 0; });
+}
+
+// Whether a filter of which `ranked` knows nothing goes by objects.
+bool OthersGoByObjects(const Framework& framework, const CycleState& state,
+                       const RankedNodes& ranked) {
+  const PluginMask others = framework.ObjectFilters() & ~ranked.filters();
+  return TakesPart(framework.filter(), others & ~state.skips().filter);
 }
 
 bool YieldsToSomebody(const PodInfo& pod, const Nominator& nominator) {
@@ -134,7 +142,7 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
   if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, nullptr, result)) {
     return true;
   }
-  RankedNodes* ranked = memory_.RankedByObjects(nodes.size(), !was_rejected);
+  RankedNodes* ranked = memory_.RankedByObjects();
   const bool may_go_by_objects = ranked != nullptr;
   if (ranked == nullptr) ranked = memory_.Ranked(nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
@@ -253,6 +261,13 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
   return true;
 }
 
+// After filters beyond `ranked` were asked about many rows: if they go by objects, what they say is
+// kept for pods of this spec.
+void SchedulingCycle::KeepObjectFilters(const Framework& framework, const CycleState& state,
+                                        const NodeTable& nodes, const RankedNodes& ranked) {
+  if (OthersGoByObjects(framework, state, ranked)) memory_.AddRankedByObjects(nodes.size());
+}
+
 // Where other plugins do not score: the best row that they accept is the best of all they accept.
 // False if it was not found.
 bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& state,
@@ -261,8 +276,10 @@ bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& s
   NodeRow row = ranked.best();
   if (!judged) {
     if (!ranked.uniform()) return false;
+    int tries = 0;
     row = ranked.BestThat(
         [&](NodeRow row) {
+          if (++tries == kManyTries) KeepObjectFilters(framework, state, nodes, ranked);
           return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
         },
         kMostTries);
@@ -279,8 +296,7 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
                                     const Nominator& nominator, const RankedNodes& ranked,
                                     std::vector<DomainSum> sums, Choice& choice) {
   if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
-  const PluginMask unknown = framework.ObjectFilters() & ~ranked.filters();
-  if (TakesPart(framework.filter(), unknown & ~state.skips().filter)) return false;
+  if (OthersGoByObjects(framework, state, ranked)) return false;
   Framework::RejectionGrounds grounds;
   if (!framework.FindRejectionGrounds(state, pod, ranked.filters(), grounds) ||
       !grounds.objects.empty()) {
@@ -352,6 +368,7 @@ bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state,
   const PluginMask others = ~ranked.plugins();
   absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {
+    KeepObjectFilters(framework, state, nodes, ranked);
     verdicts_.Reset(nodes.size());
     if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, ~ranked.filters()).ok()) {
       return false;

@@ -53,16 +53,20 @@ RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
                      [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
 }
 
-RankedNodes* VerdictMemory::RankedByObjects(int rows, bool add) {
-  const PluginMask object_filters = framework_->ObjectFilters() & ~plugins_;
-  if (object_filters == 0) return nullptr;
-  RankedNodes* const ranked = ranked_by_objects_.Find(kind_with_spec_);
-  if (ranked != nullptr || !add) return ranked;
+RankedNodes* VerdictMemory::RankedByObjects() {
+  const bool all_signed = (framework_->ObjectFilters() & ~plugins_) == 0;
+  return all_signed ? nullptr : ranked_by_objects_.Find(kind_with_spec_);
+}
+
+void VerdictMemory::AddRankedByObjects(int rows) {
   // A pod with a claim of its own that is tried again is like no other.
   const size_t asker = absl::HashOf(pod_->uid());
-  return ranked_by_objects_.Add(
+  ranked_by_objects_.Add(
       kind_with_spec_, MostEntries(kMaxRankedByObjectsRows, rows),
-      [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_, object_filters); },
+      [&] {
+        return std::make_unique<RankedNodes>(*framework_, pod_, plugins_,
+                                             framework_->ObjectFilters() & ~plugins_);
+      },
       asker);
 }
 

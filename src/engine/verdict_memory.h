@@ -23,9 +23,12 @@ class VerdictMemory {
   // The nodes in the order in which such pods like them, over `rows` nodes. Null if they are not
   // kept; if `add`, they are from now on, but for the first pod of a kind, which is not worth it.
   RankedNodes* Ranked(int rows, bool add);
-  // The same for pods of the spec, with what filters made of the nodes that go by objects. Null as
-  // well if all of these signed, or only one pod of the spec was seen.
-  RankedNodes* RankedByObjects(int rows, bool add);
+  // The same for pods of the spec, with what filters made of the nodes that go by objects. Null if
+  // that is not kept.
+  RankedNodes* RankedByObjects();
+  // Such filters were asked about many nodes for this pod: what they say is kept from now on, but
+  // not for one pod of a spec alone.
+  void AddRankedByObjects(int rows);
   void ForgetRanked() {
     ranked_.Forget(kind_);
     ranked_by_objects_.Forget(kind_with_spec_);

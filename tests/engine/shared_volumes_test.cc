@@ -256,6 +256,7 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
 struct Ledger {
   int64_t version = 0;
   absl::flat_hash_set<std::string> closed;  // nodes
+  int most_pods = 1000;                     // on a node
   bool fails = false;
   int asked = 0, asked_signed = 0;
 };
@@ -274,8 +275,12 @@ class OnlyListed final : public Plugin,
   Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
     ++ledger_.asked;
     if (ledger_.fails) return Status::Error("out of order");
-    return ledger_.closed.contains(node.name().view()) ? Status::Unschedulable("closed")
-                                                       : Status::Success();
+    if (static_cast<int>(node.pods().size()) >= ledger_.most_pods) {
+      return Status::Unschedulable("full");
+    }
+    return ledger_.closed.contains(node.name().view()) || node.labels().Has(Symbol::Intern("shut"))
+               ? Status::Unschedulable("closed")
+               : Status::Success();
   }
   void AddBasis(const CycleState&, const PodInfo&, FilterBasis& basis) const override {
     basis.Add(ledger_.version);
@@ -336,13 +341,7 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
         "configuration", *registry_);
     EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
     std::vector<Object> objects;
-    for (int i = 0; i < kNodes; ++i) {
-      NodeBuilder node = MakeNode().Name(absl::StrCat("n", i));
-      node.Allocatable("cpu", absl::StrCat(10 + i / 10)).Allocatable("memory", "256Gi");
-      node.Allocatable("pods", "100");
-      if (i >= kNodes - kLocked) node.Label("locked", "");
-      objects.push_back(node.Object());
-    }
+    for (int i = 0; i < kNodes; ++i) objects.push_back(Node(i).Object());
     ledger_ = {};
     Close(0);
     next_ = 0;
@@ -352,6 +351,14 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
                                        .remember_verdicts = remember});
     EXPECT_TRUE(created.ok()) << created.status();
     simulation_ = *std::move(created);
+  }
+
+  static NodeBuilder Node(int i) {
+    NodeBuilder node = MakeNode().Name(absl::StrCat("n", i));
+    node.Allocatable("cpu", absl::StrCat(10 + i / 10)).Allocatable("memory", "256Gi");
+    node.Allocatable("pods", "100");
+    if (i >= kNodes - kLocked) node.Label("locked", "");
+    return node;
   }
 
   // All nodes but each third one, which `open` says.
@@ -364,11 +371,11 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
   }
 
   // Alike, one by one. What was asked for the last one is in the ledger.
-  void Place(int pods) {
+  void Place(int pods, absl::string_view cpu = "100m") {
     for (; pods > 0; --pods) {
       ledger_.asked = ledger_.asked_signed = 0;
       simulation_->cluster().Set(
-          MakePod().Name(absl::StrCat("p", next_++)).Request("cpu", "100m").Object());
+          MakePod().Name(absl::StrCat("p", next_++)).Request("cpu", cpu).Object());
       simulation_->RunUntilIdle();
     }
   }
@@ -386,13 +393,30 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(LedgerTest, FewNodesAreAskedAboutWhileNothingChanges) {
-  Place(3);
+  Place(20);
   for (int i = 0; i < 20; ++i) {
     Place(1);
     EXPECT_LE(ledger_.asked, 4);
     EXPECT_LE(ledger_.asked_signed, 4);
   }
-  EXPECT_EQ(bindings().size(), 23);
+  EXPECT_EQ(bindings().size(), 40);
+}
+
+// Where what is said of a node changes with its pods and its labels. The nodes that are closed are
+// the best ones all the time, and so would those be where nothing fits any more.
+TEST_P(LedgerTest, NodesThatChangeAreAskedAboutAgain) {
+  ledger_.most_pods = 2;
+  Place(20, "1m");
+  for (int i = 0; i < 20; ++i) {
+    Place(1, "1m");
+    EXPECT_LE(ledger_.asked, 4) << i;
+    NodeBuilder best = Node(row_of_last());
+    simulation_->cluster().Set(best.Label("shut", "").Object());
+    Place(1, "1m");
+    EXPECT_LE(ledger_.asked, 5) << i;
+    EXPECT_NE(absl::StrCat("n", row_of_last()), best.Object().name());
+  }
+  EXPECT_EQ(bindings().size(), 60);
 }
 
 // Then the filter that goes by them is asked again where no other one rejects the pod; nobody else
@@ -414,7 +438,7 @@ TEST_P(LedgerTest, OtherBasesConcernWhoGoesByThem) {
 // They are not taken up again and again: nodes are asked about as if nothing were kept of the
 // filter.
 TEST_P(LedgerTest, BasesThatChangeWithEachPodAreNotFollowed) {
-  Place(3);
+  Place(20);
   ledger_.closed.clear();
   for (int i = 0; i < 30; ++i) {
     ++ledger_.version;
