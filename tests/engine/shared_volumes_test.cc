@@ -1,5 +1,6 @@
-// Pods of one spec that filters judge by objects, as the volume plugins do by claims: what is kept
-// of these filters changes no decision, and few nodes are looked at.
+// Pods of one spec that filters judge by objects, as the volume plugins do by
+// claims: what is kept of these filters changes no decision, and few nodes are
+// looked at.
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -10,12 +11,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
 #include "berth/configuration.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/filter_basis.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
+#include "berth/framework/score.h"
 #include "berth/framework/sign.h"
 #include "tests/engine/empty_simulation.h"
 #include "tests/engine/random_storage.h"
@@ -46,8 +49,9 @@ struct Outcome {
   int64_t cycles = 0, remembered = 0;
 };
 
-// Pods of a few specs come several at a time, on nodes of which some limit what is attached, while
-// claims, volumes and nodes change now and then, and others are nominated.
+// Pods of a few specs come several at a time, on nodes of which some limit what
+// is attached, while claims, volumes and nodes change now and then, and others
+// are nominated.
 class History {
  public:
   History(uint64_t seed, bool remember) : random_(seed) {
@@ -63,7 +67,11 @@ class History {
     storage_.emplace(random_, "default", std::move(names));
     storage_->Begin(simulation_->cluster());
     restless_ = random_.Percent(20) ? 40 : 8;
-    for (int i = random_.Between(1, 3); i > 0; --i) kinds_.push_back(RandomKind());
+    PodBuilder base = RandomBase();
+    for (int i = random_.Between(1, 4); i > 0; --i) {
+      if (random_.Percent(50)) base = RandomBase();  // else only the volumes are others
+      kinds_.push_back(WithVolumes(base));
+    }
   }
 
   Outcome Play(int steps) {
@@ -98,11 +106,11 @@ class History {
     return node.Allocatable("memory", "64Gi").Allocatable("pods", "30");
   }
 
-  PodBuilder RandomKind() {
+  // Without volumes.
+  PodBuilder RandomBase() {
     const LabelSet some = {{"app", absl::StrCat("a", random_.Below(2))}};
     PodBuilder pod = MakePod().Namespace("default").Label("app", "a0");
     pod.Request("cpu", absl::StrCat(random_.Between(1, 4) * 200, "m"));
-    if (random_.Percent(90)) storage_->AddVolumes(pod);
     if (random_.Percent(20)) pod.PreferredNodeAffinityIn(30, "pool", {"b"});
     if (random_.Percent(20)) pod.PreferredPodAffinity(50, kHost, some);
     if (random_.Percent(20)) {
@@ -112,6 +120,18 @@ class History {
                            some);
     }
     if (random_.Percent(40)) pod.Priority(random_.Below(3));
+    return pod;
+  }
+
+  PodBuilder WithVolumes(PodBuilder pod) {
+    if (random_.Percent(70)) {
+      storage_->AddVolumes(pod);
+    } else if (random_.Percent(80)) {
+      api::Volume* const volume = pod.Message().mutable_spec()->add_volumes();
+      volume->set_name("disk");
+      volume->mutable_volume_source()->mutable_gce_persistent_disk()->set_pd_name(
+          absl::StrCat("disk-", random_.Below(3)));
+    }
     return pod;
   }
 
@@ -134,7 +154,8 @@ class History {
         if (!pods.empty()) simulation_->cluster().Delete(Kind::kPod, random_.OneOf(pods).key());
         return;
       }
-      case 4: {  // one for which room is left while it waits, with claims as the others have
+      case 4: {  // one for which room is left while it waits, with claims as the
+                 // others have
         PodBuilder pod = MakePod().Namespace("default").Name(absl::StrCat("p", next_++));
         storage_->AddVolumes(pod.Request("cpu", "100m").Priority(random_.Below(3)));
         pod.SchedulingGate("closed").NominatedNodeName(absl::StrCat("n", which));
@@ -142,7 +163,7 @@ class History {
         return;
       }
       case 5:  // one that another scheduler has bound
-        simulation_->cluster().Set(RandomKind()
+        simulation_->cluster().Set(WithVolumes(RandomBase())
                                        .Name(absl::StrCat("p", next_++))
                                        .NodeName(absl::StrCat("n", which))
                                        .Object());
@@ -166,7 +187,8 @@ class History {
   int next_ = 0;
 };
 
-// BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from BERTH_SEED on if given.
+// BERTH_SEED=N repeats one history, BERTH_SEQUENCES=N runs so many, from
+// BERTH_SEED on if given.
 TEST(SharedVolumes, ChangeNoDecision) {
   uint64_t first = 1;
   const char* const seed_text = std::getenv("BERTH_SEED");
@@ -193,37 +215,42 @@ TEST(SharedVolumes, ChangeNoDecision) {
   EXPECT_GT(remembered * 4, cycles) << "hardly anything was remembered";
 }
 
-// The claim of a nominated pod was bound to another volume, which made one too many on its node,
-// and is bound to the same one now: neither the node nor who is nominated to it has changed.
+// The claim of a nominated pod was bound to another volume, which made one too
+// many on its node, and is bound to the same one now: neither the node nor who
+// is nominated to it has changed.
 TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
   const auto claim = [](absl::string_view name, absl::string_view volume) {
-    return ObjectsFromYaml(absl::StrCat(
-        "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
-        ", namespace: default, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}, spec: "
-        "{accessModes: [ReadWriteMany], volumeName: ",
-        volume, "}}"))[0];
+    return ObjectsFromYaml(
+        absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", name,
+                     ", namespace: default, annotations: {pv.kubernetes.io/bind-completed: "
+                     "'yes'}}, spec: "
+                     "{accessModes: [ReadWriteMany], volumeName: ",
+                     volume, "}}"))[0];
   };
   const auto volume = [](absl::string_view name) {
-    return ObjectsFromYaml(absl::StrCat(
-        "{apiVersion: v1, kind: PersistentVolume, metadata: {name: ", name,
-        "}, spec: {accessModes: [ReadWriteMany], csi: {driver: d, volumeHandle: ", name, "}}}"))[0];
+    return ObjectsFromYaml(
+        absl::StrCat("{apiVersion: v1, kind: PersistentVolume, metadata: {name: ", name,
+                     "}, spec: {accessModes: [ReadWriteMany], csi: {driver: d, "
+                     "volumeHandle: ",
+                     name, "}}}"))[0];
   };
   for (const bool remember : {false, true}) {
     auto simulation = EmptySimulation(
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), 1, remember);
     InMemoryCluster& cluster = simulation->cluster();
-    // The first node is the better one.
-    for (const char* const name : {"n0", "n1"}) {
-      cluster.Set(MakeNode()
-                      .Name(name)
-                      .Allocatable("cpu", name[1] == '0' ? "64" : "8")
-                      .Allocatable("memory", "64Gi")
-                      .Allocatable("pods", "50")
-                      .Object());
+    // The last node is the worst one, that before it not quite so bad, and all
+    // others can attach nothing.
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = absl::StrCat("n", i);
+      const char* const cpu = i < 18 ? "64" : i == 18 ? "32" : "8";
+      NodeBuilder node = MakeNode().Name(name).Allocatable("cpu", cpu);
+      cluster.Set(node.Allocatable("memory", "64Gi").Allocatable("pods", "50").Object());
+      if (i == 19) continue;
+      cluster.Set(ObjectsFromYaml(absl::StrCat(
+          "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: ", name,
+          "}, spec: {drivers: [{name: d, nodeID: host, allocatable: {count: ", i == 18 ? 1 : 0,
+          "}}]}}"))[0]);
     }
-    cluster.Set(ObjectsFromYaml(
-        "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n0}, spec: {drivers: "
-        "[{name: d, nodeID: n0, allocatable: {count: 1}}]}}")[0]);
     for (const char* const name : {"v", "w"}) cluster.Set(volume(name));
     cluster.Set(claim("shared", "v"));
     cluster.Set(claim("other", "w"));
@@ -231,7 +258,7 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
                     .Name("nominated")
                     .Priority(9)
                     .SchedulingGate("closed")
-                    .NominatedNodeName("n0")
+                    .NominatedNodeName("n18")
                     .Claim("other")
                     .Object());
     PodBuilder pod = MakePod().Request("cpu", "100m").Claim("shared");
@@ -244,9 +271,9 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
       EXPECT_EQ(cluster.Bindings().size(), next);
       return cluster.Bindings().back().second;
     };
-    EXPECT_EQ(place(5), "n1");
+    EXPECT_EQ(place(6), "n19");
     cluster.Set(claim("other", "v"));
-    EXPECT_EQ(place(1), "n0") << "remember: " << remember;
+    EXPECT_EQ(place(1), "n18") << "remember: " << remember;
   }
 }
 
@@ -255,17 +282,20 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
 // What OnlyListed goes by.
 struct Ledger {
   int64_t version = 0;
-  absl::flat_hash_set<std::string> closed;  // nodes
-  int most_pods = 1000;                     // on a node
+  absl::flat_hash_set<std::string> closed, liked;  // nodes
+  int most_pods = 1000;                            // on a node
   bool fails = false;
   int asked = 0, asked_signed = 0;
 };
 
-// Keeps pods off nodes that are closed. What it thinks of a pod it never signs.
+// Keeps pods off nodes that are closed, and may like some of the others. What it thinks of a pod it
+// never signs.
 class OnlyListed final : public Plugin,
                          public PreFilterPlugin,
                          public FilterPlugin,
-                         public ObjectFilter {
+                         public ObjectFilter,
+                         public PreScorePlugin,
+                         public ScorePlugin {
  public:
   explicit OnlyListed(Ledger& ledger) : ledger_(ledger) {}
   absl::string_view Name() const override { return "OnlyListed"; }
@@ -285,12 +315,22 @@ class OnlyListed final : public Plugin,
   void AddBasis(const CycleState&, const PodInfo&, FilterBasis& basis) const override {
     basis.Add(ledger_.version);
   }
+  Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
+                  absl::Span<const NodeRow>) override {
+    return ledger_.liked.empty() ? Status::Skip() : Status::Success();
+  }
+  absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&,
+                                const NodeInfo& node) const override {
+    return ledger_.liked.contains(node.name().view()) ? kMaxNodeScore : 0;
+  }
+  bool Normalizes() const override { return false; }
 
  private:
   Ledger& ledger_;
 };
 
-// Keeps pods off nodes labelled "locked", and is remembered as others that sign are.
+// Keeps pods off nodes labelled "locked", and is remembered as others that sign
+// are.
 class NotLocked final : public Plugin, public FilterPlugin, public SignPlugin {
  public:
   explicit NotLocked(Ledger& ledger) : ledger_(ledger) {}
@@ -310,8 +350,9 @@ class NotLocked final : public Plugin, public FilterPlugin, public SignPlugin {
 
 constexpr int kNodes = 300, kLocked = 100;
 
-// Nodes, the last hundred of them locked, and two of three of the others closed; the first ones are
-// the smallest. OnlyListed comes before the plugin that signs if `first`.
+// Nodes, the last hundred of them locked, and two of three of the others
+// closed; the first ones are the smallest. OnlyListed comes before the plugin
+// that signs if `first`.
 class LedgerTest : public ::testing::TestWithParam<bool> {
  protected:
   LedgerTest() : LedgerTest(true) {}
@@ -393,34 +434,63 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(LedgerTest, FewNodesAreAskedAboutWhileNothingChanges) {
-  Place(20);
-  for (int i = 0; i < 20; ++i) {
-    Place(1);
-    EXPECT_LE(ledger_.asked, 4);
-    EXPECT_LE(ledger_.asked_signed, 4);
+  // Pods would rather not be on one of the nodes: then the best one is looked
+  // for among all.
+  for (const bool one_is_tainted : {false, true}) {
+    Start(true);
+    if (one_is_tainted) {
+      simulation_->cluster().Set(
+          Node(0).Taint("soft", "", TaintEffect::kPreferNoSchedule).Object());
+    }
+    Place(20);
+    for (int i = 0; i < 20; ++i) {
+      Place(1);
+      EXPECT_LE(ledger_.asked, 4);
+      EXPECT_LE(ledger_.asked_signed, 4);
+    }
+    EXPECT_EQ(bindings().size(), 40);
   }
-  EXPECT_EQ(bindings().size(), 40);
 }
 
-// Where what is said of a node changes with its pods and its labels. The nodes that are closed are
-// the best ones all the time, and so would those be where nothing fits any more.
+// What is kept for it would be of no use: the best node is looked for as if there were nothing.
+TEST_P(LedgerTest, APodThatIsTriedAgainIsLikeNoOther) {
+  Place(20);
+  simulation_->cluster().SetBindFault(
+      [](const Identity&, const std::string&) { return absl::UnavailableError("not now"); });
+  Place(1, "150m");
+  const int64_t before = simulation_->scheduler().counters().cycles;
+  ledger_.asked = 0;
+  simulation_->Advance(absl::Minutes(5));
+  const int64_t tries = simulation_->scheduler().counters().cycles - before;
+  EXPECT_GT(tries, 10);
+  EXPECT_GT(ledger_.asked, 8 * tries);
+  EXPECT_LT(ledger_.asked, 40 * tries);
+}
+
+// Where what is said of a node changes with its pods or its labels. The best
+// node would be the same one all the time if nothing were said of it.
 TEST_P(LedgerTest, NodesThatChangeAreAskedAboutAgain) {
   ledger_.most_pods = 2;
   Place(20, "1m");
   for (int i = 0; i < 20; ++i) {
     Place(1, "1m");
     EXPECT_LE(ledger_.asked, 4) << i;
-    NodeBuilder best = Node(row_of_last());
-    simulation_->cluster().Set(best.Label("shut", "").Object());
-    Place(1, "1m");
-    EXPECT_LE(ledger_.asked, 5) << i;
-    EXPECT_NE(absl::StrCat("n", row_of_last()), best.Object().name());
   }
-  EXPECT_EQ(bindings().size(), 60);
+  constexpr int kFirstShut = 100;
+  int shut = 0;
+  for (int i = kFirstShut; i < kNodes - kLocked; ++i) {
+    if (ledger_.closed.contains(absl::StrCat("n", i))) continue;
+    simulation_->cluster().Set(Node(i).Label("shut", "").Object());
+    ++shut;
+  }
+  Place(1, "1m");
+  EXPECT_LT(row_of_last(), kFirstShut);
+  EXPECT_LE(ledger_.asked, shut + 4);
+  EXPECT_EQ(bindings().size(), 41);
 }
 
-// Then the filter that goes by them is asked again where no other one rejects the pod; nobody else
-// is.
+// Then the filter that goes by them is asked again where no other one rejects
+// the pod; nobody else is.
 TEST_P(LedgerTest, OtherBasesConcernWhoGoesByThem) {
   Place(30);
   EXPECT_EQ(row_of_last() % 3, 0);
@@ -435,8 +505,8 @@ TEST_P(LedgerTest, OtherBasesConcernWhoGoesByThem) {
   EXPECT_LE(ledger_.asked, 4);
 }
 
-// They are not taken up again and again: nodes are asked about as if nothing were kept of the
-// filter.
+// They are not taken up again and again: nodes are asked about as if nothing
+// were kept of the filter.
 TEST_P(LedgerTest, BasesThatChangeWithEachPodAreNotFollowed) {
   Place(20);
   ledger_.closed.clear();
@@ -462,11 +532,11 @@ TEST_P(LedgerTest, AFilterThatFailsLeavesNothingBehind) {
   Place(1);
   EXPECT_EQ(bindings().size(), 30);
   ledger_.fails = false;
-  Close(2);
   simulation_->Advance(absl::Minutes(5));
-  Place(5);
-  EXPECT_EQ(bindings().size(), 36);
-  EXPECT_EQ(row_of_last() % 3, 2);
+  Place(30);
+  EXPECT_EQ(bindings().size(), 61);
+  EXPECT_EQ(row_of_last() % 3, 1);
+  EXPECT_LE(ledger_.asked, 4);
 }
 
 TEST_P(LedgerTest, WithoutMemoryPodsGoTheSameWay) {
@@ -485,6 +555,9 @@ TEST_P(LedgerTest, WithoutMemoryPodsGoTheSameWay) {
         node.Allocatable("cpu", absl::StrCat(random.Between(1, 50))).Allocatable("pods", "100");
         if (random.Percent(30)) node.Label("locked", "");
         simulation_->cluster().Set(node.Object());
+      }
+      if (i >= 100) {
+        ledger_.liked = {absl::StrCat("n", random.Below(kNodes)), "n3", "n4", "n5"};
       }
       Place(1);
     }
