@@ -20,7 +20,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
-#include "tests/engine/empty_simulation.h"
+#include "tests/engine/gang_cluster.h"
 #include "tests/engine/random_storage.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -42,6 +42,21 @@ using Bindings = std::vector<std::pair<std::string, std::string>>;
 constexpr const char* kZone = RandomStorage::kZoneLabel;
 constexpr char kHost[] = "kubernetes.io/hostname";
 
+// With objects that are there from the start: what is attached to nodes is read at once then.
+std::unique_ptr<Simulation> NewSimulation(std::vector<Object> objects, uint64_t seed,
+                                          bool remember) {
+  LoadedConfiguration loaded =
+      LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
+  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                     .registry = &Builtins(),
+                                     .objects = std::move(objects),
+                                     .seed = seed,
+                                     .remember_verdicts = remember});
+  EXPECT_TRUE(created.ok()) << created.status();
+  return *std::move(created);
+}
+
 struct Outcome {
   std::vector<std::string> said;  // after every step, of every pod that waits
   Bindings bindings;
@@ -55,15 +70,15 @@ struct Outcome {
 class History {
  public:
   History(uint64_t seed, bool remember) : random_(seed) {
-    simulation_ = EmptySimulation(
-        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), seed, remember);
     const int nodes = random_.Percent(20) ? random_.Between(100, 200) : random_.Between(4, 40);
     std::vector<std::string> names;
+    std::vector<Object> objects;
     for (int i = 0; i < nodes; ++i) {
       nodes_.push_back(RandomNode(i));
       names.push_back(absl::StrCat("n", i));
-      simulation_->cluster().Set(nodes_.back().Object());
+      objects.push_back(nodes_.back().Object());
     }
+    simulation_ = NewSimulation(std::move(objects), seed, remember);
     storage_.emplace(random_, "default", std::move(names));
     storage_->Begin(simulation_->cluster());
     restless_ = random_.Percent(20) ? 40 : 8;
@@ -235,23 +250,22 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
                      name, "}}}"))[0];
   };
   for (const bool remember : {false, true}) {
-    auto simulation = EmptySimulation(
-        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), 1, remember);
-    InMemoryCluster& cluster = simulation->cluster();
-    // The last node is the worst one, that before it not quite so bad, and all
-    // others can attach nothing.
+    // The last node is the worst one, that before it not quite so bad, and all others can attach
+    // nothing.
+    std::vector<Object> objects = {volume("v"), volume("w")};
     for (int i = 0; i < 20; ++i) {
       const std::string name = absl::StrCat("n", i);
       const char* const cpu = i < 18 ? "64" : i == 18 ? "32" : "8";
       NodeBuilder node = MakeNode().Name(name).Allocatable("cpu", cpu);
-      cluster.Set(node.Allocatable("memory", "64Gi").Allocatable("pods", "50").Object());
+      objects.push_back(node.Allocatable("memory", "64Gi").Allocatable("pods", "50").Object());
       if (i == 19) continue;
-      cluster.Set(ObjectsFromYaml(absl::StrCat(
+      objects.push_back(ObjectsFromYaml(absl::StrCat(
           "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: ", name,
           "}, spec: {drivers: [{name: d, nodeID: host, allocatable: {count: ", i == 18 ? 1 : 0,
           "}}]}}"))[0]);
     }
-    for (const char* const name : {"v", "w"}) cluster.Set(volume(name));
+    const auto simulation = NewSimulation(std::move(objects), 1, remember);
+    InMemoryCluster& cluster = simulation->cluster();
     cluster.Set(claim("shared", "v"));
     cluster.Set(claim("other", "w"));
     cluster.Set(MakePod()
@@ -458,6 +472,7 @@ TEST_P(LedgerTest, APodThatIsTriedAgainIsLikeNoOther) {
   simulation_->cluster().SetBindFault(
       [](const Identity&, const std::string&) { return absl::UnavailableError("not now"); });
   Place(1, "150m");
+  simulation_->Advance(absl::Minutes(1));
   const int64_t before = simulation_->scheduler().counters().cycles;
   ledger_.asked = 0;
   simulation_->Advance(absl::Minutes(5));
