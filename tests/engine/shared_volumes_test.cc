@@ -302,8 +302,8 @@ struct Ledger {
   int asked = 0, asked_signed = 0;
 };
 
-// Keeps pods off nodes that are closed, and may like some of the others. What it thinks of a pod it
-// never signs.
+// Keeps pods off nodes that are closed, or those labelled "contrary" off the others, and may like
+// some nodes. What it thinks of a pod it never signs.
 class OnlyListed final : public Plugin,
                          public PreFilterPlugin,
                          public FilterPlugin,
@@ -316,15 +316,16 @@ class OnlyListed final : public Plugin,
   Status PreFilter(CycleState&, const PodInfo&, const NodeTable&, PreFilterResult&) override {
     return Status::Success();
   }
-  Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
+  Status Filter(const CycleState&, const PodInfo& pod, const NodeInfo& node) const override {
     ++ledger_.asked;
     if (ledger_.fails) return Status::Error("out of order");
     if (static_cast<int>(node.pods().size()) >= ledger_.most_pods) {
       return Status::Unschedulable("full");
     }
-    return ledger_.closed.contains(node.name().view()) || node.labels().Has(Symbol::Intern("shut"))
-               ? Status::Unschedulable("closed")
-               : Status::Success();
+    const bool contrary = pod.labels().Has(Symbol::Intern("contrary"));
+    const bool closed = ledger_.closed.contains(node.name().view()) != contrary;
+    return closed || node.labels().Has(Symbol::Intern("shut")) ? Status::Unschedulable("closed")
+                                                               : Status::Success();
   }
   void AddBasis(const CycleState&, const PodInfo&, FilterBasis& basis) const override {
     basis.Add(ledger_.version);
@@ -426,11 +427,12 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
   }
 
   // Alike, one by one. What was asked for the last one is in the ledger.
-  void Place(int pods, absl::string_view cpu = "100m") {
+  void Place(int pods, absl::string_view cpu = "100m", absl::string_view label = "") {
     for (; pods > 0; --pods) {
       ledger_.asked = ledger_.asked_signed = 0;
-      simulation_->cluster().Set(
-          MakePod().Name(absl::StrCat("p", next_++)).Request("cpu", cpu).Object());
+      PodBuilder pod = MakePod().Name(absl::StrCat("p", next_++)).Request("cpu", cpu);
+      if (!label.empty()) pod.Label(label, "");
+      simulation_->cluster().Set(pod.Object());
       simulation_->RunUntilIdle();
     }
   }
@@ -463,6 +465,19 @@ TEST_P(LedgerTest, FewNodesAreAskedAboutWhileNothingChanges) {
       EXPECT_LE(ledger_.asked_signed, 4);
     }
     EXPECT_EQ(bindings().size(), 40);
+  }
+}
+
+TEST_P(LedgerTest, PodsOfAnotherSpecAreAnotherKind) {
+  Place(20, "100m");
+  Place(20, "100m", "contrary");
+  for (int i = 0; i < 10; ++i) {
+    Place(1, "100m");
+    EXPECT_EQ(row_of_last() % 3, 0);
+    EXPECT_LE(ledger_.asked, i == 0 ? 30 : 6);
+    Place(1, "100m", "contrary");
+    EXPECT_NE(row_of_last() % 3, 0);
+    EXPECT_LE(ledger_.asked, 6);
   }
 }
 
