@@ -40,6 +40,8 @@ CASES = {
     "topology-spreading": ("schedule", "topology-spreading --nodes 500 --placed 500 --pods 500"),
     "anti-affinity": ("schedule", "anti-affinity --nodes 500 --placed 100 --pods 300"),
     "preferred-affinity": ("schedule", "preferred-affinity --nodes 500 --placed 500 --pods 500"),
+    "rack-affinity": ("schedule", "rack-affinity --nodes 500 --placed 500 --pods 500"),
+    "rack-spreading": ("schedule", "rack-spreading --nodes 500 --placed 500 --pods 500"),
     "unschedulable": ("schedule", "unschedulable --nodes 500 --placed 500 --pods 1000"),
     "rejected": ("schedule", "rejected --nodes 600 --placed 400 --pods 1000"),
     "volumes": ("schedule", "volumes --nodes 200 --placed 400 --pods 500"),

@@ -12,6 +12,8 @@ Size = collections.namedtuple("Size", "nodes pods placed groups permit", default
 Workload = collections.namedtuple("Workload", "objects size config")
 
 HOST = "kubernetes.io/hostname"
+RACK = "topology.example.com/rack"
+NODES_A_RACK = 18
 
 
 def numbered(prefix, count, digits=6):
@@ -21,6 +23,11 @@ def numbered(prefix, count, digits=6):
 def plain_nodes(count, zones=()):
     for i, name in enumerate(numbered("node", count, 5)):
         yield node(name, labels={ZONE: zones[i % len(zones)]} if zones else {})
+
+
+def nodes_in_racks(count):
+    for i, name in enumerate(numbered("node", count, 5)):
+        yield node(name, labels={RACK: f"rack-{i // NODES_A_RACK:05d}"})
 
 
 def running(size, prefix="init", **fields):
@@ -71,10 +78,10 @@ def preferred_affinity(size, rng):
     return between_two_namespaces(size, "red", {"podAffinity": rule})
 
 
-def spread(max_skew, key, label, **policies):
+def spread(max_skew, key, label, unless="DoNotSchedule", **policies):
     return {"labels": dict([label]),
             "topologySpreadConstraints": [{"maxSkew": max_skew, "topologyKey": key,
-                                           "whenUnsatisfiable": "DoNotSchedule",
+                                           "whenUnsatisfiable": unless,
                                            "labelSelector": {"matchLabels": dict([label])}, **policies}]}
 
 
@@ -84,6 +91,25 @@ def topology_spreading(size, rng):
     yield from plain_nodes(size.nodes, zones=("moon-1", "moon-2", "moon-3"))
     yield from running(size)
     yield from pending(size, **spread(5, ZONE, ("color", "blue")))
+
+
+def rack_affinity(size, rng):
+    """Red pods like to be in racks where red pods are."""
+    yield namespace("default")
+    yield from nodes_in_racks(size.nodes)
+    term = {"labelSelector": {"matchLabels": {"color": "red"}}, "topologyKey": RACK}
+    rule = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}
+    fields = {"labels": {"color": "red"}, "affinity": {"podAffinity": rule}}
+    yield from running(size, **fields)
+    yield from pending(size, **fields)
+
+
+def rack_spreading(size, rng):
+    """Blue pods spread over racks if they can, beside pods that are not blue."""
+    yield namespace("default")
+    yield from nodes_in_racks(size.nodes)
+    yield from running(size)
+    yield from pending(size, **spread(1, RACK, ("color", "blue"), unless="ScheduleAnyway"))
 
 
 def node_inclusion_policy(size, rng):
@@ -356,6 +382,8 @@ WORKLOADS = {
     "anti-affinity": Workload(anti_affinity, Size(5000, 2000, 1000), "default"),
     "preferred-affinity": Workload(preferred_affinity, Size(5000, 5000, 5000), "default"),
     "topology-spreading": Workload(topology_spreading, Size(5000, 5000, 5000), "default"),
+    "rack-affinity": Workload(rack_affinity, Size(5000, 5000, 5000), "default"),
+    "rack-spreading": Workload(rack_spreading, Size(5000, 5000, 5000), "default"),
     "node-inclusion-policy": Workload(node_inclusion_policy, Size(5000, 4000, 0), "default"),
     "preemption-basic": Workload(preemption_basic, Size(1000, 1000, 4000), "default"),
     "preemption-5000": Workload(preemption_basic, Size(5000, 5000, 20000), "default"),

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,12 @@ class WatchSink {
  public:
   virtual ~WatchSink() = default;
   virtual void Deliver(std::vector<WatchEvent> events) = 0;
+  // The same of a single one, as most of them come.
+  virtual void DeliverOne(WatchEvent event) {
+    std::vector<WatchEvent> events;
+    events.push_back(std::move(event));
+    Deliver(std::move(events));
+  }
 };
 
 // A pod's new place.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace berth {
 
@@ -11,19 +12,27 @@ namespace berth {
 // fetched, so they are asked for some work apart.
 enum class Fetch { kPlace, kValue };
 
-// Lets the processor fetch `object` into its cache while other work goes on. A hint: any pointer
-// will do, null too.
+// Lets the processor fetch `object`, and what lies right `before` it, into its cache while other
+// work goes on. A hint: any pointer will do, null too.
 template <class T>
-void Prefetch(const T* object) {
+void Prefetch(const T* object, size_t before = 0) {
 #if defined(__GNUC__)
   constexpr size_t kLine = 64;
-  const auto begin = reinterpret_cast<uintptr_t>(object);  // a pointer must not leave its object
-  for (size_t offset = 0; offset < sizeof(T); offset += kLine) {
+  const auto begin = reinterpret_cast<uintptr_t>(object) - before;  // a pointer must not leave it
+  for (size_t offset = 0; offset < sizeof(T) + before; offset += kLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(begin + offset));
   }
 #else
   (void)object;
+  (void)before;
 #endif
+}
+
+// The same of an object that is made in one piece with its reference count, which comes first.
+template <class T>
+void Prefetch(const std::shared_ptr<T>& object) {
+  constexpr size_t kCount = 16;
+  Prefetch(object.get(), kCount);
 }
 
 }  // namespace berth

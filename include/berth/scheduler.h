@@ -2,6 +2,7 @@
 #ifndef BERTH_SCHEDULER_H_
 #define BERTH_SCHEDULER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +80,7 @@ struct AttemptRecord {
   int cycles = 0;  // scheduling cycles that took; more than pods when an order was tried again
   int placed = 0;  // of the pods, how many were placed
   absl::Duration duration;  // wall time of the scheduling cycles
+  std::chrono::steady_clock::time_point ended;
   bool error = false;
   absl::string_view group;  // "namespace/name"; empty for a single pod
   // What ended the wait before it, in kube-scheduler's words ("NodeAdd"); empty: its backoff did,

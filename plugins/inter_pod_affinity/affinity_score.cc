@@ -15,29 +15,29 @@
 namespace berth {
 namespace {
 
+// Domains that are added up at once; of more of them, those that are asked about.
+constexpr size_t kFewDomains = 64;
+constexpr size_t kMostParts = 16;
+
 // The terms of one topology key: of each domain, the sum of the weights of those that match there.
 struct TopologyScores {
   Symbol key;
   DomainSum sum;
-  // By index in the column, 0 for nodes without the label. Not made where each node is a domain of
-  // its own and only few are asked about.
+  // By index in the column, 0 for nodes without the label. Not made where only few nodes are asked
+  // about.
   std::vector<int64_t> sums;
 
   const LabelColumn& column() const { return *sum.column; }
+  bool is_worth_sums() const {
+    return column().values().size() <= kFewDomains ||
+           (!EachHasItsOwn(column()) && sum.parts.size() > kMostParts);
+  }
   std::vector<int64_t> OfDomains() const {
     std::vector<int64_t> scores(column().values().size());
     for (const auto& [pods, weight] : sum.parts) {
       pods->AddToDomains(column(), weight, absl::MakeSpan(scores));
     }
     return scores;
-  }
-  int64_t OfRow(NodeRow row) const {
-    const uint32_t domain = column().index(row);
-    if (!sums.empty()) return sums[domain];
-    if (!column().values()[domain].present) return 0;
-    int64_t score = 0;
-    for (const auto& [pods, weight] : sum.parts) score += weight * pods->of_row(row);
-    return score;
   }
 };
 
@@ -63,6 +63,25 @@ struct AffinityScoreState final : StateData {
 };
 
 constexpr StateKey<AffinityScoreState> kScoreState{"InterPodAffinity score"};
+
+void AddScores(const TopologyScores& topology, absl::Span<const NodeRow> rows,
+               absl::Span<int64_t> scores) {
+  const LabelColumn& column = topology.column();
+  if (!topology.sums.empty()) {
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] += topology.sums[column.index(rows[i])];
+    return;
+  }
+  const bool each_alone = EachHasItsOwn(column);
+  for (const auto& [pods, weight] : topology.sum.parts) {
+    absl::Span<const int64_t> of_domains;
+    if (!each_alone) of_domains = pods->of_domains(column);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const uint32_t domain = column.index(rows[i]);
+      if (!column.values()[domain].present) continue;
+      scores[i] += weight * (each_alone ? pods->of_row(rows[i]) : of_domains[domain]);
+    }
+  }
+}
 
 // What a term of a running pod weighs in the score of a pod that it matches.
 int64_t WeightOf(const PodTerm& term, int64_t hard_weight) {
@@ -120,7 +139,7 @@ std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const
   }
   if (!data->matches) return Status::Skip();
   for (TopologyScores& topology : data->topologies) {
-    if (!EachHasItsOwn(topology.column())) topology.sums = topology.OfDomains();
+    if (topology.is_worth_sums()) topology.sums = topology.OfDomains();
     sums.push_back(topology.sum);
   }
   state.Write(kScoreState, std::move(data));
@@ -148,9 +167,7 @@ absl::Status InterPodAffinity::ScoreNodes(const CycleState& state, const PodInfo
   const AffinityScoreState* const s = state.Find(kScoreState);
   BERTH_CHECK(s != nullptr);
   absl::c_fill(scores, 0);
-  for (const TopologyScores& topology : s->topologies) {
-    for (size_t i = 0; i < rows.size(); ++i) scores[i] += topology.OfRow(rows[i]);
-  }
+  for (const TopologyScores& topology : s->topologies) AddScores(topology, rows, scores);
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 // Required terms: kube-scheduler v1.35 interpodaffinity/filtering.go.
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -31,7 +32,7 @@ struct AffinityFilterState final : StateData {
   std::vector<int64_t> in_affinity;  // of each term, all pods in its domains at first
   int64_t affinity_matches = 0;      // all that is in `affinity`
   std::vector<OwnTerm> anti_affinity;
-  // Terms of running pods that match the pod, by topology key.
+  // Terms of running pods that match the pod: those of one topology key follow one another.
   std::vector<DomainCounts> existing_anti_affinity;
 
   std::unique_ptr<StateData> Clone() const override {
@@ -43,8 +44,33 @@ constexpr StateKey<AffinityFilterState> kFilterState{"InterPodAffinity filter"};
 
 // --- Counting ------------------------------------------------------------------------------------
 
-// The anti-affinity of running pods against the pod, by topology key; those without matches are
-// left out.
+// The terms of running pods that keep the pod off are rules of their own, which are followed change
+// by change, unless they are more than so many.
+constexpr size_t kMostExistingTerms = 8;
+
+using ExistingTerms = absl::Span<const DomainCounts>;
+
+// Calls use(terms) for each topology key.
+template <class Use>
+void ForEachKey(ExistingTerms existing, Use use) {
+  while (!existing.empty()) {
+    const Symbol key = existing.front().key();
+    const auto end =
+        absl::c_find_if(existing, [key](const auto& counts) { return counts.key() != key; });
+    const size_t size = end - existing.begin();
+    use(existing.first(size));
+    existing.remove_prefix(size);
+  }
+}
+
+// Those that have terms of one topology key: what comes or goes is added to any of these.
+int64_t PodsIn(ExistingTerms terms, uint32_t domain) {
+  int64_t pods = 0;
+  for (const DomainCounts& counts : terms) pods += counts.at(domain);
+  return pods;
+}
+
+// The anti-affinity of running pods against the pod; what has no matches is left out.
 std::vector<DomainCounts> CountExisting(const PodInfo& pod, const LabelSet* namespace_labels,
                                         const NodeTable& nodes) {
   struct OfKey {
@@ -55,12 +81,19 @@ std::vector<DomainCounts> CountExisting(const PodInfo& pod, const LabelSet* name
   };
   const auto terms =
       nodes.pods().TermsAbout(pod, namespace_labels, TermKind::kRequiredAntiAffinity);
-  if (terms.size() == 1) {  // counted already; the term stays as long as the cycle lasts
-    const PodTerm& its = *terms.front();
-    std::shared_ptr<const PodCounts> counts(std::shared_ptr<void>(), &its.counts);
-    const Symbol key = its.term.topology_key;
-    if (counts->total() == 0) return {};
-    return {DomainCounts(key, nodes.label_column(key), std::move(counts))};
+  std::vector<DomainCounts> existing;
+  if (terms.size() <= kMostExistingTerms) {  // counted already
+    for (const PodTerm* its : terms) {
+      if (its->counts.total() == 0) continue;
+      const Symbol key = its->term.topology_key;
+      const auto last = std::find_if(existing.rbegin(), existing.rend(),
+                                     [key](const auto& counts) { return counts.key() == key; });
+      // The term stays as long as the cycle lasts.
+      std::shared_ptr<const PodCounts> counts(std::shared_ptr<void>(), &its->counts);
+      existing.insert(last == existing.rend() ? existing.end() : last.base(),
+                      DomainCounts(key, nodes.label_column(key), std::move(counts)));
+    }
+    return existing;
   }
   std::vector<OfKey> keys;
   for (const PodTerm* its : terms) {
@@ -72,7 +105,6 @@ std::vector<DomainCounts> CountExisting(const PodInfo& pod, const LabelSet* name
     }
     it->matches += its->counts.AddToDomains(*it->column, 1, absl::MakeSpan(it->counts));
   }
-  std::vector<DomainCounts> existing;
   for (OfKey& of_key : keys) {
     if (of_key.matches == 0) continue;
     existing.emplace_back(of_key.key, *of_key.column, std::move(of_key.counts));
@@ -187,10 +219,12 @@ Verdict Judge(const AffinityFilterState& s, const NodeInfo& node) {
   for (const OwnTerm& term : s.anti_affinity) {
     if (HasPods(term.pods, node)) return Verdict::kAntiAffinity;
   }
-  for (const DomainCounts& counts : s.existing_anti_affinity) {
-    if (HasPods(counts, node)) return Verdict::kExistingAntiAffinity;
-  }
-  return Verdict::kFits;
+  bool is_kept_off = false;
+  ForEachKey(s.existing_anti_affinity, [&](ExistingTerms terms) {
+    const std::optional<uint32_t> domain = terms.front().FindDomain(node.labels());
+    is_kept_off |= domain.has_value() && PodsIn(terms, *domain) > 0;
+  });
+  return is_kept_off ? Verdict::kExistingAntiAffinity : Verdict::kFits;
 }
 
 }  // namespace
@@ -262,15 +296,19 @@ Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&, co
       if (rejected) verdicts.Set(rows[i], CodeOf(verdict), static_cast<uint8_t>(verdict));
     });
   };
-  const auto keep_off = [&](const DomainCounts& counts, Verdict verdict) {
+  const auto keep_off = [&](const DomainCounts& counts, Verdict verdict, auto pods_in) {
     apply(counts, verdict, [&](uint32_t domain) {
-      return counts.column().values()[domain].present && counts.at(domain) > 0;
+      return counts.column().values()[domain].present && pods_in(domain) > 0;
     });
   };
-  for (const DomainCounts& counts : s->existing_anti_affinity) {
-    keep_off(counts, Verdict::kExistingAntiAffinity);
+  ForEachKey(s->existing_anti_affinity, [&](ExistingTerms terms) {
+    keep_off(terms.front(), Verdict::kExistingAntiAffinity,
+             [&](uint32_t domain) { return PodsIn(terms, domain); });
+  });
+  for (const OwnTerm& term : s->anti_affinity) {
+    keep_off(term.pods, Verdict::kAntiAffinity,
+             [&](uint32_t domain) { return term.pods.at(domain); });
   }
-  for (const OwnTerm& term : s->anti_affinity) keep_off(term.pods, Verdict::kAntiAffinity);
   const bool may_be_first = MayBeFirst(*s);
   for (const DomainCounts& counts : s->affinity) {
     apply(counts, Verdict::kAffinity, [&](uint32_t domain) {

@@ -56,7 +56,7 @@ class InterPodAffinity final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
-  // A rule a term of the pod, and one a topology key of the anti-affinity of others.
+  // A rule a term of the pod, and one a term of others; a topology key, if those are many.
   void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
   bool NumberDomains(const CycleState& state, const PodInfo&, std::vector<DomainNumbers>& rules,
                      FilterBasis& basis) const override;

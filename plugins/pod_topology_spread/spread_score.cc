@@ -19,12 +19,22 @@ struct SpreadShares {
   const LabelColumn* column = nullptr;
   std::shared_ptr<const PodCounts> pods;
   bool by_host = false;  // hosts are domains of their own, whose pods count as they are
-  absl::Span<const int64_t> of_hosts;  // if it is: by row
-  double weight = 0;                   // of each matching pod
-  double base = 0;                     // of no pod
-  std::vector<double> of_domains;      // unless it is by host: the share of each domain
+  // If it is, by row; else by domain.
+  absl::Span<const int64_t> counts;
+  // The domains of nodes without the label, and of those where it is empty, if there may be both:
+  // Go's maps do not tell them apart.
+  std::optional<std::pair<uint32_t, uint32_t>> none_and_empty;
+  double weight = 0;  // of each matching pod
+  double base = 0;    // of no pod
 
   double Of(int64_t pods) const { return static_cast<double>(pods) * weight + base; }
+  double OfDomain(uint32_t domain) const {
+    int64_t pods = counts[domain];
+    if (none_and_empty.has_value() && domain == none_and_empty->second) {
+      pods += counts[none_and_empty->first];
+    }
+    return Of(pods);
+  }
 };
 
 struct SpreadScoreState final : StateData {
@@ -55,8 +65,6 @@ int64_t Round(double x) {
   return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
-// The values of nodes without the label and of those where it is empty, if there may be both: Go's
-// maps do not tell them apart.
 std::optional<std::pair<uint32_t, uint32_t>> NoneAndEmpty(const LabelColumn& column) {
   const std::optional<uint32_t> none = column.Find(LabelValue{});
   const std::optional<uint32_t> empty = column.Find({true, Symbol()});
@@ -64,67 +72,27 @@ std::optional<std::pair<uint32_t, uint32_t>> NoneAndEmpty(const LabelColumn& col
   return std::pair(*none, *empty);
 }
 
-// The domains of one constraint that have a node to be scored, and their pods.
-class CandidateDomains {
- public:
-  // Nodes without the label are in the domain of those where it is empty.
-  explicit CandidateDomains(const LabelColumn& column)
-      : column_(column),
-        each_alone_(EachHasItsOwn(column)),
-        counts_(column.values().size(), kNoCandidate) {
-    alias_ = NoneAndEmpty(column).value_or(alias_);
-  }
-
-  // `nodes` are like the one of `row`.
-  void AddCandidate(NodeRow row, int nodes) {
-    int64_t& count = counts_[DomainOf(column_.index(row))];
-    if (count != kNoCandidate) return;
-    count = 0;
-    size_ += each_alone_ && column_.at(row).present ? nodes : 1;
-  }
-  void CountDomain(uint32_t index, int64_t pods) {
-    int64_t& count = counts_[DomainOf(index)];
-    if (count != kNoCandidate) count += pods;
-  }
-  int size() const { return size_; }
-  int64_t pods(uint32_t index) const { return std::max<int64_t>(counts_[DomainOf(index)], 0); }
-
- private:
-  static constexpr int64_t kNoCandidate = -1;
-
-  uint32_t DomainOf(uint32_t index) const { return index == alias_.first ? alias_.second : index; }
-
-  const LabelColumn& column_;
-  const bool each_alone_;  // no domain has two nodes
-  std::pair<uint32_t, uint32_t> alias_ = {std::numeric_limits<uint32_t>::max(), 0};
-  std::vector<int64_t> counts_;  // by index in the column
-  int size_ = 0;
-};
-
-// Weighs the topology: those with few domains weigh less.
-void Weigh(const AlikeRows& feasible, const SpreadScoreState& s, SpreadShares& shares) {
-  const auto weight = [](size_t domains) { return std::log(static_cast<double>(domains + 2)); };
-  const auto for_each_scored = [&](auto visit) {
-    for (size_t i = 0; i < feasible.rows.size(); ++i) {
-      if (!s.Ignores(feasible.rows[i])) visit(feasible.rows[i], feasible.count(i));
-    }
+// In how many domains the nodes are that are scored.
+int CountDomains(const AlikeRows& feasible, const SpreadScoreState& s, const SpreadShares& shares) {
+  const auto is_scored = [&](NodeRow row) { return !s.Ignores(row); };
+  const int domains = feasible.CountDomains(*shares.column, is_scored);
+  if (!shares.none_and_empty.has_value()) return domains;
+  const auto has_scored_in = [&](uint32_t domain) {
+    return absl::c_any_of(feasible.rows, [&](NodeRow row) {
+      return shares.column->index(row) == domain && is_scored(row);
+    });
   };
-  if (shares.by_host) {
-    size_t scored = 0;
-    for_each_scored([&](NodeRow, int count) { scored += count; });
-    shares.weight = weight(scored);
-    return;
+  const bool are_two =
+      has_scored_in(shares.none_and_empty->first) && has_scored_in(shares.none_and_empty->second);
+  return domains - (are_two ? 1 : 0);
+}
+
+int CountNodes(const AlikeRows& feasible, const SpreadScoreState& s) {
+  int nodes = 0;
+  for (size_t i = 0; i < feasible.rows.size(); ++i) {
+    if (!s.Ignores(feasible.rows[i])) nodes += feasible.count(i);
   }
-  CandidateDomains domains(*shares.column);
-  for_each_scored([&](NodeRow row, int count) { domains.AddCandidate(row, count); });
-  const absl::Span<const int64_t> pods = shares.pods->of_domains(*shares.column);
-  for (uint32_t i = 0; i < pods.size(); ++i) domains.CountDomain(i, pods[i]);
-  shares.weight = weight(domains.size());
-  shares.of_domains.clear();
-  for (uint32_t index = 0; index < pods.size(); ++index) {
-    const bool has_label = shares.column->values()[index].present;
-    shares.of_domains.push_back(has_label ? shares.Of(domains.pods(index)) : 0);
-  }
+  return nodes;
 }
 
 }  // namespace
@@ -146,7 +114,7 @@ std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, cons
     // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
     // label may be in the domain of one that has it.
     const bool is_apart =
-        shares.by_host ? EachHasItsOwn(*shares.column) : !NoneAndEmpty(*shares.column).has_value();
+        shares.by_host ? EachHasItsOwn(*shares.column) : !shares.none_and_empty.has_value();
     if (!is_apart) return std::nullopt;
     sums.push_back({.column = shares.column, .parts = {{.pods = shares.pods}}});
   }
@@ -176,7 +144,8 @@ Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
     shares.column = &nodes.label_column(constraint.topology_key);
     shares.pods = MatchingPods(nodes, constraint.selector, pod.namespace_name(), counted);
     shares.by_host = by_host;
-    if (by_host) shares.of_hosts = shares.pods->of_rows();
+    shares.counts = by_host ? shares.pods->of_rows() : shares.pods->of_domains(*shares.column);
+    if (!by_host) shares.none_and_empty = NoneAndEmpty(*shares.column);
     shares.base = static_cast<double>(constraint.max_skew - 1);
   }
   state.Write(kScoreState, std::move(data));
@@ -186,7 +155,12 @@ Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
 void PodTopologySpread::SetFeasible(CycleState& state, const AlikeRows& feasible) {
   SpreadScoreState* const s = state.FindMutable(kScoreState);
   BERTH_CHECK(s != nullptr);
-  for (SpreadShares& shares : s->shares) Weigh(feasible, *s, shares);
+  // Topologies with few domains weigh less.
+  for (SpreadShares& shares : s->shares) {
+    const int domains =
+        shares.by_host ? CountNodes(feasible, *s) : CountDomains(feasible, *s, shares);
+    shares.weight = std::log(static_cast<double>(domains + 2));
+  }
 }
 
 absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const PodInfo& pod,
@@ -204,7 +178,7 @@ absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const 
       score += shares.Of(CountMatchingPods(node, constraint.selector, pod.namespace_name()));
     } else {
       const std::optional<uint32_t> domain = shares.column->Find({true, *value});
-      score += domain.has_value() ? shares.of_domains[*domain] : shares.base;
+      score += domain.has_value() ? shares.OfDomain(*domain) : shares.base;
     }
   }
   return Round(score);
@@ -220,11 +194,8 @@ absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInf
     double score = 0;
     for (const SpreadShares& shares : s->shares) {
       const uint32_t domain = shares.column->index(row);
-      if (!shares.by_host) {
-        score += shares.of_domains[domain];
-      } else if (shares.column->values()[domain].present) {
-        score += shares.Of(shares.of_hosts[row]);
-      }
+      if (!shares.column->values()[domain].present) continue;
+      score += shares.by_host ? shares.Of(shares.counts[row]) : shares.OfDomain(domain);
     }
     scores[k] = s->Ignores(row) ? 0 : Round(score);
   }

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "absl/hash/hash.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -12,10 +11,8 @@ namespace {
 
 constexpr size_t kBlockBytes = 16 << 10;
 
-size_t ShardOf(absl::string_view text, size_t shards) {
-  // The map inside a shard uses the low bits of the same hash.
-  return (absl::Hash<absl::string_view>()(text) >> 40) % shards;
-}
+// The map inside a shard uses the low bits of the same hash.
+size_t ShardOf(size_t hash, size_t shards) { return (hash >> 40) % shards; }
 
 }  // namespace
 
@@ -31,17 +28,19 @@ absl::string_view StringPool::view(uint32_t id) const {
 }
 
 std::optional<uint32_t> StringPool::Find(absl::string_view text) const {
-  const Shard& shard = shards_[ShardOf(text, kShards)];
+  const size_t hash = Ids::hasher()(text);
+  const Shard& shard = shards_[ShardOf(hash, kShards)];
   MutexLock lock(shard.mutex);
-  const auto it = shard.ids.find(text);
+  const auto it = shard.ids.find(text, hash);
   if (it == shard.ids.end()) return std::nullopt;
   return it->second;
 }
 
 uint32_t StringPool::Intern(absl::string_view text) {
-  Shard& shard = shards_[ShardOf(text, kShards)];
+  const size_t hash = Ids::hasher()(text);
+  Shard& shard = shards_[ShardOf(hash, kShards)];
   MutexLock lock(shard.mutex);
-  const auto it = shard.ids.find(text);
+  const auto it = shard.ids.find(text, hash);
   if (it != shard.ids.end()) return it->second;
   const absl::string_view copy = Copy(text, shard);
   const uint32_t id = Append(copy);

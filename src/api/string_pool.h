@@ -34,9 +34,10 @@ class StringPool {
   static constexpr int kChunks = 32 - kFirstChunkBits;
   static constexpr int kShards = 16;
 
+  using Ids = absl::flat_hash_map<absl::string_view, uint32_t>;
   struct Shard {
     mutable Mutex mutex;
-    absl::flat_hash_map<absl::string_view, uint32_t> ids ABSL_GUARDED_BY(mutex);
+    Ids ids ABSL_GUARDED_BY(mutex);
     char* free ABSL_GUARDED_BY(mutex) = nullptr;  // rest of the block that texts are copied into
     size_t free_size ABSL_GUARDED_BY(mutex) = 0;
   };

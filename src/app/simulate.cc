@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,17 +26,21 @@ namespace {
 // Durations of single cycles, in microseconds.
 class CycleTimes {
  public:
-  void Add(absl::Duration duration) { micros_.push_back(absl::ToDoubleMicroseconds(duration)); }
+  // Of an attempt.
+  void Add(absl::Duration duration, int cycles) {
+    const double nanos = static_cast<double>(absl::ToInt64Nanoseconds(duration));
+    nanos_.insert(nanos_.end(), cycles, nanos / std::max(cycles, 1));
+  }
   // The smallest time that at least `share` of the cycles did not exceed.
   double Quantile(double share) {
-    if (micros_.empty()) return 0;
-    std::sort(micros_.begin(), micros_.end());
-    const size_t rank = static_cast<size_t>(share * static_cast<double>(micros_.size() - 1) + 0.5);
-    return micros_[rank];
+    if (nanos_.empty()) return 0;
+    std::sort(nanos_.begin(), nanos_.end());
+    const size_t rank = static_cast<size_t>(share * static_cast<double>(nanos_.size() - 1) + 0.5);
+    return nanos_[rank] / 1000;
   }
 
  private:
-  std::vector<double> micros_;
+  std::vector<double> nanos_;
 };
 
 int64_t PeakRssBytes() {
@@ -71,11 +76,11 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   Progress progress;
   CycleTimes cycles;
   int64_t placed = 0;
-  absl::Time last_decision = absl::Now();
+  auto last_decision = std::chrono::steady_clock::now();
   simulation.scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
-    last_decision = absl::Now();
+    last_decision = attempt.ended;
     placed += attempt.placed;
-    for (int i = 0; i < attempt.cycles; ++i) cycles.Add(attempt.duration / attempt.cycles);
+    cycles.Add(attempt.duration, attempt.cycles);
     progress.Show([&] {
       return absl::StrCat("scheduling: ", Thousands(placed), " of ",
                           Thousands(report.pending_at_start()), " pods placed");
@@ -84,14 +89,16 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   });
   CatchInterrupts();
   simulation.scheduler().TakeEvents();
-  const absl::Time start = absl::Now();
+  const double load_seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  const auto start = std::chrono::steady_clock::now();
   simulation.RunUntilQuiet();
   progress.Clear();
 
   RunFigures figures;
   figures.interrupted = simulation.stopped();
-  figures.load_seconds = absl::ToDoubleSeconds(start - begin);
-  figures.schedule_seconds = std::max(0.0, absl::ToDoubleSeconds(last_decision - start));
+  figures.load_seconds = load_seconds;
+  figures.schedule_seconds =
+      std::max(0.0, std::chrono::duration<double>(last_decision - start).count());
   figures.cycle_us = {cycles.Quantile(0.5), cycles.Quantile(0.9), cycles.Quantile(0.99),
                       cycles.Quantile(1)};
   figures.peak_rss_bytes = PeakRssBytes();

@@ -60,13 +60,13 @@ void Cache::EraseIfUnused(Symbol name) {
 // --- Pods ---
 
 void Cache::Put(CachedPod pod) {
-  const std::shared_ptr<const PodInfo>& info = pod.pod;
-  const Symbol node_name = pod.node_name;
   if (pod.assumed()) ++assumed_count_;
-  Record& record = *pods_.FindOrAdd(info->identity()).first;
-  BERTH_CHECK(record.placed.pod == nullptr) << info->key() << " is on a node already";
-  record.placed = pod;
+  Record& record = *pods_.FindOrAdd(pod.pod->identity()).first;
+  BERTH_CHECK(record.placed.pod == nullptr) << pod.pod->key() << " is on a node already";
+  record.placed = std::move(pod);
   ++placed_count_;
+  const std::shared_ptr<const PodInfo>& info = record.placed.pod;
+  const Symbol node_name = record.placed.node_name;
   NodeEntry& node = EntryOf(node_name);
   node.info->AddPod(info);
   MarkChanged(node_name, node);
@@ -88,7 +88,9 @@ void Cache::Take(UidRef who) {
 }
 
 Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
-  const CachedPod* known = FindPod(*pod->identity());
+  Record* const record = pods_.Find(*pod->identity());
+  CachedPod* const known =
+      record == nullptr || record->placed.pod == nullptr ? nullptr : &record->placed;
   const bool runs = !pod->terminal() && !pod->node_name().empty();
   if (known == nullptr) {
     if (!runs) return PodChange::kNone;
@@ -98,7 +100,7 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
   }
   const bool was_assumed = known->assumed();
   if (!runs && was_assumed && !pod->terminal()) return PodChange::kNone;
-  if (runs && known->node_name.view() == pod->node_name() && ReplaceInPlace(pod)) {
+  if (runs && known->node_name.view() == pod->node_name() && ReplaceInPlace(*known, pod)) {
     return was_assumed ? PodChange::kConfirmed : PodChange::kUpdated;
   }
   Take(*pod->identity());
@@ -110,11 +112,10 @@ Cache::PodChange Cache::SetPod(std::shared_ptr<const PodInfo> pod) {
 
 // A pod is mostly seen again because its binding is confirmed; what it takes from its node is the
 // same, and so is what observers and counts make of it.
-bool Cache::ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod) {
-  CachedPod& known = pods_.Find(*pod->identity())->placed;
+bool Cache::ReplaceInPlace(CachedPod& known, const std::shared_ptr<const PodInfo>& pod) {
   const bool same_metadata = known.pod->packed()->HasMetadataOf(*pod->packed());
   NodeEntry& node = EntryOf(known.node_name);
-  if (!same_metadata || !node.info->ReplacePod(pod)) return false;
+  if (!same_metadata || !node.info->ReplacePod(*known.pod, pod)) return false;
   if (known.assumed()) --assumed_count_;
   known.pod = pod;
   known.state = CachedPod::State::kBound;

@@ -146,7 +146,7 @@ class Cache {
   void MarkChanged(Symbol name, NodeEntry& node);
   void Put(CachedPod pod);
   void Take(UidRef who);
-  bool ReplaceInPlace(const std::shared_ptr<const PodInfo>& pod);
+  bool ReplaceInPlace(CachedPod& known, const std::shared_ptr<const PodInfo>& pod);
   void EraseIfUnused(Symbol name);
   std::vector<OrderChange>* OrderChanges() { return reorder_ ? nullptr : &order_changes_; }
   void NoteOrderChanges(size_t known);

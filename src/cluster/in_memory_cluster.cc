@@ -87,7 +87,8 @@ void InMemoryCluster::Put(Object object, const PodState& state) {
 }
 
 void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& state) {
-  const bool recreated = stored.object.uid() != object.uid();
+  const bool recreated =
+      stored.object.identity() != object.identity() && stored.object.uid() != object.uid();
   const bool was_on_node = stored.pod.on_node && !recreated;
   Object last = std::exchange(stored.object, object);
   stored.pod = state;
@@ -518,8 +519,9 @@ void InMemoryCluster::Record(ClusterNote note) {
   Tell({.what = Incident::What::kNoted, .pod = kept.pod.get(), .note = &kept});
   if (notes_.size() <= kMaxNotes) return;
   notes_.pop_front();
-  // The next one to go, which nobody has looked at for long.
-  berth::Prefetch(notes_.front().pod.get());
+  // The next ones to go, which nobody has looked at for long.
+  berth::Prefetch(&notes_[2]);
+  berth::Prefetch(notes_.front().pod);
   berth::Prefetch(notes_.front().text.data());
 }
 

@@ -60,9 +60,7 @@ void WatchStream::Send(Change change, Object object, absl::Time now, double dela
 void WatchStream::Deliver(Change change, Object object) {
   const WatchEvent::Type type =
       change == Change::kDeleted ? WatchEvent::Type::kDeleted : WatchEvent::Type::kSet;
-  std::vector<WatchEvent> events;
-  events.push_back({type, std::move(object)});
-  sink_->Deliver(std::move(events));
+  sink_->DeliverOne({type, std::move(object)});
 }
 
 void WatchStream::Relist() {

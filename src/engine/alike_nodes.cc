@@ -7,63 +7,108 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 namespace {
 
-constexpr int32_t kNoClass = -1;
+constexpr int kNone = -1;
 // The value of nodes that are in no domain, where nodes are told apart by sums.
 constexpr int64_t kNoDomain = std::numeric_limits<int64_t>::min();
-// Domains, and classes, that are few whatever the number of nodes; of more nodes, one in
-// kRowsAClass.
+// Domains that are told apart whatever is in them.
+constexpr int kFewDomains = 16;
+// Classes that are few whatever the number of nodes; of more nodes, one in kRowsAClass.
 constexpr int kFew = 64;
 constexpr int kRowsAClass = 16;
+constexpr int kRowsACell = 4;
+constexpr size_t kMostParts = 16;  // of a sum that is kept by domain
 constexpr int kPauses = 256;
 
 int MostClasses(int rows) { return std::max(kFew, rows / kRowsAClass); }
+int MostCells(int rows) { return std::max(kFew, rows / kRowsACell); }
 
-bool IsByDomain(const DomainSum& sum, const NodeTable& nodes) {
-  return sum.column->values_in_use() <= MostClasses(nodes.size());
+// Takes a number that is not used, or a new one.
+template <class T>
+int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
+  if (unused.empty()) {
+    all.emplace_back();
+    return static_cast<int>(all.size()) - 1;
+  }
+  const int number = unused.back();
+  unused.pop_back();
+  return number;
+}
+
+bool LeavesRoom(Symbol node, const AlikeNodes::Asker& asker) {
+  return absl::c_any_of(asker.nominator->NominatedPods(node), [&](const auto& nominated) {
+    return nominated->priority() >= asker.pod.priority();
+  });
+}
+
+int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
+  if (!sum.column->values()[domain].present) return kNoDomain;
+  int64_t all = 0;
+  for (const auto& [pods, weight] : sum.parts)
+    all += weight * pods->of_domains(*sum.column)[domain];
+  return all;
 }
 
 }  // namespace
 
 bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums) {
+                         const std::vector<DomainSum>& sums, const Asker& asker) {
   if (pauses_ > 0) {
     --pauses_;
     return false;
   }
-  if (!Follow(ranked, sums) && !Rebuild(ranked, nodes, sums)) {
+  if (!Follow(ranked, nodes, sums, asker) && !Rebuild(ranked, nodes, sums, asker)) {
     kept_.clear();
+    ranked_ = {};
     pauses_ = kPauses;
     return false;
   }
-  ListClasses(ranked);
   return true;
 }
 
+// --- What changed --------------------------------------------------------------------------------
+
 // False if all rows are to be looked at.
-bool AlikeNodes::Follow(const RankedNodes& ranked, const std::vector<DomainSum>& sums) {
-  const auto changes = ranked.changes().Since(ranked_);
-  if (!changes.has_value() || kept_.size() != sums.size()) return false;
+bool AlikeNodes::Follow(const RankedNodes& ranked, const NodeTable& nodes,
+                        const std::vector<DomainSum>& sums, const Asker& asker) {
+  if (!IsKnown(sums) || !FollowRows(ranked, sums) || !FollowDomains(sums) ||
+      !FollowNominations(ranked, nodes, sums, asker)) {
+    return false;
+  }
+  for (const int number : std::exchange(touched_, {})) ShowCell(ranked, number);
+  const int rows = static_cast<int>(cell_of_row_.size());
+  const size_t most = 2 * MostClasses(rows);
+  return (has_classes_ ? classes_.size() : cells_.size()) <= most;
+}
+
+bool AlikeNodes::IsKnown(const std::vector<DomainSum>& sums) const {
+  if (kept_.size() != sums.size()) return false;
   for (size_t i = 0; i < sums.size(); ++i) {
     const Kept& kept = kept_[i];
     if (kept.column != sums[i].column || kept.version != kept.column->version()) return false;
-    if (kept.way == Way::kByDomain) continue;
-    if (kept.of_parts.size() != sums[i].parts.size()) return false;
-    for (size_t k = 0; k < kept.of_parts.size(); ++k) {
-      if (!sums[i].parts[k].pods->RowsSince(kept.of_parts[k]).has_value()) return false;
-    }
+    if (kept.way != Way::kByDomain && kept.of_parts.size() != sums[i].parts.size()) return false;
   }
+  return true;
+}
+
+// Rows whose total changed, or whose own sum.
+bool AlikeNodes::FollowRows(const RankedNodes& ranked, const std::vector<DomainSum>& sums) {
+  const auto changes = ranked.changes().Since(ranked_);
+  if (!changes.has_value()) return false;
   for (const NodeRow row : *changes) {
     if (!Place(ranked, row, sums)) return false;
   }
   ranked_ = ranked.changes().end();
   for (size_t i = 0; i < sums.size(); ++i) {
+    if (kept_[i].way != Way::kBySum) continue;
     for (size_t k = 0; k < kept_[i].of_parts.size(); ++k) {
       const PodCounts& pods = *sums[i].parts[k].pods;
       const auto rows = pods.RowsSince(kept_[i].of_parts[k]);
+      if (!rows.has_value()) return false;
       for (const NodeRow row : *rows) {
         if (!Place(ranked, row, sums)) return false;
       }
@@ -73,27 +118,69 @@ bool AlikeNodes::Follow(const RankedNodes& ranked, const std::vector<DomainSum>&
   return true;
 }
 
-void AlikeNodes::Class::Count(uint8_t extremes, int difference) {
-  rows += difference;
-  for (size_t bit = 0; extremes >> bit != 0; ++bit) {
-    if (extremes >> bit & 1) at_extremes[bit] += difference;
-  }
-}
-
-uint8_t AlikeNodes::Class::extremes() const {
-  uint8_t extremes = 0;
-  for (size_t bit = 0; bit < at_extremes.size(); ++bit) {
-    if (at_extremes[bit] > 0) extremes |= 1u << bit;
-  }
-  return extremes;
-}
-
-// --- One row -------------------------------------------------------------------------------------
-
-AlikeNodes::Key AlikeNodes::KeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
-  Key key;
+// Domains whose sum changed.
+bool AlikeNodes::FollowDomains(const std::vector<DomainSum>& sums) {
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (kept_[i].way == Way::kByDomain) {
+    Kept& kept = kept_[i];
+    if (kept.way != Way::kBySumOfCells) continue;
+    for (size_t k = 0; k < kept.of_parts.size(); ++k) {
+      const PodCounts& pods = *sums[i].parts[k].pods;
+      const auto changes = pods.ChangesSince(*kept.column, kept.of_parts[k]);
+      if (!changes.has_value()) return false;
+      for (const PodCounts::Change& change : *changes) {
+        for (const int number : kept.cells[change.domain]) MoveCell(number, sums);
+      }
+      kept.of_parts[k] = pods.version(*kept.column);
+    }
+  }
+  return true;
+}
+
+// Rows on which room is left now, or not any more.
+bool AlikeNodes::FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
+                                   const std::vector<DomainSum>& sums, const Asker& asker) {
+  if (asker.nominator == nullptr) return apart_.empty();
+  const bool is_known = asker.pod.priority() == asker_priority_;
+  if (is_known && asker.nominator->version() == nominations_version_) return true;
+  std::vector<NodeRow> rows;
+  const auto changes = asker.nominator->ChangesSince(nominations_version_);
+  if (is_known && changes.has_value()) {
+    for (const Symbol node : *changes) {
+      const NodeRow row = nodes.FindRow(node);
+      if (row < 0) continue;
+      if (LeavesRoom(node, asker)) {
+        apart_.insert(row);
+      } else {
+        apart_.erase(row);
+      }
+      rows.push_back(row);
+    }
+  } else {
+    rows.assign(apart_.begin(), apart_.end());
+    apart_ = FindApart(nodes, asker);
+    rows.insert(rows.end(), apart_.begin(), apart_.end());
+  }
+  nominations_version_ = asker.nominator->version();
+  asker_priority_ = asker.pod.priority();
+  return absl::c_all_of(rows, [&](NodeRow row) { return Place(ranked, row, sums); });
+}
+
+absl::flat_hash_set<NodeRow> AlikeNodes::FindApart(const NodeTable& nodes,
+                                                   const Asker& asker) const {
+  absl::flat_hash_set<NodeRow> rows;
+  if (asker.nominator == nullptr) return rows;
+  ForEachNominatedRow(*asker.nominator, nodes, [&](NodeRow row) {
+    if (LeavesRoom(nodes.node(row).name(), asker)) rows.insert(row);
+  });
+  return rows;
+}
+
+// --- Keys ----------------------------------------------------------------------------------------
+
+GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
+  GroupKey key;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (kept_[i].way != Way::kBySum) {
       key.push_back(kept_[i].column->index(row));
     } else if (!kept_[i].column->at(row).present) {
       key.push_back(kNoDomain);
@@ -103,78 +190,229 @@ AlikeNodes::Key AlikeNodes::KeyOf(NodeRow row, const std::vector<DomainSum>& sum
       key.push_back(sum);
     }
   }
+  if (is_apart(row)) key.push_back(row);
   return key;
 }
 
-// Puts the row into its class. False if there are too many of them now.
+GroupKey AlikeNodes::ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const {
+  GroupKey key = cell;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (kept_[i].way == Way::kBySumOfCells) {
+      key[i] = SumOfDomain(sums[i], static_cast<uint32_t>(key[i]));
+    }
+  }
+  return key;
+}
+
+// --- One row -------------------------------------------------------------------------------------
+
+// Puts the row into its cell. False if there are too many of them now.
 bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums) {
-  Leave(row);
+  Leave(ranked, row);
   const int64_t total = ranked.total(row);
   if (total == RankedNodes::kOut) return true;
-  const int number = FindOrAddClass(KeyOf(row, sums));
-  const size_t most = 2 * MostClasses(static_cast<int>(class_of_row_.size()));
-  if (classes_.size() > most) return false;
-  class_of_row_[row] = number;
+  GroupKey key = CellKeyOf(row, sums);
+  int number = FindCell(key);
+  if (number == kNone) number = AddCell(std::move(key), sums);
+  const size_t most = 2 * MostCells(static_cast<int>(cell_of_row_.size()));
+  if (cells_.size() > most) return false;
+  Read(ranked, number);
+  cell_of_row_[row] = number;
   extremes_of_row_[row] = ranked.extremes(row);
-  Class& its = classes_[number];
-  its.Count(extremes_of_row_[row], 1);
-  its.heap.push_back({total, row});
-  absl::c_push_heap(its.heap);
-  if (its.heap.size() > 2 * static_cast<size_t>(its.rows) + kFew) Tidy(ranked, number);
+  Cell& cell = cells_[number];
+  cell.tally.Count(extremes_of_row_[row], 1);
+  cell.heap.Add({total, row}, cell.tally.rows, IsInCell(ranked, number));
+  if (has_classes_) {
+    classes_[cell.of_class].tally.Count(extremes_of_row_[row], 1);
+    touched_.push_back(number);
+  }
   return true;
 }
 
-void AlikeNodes::Leave(NodeRow row) {
-  const int number = std::exchange(class_of_row_[row], kNoClass);
-  if (number == kNoClass) return;
-  Class& its = classes_[number];
-  its.Count(extremes_of_row_[row], -1);
-  if (its.rows > 0) return;
-  class_of_key_.erase(its.key);
-  its = {};
-  unused_.push_back(number);
+void AlikeNodes::Leave(const RankedNodes& ranked, NodeRow row) {
+  const int number = std::exchange(cell_of_row_[row], kNone);
+  if (number == kNone) return;
+  Read(ranked, number);
+  Cell& cell = cells_[number];
+  cell.tally.Count(extremes_of_row_[row], -1);
+  if (has_classes_) {
+    classes_[cell.of_class].tally.Count(extremes_of_row_[row], -1);
+    touched_.push_back(number);
+  }
+  if (cell.tally.rows == 0) DropCell(number);
 }
 
-int AlikeNodes::FindOrAddClass(Key key) {
-  const auto [known, is_new] = class_of_key_.try_emplace(key, 0);
-  if (!is_new) return known->second;
-  if (unused_.empty()) {
-    unused_.push_back(static_cast<int>(classes_.size()));
-    classes_.emplace_back();
+// The rows that the cell has had since the last Rebuild() go into its heap.
+void AlikeNodes::Read(const RankedNodes& ranked, int number) {
+  Cell& cell = cells_[number];
+  if (cell.begin == cell.end) return;
+  constexpr int kSomeMore = 4;
+  std::vector<RankedRow> rows;
+  rows.reserve(cell.end - cell.begin + kSomeMore);
+  for (int i = cell.begin; i < cell.end; ++i) {
+    if (cell_of_row_[order_[i]] == number) rows.push_back({ranked.total(order_[i]), order_[i]});
   }
-  const int number = unused_.back();
-  unused_.pop_back();
-  known->second = number;
-  classes_[number].key = std::move(key);
+  cell.heap.Assign(std::move(rows));
+  cell.begin = cell.end = 0;
+}
+
+// --- One cell ------------------------------------------------------------------------------------
+
+int AlikeNodes::FindCell(const GroupKey& key) const {
+  if (!has_classes_) {
+    const auto it = number_of_key_.find(key);
+    return it == number_of_key_.end() ? kNone : it->second;
+  }
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].way != Way::kBySumOfCells) continue;
+    for (const int number : kept_[i].cells[key[i]]) {
+      if (cells_[number].key == key) return number;
+    }
+    break;
+  }
+  return kNone;
+}
+
+int AlikeNodes::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
+  const int number = TakeNumber(unused_cells_, cells_);
+  cells_[number].key = std::move(key);
+  JoinDomains(number);
+  if (has_classes_) {
+    JoinClass(number, sums);
+  } else {
+    number_of_key_.emplace(cells_[number].key, number);
+  }
   return number;
 }
 
-// Leaves in the heap what is true now, each row once.
-void AlikeNodes::Tidy(const RankedNodes& ranked, int number) {
-  std::vector<Entry>& heap = classes_[number].heap;
-  std::erase_if(heap, [&](const Entry& entry) { return !IsNow(ranked, entry, number); });
-  std::sort(heap.rbegin(), heap.rend());  // the best first, which makes a heap
-  heap.erase(std::unique(heap.begin(), heap.end()), heap.end());
-}
-
-void AlikeNodes::ListClasses(const RankedNodes& ranked) {
-  best_.clear();
-  counts_.clear();
-  extremes_.clear();
-  for (int number = 0; number < static_cast<int>(classes_.size()); ++number) {
-    Class& its = classes_[number];
-    if (its.rows == 0) continue;
-    while (!IsNow(ranked, its.heap.front(), number)) {
-      absl::c_pop_heap(its.heap);
-      its.heap.pop_back();
-    }
-    best_.push_back(its.heap.front().row);
-    counts_.push_back(its.rows);
-    extremes_.push_back(its.extremes());
+void AlikeNodes::JoinDomains(int number) {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].way != Way::kBySumOfCells) continue;
+    auto& cells = kept_[i].cells[cells_[number].key[i]];
+    if (cells.empty()) ++kept_[i].domains;
+    cells.push_back(number);
   }
 }
 
+void AlikeNodes::DropCell(int number) {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].way != Way::kBySumOfCells) continue;
+    auto& cells = kept_[i].cells[cells_[number].key[i]];
+    cells.erase(absl::c_find(cells, number));
+    if (cells.empty()) --kept_[i].domains;
+  }
+  if (has_classes_) {
+    LeaveClass(number);
+  } else {
+    number_of_key_.erase(cells_[number].key);
+  }
+  cells_[number] = {};
+  unused_cells_.push_back(number);
+}
+
+// --- Cells in classes ----------------------------------------------------------------------------
+
+void AlikeNodes::JoinClass(int number, const std::vector<DomainSum>& sums) {
+  GroupKey key = ClassKeyOf(cells_[number].key, sums);
+  const auto [known, is_new] = number_of_key_.try_emplace(key, kNone);
+  if (is_new) {
+    known->second = TakeNumber(unused_classes_, classes_);
+    classes_[known->second].key = std::move(key);
+  }
+  cells_[number].of_class = known->second;
+  cells_[number].shown = {};
+  classes_[known->second].tally.Count(cells_[number].tally, 1);
+}
+
+void AlikeNodes::LeaveClass(int number) {
+  Class& its = classes_[cells_[number].of_class];
+  its.tally.Count(cells_[number].tally, -1);
+  if (its.tally.rows > 0) return;
+  number_of_key_.erase(its.key);
+  its = {};
+  unused_classes_.push_back(cells_[number].of_class);
+}
+
+// Its sums may be others.
+void AlikeNodes::MoveCell(int number, const std::vector<DomainSum>& sums) {
+  if (classes_[cells_[number].of_class].key == ClassKeyOf(cells_[number].key, sums)) return;
+  LeaveClass(number);
+  JoinClass(number, sums);
+  touched_.push_back(number);
+}
+
+// The best of the cell goes into the heap of its class.
+void AlikeNodes::ShowCell(const RankedNodes& ranked, int number) {
+  Cell& cell = cells_[number];
+  if (cell.tally.rows == 0) return;
+  const RankedRow best = cell.heap.Best(IsInCell(ranked, number));
+  if (best == cell.shown) return;
+  cell.shown = best;
+  Class& its = classes_[cell.of_class];
+  its.heap.Add(best, its.tally.rows, IsInClass(ranked, cell.of_class));
+}
+
+// --- Classes -------------------------------------------------------------------------------------
+
+void AlikeNodes::List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)> accepts) {
+  best_.clear();
+  counts_.clear();
+  listed_.clear();
+  some_are_out_ = false;
+  extremes_ = 0;
+  const auto list = [&](int number, Group& group, auto is_now) {
+    if (group.tally.rows == 0) return;
+    const NodeRow best = group.heap.Best(is_now).row;
+    if (!accepts(best)) {
+      some_are_out_ = true;
+      return;
+    }
+    best_.push_back(best);
+    counts_.push_back(group.tally.rows);
+    listed_.push_back(number);
+    extremes_ |= group.tally.extremes();
+  };
+  if (has_classes_) {
+    for (int i = 0; i < static_cast<int>(classes_.size()); ++i) {
+      list(i, classes_[i], IsInClass(ranked, i));
+    }
+  } else {
+    for (int i = 0; i < static_cast<int>(cells_.size()); ++i) {
+      list(i, cells_[i], IsInCell(ranked, i));
+    }
+  }
+}
+
+std::optional<int> AlikeNodes::CountDomains(const LabelColumn& column,
+                                            absl::FunctionRef<bool(NodeRow)> takes) const {
+  const auto kept = absl::c_find_if(kept_, [&](const Kept& kept) {
+    return kept.column == &column && kept.way == Way::kBySumOfCells;
+  });
+  if (kept == kept_.end()) return std::nullopt;
+  std::vector<bool> taken(classes_.size());
+  bool all = !some_are_out_;
+  for (size_t i = 0; i < best_.size(); ++i) {
+    taken[listed_[i]] = takes(best_[i]);
+    all = all && taken[listed_[i]];
+  }
+  if (all) return kept->domains;
+  return static_cast<int>(absl::c_count_if(kept->cells, [&](const auto& cells) {
+    return absl::c_any_of(cells, [&](int number) { return taken[cells_[number].of_class]; });
+  }));
+}
+
 // --- All rows ------------------------------------------------------------------------------------
+
+// Absent if nodes cannot be told apart by this topology.
+std::optional<AlikeNodes::Way> AlikeNodes::WayOf(const DomainSum& sum, const NodeTable& nodes) {
+  const int domains = sum.column->values_in_use();
+  if (domains <= kFewDomains) return Way::kByDomain;
+  const bool is_followed =
+      absl::c_all_of(sum.parts, [](const DomainSum::Part& part) { return part.pods != nullptr; });
+  if (is_followed && EachHasItsOwn(*sum.column)) return Way::kBySum;
+  if (is_followed && sum.parts.size() <= kMostParts) return Way::kBySumOfCells;
+  return domains <= MostClasses(nodes.size()) ? std::optional(Way::kByDomain) : std::nullopt;
+}
 
 void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
                           PodSignature& signature) {
@@ -183,7 +421,7 @@ void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& n
   };
   for (const DomainSum& sum : sums) {
     add(sum.column);
-    if (IsByDomain(sum, nodes)) continue;
+    if (WayOf(sum, nodes) == Way::kByDomain) continue;
     for (const auto& [pods, weight] : sum.parts) {
       add(pods.get());
       signature.Add(weight);
@@ -194,60 +432,100 @@ void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& n
 // False if there is a topology by which nodes cannot be told apart.
 bool AlikeNodes::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
   kept_.clear();
+  has_classes_ = false;
   for (const DomainSum& sum : sums) {
-    const LabelColumn& column = *sum.column;
-    Kept& kept =
-        kept_.emplace_back(Kept{&column, Way::kByDomain, column.version(), /*of_parts=*/{}});
-    if (IsByDomain(sum, nodes)) continue;
-    if (!EachHasItsOwn(column)) return false;
-    kept.way = Way::kBySum;
+    const std::optional<Way> way = WayOf(sum, nodes);
+    if (!way.has_value()) return false;
+    Kept& kept = kept_.emplace_back(Kept{.column = sum.column,
+                                         .way = *way,
+                                         .version = sum.column->version(),
+                                         .of_parts = {},
+                                         .cells = {}});
+    if (way == Way::kByDomain) continue;
+    const bool in_cells = way == Way::kBySumOfCells;
     for (const auto& [pods, weight] : sum.parts) {
-      if (pods == nullptr) return false;  // counted for this cycle only
-      kept.of_parts.push_back(pods->row_version());
+      kept.of_parts.push_back(in_cells ? pods->version(*sum.column) : pods->row_version());
     }
+    if (in_cells) kept.cells.resize(sum.column->values().size());
+    has_classes_ |= in_cells;
   }
   return true;
 }
 
 bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums) {
+                         const std::vector<DomainSum>& sums, const Asker& asker) {
   if (!FindWays(nodes, sums)) return false;
-  class_of_row_.assign(nodes.size(), kNoClass);
-  for (const NodeRow row : ranked.feasible()) class_of_row_[row] = 0;
-  int classes = 1;
+  apart_ = FindApart(nodes, asker);
+  nominations_version_ = asker.nominator != nullptr ? asker.nominator->version() : 0;
+  asker_priority_ = asker.pod.priority();
+  cell_of_row_.assign(nodes.size(), kNone);
+  for (const NodeRow row : ranked.feasible()) cell_of_row_[row] = 0;
+  const int most_classes = MostClasses(nodes.size());
+  const int most = has_classes_ ? MostCells(nodes.size()) : most_classes;
+  int cells = 1;
   std::vector<int64_t> values;
   for (size_t i = 0; i < sums.size(); ++i) {
     ReadValues(kept_[i], sums[i], nodes.size(), values);
-    classes = TellApart(values, classes, MostClasses(nodes.size()));
-    if (classes == 0) return false;
+    cells = TellApart(values, cells, most);
+    if (cells == 0) return false;
   }
-  classes_.assign(classes, {});
-  extremes_of_row_.assign(nodes.size(), 0);
-  for (const NodeRow row : ranked.feasible()) {
-    extremes_of_row_[row] = ranked.extremes(row);
-    classes_[class_of_row_[row]].Count(extremes_of_row_[row], 1);
+  if (!apart_.empty()) {
+    values.assign(nodes.size(), -1);
+    for (const NodeRow row : apart_) values[row] = row;
+    cells = TellApart(values, cells, most);
+    if (cells == 0) return false;
   }
-  for (Class& its : classes_) its.heap.reserve(its.rows);
-  for (const NodeRow row : ranked.feasible()) {
-    classes_[class_of_row_[row]].heap.push_back({ranked.total(row), row});
+  FillCells(ranked, cells);
+  classes_.clear();
+  unused_classes_.clear();
+  number_of_key_.clear();
+  touched_.clear();
+  for (int number = 0; number < cells; ++number) {
+    Cell& cell = cells_[number];
+    cell.key = CellKeyOf(order_[cell.begin], sums);
+    if (!has_classes_) {
+      number_of_key_.emplace(cell.key, number);
+      continue;
+    }
+    JoinDomains(number);
+    JoinClass(number, sums);
+    if (static_cast<int>(classes_.size()) > most_classes) return false;
   }
-  class_of_key_.clear();
-  unused_.clear();
-  for (int number = 0; number < classes; ++number) {
-    Class& its = classes_[number];
-    absl::c_make_heap(its.heap);
-    its.key = KeyOf(its.heap.front().row, sums);
-    class_of_key_.emplace(its.key, number);
-  }
+  for (int number = 0; has_classes_ && number < cells; ++number) ShowCell(ranked, number);
   ranked_ = ranked.changes().end();
   return true;
 }
 
-// What the nodes of each row are told apart by.
+// The cells that cell_of_row_ says, with the best of each in its heap.
+void AlikeNodes::FillCells(const RankedNodes& ranked, int cells) {
+  cells_.assign(cells, {});
+  unused_cells_.clear();
+  extremes_of_row_.assign(cell_of_row_.size(), 0);
+  for (const NodeRow row : ranked.feasible()) {
+    extremes_of_row_[row] = ranked.extremes(row);
+    cells_[cell_of_row_[row]].tally.Count(extremes_of_row_[row], 1);
+  }
+  int next = 0;
+  for (Cell& cell : cells_) {
+    cell.begin = cell.end = next;
+    next += cell.tally.rows;
+  }
+  order_.resize(next);
+  std::vector<RankedRow> best(cells);
+  for (const NodeRow row : ranked.feasible()) {
+    const int number = cell_of_row_[row];
+    order_[cells_[number].end++] = row;
+    const RankedRow its = {ranked.total(row), row};
+    if (best[number].row < 0 || best[number] < its) best[number] = its;
+  }
+  for (int number = 0; number < cells; ++number) cells_[number].heap.Assign({best[number]});
+}
+
+// What the cells of each row are told apart by.
 void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
                             std::vector<int64_t>& values) {
   const LabelColumn& column = *kept.column;
-  if (kept.way == Way::kByDomain) {
+  if (kept.way != Way::kBySum) {
     values.assign(column.indexes().begin(), column.indexes().end());
     return;
   }
@@ -261,32 +539,32 @@ void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
   }
 }
 
-// Parts the classes so that the rows of one have one value. Returns how many there are, 0 if there
+// Parts the cells so that the rows of one have one value. Returns how many there are, 0 if there
 // are more than `most`.
-int AlikeNodes::TellApart(const std::vector<int64_t>& values, int classes, int most) {
-  constexpr uint64_t kMostCells = 1 << 16;
+int AlikeNodes::TellApart(const std::vector<int64_t>& values, int cells, int most) {
+  constexpr uint64_t kMostPairs = 1 << 16;
   const auto extremes = absl::c_minmax_element(values);
   const auto low = static_cast<uint64_t>(*extremes.first);
   const uint64_t range = static_cast<uint64_t>(*extremes.second) - low + 1;
   int count = 0;
   const auto tell_apart = [&](auto number_of) {
     for (size_t row = 0; row < values.size() && count <= most; ++row) {
-      int32_t& its = class_of_row_[row];
-      if (its == kNoClass) continue;
+      int32_t& its = cell_of_row_[row];
+      if (its == kNone) continue;
       int32_t& number = number_of(its, values[row]);
-      if (number == kNoClass) number = count++;
+      if (number == kNone) number = count++;
       its = number;
     }
   };
-  if (range != 0 && range <= kMostCells / classes) {
-    std::vector<int32_t> numbers(range * classes, kNoClass);
+  if (range != 0 && range <= kMostPairs / cells) {
+    std::vector<int32_t> numbers(range * cells, kNone);
     tell_apart([&](int32_t its, int64_t value) -> int32_t& {
-      return numbers[(static_cast<uint64_t>(value) - low) * classes + its];
+      return numbers[(static_cast<uint64_t>(value) - low) * cells + its];
     });
   } else {
     absl::flat_hash_map<std::pair<int32_t, int64_t>, int32_t> numbers;
     tell_apart([&](int32_t its, int64_t value) -> int32_t& {
-      return numbers.try_emplace({its, value}, kNoClass).first->second;
+      return numbers.try_emplace({its, value}, kNone).first->second;
     });
   }
   return count <= most ? count : 0;

@@ -3,102 +3,164 @@
 #ifndef BERTH_SRC_ENGINE_ALIKE_NODES_H_
 #define BERTH_SRC_ENGINE_ALIKE_NODES_H_
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/framework/domain_scorer.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/sign.h"
 #include "engine/ranked_nodes.h"
+#include "engine/row_groups.h"
 #include "framework/change_journal.h"
 
 namespace berth {
 
 // The feasible rows of a RankedNodes, kept from one cycle to another: only rows are looked at whose
-// total changed, or to whose node pods came that count. Scheduling thread.
+// total changed, or to whose node or domain pods came that count. Scheduling thread.
 //
-// By a topology with few domains nodes are told apart by their domain, whatever is in it. Where
-// each node is a domain of its own, as hosts are, by the pods that count there.
-class AlikeNodes {
+// By a topology with very few domains nodes are told apart by their domain, whatever is in it;
+// otherwise by the pods that count there. Where each node is a domain of its own, as hosts are, a
+// pod that comes moves a node to another class. Where domains have several nodes, as racks do, it
+// moves them all: rows are in cells then, of one rack each, and cells in classes. A node on which
+// room is left for nominated pods is a class of its own.
+class AlikeNodes final : public AlikeRows::Domains {
  public:
   // Adds what makes an object one for these sums. Addresses are among it: should something else
   // come to stand there, Refresh() finds that it does not know it.
   static void Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
                        PodSignature& signature);
 
-  // Brings everything in step with `ranked`, as of its last Refresh(), and what `sums` come to.
-  // False if they make too many classes to be worth it, or a topology has neither few domains nor
-  // one a node: the object is of no use then.
+  // For whom the classes are.
+  struct Asker {
+    const PodInfo& pod;
+    // What it leaves room for; null if what filters say goes by no sum.
+    const Nominator* nominator;
+  };
+  // Brings everything in step with `ranked`, as of its last Refresh(), what `sums` come to, and
+  // where `asker` leaves room. False if that makes too many cells or classes to be worth it: the
+  // object is of no use then.
   bool Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-               const std::vector<DomainSum>& sums);
+               const std::vector<DomainSum>& sums, const Asker& asker);
 
-  // What follows is as of the last Refresh(). The best row of each class, the first one of equals,
-  // and how many feasible rows the class has: at least one.
-  AlikeRows classes() const { return {best_, counts_}; }
-  // RankedNodes::extremes() that some row of class `i` has.
-  uint8_t extremes(size_t i) const { return extremes_[i]; }
+  // Whether the pod leaves room for others on that node: what sums come to does not say whether it
+  // fits there.
+  bool is_apart(NodeRow row) const { return apart_.contains(row); }
+  // Lists the classes whose best row `accepts`; the others are out.
+  void List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)> accepts);
+  // What follows is as of the last List(). The best row of each class, the first one of equals, and
+  // how many rows the class has.
+  AlikeRows classes() const { return {best_, counts_, this}; }
+  bool some_are_out() const { return some_are_out_; }
+  // RankedNodes::extremes() that some of their rows have.
+  uint8_t extremes() const { return extremes_; }
+  // Of topologies whose domains are in cells.
+  std::optional<int> CountDomains(const LabelColumn& column,
+                                  absl::FunctionRef<bool(NodeRow)> takes) const override;
 
  private:
-  enum class Way : uint8_t { kByDomain, kBySum };
+  enum class Way : uint8_t {
+    kByDomain,
+    kBySum,         // each node is a domain
+    kBySumOfCells,  // domains have several nodes
+  };
   // One of the sums, as of the last Refresh().
   struct Kept {
     const LabelColumn* column;
     Way way;
     uint64_t version;                                     // of the column
     absl::InlinedVector<PodCounts::Version, 2> of_parts;  // unless it is by domain
+    // Of kBySumOfCells, by domain; and how many domains have cells.
+    std::vector<absl::InlinedVector<int, 4>> cells;
+    int domains = 0;
   };
-  // What the nodes of a class have in common: a domain or a sum, by sum.
-  using Key = absl::InlinedVector<int64_t, 4>;
-  struct Entry {
-    int64_t total;
-    NodeRow row;
-    // For a heap with the best one on top, the first of equals.
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return a.total < b.total || (a.total == b.total && a.row > b.row);
-    }
-    friend bool operator==(const Entry&, const Entry&) = default;
+  struct Group {
+    GroupKey key;
+    RowTally tally;
+    RankedHeap heap;
   };
-  struct Class {
-    Key key;
-    int rows = 0;
-    std::array<int, 6> at_extremes = {};  // rows, by bit
-    std::vector<Entry> heap;              // some rows as they were earlier
-
-    // A row comes (1) or goes (-1).
-    void Count(uint8_t extremes, int difference);
-    uint8_t extremes() const;
+  // Cells with the same sums; the heap is of the best of each.
+  using Class = Group;
+  // Rows in the same domains, or with the same sum where each node is one. The cells are the
+  // classes if there are no topologies of several nodes a domain.
+  struct Cell : Group {
+    // Where its rows are in order_, until one comes or goes: only the best is in the heap so far.
+    int begin = 0, end = 0;
+    int of_class = -1;
+    RankedRow shown;  // the last one that went into the heap of the class
   };
 
+  static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
-  bool Follow(const RankedNodes& ranked, const std::vector<DomainSum>& sums);
+  bool Follow(const RankedNodes& ranked, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+              const Asker& asker);
+  bool IsKnown(const std::vector<DomainSum>& sums) const;
+  bool FollowRows(const RankedNodes& ranked, const std::vector<DomainSum>& sums);
+  bool FollowDomains(const std::vector<DomainSum>& sums);
+  bool FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
+                         const std::vector<DomainSum>& sums, const Asker& asker);
   bool Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-               const std::vector<DomainSum>& sums);
-  int TellApart(const std::vector<int64_t>& values, int classes, int most);
+               const std::vector<DomainSum>& sums, const Asker& asker);
+  absl::flat_hash_set<NodeRow> FindApart(const NodeTable& nodes, const Asker& asker) const;
+  int TellApart(const std::vector<int64_t>& values, int cells, int most);
   void ReadValues(const Kept& kept, const DomainSum& sum, int rows, std::vector<int64_t>& values);
-  Key KeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
+  void FillCells(const RankedNodes& ranked, int cells);
+
+  GroupKey CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
+  GroupKey ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const;
   bool Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums);
-  void Leave(NodeRow row);
-  int FindOrAddClass(Key key);
-  void Tidy(const RankedNodes& ranked, int number);
-  void ListClasses(const RankedNodes& ranked);
-  bool IsNow(const RankedNodes& ranked, const Entry& entry, int number) const {
-    return class_of_row_[entry.row] == number && ranked.total(entry.row) == entry.total;
+  void Leave(const RankedNodes& ranked, NodeRow row);
+  void Read(const RankedNodes& ranked, int number);
+  int FindCell(const GroupKey& key) const;
+  int AddCell(GroupKey key, const std::vector<DomainSum>& sums);
+  void JoinDomains(int number);
+  void DropCell(int number);
+  void JoinClass(int number, const std::vector<DomainSum>& sums);
+  void MoveCell(int number, const std::vector<DomainSum>& sums);
+  void LeaveClass(int number);
+  void ShowCell(const RankedNodes& ranked, int number);
+
+  auto IsInCell(const RankedNodes& ranked, int number) const {
+    return [this, &ranked, number](const RankedRow& entry) {
+      return cell_of_row_[entry.row] == number && ranked.total(entry.row) == entry.total;
+    };
+  }
+  auto IsInClass(const RankedNodes& ranked, int number) const {
+    return [this, &ranked, number](const RankedRow& entry) {
+      const int cell = cell_of_row_[entry.row];
+      return cell >= 0 && cells_[cell].of_class == number && ranked.total(entry.row) == entry.total;
+    };
   }
 
   int pauses_ = 0;  // so many times it is not tried again
   std::vector<Kept> kept_;
-  RowJournal::Position ranked_;        // in RankedNodes::changes()
-  std::vector<int32_t> class_of_row_;  // -1 if it is not feasible
+  RowJournal::Position ranked_;  // in RankedNodes::changes()
+  absl::flat_hash_set<NodeRow> apart_;
+  // That they are as of.
+  uint64_t nominations_version_ = 0;
+  int32_t asker_priority_ = 0;
+  std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
   std::vector<uint8_t> extremes_of_row_;
+  std::vector<NodeRow> order_;  // feasible rows by cell, as of the last Rebuild()
+  std::vector<Cell> cells_;
+  std::vector<int> unused_cells_;
+  std::vector<int> touched_;  // cells to be shown
+  bool has_classes_ = false;  // beside the cells
   std::vector<Class> classes_;
-  std::vector<int> unused_;  // of them
-  absl::flat_hash_map<Key, int> class_of_key_;
+  std::vector<int> unused_classes_;
+  absl::flat_hash_map<GroupKey, int>
+      number_of_key_;  // of classes; of cells, if these are the classes
+  // As of the last List().
   std::vector<NodeRow> best_;
   std::vector<int> counts_;
-  std::vector<uint8_t> extremes_;
+  std::vector<int> listed_;  // their numbers
+  bool some_are_out_ = false;
+  uint8_t extremes_ = 0;
 };
 
 }  // namespace berth

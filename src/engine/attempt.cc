@@ -139,17 +139,19 @@ bool Attempts::PlaceAll(const AttemptRequest& request, const std::vector<const C
 bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                         AttemptResult& result) {
   ++result.cycles;
-  Placement placement{.pod = pod,
-                      .framework = request.framework,
-                      .state = CycleState(),
-                      .history = request.history};
+  CycleState state;
   const CycleResult cycle =
-      cycle_.Run(*request.framework, placement.state, pod, cluster_.nodes(), cluster_.nominations(),
+      cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
   if (cycle.row < 0) {
-    Diagnose(request, pod, placement.state, cycle, result);
+    Diagnose(request, pod, state, cycle, result);
     return false;
   }
+  result.placed.push_back({.placement = {.pod = pod,
+                                         .framework = request.framework,
+                                         .state = std::move(state),
+                                         .history = request.history}});
+  Placement& placement = result.placed.back().placement;
   const Symbol node_name = cluster_.nodes().node(cycle.row).name();
   placement.node = node_name;
   placement.node_name = node_name.view();
@@ -159,10 +161,10 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
   Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
   if (!reserved.ok()) {
     Undo(placement);
+    result.placed.pop_back();
     result.failed.push_back(Refused(request, pod, reserved));
     return false;
   }
-  result.placed.push_back({std::move(placement), {}});
   result.most_placed = std::max(result.most_placed, static_cast<int>(result.placed.size()));
   return true;
 }
@@ -244,13 +246,15 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
 
 // Asks the Permit plugins about every placed pod once all of them are reserved.
 void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
-  std::erase_if(result.placed, [&](Binder::Member& member) {
-    const Status status = PermitOne(*request.framework, member);
-    if (status.ok()) return false;
-    result.failed.push_back(Refused(request, member.placement.pod, status));
-    Undo(member.placement);
-    return true;
-  });
+  const auto refused =
+      std::remove_if(result.placed.begin(), result.placed.end(), [&](Binder::Member& member) {
+        const Status status = PermitOne(*request.framework, member);
+        if (status.ok()) return false;
+        result.failed.push_back(Refused(request, member.placement.pod, status));
+        Undo(member.placement);
+        return true;
+      });
+  result.placed.erase(refused, result.placed.end());
   if (static_cast<int>(result.placed.size()) < request.minimum) {
     result.reached = false;
     UndoAll(result);

@@ -44,7 +44,7 @@ struct AttemptResult {
   // Whether the minimum was reached: `placed` stands, and `failed` are pods beyond it. If not,
   // nothing is placed, and `failed` says why, at least once.
   bool reached = false;
-  std::vector<Binder::Member> placed;  // reserved, and permitted or waiting
+  Binder::Members placed;  // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
   // What PostFilter would do for one of the failed pods: to be carried out.
   struct Plan {

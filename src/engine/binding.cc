@@ -79,7 +79,7 @@ class Binder::Waiting final : public WaitingPod {
 };
 
 struct Binder::Batch {
-  std::vector<Waiting> members;  // where they are: plugins hold pointers to them
+  absl::InlinedVector<Waiting, 1> members;  // where they are: plugins hold pointers to them
   int minimum = 1;
   bool running = false;  // on the executor: hands off
 
@@ -108,7 +108,7 @@ Binder::Binder(Executor& executor, std::function<void(std::function<void()>)> po
 
 Binder::~Binder() = default;
 
-void Binder::Start(std::vector<Member> members, int minimum, absl::Time now) {
+void Binder::Start(Members members, int minimum, absl::Time now) {
   auto batch = std::make_unique<Batch>();
   batch->minimum = minimum;
   batch->members.reserve(members.size());
@@ -175,7 +175,7 @@ absl::Time Binder::NextDue() const {
   return due;
 }
 
-std::vector<BindingOutcome> Binder::Settle(absl::Time now) {
+void Binder::Settle(absl::Time now, std::vector<BindingOutcome>& outcomes) {
   for (const auto& batch : batches_) {
     if (batch->running) continue;
     batch->FailIfTooFew();
@@ -198,7 +198,7 @@ std::vector<BindingOutcome> Binder::Settle(absl::Time now) {
     }
   }
   std::erase_if(batches_, [](const auto& batch) { return batch->members.empty(); });
-  return std::exchange(outcomes_, {});
+  outcomes.swap(outcomes_);
 }
 
 // On the executor.

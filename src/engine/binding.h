@@ -3,13 +3,13 @@
 #define BERTH_SRC_ENGINE_BINDING_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
 #include "berth/executor.h"
 #include "berth/framework/permit.h"
@@ -62,9 +62,10 @@ class Binder {
     absl::Time not_before = absl::InfinitePast();  // when to bind at the earliest
     bool takes_time = false;                       // PreBind has something to do
   };
+  using Members = absl::InlinedVector<Member, 1>;  // mostly a pod on its own
   // Takes over placements that Permit let through or made wait. `minimum`: how many of them must
   // get through for any to be bound.
-  void Start(std::vector<Member> members, int minimum, absl::Time now);
+  void Start(Members members, int minimum, absl::Time now);
 
   // --- Waiting pods ---
 
@@ -80,10 +81,10 @@ class Binder {
   // When the next wait or delay is over; InfiniteFuture if there is none.
   absl::Time NextDue() const;
 
-  // Sends batches that wait no longer to the executor, and returns what is decided since the last
-  // call: bound, refused while waiting, or failed. Allow() and Reject() take effect here, so that
-  // plugins may call them from anywhere.
-  std::vector<BindingOutcome> Settle(absl::Time now);
+  // Sends batches that wait no longer to the executor, and puts what is decided since the last call
+  // into `outcomes`, which was empty: bound, refused while waiting, or failed. Allow() and Reject()
+  // take effect here, so that plugins may call them from anywhere.
+  void Settle(absl::Time now, std::vector<BindingOutcome>& outcomes);
 
   bool idle() const { return batches_.empty() && outcomes_.empty(); }
   // Pods between placed and bound, those that wait for Permit first.
@@ -105,7 +106,7 @@ class Binder {
   Executor& executor_;
   const std::function<void(std::function<void()>)> post_;
   const std::function<Status(const Placement&)> still_fits_;
-  std::deque<std::unique_ptr<Batch>> batches_;  // in order of start
+  std::vector<std::unique_ptr<Batch>> batches_;  // in order of start
   std::vector<BindingOutcome> outcomes_;
 };
 

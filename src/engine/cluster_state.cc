@@ -11,7 +11,6 @@
 #include "berth/api/time.h"
 #include "berth/check.h"
 #include "engine/profiles.h"
-#include "queue/change_events.h"
 
 namespace berth {
 namespace {
@@ -208,7 +207,8 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
   nominations_.Remove(*pod->identity());
   const bool stays = known != nullptr && counted.node_name.view() == pod->node_name();
   const Symbol node_name = stays ? counted.node_name : Symbol::Intern(pod->node_name());
-  const bool grew = old != nullptr && !(old->requests() == pod->requests());
+  const bool grew =
+      old != nullptr && !old->SharesSpec(*pod) && !(old->requests() == pod->requests());
   result.confirmed = stays;
   if (!result.confirmed || grew) NoteOutsideChange(node_name);
   if (placed == Cache::PodChange::kUpdated && old != nullptr) {
@@ -240,6 +240,7 @@ void ClusterState::ApplyAssumedPod(const CachedPod& counted,
 void ClusterState::NoteMeanwhile(const CachedPod& counted,
                                  const std::shared_ptr<const PodInfo>& pod, ClusterChange& result) {
   const PodInfo& was = *counted.pod;
+  if (was.SharesSpec(*pod)) return;
   if (was.labels() == pod->labels() && was.requests() == pod->requests()) return;
   result.meanwhile.old_pod = AsAssigned(was, counted.node_name.view());
   result.meanwhile.new_pod = pod;

@@ -19,6 +19,7 @@
 #include "cache/nominations.h"
 #include "cache/objects.h"
 #include "group/group_index.h"
+#include "queue/change_events.h"
 
 namespace berth {
 
@@ -40,11 +41,11 @@ struct ClusterChange {
   Type type = Type::kNothing;
   ObjectChange change;
   // What it means to plugins; several when several properties changed at once.
-  std::vector<ClusterEvent> events;
+  ClusterEvents events;
   // What changed besides, of a pod that was assumed as one thing and is bound as another. Told
   // before the others.
   ObjectChange meanwhile;
-  std::vector<ClusterEvent> meanwhile_events;
+  ClusterEvents meanwhile_events;
   // A pending pod as it was when it was nominated to a node that it is nominated to no more.
   std::shared_ptr<const PodInfo> unnominated;
   // The pod was assigned or assumed before it went.
@@ -150,7 +151,7 @@ std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view 
 
 // Which properties of a node differ, as events; empty if none that scheduling looks at does.
 // kube-scheduler v1.35 framework/events.go.
-std::vector<ClusterEvent> NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node);
+ClusterEvents NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node);
 
 }  // namespace berth
 

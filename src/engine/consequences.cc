@@ -238,7 +238,7 @@ bool Engine::BindAgain(BindingOutcome& outcome) {
   const absl::Duration delay =
       std::min(absl::Seconds(int64_t{1} << placement.bind_failures), kMaxBindDelay);
   ++placement.bind_failures;
-  std::vector<Binder::Member> members;
+  Binder::Members members;
   members.push_back(
       {.placement = std::move(placement), .not_before = options_.clock->Now() + delay});
   binder_.Start(std::move(members), 1, options_.clock->Now());

@@ -34,7 +34,7 @@ Engine::~Engine() {
   while (!binder_.idle() || !evictions_.idle()) {
     TakeInbox();
     binder_.Abandon();
-    SettleBindings();
+    SettleBindings(options_.clock->Now());
     if (!binder_.idle() || !evictions_.idle()) {
       inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
     }
@@ -111,7 +111,7 @@ bool Engine::Step() {
   const absl::Time now = options_.clock->Now();
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);
-  if (SettleBindings()) return true;
+  if (SettleBindings(now)) return true;
   // One portion of asking an attempt: the event that came may have taken it.
   const bool has_just_asked = queue_->is_asking() && queue_->steps() > ticked_steps_;
   events_in_a_row_ = 0;
@@ -158,20 +158,23 @@ void Engine::FetchAhead(const QueuedGroup& entry) const {
     options_.cluster->Prefetch(pod, what);
   };
   if (!entry.is_group) fetch(*entry.pod, Fetch::kValue);
-  const PodInfo* const next = queue_->LookAhead(entry);
-  if (next != nullptr) fetch(*next->identity(), Fetch::kPlace);
+  const Identity* const next = queue_->LookAhead(entry);
+  if (next != nullptr) fetch(*next, Fetch::kPlace);
 }
 
 void Engine::TryEntry(const QueuedGroup& entry) {
   FetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
   const Symbol woken_by = entry.woken_by;
-  const absl::Time start = absl::Now();
+  const auto now = [this] {  // for who observes
+    return observe_ == nullptr ? SteadyTime() : std::chrono::steady_clock::now();
+  };
+  const SteadyTime begun = now();
   AttemptResult result = attempts_.Run(request);
-  const absl::Duration took = absl::Now() - start;
+  const SteadyTime ended = now();
   ++counters_.attempts;
   counters_.cycles += result.cycles;
-  if (observe_ != nullptr) Observe(request, result, woken_by, took);
+  if (observe_ != nullptr) Observe(request, result, woken_by, begun, ended);
 
   StartBinding(entry, request, result);
   if (result.failed.empty()) {
@@ -189,7 +192,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
 }
 
 void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
-                     absl::Duration took) const {
+                     SteadyTime begun, SteadyTime ended) const {
   absl::InlinedVector<PodOutcome, 4> outcomes;
   outcomes.reserve(result.placed.size() + result.failed.size());
   for (const Binder::Member& member : result.placed) {
@@ -209,7 +212,8 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
             .pods = static_cast<int>(request.pods.size()),
             .cycles = result.cycles,
             .placed = static_cast<int>(result.placed.size()),
-            .duration = took,
+            .duration = absl::FromChrono(ended - begun),
+            .ended = ended,
             .error = error,
             .group = request.group,
             .woken_by = woken_by.view(),
@@ -307,8 +311,9 @@ void Engine::ActivateWanted(CycleState& state) {
   queue_->Activate(pods);
 }
 
-bool Engine::SettleBindings() {
-  std::vector<BindingOutcome> outcomes = binder_.Settle(options_.clock->Now());
+bool Engine::SettleBindings(absl::Time now) {
+  std::vector<BindingOutcome> outcomes = std::exchange(settled_, {});
+  binder_.Settle(now, outcomes);
   // What succeeded first: whether a group runs in part decides what is done about a failure.
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.IsError() && SeenBound(outcome.placement)) {
@@ -327,7 +332,10 @@ bool Engine::SettleBindings() {
     if (outcome.status.IsError()) ++counters_.bind_failures;
     if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
   }
-  return !outcomes.empty();
+  const bool any = !outcomes.empty();
+  outcomes.clear();
+  settled_ = std::move(outcomes);
+  return any;
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #define BERTH_SRC_ENGINE_ENGINE_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -26,16 +27,19 @@ namespace berth {
 // What arrives from other threads: watch events, and work to be done on the scheduling thread.
 class Inbox final : public WatchSink {
  public:
+  // Events, or work.
   struct Item {
+    std::optional<WatchEvent> event;
     std::vector<WatchEvent> events;
     std::function<void()> work;
   };
 
   void Deliver(std::vector<WatchEvent> events) override;
+  void DeliverOne(WatchEvent event) override;
   void Post(std::function<void()> work);
 
   // Puts everything that has arrived into `items`, in order, which was empty.
-  void Take(std::deque<Item>& items);
+  void Take(std::vector<Item>& items);
   bool empty() const;
   // Blocks until something arrives, `deadline` has passed, or Stop().
   void WaitUntil(absl::Time deadline);
@@ -43,10 +47,13 @@ class Inbox final : public WatchSink {
   bool stopped() const;
 
  private:
+  void Add(Item item);
+
   mutable Mutex mutex_;
   CondVar arrived_;
-  std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
-  // Written with the mutex held, and read without.
+  std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
+  // Written with the mutex held, and read without. `any_` says that it is worth looking: what it
+  // stands for is read with the mutex held, so that nothing need be ordered by it.
   std::atomic<bool> any_ = false;
   std::atomic<bool> stopped_ = false;
 };
@@ -91,17 +98,18 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void UpdateQueue(const ClusterChange& change);
 
   // --- engine.cc: the loop, and one attempt with its consequences ---
+  using SteadyTime = std::chrono::steady_clock::time_point;
   bool Step();
   void FetchAhead(const QueuedGroup& entry) const;
   void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
-               absl::Duration took) const;
+               SteadyTime begun, SteadyTime ended) const;
   void StartBinding(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
   Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
-  bool SettleBindings();
+  bool SettleBindings(absl::Time now);
   void ActivateWanted(CycleState& state);
 
   // --- consequences.cc: what the cluster is told ---
@@ -148,11 +156,12 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
 
   const SchedulerOptions options_;
   Inbox inbox_;
-  std::deque<Inbox::Item> arrived_;  // taken out of the inbox; freed one by one
-  size_t next_event_ = 0;            // of the first of these
-  int64_t events_in_a_row_ = 0;      // and answers, since the last attempt
-  int64_t queue_steps_ = 0;          // as of then
-  int64_t ticked_steps_ = 0;         // the same, after the last Tick()
+  std::vector<Inbox::Item> arrived_;  // taken out of the inbox; emptied one by one
+  size_t next_item_ = 0;              // of these
+  size_t next_event_ = 0;             // of that one
+  int64_t events_in_a_row_ = 0;       // and answers, since the last attempt
+  int64_t queue_steps_ = 0;           // as of then
+  int64_t ticked_steps_ = 0;          // the same, after the last Tick()
   RandomSequence random_;
   ClusterState cluster_;
   std::unique_ptr<Profiles> profiles_;
@@ -160,6 +169,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Binder binder_;
   Evictions evictions_;
   Attempts attempts_;
+  std::vector<BindingOutcome> settled_;  // room for those of SettleBindings()
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   IdentityMap<std::string, ByUid> reported_;
   std::atomic<bool> ending_ = false;

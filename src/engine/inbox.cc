@@ -21,27 +21,32 @@ bool MayHaveHappened(const absl::Status& answer) {
 }  // namespace
 
 void Inbox::Deliver(std::vector<WatchEvent> events) {
-  MutexLock lock(mutex_);
-  items_.push_back({std::move(events), nullptr});
-  any_ = true;
-  arrived_.SignalAll();
+  Add({.event = std::nullopt, .events = std::move(events), .work = nullptr});
+}
+
+void Inbox::DeliverOne(WatchEvent event) {
+  Add({.event = std::move(event), .events = {}, .work = nullptr});
 }
 
 void Inbox::Post(std::function<void()> work) {
+  Add({.event = std::nullopt, .events = {}, .work = std::move(work)});
+}
+
+void Inbox::Add(Item item) {
   MutexLock lock(mutex_);
-  items_.push_back({{}, std::move(work)});
-  any_ = true;
+  items_.push_back(std::move(item));
+  any_.store(true, std::memory_order_relaxed);
   arrived_.SignalAll();
 }
 
-void Inbox::Take(std::deque<Item>& items) {
-  if (!any_) return;
+void Inbox::Take(std::vector<Item>& items) {
+  if (empty()) return;
   MutexLock lock(mutex_);
   items.swap(items_);
-  any_ = false;
+  any_.store(false, std::memory_order_relaxed);
 }
 
-bool Inbox::empty() const { return !any_; }
+bool Inbox::empty() const { return !any_.load(std::memory_order_relaxed); }
 
 void Inbox::WaitUntil(absl::Time deadline) {
   MutexLock lock(mutex_);
@@ -79,18 +84,29 @@ int64_t Engine::EventsInARow() const {
 bool Engine::TakeInbox(int64_t limit) {
   if (arrived_.empty()) inbox_.Take(arrived_);
   const bool any = !arrived_.empty();
-  for (; !arrived_.empty(); arrived_.pop_front(), next_event_ = 0) {
-    Inbox::Item& item = arrived_.front();
+  for (; next_item_ < arrived_.size(); ++next_item_, next_event_ = 0) {
+    Inbox::Item& item = arrived_[next_item_];
+    if (item.event.has_value()) {
+      if (EventsInARow() >= limit) return true;
+      ++events_in_a_row_;
+      OnEvent(*std::move(item.event));
+      item.event.reset();
+    }
     while (next_event_ < item.events.size()) {
       if (EventsInARow() >= limit) return true;
       ++events_in_a_row_;
       OnEvent(std::move(item.events[next_event_++]));
     }
+    std::vector<WatchEvent>().swap(item.events);
     if (item.work == nullptr) continue;
     if (EventsInARow() >= limit) return true;
     ++events_in_a_row_;
     item.work();
+    item.work = nullptr;
   }
+  next_item_ = 0;
+  arrived_.clear();
+  if (arrived_.capacity() > kMostEventsInARow) arrived_.shrink_to_fit();  // it was a lot once
   return any;
 }
 

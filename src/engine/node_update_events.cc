@@ -30,8 +30,8 @@ std::string Conditions(const api::Node& node) {
 
 }  // namespace
 
-std::vector<ClusterEvent> NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node) {
-  std::vector<ClusterEvent> events;
+ClusterEvents NodeUpdateEvents(const NodeSpec& old_node, const NodeSpec& new_node) {
+  ClusterEvents events;
   const auto add = [&](bool changed, ActionType action, absl::string_view what) {
     if (changed)
       events.push_back({EventResource::Node(), action, absl::StrCat("NodeUpdateNode", what)});

@@ -11,8 +11,10 @@ namespace berth {
 namespace {
 
 constexpr int kMinFeasibleNodesToFind = 100;
-constexpr int kMostTries = 64;            // rows asked about one by one, before all are at once
-constexpr int kManyTries = 8;             // so many that it may pay to keep what is said of them
+// Rows asked about one by one, before classes are, where there are such, or it may pay to keep what
+// is said of them; and before all are.
+constexpr int kFewTries = 8;
+constexpr int kMostTries = 64;
 constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
 
 // Whether one of `plugins` is among the hooks.
@@ -26,14 +28,6 @@ bool OthersGoByObjects(const Framework& framework, const CycleState& state,
                        const RankedNodes& ranked) {
   const PluginMask others = framework.ObjectFilters() & ~ranked.filters();
   return TakesPart(framework.filter(), others & ~state.skips().filter);
-}
-
-bool YieldsToSomebody(const PodInfo& pod, const Nominator& nominator) {
-  bool yields = false;
-  nominator.ForEach([&](const PodInfo& nominated, absl::string_view) {
-    yields |= nominated.priority() >= pod.priority();
-  });
-  return yields;
 }
 
 }  // namespace
@@ -244,13 +238,17 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
         return false;
       }
       ranked.set_others_score(TakesPart(framework.score(), others & ~state.skips().score));
-      if (!ranked.others_score()) {
-        chosen = ChooseBest(framework, state, pod, nodes, judged, ranked, choice);
-      }
     }
-    if (!chosen && by_domains) {
+    const auto choose_best = [&](int tries) {
+      return asks_now && !ranked.others_score() &&
+             ChooseBest(framework, state, pod, nodes, judged, tries, ranked, choice);
+    };
+    const bool by_class = by_domains && !OthersGoByObjects(framework, state, ranked);
+    chosen = choose_best(by_class ? kFewTries : kMostTries);
+    if (!chosen && by_class) {
       chosen =
-          ChooseByClass(framework, state, pod, nodes, nominator, ranked, std::move(sums), choice);
+          ChooseByClass(framework, state, pod, nodes, nominator, ranked, std::move(sums), choice) ||
+          choose_best(kMostTries);
     }
   }
   if (!chosen && !ChooseByRow(framework, state, pod, nodes, judged, ranked, choice)) return false;
@@ -271,18 +269,18 @@ void SchedulingCycle::KeepObjectFilters(const Framework& framework, const CycleS
 // Where other plugins do not score: the best row that they accept is the best of all they accept.
 // False if it was not found.
 bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& state,
-                                 const PodInfo& pod, const NodeTable& nodes, bool judged,
+                                 const PodInfo& pod, const NodeTable& nodes, bool judged, int tries,
                                  RankedNodes& ranked, Choice& choice) {
   NodeRow row = ranked.best();
   if (!judged) {
     if (!ranked.uniform()) return false;
-    int tries = 0;
+    int asked = 0;
     row = ranked.BestThat(
         [&](NodeRow row) {
-          if (++tries == kManyTries) KeepObjectFilters(framework, state, nodes, ranked);
+          if (++asked == kFewTries) KeepObjectFilters(framework, state, nodes, ranked);
           return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
         },
-        kMostTries);
+        tries);
   }
   if (row < 0) return false;
   choice = {row, ranked.total(row)};
@@ -296,68 +294,61 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
                                     const Nominator& nominator, const RankedNodes& ranked,
                                     std::vector<DomainSum> sums, Choice& choice) {
   if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
-  if (OthersGoByObjects(framework, state, ranked)) return false;
   Framework::RejectionGrounds grounds;
   if (!framework.FindRejectionGrounds(state, pod, ranked.filters(), grounds) ||
       !grounds.objects.empty()) {
     return false;
   }
-  // Nominated pods count in domains too, but for who yields to them on their node only.
-  if (!grounds.domains.empty() && YieldsToSomebody(pod, nominator)) return false;
   for (const DomainVerdicts& rule : grounds.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   AlikeNodes* const alike = memory_.Alike(ranked, sums, nodes);
-  if (alike == nullptr || !alike->Refresh(ranked, nodes, sums)) return false;
-  const uint8_t extremes = ListClasses(*alike, grounds.domains);
-  if (feasible_.empty() || (feasible_.size() == 1 && stands_for_.front() == 1)) {
-    choice = {feasible_.empty() ? -1 : feasible_.front(), 0};
+  // Nominated pods count in domains too, but for who leaves room on their node only.
+  const AlikeNodes::Asker asker = {pod, grounds.domains.empty() ? nullptr : &nominator};
+  if (alike == nullptr || !alike->Refresh(ranked, nodes, sums, asker)) return false;
+  bool failed = false;
+  alike->List(ranked, [&](NodeRow row) {
+    if (alike->is_apart(row)) {
+      const Status status = framework.RunFilterWithNominatedPods(state, pod, nodes.node(row));
+      failed |= status.IsError();
+      return status.ok();
+    }
+    return absl::c_none_of(grounds.domains,
+                           [row](const auto& rule) { return rule.OfRow(row) != 0; });
+  });
+  if (failed) return false;  // the cycle will meet the error, and report it
+  const AlikeRows feasible = alike->classes();
+  if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
+    choice = {feasible.rows.empty() ? -1 : feasible.rows.front(), 0};
     return true;
   }
   // The totals were normalised over more rows than are feasible: are they the same over these?
-  const bool some_out = feasible_.size() < alike->classes().rows.size();
-  if (some_out && extremes != ranked.all_extremes()) return false;
-  if (!AddUpClasses(framework, state, pod, nodes, ranked)) return false;
-  choice = {feasible_.front(), totals_.front()};
-  for (size_t i = 1; i < feasible_.size(); ++i) {
+  if (alike->some_are_out() && alike->extremes() != ranked.all_extremes()) return false;
+  if (!AddUpClasses(framework, state, pod, nodes, ranked, feasible)) return false;
+  choice = {feasible.rows.front(), totals_.front()};
+  for (size_t i = 1; i < feasible.rows.size(); ++i) {
+    const NodeRow row = feasible.rows[i];
     const bool better =
-        totals_[i] > choice.score || (totals_[i] == choice.score && feasible_[i] < choice.row);
-    if (better) choice = {feasible_[i], totals_[i]};
+        totals_[i] > choice.score || (totals_[i] == choice.score && row < choice.row);
+    if (better) choice = {row, totals_[i]};
   }
   return true;
 }
 
-// Lists the best row of each class that no rule rejects, in feasible_ and stands_for_. Returns the
-// RankedNodes::extremes() that are among their rows.
-uint8_t SchedulingCycle::ListClasses(const AlikeNodes& alike,
-                                     absl::Span<const DomainVerdicts> rules) {
-  const AlikeRows classes = alike.classes();
-  feasible_.clear();
-  stands_for_.clear();
-  uint8_t extremes = 0;
-  for (size_t i = 0; i < classes.rows.size(); ++i) {
-    const NodeRow row = classes.rows[i];
-    if (absl::c_any_of(rules, [row](const auto& rule) { return rule.OfRow(row) != 0; })) continue;
-    feasible_.push_back(row);
-    stands_for_.push_back(classes.count(i));
-    extremes |= alike.extremes(i);
-  }
-  return extremes;
-}
-
-// Their totals. False if a plugin fails.
+// The totals of rows that stand for all feasible ones. False if a plugin fails.
 bool SchedulingCycle::AddUpClasses(const Framework& framework, CycleState& state,
                                    const PodInfo& pod, const NodeTable& nodes,
-                                   const RankedNodes& ranked) {
-  totals_.resize(feasible_.size());
-  for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] = ranked.total(feasible_[i]);
+                                   const RankedNodes& ranked, const AlikeRows& feasible) {
+  const size_t size = feasible.rows.size();
+  totals_.resize(size);
+  for (size_t i = 0; i < size; ++i) totals_[i] = ranked.total(feasible.rows[i]);
   if (!ranked.others_score()) return true;
-  more_.resize(feasible_.size());
-  if (!framework.SetFeasible(state, {feasible_, stands_for_}) ||
-      !framework.RunScore(state, pod, nodes, feasible_, absl::MakeSpan(more_), nullptr).ok()) {
+  more_.resize(size);
+  if (!framework.SetFeasible(state, feasible) ||
+      !framework.RunScore(state, pod, nodes, feasible.rows, absl::MakeSpan(more_), nullptr).ok()) {
     return false;
   }
-  for (size_t i = 0; i < feasible_.size(); ++i) totals_[i] += more_[i];
+  for (size_t i = 0; i < size; ++i) totals_[i] += more_[i];
   return true;
 }
 

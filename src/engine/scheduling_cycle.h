@@ -70,13 +70,13 @@ class SchedulingCycle {
   void KeepObjectFilters(const Framework& framework, const CycleState& state,
                          const NodeTable& nodes, const RankedNodes& ranked);
   bool ChooseBest(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                  const NodeTable& nodes, bool judged, RankedNodes& ranked, Choice& choice);
+                  const NodeTable& nodes, bool judged, int tries, RankedNodes& ranked,
+                  Choice& choice);
   bool ChooseByClass(const Framework& framework, CycleState& state, const PodInfo& pod,
                      const NodeTable& nodes, const Nominator& nominator, const RankedNodes& ranked,
                      std::vector<DomainSum> sums, Choice& choice);
-  uint8_t ListClasses(const AlikeNodes& alike, absl::Span<const DomainVerdicts> rules);
   bool AddUpClasses(const Framework& framework, CycleState& state, const PodInfo& pod,
-                    const NodeTable& nodes, const RankedNodes& ranked);
+                    const NodeTable& nodes, const RankedNodes& ranked, const AlikeRows& feasible);
   bool ChooseByRow(const Framework& framework, CycleState& state, const PodInfo& pod,
                    const NodeTable& nodes, bool judged, RankedNodes& ranked, Choice& choice);
   void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
@@ -99,7 +99,6 @@ class SchedulingCycle {
   bool tried_to_keep_ = false;  // in this cycle: memory_ was asked to add
   std::vector<NodeRow> rows_;   // to be judged, in search order
   std::vector<NodeRow> feasible_;
-  std::vector<int> stands_for_;  // by position in feasible_: how many nodes, if not just for itself
   std::vector<int64_t> totals_;  // by position in feasible_
   std::vector<int64_t> more_;    // the same: what plugins add that look beyond one node
   int next_start_ = 0;           // where a partial search begins, rotating over the nodes

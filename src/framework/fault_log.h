@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/symbol.h"
+#include "berth/check.h"
 #include "berth/mutex.h"
 
 namespace berth {
@@ -47,13 +48,18 @@ class FaultLog {
   ByPlugin counts_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Times calls that follow each other: Lap() after each one. Its clock is coarse (some
-// milliseconds), so that reading it costs next to nothing.
+// Times calls that follow each other: Start() before each one, Lap() after it. What lies between
+// calls counts for the next one. Its clock is coarse (some milliseconds), so that reading it costs
+// little; it is not read where there is nothing to call.
 class CallTimer {
  public:
-  explicit CallTimer(FaultLog& log) : log_(log), last_nanos_(NowNanos()) {}
+  explicit CallTimer(FaultLog& log) : log_(log) {}
 
+  void Start() {
+    if (last_nanos_ == kNotStarted) last_nanos_ = NowNanos();
+  }
   void Lap(Symbol plugin, absl::string_view point) {
+    BERTH_DCHECK(last_nanos_ != kNotStarted) << plugin << " at " << point;
     const int64_t now = NowNanos();
     if (now - last_nanos_ >= log_.slow_nanos()) {
       log_.AddSlow(plugin, point, absl::Nanoseconds(now - last_nanos_));
@@ -64,8 +70,10 @@ class CallTimer {
  private:
   static int64_t NowNanos();
 
+  static constexpr int64_t kNotStarted = -1;
+
   FaultLog& log_;
-  int64_t last_nanos_;
+  int64_t last_nanos_ = kNotStarted;
 };
 
 }  // namespace berth

@@ -63,6 +63,7 @@ PreFilterOutcome Framework::RunPreFilter(CycleState& state, const PodInfo& pod,
   for (const Hook<PreFilterPlugin>& hook : pre_filter_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     PreFilterResult result;
+    timer.Start();
     Status status = Guarded(kPreFilter, hook.name,
                             [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
     timer.Lap(hook.name, kPreFilter.name);
@@ -99,6 +100,7 @@ Status Framework::RunPreFilterAddPod(CycleState& state, const PodInfo& pod, cons
   CallTimer timer(fault_log_);
   for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
     if (state.skips().filter & SkipBit(hook)) continue;
+    timer.Start();
     Status status =
         Guarded(kAddPod, hook.name, [&] { return hook.plugin->AddPod(state, pod, added, node); });
     timer.Lap(hook.name, kAddPod.name);
@@ -112,6 +114,7 @@ Status Framework::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
     if (state.skips().filter & SkipBit(hook)) continue;
+    timer.Start();
     Status status = Guarded(kRemovePod, hook.name,
                             [&] { return hook.plugin->RemovePod(state, pod, removed, node); });
     timer.Lap(hook.name, kRemovePod.name);
@@ -125,6 +128,7 @@ Status Framework::RunFilter(const CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<FilterPlugin>& hook : filter_) {
     if (state.skips().filter & SkipBit(hook)) continue;
+    timer.Start();
     Status status =
         Guarded(kFilter, hook.name, [&] { return hook.plugin->Filter(state, pod, node); });
     timer.Lap(hook.name, kFilter.name);
@@ -258,6 +262,7 @@ Status Framework::RunPlainFilterNodes(const CycleState& state, const PodInfo& po
   for (size_t i = 0; i < filter_.size() && !verdicts.candidates().empty(); ++i) {
     const Hook<FilterPlugin>& hook = filter_[i];
     if ((state.skips().filter | ~only) & SkipBit(hook)) continue;
+    timer.Start();
     Status status = Guarded(kFilter, hook.name,
                             [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });
     timer.Lap(hook.name, kFilter.name);

@@ -20,7 +20,9 @@ std::string NoteThrow(const FaultCounter& counter, absl::string_view where,
 class TimedCall {
  public:
   TimedCall(const FaultCounter& counter, absl::string_view where)
-      : counter_(counter), where_(where), timer_(*counter.log) {}
+      : counter_(counter), where_(where), timer_(*counter.log) {
+    timer_.Start();
+  }
   ~TimedCall() { timer_.Lap(counter_.plugin, where_); }
 
  private:

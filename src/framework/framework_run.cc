@@ -30,6 +30,7 @@ constexpr PluginPoint kSignPod{"SignPod",
 Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
   CallTimer timer(fault_log_);
   const auto run = [&](const Hook<PreEnqueuePlugin>& hook) {
+    timer.Start();
     Status status = Guarded(kPreEnqueue, hook.name, [&] { return hook.plugin->PreEnqueue(pod); });
     timer.Lap(hook.name, kPreEnqueue.name);
     return status;
@@ -59,6 +60,7 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
   absl::Time retry_at = absl::InfiniteFuture();
   for (const Hook<PostFilterPlugin>& hook : post_filter_) {
     PostFilterResult of_plugin;
+    timer.Start();
     Status status = Guarded(kPostFilter, hook.name, [&] {
       return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
     });
@@ -85,6 +87,7 @@ Status Framework::RunReserve(CycleState& state, const PodInfo& pod,
                              absl::string_view node_name) const {
   CallTimer timer(fault_log_);
   for (const Hook<ReservePlugin>& hook : reserve_) {
+    timer.Start();
     Status status =
         Guarded(kReserve, hook.name, [&] { return hook.plugin->Reserve(state, pod, node_name); });
     timer.Lap(hook.name, kReserve.name);
@@ -97,6 +100,7 @@ void Framework::RunUnreserve(CycleState& state, const PodInfo& pod,
                              absl::string_view node_name) const {
   CallTimer timer(fault_log_);
   for (auto hook = reserve_.rbegin(); hook != reserve_.rend(); ++hook) {
+    timer.Start();
     GuardedVoid("Unreserve", hook->name, [&] { hook->plugin->Unreserve(state, pod, node_name); });
     timer.Lap(hook->name, "Unreserve");
   }
@@ -108,6 +112,7 @@ PermitOutcome Framework::RunPermit(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<PermitPlugin>& hook : permit_) {
     absl::Duration timeout;
+    timer.Start();
     Status status = Guarded(kPermit, hook.name,
                             [&] { return hook.plugin->Permit(state, pod, node_name, timeout); });
     timer.Lap(hook.name, kPermit.name);
@@ -132,6 +137,7 @@ Status Framework::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
   Status result = Status::Skip();
   CallTimer timer(fault_log_);
   for (const Hook<PreBindPlugin>& hook : pre_bind_) {
+    timer.Start();
     Status status = Guarded(kPreBindPreFlight, hook.name,
                             [&] { return hook.plugin->PreBindPreFlight(state, pod, node_name); });
     timer.Lap(hook.name, kPreBindPreFlight.name);
@@ -152,6 +158,7 @@ Status Framework::RunPreBind(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<PreBindPlugin>& hook : pre_bind_) {
     if (state.skips().pre_bind & SkipBit(hook)) continue;
+    timer.Start();
     Status status =
         Guarded(kPreBind, hook.name, [&] { return hook.plugin->PreBind(state, pod, node_name); });
     timer.Lap(hook.name, kPreBind.name);
@@ -164,6 +171,7 @@ Status Framework::RunBind(CycleState& state, const PodInfo& pod,
                           absl::string_view node_name) const {
   CallTimer timer(fault_log_);
   for (const Hook<BindPlugin>& hook : bind_) {
+    timer.Start();
     Status status =
         Guarded(kBind, hook.name, [&] { return hook.plugin->Bind(state, pod, node_name); });
     timer.Lap(hook.name, kBind.name);
@@ -176,6 +184,7 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
                             absl::string_view node_name) const {
   CallTimer timer(fault_log_);
   for (const Hook<PostBindPlugin>& hook : post_bind_) {
+    timer.Start();
     GuardedVoid("PostBind", hook.name, [&] { hook.plugin->PostBind(state, pod, node_name); });
     timer.Lap(hook.name, "PostBind");
   }
@@ -184,6 +193,7 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
 void Framework::RunOnSynced() const {
   CallTimer timer(fault_log_);
   for (const Hook<SyncObserver>& hook : sync_observers_) {
+    timer.Start();
     GuardedVoid("OnSynced", hook.name, [&] { hook.plugin->OnSynced(); });
     timer.Lap(hook.name, "OnSynced");
   }
@@ -192,6 +202,7 @@ void Framework::RunOnSynced() const {
 void Framework::RunOnManyChanges() const {
   CallTimer timer(fault_log_);
   for (const Hook<SyncObserver>& hook : sync_observers_) {
+    timer.Start();
     GuardedVoid("OnManyChanges", hook.name, [&] { hook.plugin->OnManyChanges(); });
     timer.Lap(hook.name, "OnManyChanges");
   }
@@ -213,6 +224,7 @@ void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, cons
   CallTimer timer(fault_log_);
   for (const Hook<const WaitingExplainer>& hook : explainers_) {
     if (hook.name != plugin) continue;
+    timer.Start();
     GuardedVoid("ExplainWaiting", plugin,
                 [&] { hook.plugin->ExplainWaiting(pod, rejection, nodes, waiting); });
     timer.Lap(plugin, "ExplainWaiting");

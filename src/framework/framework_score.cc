@@ -81,6 +81,7 @@ Status Framework::RunPreScore(CycleState& state, const PodInfo& pod, const NodeT
   CallTimer timer(fault_log_);
   for (const Hook<PreScorePlugin>& hook : pre_score_) {
     if (state.skips().score & SkipBit(hook)) continue;
+    timer.Start();
     Status status = Guarded(kPreScore, hook.name,
                             [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
     timer.Lap(hook.name, kPreScore.name);
@@ -106,6 +107,7 @@ bool Framework::RunPreScoreDomains(CycleState& state, const PodInfo& pod, const 
     const Hook<PreScorePlugin>& hook = pre_score_[i];
     if (skips & SkipBit(hook)) continue;
     bool can_say = false;
+    timer.Start();
     const Status status = Guarded(kPreScoreDomains, hook.name, [&] {
       std::optional<Status> said = domain_scorers_[i]->PreScoreDomains(state, pod, nodes, sums);
       can_say = said.has_value();
@@ -125,6 +127,7 @@ bool Framework::SetFeasible(CycleState& state, const AlikeRows& feasible) const 
   for (size_t i = 0; i < pre_score_.size(); ++i) {
     const Hook<PreScorePlugin>& hook = pre_score_[i];
     if (state.skips().score & SkipBit(hook)) continue;
+    timer.Start();
     const Status status = Guarded(kSetFeasible, hook.name, [&] {
       domain_scorers_[i]->SetFeasible(state, feasible);
       return Status::Success();
@@ -149,9 +152,11 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
   for (const Hook<ScorePlugin>& hook : score_) {
     if (state.skips().score & SkipBit(hook)) continue;
     scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
+    timer.Start();
     Status status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
     timer.Lap(hook.name, kScore.name);
     if (!status.ok()) return status;
+    timer.Start();
     status = Normalize(hook, state, pod, rows, absl::MakeSpan(scores_));
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;

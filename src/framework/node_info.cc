@@ -176,14 +176,14 @@ void NodeInfo::RemoveAt(size_t position) {
   NoteEdit(position);
 }
 
-bool NodeInfo::ReplacePod(std::shared_ptr<const PodInfo> pod) {
-  const auto found = std::find_if(pods_.rbegin(), pods_.rend(), [&](const auto& candidate) {
-    return candidate->uid() == pod->uid();
-  });
-  if (found == pods_.rend() || !(*found)->SharesSpec(*pod)) return false;
-  if (HasAffinityTerms(*pod)) Swap(pods_with_affinity_, found->get(), pod);
+bool NodeInfo::ReplacePod(const PodInfo& before, std::shared_ptr<const PodInfo> pod) {
+  if (!before.SharesSpec(*pod)) return false;
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
+                                  [&](const auto& here) { return here.get() == &before; });
+  if (found == pods_.rend()) return false;
+  if (HasAffinityTerms(*pod)) Swap(pods_with_affinity_, &before, pod);
   if (!pod->required_anti_affinity_terms().empty()) {
-    Swap(pods_with_required_anti_affinity_, found->get(), pod);
+    Swap(pods_with_required_anti_affinity_, &before, pod);
   }
   *found = std::move(pod);
   Touch();

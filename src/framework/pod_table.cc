@@ -37,7 +37,7 @@ void PodSelector::Narrow(const PodSelector& other) {
 namespace {
 
 bool CountAlike(const PodInfo& a, const PodInfo& b) {
-  return &a == &b || (a.SharesSpec(b) && a.uid() == b.uid() &&
+  return &a == &b || (a.SharesSpec(b) && (a.identity() == b.identity() || a.uid() == b.uid()) &&
                       a.deletion_time().has_value() == b.deletion_time().has_value());
 }
 

@@ -5,15 +5,6 @@
 #include "absl/strings/str_join.h"
 
 namespace berth {
-namespace {
-
-std::vector<std::string> OneReason(std::string reason) {
-  std::vector<std::string> reasons;
-  reasons.push_back(std::move(reason));
-  return reasons;
-}
-
-}  // namespace
 
 absl::string_view CodeName(Code code) {
   switch (code) {
@@ -35,17 +26,34 @@ absl::string_view CodeName(Code code) {
   return "unknown code";  // a plugin may return any number
 }
 
+Status Status::Because(Code code, std::string reason) {
+  Status status(code);
+  status.AddReason(std::move(reason));
+  return status;
+}
+
 Status Status::Unschedulable(std::string reason) {
-  return Status(Code::kUnschedulable, OneReason(std::move(reason)));
+  return Because(Code::kUnschedulable, std::move(reason));
 }
 Status Status::UnschedulableAndUnresolvable(std::string reason) {
-  return Status(Code::kUnschedulableAndUnresolvable, OneReason(std::move(reason)));
+  return Because(Code::kUnschedulableAndUnresolvable, std::move(reason));
 }
-Status Status::Pending(std::string reason) {
-  return Status(Code::kPending, OneReason(std::move(reason)));
+Status Status::Pending(std::string reason) { return Because(Code::kPending, std::move(reason)); }
+Status Status::Error(std::string message) { return Because(Code::kError, std::move(message)); }
+
+Status Status::Make(Code code, std::vector<std::string> reasons) {
+  Status status(code);
+  for (std::string& reason : reasons) status.AddReason(std::move(reason));
+  return status;
 }
-Status Status::Error(std::string message) {
-  return Status(Code::kError, OneReason(std::move(message)));
+
+void Status::AddReason(std::string reason) {
+  if (reasons_ == nullptr) reasons_ = std::make_unique<Reasons>();
+  reasons_->push_back(std::move(reason));
+}
+
+void Status::CopyReasons(const Status& other) {
+  reasons_ = std::make_unique<Reasons>(*other.reasons_);
 }
 
 bool Status::IsRejected() const {
@@ -53,12 +61,12 @@ bool Status::IsRejected() const {
          code_ == Code::kPending;
 }
 
-std::string Status::message() const { return absl::StrJoin(reasons_, ", "); }
+std::string Status::message() const { return absl::StrJoin(reasons(), ", "); }
 
 std::string Status::ToString() const {
   std::string text(CodeName(code_));
   if (!plugin_.empty()) absl::StrAppend(&text, " by ", plugin());
-  if (!reasons_.empty()) absl::StrAppend(&text, ": ", message());
+  if (!reasons().empty()) absl::StrAppend(&text, ": ", message());
   return text;
 }
 

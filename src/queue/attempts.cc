@@ -42,18 +42,23 @@ const QueuedGroup* SchedulingQueue::Pop() {
 }
 
 // Step by step, since each step needs what the one before has fetched.
-const PodInfo* SchedulingQueue::LookAhead(const QueuedGroup& in_flight) const {
-  if (!in_flight.is_group) single_pods_.Prefetch(*in_flight.pod, Fetch::kValue);
+const Identity* SchedulingQueue::LookAhead(const QueuedGroup& in_flight) const {
+  if (!in_flight.is_group) {
+    single_pods_.Prefetch(*in_flight.pod, Fetch::kValue);
+    in_flight.lead.pod->packed()->PrefetchOwn();
+  }
   Prefetch(active_.Upcoming(2));
   if (const Entry* const second = active_.Upcoming(1); second != nullptr) {
-    Prefetch(second->pod.get());
+    Prefetch(second->pod);
     Prefetch(second->members.data());
-    Prefetch(second->lead.pod.get());
+    Prefetch(second->key.data());
+    Prefetch(second->lead.pod);
   }
   const Entry* const next = active_.Upcoming(0);
   if (next == nullptr || next->is_group) return nullptr;
+  Prefetch(next->lead.pod->packed());
   single_pods_.Prefetch(*next->pod, Fetch::kPlace);
-  return next->lead.pod.get();
+  return next->pod.get();
 }
 
 void SchedulingQueue::EndFlight(Entry& entry) {
@@ -164,9 +169,9 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
 void SchedulingQueue::Detach(Entry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
-      return Sort([&] { active_.Remove(entry); });
+      return Remove(active_, entry);
     case QueueState::kBackoff:
-      return Sort([&] { backoff_.Remove(entry); });
+      return Remove(backoff_, entry);
     case QueueState::kErrorBackoff:
       return error_backoff_.Remove(entry);
     case QueueState::kUnschedulable:

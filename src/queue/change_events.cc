@@ -28,11 +28,11 @@ bool SameClaimStatuses(const api::PodStatus& a, const api::PodStatus& b) {
 
 }  // namespace
 
-std::vector<ClusterEvent> PodChangeEvents(const PodInfo& old_pod, const PodInfo& new_pod) {
+ClusterEvents PodChangeEvents(const PodInfo& old_pod, const PodInfo& new_pod) {
   const bool assigned = !new_pod.node_name().empty();
   const EventResource resource =
       assigned ? EventResource::AssignedPod() : EventResource::UnscheduledPod();
-  std::vector<ClusterEvent> events;
+  ClusterEvents events;
   const auto add = [&](ActionType action, absl::string_view what) {
     events.push_back(
         {resource, action, absl::StrCat(assigned ? "AssignedPod" : "UnschedulablePod", what)});

@@ -32,6 +32,8 @@ class OrderedEntries {
   QueuedGroup* Upcoming(size_t steps) const {
     return steps < line_.size() ? line_[steps] : nullptr;
   }
+  // Whether the entry, which is one of these, is in the line.
+  static bool IsInLine(const QueuedGroup& entry) { return entry.place < QueuedGroup::kNowhere; }
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {

@@ -121,7 +121,7 @@ class SchedulingQueue {
   // Lets the processor fetch what the next Pop() will give, and what is known here of the entry in
   // flight, while that one is tried: of many pods that wait, none is in its cache. Returns the pod
   // that comes next if that is known already and it is a single one; or null.
-  const PodInfo* LookAhead(const QueuedGroup& in_flight) const;
+  const Identity* LookAhead(const QueuedGroup& in_flight) const;
   // The pod of an entry in flight has a node: it is not pending any more.
   void Placed(const QueuedGroup* in_flight, UidRef pod);
   // Ends the flight. Members that are left (they came while it lasted) are queued as active.
@@ -276,8 +276,14 @@ class SchedulingQueue {
   void Sort(const Sorting& sorting) {
     if (options_.fault_log == nullptr) return sorting();
     CallTimer timer(*options_.fault_log);
+    timer.Start();
     sorting();
     timer.Lap(options_.queue_sort_name, "Less");
+  }
+  template <class Less>
+  void Remove(OrderedEntries<Less>& entries, Entry& entry) {
+    if (entries.IsInLine(entry)) return entries.Remove(entry);  // which calls no Less
+    Sort([&] { entries.Remove(entry); });
   }
   void Detach(Entry& entry);
   void Attach(Entry& entry, QueueState state);

@@ -121,6 +121,9 @@ TEST(IdentityMap, IsAMapWhateverIsDone) {
         ASSERT_EQ(map.Erase(*pod), model.erase(pod->uid()) == 1);
       }
       ASSERT_EQ(map.size(), model.size());
+      const std::string other = absl::StrCat("u", random() % 600);
+      const auto known = model.find(other);
+      ASSERT_EQ(map.Find(other), known == model.end() ? nullptr : known->second) << other;
     }
     size_t seen = 0;
     map.ForEach([&](const Identity& who, const int& value) {

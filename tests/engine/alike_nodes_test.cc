@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -33,11 +34,12 @@ using testing::NodeBuilder;
 using testing::PodBuilder;
 using testing::Random;
 
-constexpr int kNodes = 140;
+constexpr int kNodes = 200;
 constexpr char kHostname[] = "kubernetes.io/hostname";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
+constexpr char kRack[] = "rack";  // several nodes each, and more racks than are told apart by name
 const std::vector<std::string>& Keys() {
-  static const auto& keys = *new std::vector<std::string>{kHostname, kHostname, kZone, "rack"};
+  static const auto& keys = *new std::vector<std::string>{kHostname, kZone, kRack, kRack};
   return keys;
 }
 
@@ -48,7 +50,7 @@ NodeBuilder RandomNode(Random& random, int number, bool odd_names) {
   const int odd = odd_names ? random.Below(100) : 99;
   if (odd != 0) node.Label(kHostname, odd == 1 ? "n0" : name);
   if (random.Percent(95)) node.Label(kZone, absl::StrCat("z", random.Below(3)));
-  if (random.Percent(90)) node.Label("rack", absl::StrCat("r", random.Below(12)));
+  if (random.Percent(95)) node.Label(kRack, absl::StrCat("r", random.Below(24)));
   node.Label("pool", random.Percent(70) ? "a" : "b");
   node.Capacity("cpu", absl::StrCat(random.Between(2, 6)));
   node.Capacity("memory", absl::StrCat(random.Between(4, 12), "Gi"));
@@ -61,7 +63,13 @@ void AddTerm(Random& random, PodBuilder& pod) {
   const std::string& key = random.OneOf(Keys());
   const LabelSet selector = {{"app", absl::StrCat("a", random.Below(3))}};
   const int weight = random.Between(1, 100);
-  switch (random.Below(7)) {
+  switch (random.Below(9)) {
+    case 7:
+      pod.PodAffinity(random.OneOf(Keys()), selector);
+      break;
+    case 8:
+      pod.PodAntiAffinity(random.OneOf(Keys()), {{"app", "lonely"}});
+      break;
     case 0:
     case 1:
       pod.PreferredPodAffinity(weight, key, selector);
@@ -155,6 +163,14 @@ class History {
       case 4:
         if (const auto pod = RandomPod()) simulation_->cluster().Delete(Kind::kPod, pod->key());
         return;
+      case 6:
+      case 7: {  // room is left for it, and it never comes
+        PodBuilder pod = random_.OneOf(templates_);
+        pod.Name(absl::StrCat("nominated", random_.Below(6))).Priority(random_.Between(-1, 9));
+        pod.SchedulingGate("never").NominatedNodeName(absl::StrCat("n", random_.Below(12)));
+        simulation_->cluster().Set(pod.Object());
+        return;
+      }
       case 5:
         if (const auto pod = RandomPod()) {
           auto relabelled = std::make_shared<api::Pod>(pod->As<api::Pod>());
@@ -165,6 +181,7 @@ class History {
         return;
       default: {
         PodBuilder pod = random_.OneOf(templates_);
+        if (random_.Percent(20)) pod.Priority(5);
         for (int copies = random_.Between(1, 5); copies > 0; --copies) {
           simulation_->cluster().Set(pod.Name(absl::StrCat("p", next_++)).Object());
         }
@@ -188,7 +205,7 @@ class History {
 
 // BERTH_SEED=N repeats one history.
 TEST(AlikeNodes, ChangeNoDecision) {
-  uint64_t first = 1, last = 60;
+  uint64_t first = 1, last = 100;
   if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &first));
     last = first;
@@ -208,30 +225,48 @@ TEST(AlikeNodes, ChangeNoDecision) {
   EXPECT_GT(remembered * 10, cycles * 9) << "hardly anything was remembered";
 }
 
-// Wants few pods of the app "x" on a node, and no more than two, and counts the rows that it is
+// Pods of the app "x" that are nominated to the node that a pod is asked about.
+struct Nominated final : StateData {
+  int pods = 0;
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<Nominated>(*this); }
+};
+constexpr StateKey<Nominated> kNominated{"FewOfApp"};
+
+// Wants few pods of the app "x" in a domain, and no more than two, and counts the rows that it is
 // asked about.
 class FewOfApp final : public Plugin,
                        public PreFilterPlugin,
+                       public PreFilterExtensions,
                        public FilterPlugin,
                        public DomainFilter,
                        public PreScorePlugin,
                        public ScorePlugin,
                        public DomainScorer {
  public:
-  explicit FewOfApp(int& asked) : asked_(asked) {}
+  FewOfApp(const char* key, int& asked) : key_(Symbol::Intern(key)), asked_(asked) {}
   absl::string_view Name() const override { return "FewOfApp"; }
 
-  Status PreFilter(CycleState&, const PodInfo& pod, const NodeTable& nodes,
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                    PreFilterResult&) override {
-    key_ = Symbol::Intern(kHostname);
+    state.Write(kNominated, std::make_unique<Nominated>());
+    nodes_ = &nodes;
     column_ = &nodes.label_column(key_);
     pods_ = nodes.pods().Count({.namespaces = {pod.namespace_name()},
                                 .labels = LabelSelector::FromLabels({{"app", "x"}})});
     return Status::Success();
   }
-  Status Filter(const CycleState&, const PodInfo&, const NodeInfo& node) const override {
+  Status AddPod(CycleState& state, const PodInfo&, const PodInfo&, const NodeInfo&) override {
+    ++state.FindMutable(kNominated)->pods;
+    return Status::Success();
+  }
+  Status RemovePod(CycleState& state, const PodInfo&, const PodInfo&, const NodeInfo&) override {
+    --state.FindMutable(kNominated)->pods;
+    return Status::Success();
+  }
+  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override {
     ++asked_;
-    return PodsOn(node) <= 2 ? Status::Success() : Status::Unschedulable("too many");
+    return PodsNear(node) + state.Find(kNominated)->pods <= 2 ? Status::Success()
+                                                              : Status::Unschedulable("too many");
   }
   void JudgeDomains(const CycleState&, std::vector<DomainVerdicts>& rules) const override {
     rules.push_back({.counts = DomainCounts(key_, *column_, pods_),
@@ -248,35 +283,58 @@ class FewOfApp final : public Plugin,
     sums.push_back({.column = column_, .parts = {{.pods = pods_}}});
     return Status::Success();
   }
+  void SetFeasible(CycleState&, const AlikeRows& feasible) override {
+    if (!knows_feasible_) return;
+    for (const int64_t most : {0, 1, 2}) {
+      const auto takes = [&](NodeRow row) { return PodsNear(nodes_->node(row)) <= most; };
+      absl::flat_hash_set<uint32_t> domains;
+      for (NodeRow row = 0; row < nodes_->size(); ++row) {
+        if (!nodes_->node(row).unschedulable() && takes(row)) domains.insert(column_->index(row));
+      }
+      EXPECT_EQ(feasible.CountDomains(*column_, takes), domains.size());
+    }
+  }
   absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&,
                                 const NodeInfo& node) const override {
     ++asked_;
-    return kMaxNodeScore - PodsOn(node);
+    return kMaxNodeScore - PodsNear(node);
   }
   bool Normalizes() const override { return false; }
 
   bool says_which_ = true;
+  bool knows_feasible_ = true;  // all nodes with few pods that are not closed
 
  private:
-  int64_t PodsOn(const NodeInfo& node) const {
+  int64_t PodsNear(const NodeInfo& node) const {
     return pods_->of_domains(*column_)[*column_->Find({true, *node.labels().Find(key_)})];
   }
 
+  const Symbol key_;
   int& asked_;
-  Symbol key_;
+  const NodeTable* nodes_ = nullptr;
   const LabelColumn* column_ = nullptr;
   std::shared_ptr<const PodCounts> pods_;
 };
 
-// Places so many pods one by one where FewOfApp has its say. Returns after how many of them it was
-// asked about few rows only, and adds where they went.
-int PodsUntilFewAreAsked(bool says_which, std::vector<std::pair<std::string, std::string>>& went) {
+using Bindings = std::vector<std::pair<std::string, std::string>>;
+
+// Places 30 pods one by one where FewOfApp has its say, over domains of so many nodes. Returns for
+// how many of them it was asked about many rows, and says where they went.
+struct Question {
+  const char* key = kHostname;
+  int nodes_a_domain = 1;
+  bool says_which = true;
+  bool most_are_full = true;
+  bool nominated = false;  // for a while, pods to where the next ones would go
+};
+int PodsForWhichManyAreAsked(const Question& question, Bindings& went) {
   int asked = 0;
   std::vector<PluginRegistration> extra;
   extra.push_back(WithPlugin(
       "FewOfApp", [&](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
-        auto plugin = std::make_unique<FewOfApp>(asked);
-        plugin->says_which_ = says_which;
+        auto plugin = std::make_unique<FewOfApp>(question.key, asked);
+        plugin->says_which_ = question.says_which;
+        plugin->knows_feasible_ = !question.nominated;
         return plugin;
       }));
   const Registry registry = BuiltinRegistry(std::move(extra)).value();
@@ -289,42 +347,68 @@ int PodsUntilFewAreAsked(bool says_which, std::vector<std::pair<std::string, std
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   constexpr int kPods = 30;
   std::vector<Object> objects;
-  for (int i = 0; i < kNodes; ++i) {
-    objects.push_back(MakeNode()
-                          .Name(absl::StrCat("n", i))
-                          .Label(kHostname, absl::StrCat("n", i))
-                          .Capacity("cpu", "64")
-                          .Object());
-  }
-  // All but a few nodes are full.
-  for (int i = 0; i < 3 * (kNodes - kPods / 3); ++i) {
+  const auto node = [&](int i) {
+    return MakeNode()
+        .Name(absl::StrCat("n", i))
+        .Label(question.key, absl::StrCat("d", i / question.nodes_a_domain))
+        .Capacity("cpu", "64");
+  };
+  for (int i = 0; i < kNodes; ++i) objects.push_back(node(i).Object());
+  // All but a few domains are full; one of these is closed later on.
+  const int full = kNodes / question.nodes_a_domain - kPods / 3 - 1;
+  for (int i = 0; question.most_are_full && i < 3 * full; ++i) {
     objects.push_back(MakePod()
                           .Name(absl::StrCat("r", i))
                           .Label("app", "x")
-                          .NodeName(absl::StrCat("n", i / 3))
+                          .NodeName(absl::StrCat("n", i / 3 * question.nodes_a_domain))
                           .Object());
   }
   auto simulation = Simulation::Create({.configuration = std::move(loaded.configuration),
                                         .registry = &registry,
                                         .objects = std::move(objects)});
   EXPECT_TRUE(simulation.ok()) << simulation.status();
-  int last_many = 0;
+  int many = 0;
   for (int i = 0; i < kPods; ++i) {
     asked = 0;
-    (*simulation)->cluster().Set(MakePod().Name(absl::StrCat("p", i)).Label("app", "x").Object());
+    if (i == kPods / 2) {
+      for (int k = 1; k <= question.nodes_a_domain; ++k) {
+        (*simulation)->cluster().Set(node(kNodes - k).Unschedulable().Object());
+      }
+    }
+    for (int k = 0; question.nominated && k < 3; ++k) {
+      PodBuilder pod = MakePod().Name(absl::StrCat("nominated", k)).Label("app", "x").Priority(9);
+      pod.SchedulingGate("never").NominatedNodeName(absl::StrCat("n", full + 5));
+      if (i == 5) (*simulation)->cluster().Set(pod.Object());
+      if (i == 9) (*simulation)->cluster().Delete(Kind::kPod, pod.Object().key());
+    }
+    PodBuilder pod = MakePod().Name(absl::StrCat("p", i)).Label("app", "x");
+    if (i == 7) pod.Priority(20);  // leaves no room for others
+    (*simulation)->cluster().Set(pod.Object());
     (*simulation)->RunUntilIdle();
-    if (asked > kNodes / 10) last_many = i + 1;
+    many += asked > kNodes / 10;
   }
   went = (*simulation)->cluster().Bindings();
   EXPECT_EQ(went.size(), kPods);
-  return last_many;
+  return many;
 }
 
-TEST(AlikeNodes, FewRowsAreAskedAbout) {
-  std::vector<std::pair<std::string, std::string>> by_class, by_row;
-  EXPECT_LE(PodsUntilFewAreAsked(true, by_class), 5);
-  EXPECT_GT(PodsUntilFewAreAsked(false, by_row), 20);
+void ExpectFewAreAsked(Question question) {
+  Bindings by_class, by_row;
+  EXPECT_LE(PodsForWhichManyAreAsked(question, by_class), 3);
+  question.says_which = false;
+  EXPECT_GT(PodsForWhichManyAreAsked(question, by_row), 20);
   EXPECT_EQ(by_class, by_row);
+}
+
+TEST(AlikeNodes, FewRowsAreAskedAbout) { ExpectFewAreAsked({}); }
+
+TEST(AlikeNodes, FewRowsAreAskedAboutInRacks) {
+  ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5});
+  ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5, .most_are_full = false});
+}
+
+TEST(AlikeNodes, FewRowsAreAskedAboutBesideNominatedPods) {
+  ExpectFewAreAsked({.nominated = true});
 }
 
 }  // namespace

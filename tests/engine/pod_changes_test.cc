@@ -185,6 +185,7 @@ class ScriptedStream final : public Cluster {
   void Record(ClusterNote) override {}
 
   void Set(Object object) { sink_->Deliver({{WatchEvent::Type::kSet, std::move(object)}}); }
+  WatchSink& sink() { return *sink_; }
 
   std::vector<std::string> bound;
 
@@ -227,6 +228,33 @@ TEST(PodChanges, APodCreatedAnewUnderItsNameReplacesTheOldOne) {
     EXPECT_THAT(cluster.bound, ElementsAre("new to n0"));
     EXPECT_THAT((*scheduler)->Unbound(), IsEmpty());
   }
+}
+
+// One by one or several at once, more than are taken in without an attempt.
+TEST(PodChanges, EventsCountInTheOrderInWhichTheyWereDelivered) {
+  SimulatedClock clock(absl::UnixEpoch());
+  InlineExecutor executor;
+  ScriptedStream cluster;
+  auto scheduler = Scheduler::Create({.configuration = Defaults(),
+                                      .registry = &Builtins(),
+                                      .cluster = &cluster,
+                                      .clock = &clock,
+                                      .executor = &executor});
+  ASSERT_TRUE(scheduler.ok());
+  const Object small = CpuPod("p", "1").Uid("p").Object();
+  const Object large = CpuPod("p", "8").Uid("p").Object();
+  for (int i = 0; i < 100; ++i) {
+    cluster.sink().DeliverOne({WatchEvent::Type::kSet, small});
+    cluster.sink().Deliver({{WatchEvent::Type::kSet, large}, {WatchEvent::Type::kDeleted, large}});
+    cluster.sink().DeliverOne({WatchEvent::Type::kSet, large});
+  }
+  cluster.sink().DeliverOne({WatchEvent::Type::kSet, CpuNode("n0", "4").Object()});
+  (*scheduler)->RunUntilIdle();
+  EXPECT_THAT(cluster.bound, IsEmpty());
+  cluster.sink().Deliver({{WatchEvent::Type::kSet, large}, {WatchEvent::Type::kSet, small}});
+  clock.Advance(absl::Seconds(60));
+  (*scheduler)->RunUntilIdle();
+  EXPECT_THAT(cluster.bound, ElementsAre("p to n0"));
 }
 
 }  // namespace

@@ -36,6 +36,36 @@ TEST(Status, SaysWhoAndWhy) {
   EXPECT_EQ(Status::Error(absl::InternalError("x")).ToString(), "Error: x");
 }
 
+TEST(Status, ACopyIsItsOwn) {
+  Status status = Status::Unschedulable("Insufficient cpu").WithPlugin(Symbol::Intern("Fit"));
+  Status copy = status;
+  EXPECT_EQ(copy, status);
+  copy.AddReason("Too many pods");
+  EXPECT_EQ(status.message(), "Insufficient cpu");
+  copy = status;
+  EXPECT_EQ(copy, status);
+  copy = *&copy;
+  EXPECT_EQ(copy, status);
+  status = Status::Success();
+  EXPECT_THAT(status.reasons(), IsEmpty());
+  EXPECT_EQ(copy.message(), "Insufficient cpu");
+}
+
+TEST(Status, MovedFromKeepsCodeAndPlugin) {
+  Status status = Status::Error("broken").WithPlugin(Symbol::Intern("Fit"));
+  const Status moved = std::move(status);
+  EXPECT_EQ(moved.ToString(), "Error by Fit: broken");
+  EXPECT_EQ(status.ToString(), "Error by Fit");  // NOLINT(bugprone-use-after-move)
+  status.AddReason("again");
+  EXPECT_EQ(status.message(), "again");
+}
+
+TEST(Status, WithoutReasonsAreEqual) {
+  EXPECT_EQ(Status::Make(Code::kSkip, {}), Status::Skip());
+  EXPECT_NE(Status::Skip(), Status::Success());
+  EXPECT_NE(Status::Make(Code::kError, {}), Status::Error("x"));
+}
+
 TEST(Status, Rejections) {
   for (const Code code :
        {Code::kUnschedulable, Code::kUnschedulableAndUnresolvable, Code::kPending}) {

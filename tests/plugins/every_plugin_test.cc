@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -243,6 +244,22 @@ class Judge {
     }
   }
 
+  // The nodes of each class, which may be in several domains.
+  class DomainsOfClasses final : public AlikeRows::Domains {
+   public:
+    std::map<NodeRow, std::vector<NodeRow>> members;  // by the row that stands for them
+
+    std::optional<int> CountDomains(const LabelColumn& column,
+                                    absl::FunctionRef<bool(NodeRow)> takes) const override {
+      std::set<uint32_t> domains;
+      for (const auto& [row, rows] : members) {
+        if (!takes(row)) continue;
+        for (const NodeRow member : rows) domains.insert(column.index(member));
+      }
+      return static_cast<int>(domains.size());
+    }
+  };
+
   // One row scores for all that the plugin's sums do not tell apart. `own` is as PreFilter left it.
   void ScoreDomains(DomainScorer& plugin, CycleState own, const PodInfo& pod,
                     const Opinion& opinion) {
@@ -252,16 +269,20 @@ class Judge {
     if (!said.has_value()) return;
     ASSERT_EQ(CodeName(said->code()), opinion.pre_score);
     if (!said->ok()) return;
+    const bool by_sums = random_.Percent(50);
     std::map<std::vector<int64_t>, std::vector<NodeRow>> classes;
-    for (const NodeRow row : stage_.rows) classes[WhatTellsApart(sums, row)].push_back(row);
+    for (const NodeRow row : stage_.rows)
+      classes[WhatTellsApart(sums, by_sums, row)].push_back(row);
     std::vector<NodeRow> rows;
     std::vector<int> counts;
+    DomainsOfClasses domains;
     for (const auto& [key, members] : classes) {
       rows.push_back(random_.OneOf(members));
+      domains.members.emplace(rows.back(), members);
       counts.push_back(static_cast<int>(members.size()));
       stood_for_ += counts.back() - 1;
     }
-    plugin.SetFeasible(own, {rows, counts});
+    plugin.SetFeasible(own, {rows, counts, by_sums ? &domains : nullptr});
     const auto& score = *stage_.As<ScorePlugin>();
     std::vector<int64_t> scores(rows.size(), -1);
     ASSERT_TRUE(score.ScoreNodes(own, pod, nodes, rows, absl::MakeSpan(scores)).ok());
@@ -277,13 +298,19 @@ class Judge {
     }
   }
 
-  static std::vector<int64_t> WhatTellsApart(const std::vector<DomainSum>& sums, NodeRow row) {
+  // `by_sums`: also where domains have several nodes.
+  static std::vector<int64_t> WhatTellsApart(const std::vector<DomainSum>& sums, bool by_sums,
+                                             NodeRow row) {
     std::vector<int64_t> key;
     for (const DomainSum& sum : sums) {
-      const bool by_domain = !EachHasItsOwn(*sum.column) || !sum.column->at(row).present;
+      const uint32_t domain = sum.column->index(row);
+      const bool by_domain =
+          !sum.column->at(row).present || (!by_sums && !EachHasItsOwn(*sum.column));
       int64_t pods = 0;
-      for (const auto& part : sum.parts) pods += part.weight * part.pods->of_row(row);
-      key.insert(key.end(), {by_domain, by_domain ? sum.column->index(row) : pods});
+      for (const auto& part : sum.parts) {
+        pods += part.weight * part.pods->of_domains(*sum.column)[domain];
+      }
+      key.insert(key.end(), {by_domain, by_domain ? domain : pods});
     }
     return key;
   }

@@ -82,7 +82,7 @@ class ChangingNodes {
     } else {  // it starts
       const auto started = pod->packed()->With(
           [](api::Pod& object) { object.mutable_status()->mutable_start_time()->set_seconds(3); });
-      node.ReplacePod(*PodInfo::Create(started, pod.get()));
+      node.ReplacePod(*pod, *PodInfo::Create(started, pod.get()));
     }
   }
 

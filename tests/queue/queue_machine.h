@@ -302,7 +302,7 @@ class QueueMachine {
     if (entry == nullptr) return;
     if (!flying_.insert(entry->key).second) Fail(entry->key, " flies twice");
     if (entry->members.empty()) Fail(entry->key, " was popped without members");
-    if (const PodInfo* next = queue_.LookAhead(*entry);
+    if (const Identity* next = queue_.LookAhead(*entry);
         next != nullptr && !queue_.Contains(next->uid()))
       Fail(next->uid(), " comes next and is not queued");
     for (const PendingPod& member : entry->members) {

@@ -30,7 +30,7 @@ struct StateKey {
 // points; while Filter or Score run it is only read.
 class CycleState {
  public:
-  CycleState() = default;
+  CycleState() {}  // NOLINT(modernize-use-equals-default): CycleState() would clear all its room
   CycleState(CycleState&&) = default;
   CycleState& operator=(CycleState&&) = default;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_table.h"
@@ -32,10 +33,25 @@ struct DomainSum {
 // Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
 // itself included. No counts: each stands for itself.
 struct AlikeRows {
+  // Knows of columns whose domains do not tell nodes apart: there a row stands for nodes of
+  // several.
+  class Domains {
+   public:
+    virtual ~Domains() = default;
+    // As AlikeRows::CountDomains(), of such a column; absent of others.
+    virtual std::optional<int> CountDomains(const LabelColumn& column,
+                                            absl::FunctionRef<bool(NodeRow)> takes) const = 0;
+  };
+
   absl::Span<const NodeRow> rows;
   absl::Span<const int> counts;
+  const Domains* domains = nullptr;  // null: there are no such columns
 
   int count(size_t i) const { return counts.empty() ? 1 : counts[i]; }
+  // In how many domains of `column` the nodes are for which those of `rows` stand that `takes`
+  // accepts, those without the label being in one of their own. `column` is one by which nodes are
+  // told apart, unless each row stands for itself.
+  int CountDomains(const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const;
 };
 
 // Optional, for plugins with PreScore and Score whose scores are not remembered node by node
@@ -49,15 +65,15 @@ class DomainScorer {
 
   // What PreScore() does, as far as it does not matter which nodes are feasible, and returns what
   // it would. Appends the sums by which nodes are told apart: a node is scored as another one if,
-  // for each sum, they are in one domain, or both in none, or each alone in its domain and the sums
-  // of these are equal. Absent if that cannot be said. Then, and after an Error, and whenever all
-  // nodes are looked at after all, PreScore() follows in the same cycle.
+  // for each sum, they are in one domain, or both in none, or in two domains of which the sums are
+  // equal. Absent if that cannot be said. Then, and after an Error, and whenever all nodes are
+  // looked at after all, PreScore() follows in the same cycle.
   virtual std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                                 const NodeTable& nodes,
                                                 std::vector<DomainSum>& sums) = 0;
   // The rest, before ScoreNodes() is asked about `feasible`: these are the feasible nodes, of which
-  // those that one row stands for are not told apart by any of the sums. Not called if nothing is
-  // to be scored.
+  // those that one row stands for are not told apart by any of the sums. `feasible` is valid for
+  // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const AlikeRows& /*feasible*/) {}
 };
 

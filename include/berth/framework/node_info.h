@@ -90,9 +90,9 @@ class NodeInfo {
   // Returns whether a pod of that uid was there. One of pods() is found without comparing uids.
   bool RemovePod(absl::string_view uid);
   bool RemovePod(const PodInfo& pod);
-  // The pod of that uid, which keeps its place, is seen differently. Returns false, and does
-  // nothing, if it is not there or if its spec may have changed.
-  bool ReplacePod(std::shared_ptr<const PodInfo> pod);
+  // `before`, which is one of pods(), is seen differently now, and keeps its place. Returns false,
+  // and does nothing, if it is not there or if its spec may have changed.
+  bool ReplacePod(const PodInfo& before, std::shared_ptr<const PodInfo> pod);
   // How many of the first pods() are surely the ones that were there at that generation().
   size_t PodsUnchangedSince(uint64_t generation) const;
 

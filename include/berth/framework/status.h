@@ -3,10 +3,12 @@
 #define BERTH_FRAMEWORK_STATUS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -28,24 +30,29 @@ enum class Code : uint8_t {
 // The code as kube-scheduler spells it: "Success", "UnschedulableAndUnresolvable" ...
 absl::string_view CodeName(Code code);
 
-// A verdict: a code, the plugin that gave it and its reasons. Success costs nothing to make or
-// copy. A value type; no thread rules.
+// A verdict: a code, the plugin that gave it and its reasons. Success costs nothing to make, move
+// or copy: what only failures have is kept apart. One that was moved from keeps code and plugin. A
+// value type; no thread rules.
 class Status {
  public:
   Status() = default;  // Success
+  Status(Status&&) = default;
+  Status& operator=(Status&&) = default;
+  Status(const Status& other) : code_(other.code_), plugin_(other.plugin_) {
+    if (other.reasons_ != nullptr) CopyReasons(other);
+  }
+  Status& operator=(const Status& other) { return *this = Status(other); }
 
   static Status Success() { return Status(); }
-  static Status Skip() { return Status(Code::kSkip, {}); }
-  static Status Wait() { return Status(Code::kWait, {}); }
+  static Status Skip() { return Status(Code::kSkip); }
+  static Status Wait() { return Status(Code::kWait); }
   static Status Unschedulable(std::string reason);
   static Status UnschedulableAndUnresolvable(std::string reason);
   static Status Pending(std::string reason);
   static Status Error(std::string message);
   static Status Error(const absl::Status& status) { return Error(std::string(status.message())); }
   // Any code with any number of reasons.
-  static Status Make(Code code, std::vector<std::string> reasons) {
-    return Status(code, std::move(reasons));
-  }
+  static Status Make(Code code, std::vector<std::string> reasons);
 
   Code code() const { return code_; }
   bool ok() const { return code_ == Code::kSuccess; }
@@ -55,8 +62,10 @@ class Status {
   // Unschedulable, UnschedulableAndUnresolvable or Pending.
   bool IsRejected() const;
 
-  absl::Span<const std::string> reasons() const { return reasons_; }
-  void AddReason(std::string reason) { reasons_.push_back(std::move(reason)); }
+  absl::Span<const std::string> reasons() const {
+    return reasons_ == nullptr ? absl::Span<const std::string>() : *reasons_;
+  }
+  void AddReason(std::string reason);
   // The reasons joined by ", ".
   std::string message() const;
 
@@ -72,15 +81,22 @@ class Status {
   // "Unschedulable by NodeResourcesFit: Insufficient cpu", for logs and test failures.
   std::string ToString() const;
 
-  friend bool operator==(const Status&, const Status&) = default;
+  friend bool operator==(const Status& a, const Status& b) {
+    return a.code_ == b.code_ && a.plugin_ == b.plugin_ && a.reasons() == b.reasons();
+  }
 
  private:
-  Status(Code code, std::vector<std::string> reasons) : code_(code), reasons_(std::move(reasons)) {}
+  using Reasons = absl::InlinedVector<std::string, 1>;
+
+  explicit Status(Code code) : code_(code) {}
+  static Status Because(Code code, std::string reason);
+  void CopyReasons(const Status& other);
 
   Code code_ = Code::kSuccess;
   Symbol plugin_;
-  std::vector<std::string> reasons_;
+  std::unique_ptr<Reasons> reasons_;  // null if there are none
 };
+static_assert(sizeof(Status) <= 16, "every call into a plugin returns one");
 
 }  // namespace berth
 

@@ -2,7 +2,10 @@
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 #include <functional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "tests/plugins/run_plugin.h"
 
@@ -149,6 +152,56 @@ TEST(InterPodAffinityTest, FollowsPodsThatComeAndGo) {
                          ASSERT_TRUE(plugin->RemovePod(s, *pod, *web, node).ok());
                        }),
               ElementsAre(kAntiAffinity, kExisting));
+}
+
+// As many different terms, over two topologies: a domain is closed as long as one of them has pods
+// there, also in dry runs.
+TEST(InterPodAffinityTest, FollowsManyTermsOfOthers) {
+  for (const int terms : {1, 2, 3, 8, 9, 20}) {
+    SCOPED_TRACE(terms);
+    PodBuilder app = App("p");
+    std::vector<PodBuilder> haters;
+    for (int i = 0; i < terms; ++i) {
+      const std::string label = absl::StrCat("hated-", i);
+      app.Label(label, "yes");
+      haters.push_back(App(absl::StrCat("hater-", i))
+                           .PodAntiAffinity(i % 3 == 2 ? "rack" : "zone", {{label, "yes"}}));
+    }
+    const auto node = [](absl::string_view zone, absl::string_view rack) {
+      return InZone(zone).Label("rack", rack);
+    };
+    FakeHandle handle(
+        Numbered({{node("a", "r"), haters}, {node("a", "s"), {}}, {node("b", "t"), {}}}));
+    const auto plugin = MakePlugin<InterPodAffinity, InterPodAffinityArgs>(handle);
+    const PodPtr pod = app.Obj();
+    EXPECT_THAT(Verdicts(*plugin, handle, pod), ElementsAre(kExisting, kExisting, kFits));
+    for (int left = 0; left < terms; ++left) {  // all others go
+      const bool in_zone = left % 3 != 2;
+      EXPECT_THAT(
+          Verdicts(
+              *plugin, handle, pod,
+              [&](CycleState& s) {
+                for (int i = 0; i < terms; ++i) {
+                  if (i == left) continue;
+                  ASSERT_TRUE(
+                      plugin->RemovePod(s, *pod, *haters[i].Obj(), handle.nodes().node(0)).ok());
+                }
+              }),
+          ElementsAre(kExisting, in_zone ? kExisting : kFits, kFits))
+          << left;
+    }
+    EXPECT_THAT(
+        Verdicts(*plugin, handle, pod,
+                 [&](CycleState& s) {
+                   for (const PodBuilder& hater : haters) {
+                     const PodPtr gone = hater.Obj();
+                     ASSERT_TRUE(plugin->RemovePod(s, *pod, *gone, handle.nodes().node(0)).ok());
+                   }
+                   const PodPtr moved = haters.front().Obj();
+                   ASSERT_TRUE(plugin->AddPod(s, *pod, *moved, handle.nodes().node(2)).ok());
+                 }),
+        ElementsAre(kFits, kFits, kExisting));
+  }
 }
 
 TEST(InterPodAffinityTest, Score) {

@@ -1,0 +1,101 @@
+// Rows in groups, the best row of each at hand.
+#ifndef BERTH_SRC_ENGINE_ROW_GROUPS_H_
+#define BERTH_SRC_ENGINE_ROW_GROUPS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
+#include "berth/framework/node_table.h"
+
+namespace berth {
+
+// What the rows of a group have in common.
+using GroupKey = absl::InlinedVector<int64_t, 4>;
+
+struct RankedRow {
+  int64_t total = 0;
+  NodeRow row = -1;
+  // For a heap with the best one on top, the first of equals.
+  friend bool operator<(const RankedRow& a, const RankedRow& b) {
+    return a.total < b.total || (a.total == b.total && a.row > b.row);
+  }
+  friend bool operator==(const RankedRow&, const RankedRow&) = default;
+};
+
+// How many rows there are, and how many have which of RankedNodes::extremes().
+struct RowTally {
+  int rows = 0;
+  std::array<int, 6> at_extremes = {};  // rows, by bit
+
+  // Such a row comes (1) or goes (-1).
+  void Count(uint8_t extremes, int difference) {
+    rows += difference;
+    for (size_t bit = 0; extremes >> bit != 0; ++bit) {
+      if (extremes >> bit & 1) at_extremes[bit] += difference;
+    }
+  }
+  // All of `other` come, or go.
+  void Count(const RowTally& other, int difference) {
+    rows += difference * other.rows;
+    for (size_t bit = 0; bit < at_extremes.size(); ++bit) {
+      at_extremes[bit] += difference * other.at_extremes[bit];
+    }
+  }
+  // Those that some row has.
+  uint8_t extremes() const {
+    uint8_t extremes = 0;
+    for (size_t bit = 0; bit < at_extremes.size(); ++bit) {
+      if (at_extremes[bit] > 0) extremes |= 1u << bit;
+    }
+    return extremes;
+  }
+};
+
+// Rows as they were when they were added: some are not in the group any more, or have other totals,
+// and come out when they would be the best.
+class RankedHeap {
+ public:
+  bool empty() const { return heap_.empty(); }
+  // Of `rows` in the group, whose entries `is_now` knows.
+  template <class IsNow>
+  void Add(RankedRow row, int rows, IsNow is_now) {
+    heap_.push_back(row);
+    absl::c_push_heap(heap_);
+    if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) Tidy(is_now);
+  }
+  void Assign(std::vector<RankedRow> rows) {
+    heap_ = std::move(rows);
+    absl::c_make_heap(heap_);
+  }
+  // The best one, not to be asked if there is none.
+  template <class IsNow>
+  RankedRow Best(IsNow is_now) {
+    while (!is_now(heap_.front())) {
+      absl::c_pop_heap(heap_);
+      heap_.pop_back();
+    }
+    return heap_.front();
+  }
+
+ private:
+  static constexpr size_t kFew = 64;
+
+  // Leaves what is true now, each row once.
+  template <class IsNow>
+  void Tidy(IsNow is_now) {
+    std::erase_if(heap_, [&](const RankedRow& row) { return !is_now(row); });
+    std::sort(heap_.rbegin(), heap_.rend());  // the best first, which makes a heap
+    heap_.erase(std::unique(heap_.begin(), heap_.end()), heap_.end());
+  }
+
+  std::vector<RankedRow> heap_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_ROW_GROUPS_H_
