@@ -46,6 +46,7 @@ CASES = {
     "rejected": ("schedule", "rejected --nodes 600 --placed 400 --pods 1000"),
     "volumes": ("schedule", "volumes --nodes 200 --placed 400 --pods 500"),
     "volumes-full": ("schedule", "volumes --nodes 40 --placed 1550 --pods 300"),
+    "shared-volume": ("schedule", "shared-volume --nodes 500 --placed 500 --pods 500"),
     "gated": ("schedule", "gated --placed 500 --pods 1000"),
     "preemption-basic": ("schedule", "preemption-basic --nodes 100 --placed 400 --pods 100"),
     "preemption-5000-nodes": ("schedule", "preemption-mixed --nodes 5000 --placed 20000 --pods 100"),

@@ -64,9 +64,9 @@ def csi_node(name, limit):
                                   "allocatable": {"count": limit}}]}}
 
 
-def bound_volume(name, zone=None, size="10Gi"):
+def bound_volume(name, zone=None, size="10Gi", mode="ReadWriteOnce"):
     """A volume and the claim of the same name that it is bound to."""
-    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "volumeMode": "Filesystem"}
+    spec = {"accessModes": [mode], "storageClassName": "fast", "volumeMode": "Filesystem"}
     where = {"nodeAffinity": {"required": {"nodeSelectorTerms": [
         {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]}}} if zone else {}
     yield {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name, "uid": "PV/" + name},

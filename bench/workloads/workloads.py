@@ -221,6 +221,18 @@ def volumes(size, rng):
         yield pod(name, **using(name))
 
 
+def shared_volume(size, rng):
+    """Pods that all use one volume, in one of three zones; a node can attach 39."""
+    zones = ("moon-1", "moon-2", "moon-3")
+    yield namespace("default")
+    yield from plain_nodes(size.nodes, zones)
+    for name in numbered("node", size.nodes, 5):
+        yield csi_node(name, 39)
+    yield from bound_volume("training-set", zones[0], mode="ReadWriteMany")
+    yield from running(size)
+    yield from pending(size, **using("training-set"))
+
+
 def gated(size, rng):
     """`placed` pods behind a gate that never opens, and others on a few large nodes."""
     yield namespace("default")
@@ -381,6 +393,7 @@ WORKLOADS = {
     "unschedulable": Workload(unschedulable, Size(5000, 10000, 20000), "default"),
     "rejected": Workload(rejected, Size(5000, 4000, 3334), "default"),
     "volumes": Workload(volumes, Size(5000, 5000, 5000), "default"),
+    "shared-volume": Workload(shared_volume, Size(5000, 5000, 5000), "default"),
     "unschedulable-churn": Workload(basic, Size(5000, 10000, 20000), "default"),
     "mixed-churn": Workload(basic, Size(5000, 10000, 0), "default"),
     "gated": Workload(gated, Size(1, 20000, 10000), "default"),

@@ -3,12 +3,14 @@
 #define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
+#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/filter_basis.h"
@@ -33,6 +35,7 @@ class VolumeBinding final : public Plugin,
                             public ObjectFilter,
                             public PreScorePlugin,
                             public ScorePlugin,
+                            public DomainScorer,
                             public ReservePlugin,
                             public PreBindPlugin,
                             public EnqueueExtensions,
@@ -55,6 +58,10 @@ class VolumeBinding final : public Plugin,
   // Nothing is scored: the feature gate for that is off.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
                   absl::Span<const NodeRow>) override {
+    return Status::Skip();
+  }
+  std::optional<Status> PreScoreDomains(CycleState&, const PodInfo&, const NodeTable&,
+                                        std::vector<DomainSum>&) override {
     return Status::Skip();
   }
   absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&, const NodeInfo&) const override {

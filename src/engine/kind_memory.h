@@ -55,14 +55,16 @@ class KindMemory {
   // Keeps make() of a kind that is not kept, if that is worth it: if the kind came before, and
   // there is room for `most` or one of them was not used since. Kinds that take turns and are too
   // many so leave each other in place, and a part of them stays. Null if it is not worth it.
+  // `asker`, a hash, if not 0: a kind that has come for one asker only did not come before.
   template <class Make>
-  T* Add(const PodKind& kind, size_t most, Make make) {
+  T* Add(const PodKind& kind, size_t most, Make make, size_t asker = 0) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(kind.hash(), uses_);
-    const uint64_t before = std::exchange(seen->second, uses_);
-    if (is_new || by_hash_.contains(kind.hash())) return nullptr;
+    const auto [seen, is_new] = seen_.try_emplace(kind.hash(), Seen{uses_, asker});
+    const uint64_t before = std::exchange(seen->second.use, uses_);
+    const bool same_asker = asker != 0 && seen->second.asker == asker;
+    if (is_new || same_asker || by_hash_.contains(kind.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
       DropOldest();
@@ -107,8 +109,12 @@ class KindMemory {
   std::list<Entry> entries_;  // the last one used first
   // Of two kinds with one hash only one is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
-  // When kinds came, by hash.
-  absl::flat_hash_map<size_t, uint64_t> seen_;
+  // When kinds came last, and for whom first, by hash.
+  struct Seen {
+    uint64_t use;
+    size_t asker;
+  };
+  absl::flat_hash_map<size_t, Seen> seen_;
 };
 
 }  // namespace berth

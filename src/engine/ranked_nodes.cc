@@ -45,6 +45,28 @@ class ByTotal {
 // When so many rows changed, the batch forms are faster than row by row.
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
+// What of a node concerns object filters, and kObjects alone, on which nobody depends whom a
+// RankedNodes knows: what they go by may have changed, and nothing of the node.
+constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject | Aspect::kObjects;
+
+// With more nominated pods that somebody has to yield to, their nodes are not judged in each cycle.
+constexpr int kMostNominated = 16;
+
+// Whether `pod` leaves room for `nominated`, unless it is that pod.
+bool LeavesRoom(const PodInfo& pod, const PodInfo& nominated) {
+  return nominated.priority() >= pod.priority();
+}
+
+// What `ask` returns while `state` skips all other filters.
+template <class Ask>
+Status AskOnly(PluginMask filters, CycleState& state, const Ask& ask) {
+  uint64_t& skips = state.skips().filter;
+  const uint64_t always_skipped = std::exchange(skips, skips | ~filters);
+  Status status = ask();
+  skips = always_skipped;
+  return status;
+}
+
 }  // namespace
 
 // --- Extremes ---
@@ -78,23 +100,43 @@ void RankedNodes::FindExtremes(Column& column) const {
 // --- RankedNodes ---
 
 RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod,
-                         PluginMask plugins)
-    : framework_(framework), pod_(std::move(pod)), plugins_(plugins) {}
+                         PluginMask plugins, PluginMask object_filters)
+    : framework_(framework),
+      pod_(std::move(pod)),
+      plugins_(plugins),
+      object_filters_(object_filters) {}
+
+bool RankedNodes::IsWorthwhile(const Objects& objects, const Nominator& nominator,
+                               const PodInfo& asker) {
+  if (objects.bases.empty()) return false;
+  int nominated = 0;
+  nominator.ForEach(
+      [&](const PodInfo& pod, absl::string_view) { nominated += LeavesRoom(asker, pod) ? 1 : 0; });
+  return nominated <= kMostNominated && bases_.Suit(objects.bases);
+}
 
 Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                            const PodInfo& asker) {
+                            const PodInfo& asker, const Objects* objects) {
+  BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
+  objects_ = objects == nullptr ? nullptr : &objects->state;
   rebuilt_ = looked_at_all_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, asker);
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
+  const bool other_bases = std::exchange(bases_version_, bases_.version()) != bases_.version();
   if (rebuild) return Rebuild(nodes, asker);
-  if (!scored_) return LookForRoom(nodes, asker);
   const bool have_moved = first_moved_ != kNothingMoved;
+  if (have_moved && scored_) ListFeasible(first_moved_);
+  if (other_bases) {
+    bool scored_anew = false;
+    Status status = FollowBases(nodes, asker, scored_anew);
+    if (!status.ok() || scored_anew) return status;
+  }
+  if (!scored_) return LookForRoom(nodes, asker);
   if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
-  if (have_moved) ListFeasible(first_moved_);
 
   std::vector<std::pair<int64_t, int64_t>> extremes;
   for (const Column& column : columns_) extremes.push_back({column.low, column.high});
@@ -142,6 +184,40 @@ Status RankedNodes::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
   return Status::Success();
 }
 
+// Object filters go by something else now: asks them again about rows that nobody else rejects.
+// Sets `scored_anew` if others are feasible then, and everything is up to date.
+Status RankedNodes::FollowBases(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (is_feasible(row) || IsObjectFilter(verdicts_.rejector(row))) rows.push_back(row);
+  }
+  Status status = AskObjectFilters(nodes, asker, rows);
+  if (!status.ok()) return status;
+  const std::vector<NodeRow> before = std::exchange(feasible_, {});
+  ListFeasible(0);
+  if (feasible_ == before) return Status::Success();
+  for (const NodeRow row : changed_) {
+    status = FilterAgain(row, Aspect::kEverything, asker);
+    if (status.IsError()) return status;
+    SetVerdict(row, status);
+  }
+  ListFeasible(0);
+  scored_anew = true;
+  return ScoreAnew(nodes);
+}
+
+Status RankedNodes::AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
+                                     absl::Span<const NodeRow> rows) {
+  return AskOnly(object_filters_, *objects_, [&] {
+    return framework_.RunFilterNodes(*objects_, asker, nodes, rows, verdicts_);
+  });
+}
+
+bool RankedNodes::IsObjectFilter(uint8_t filter) const {
+  return filter < framework_.filter().size() &&
+         (object_filters_ >> framework_.filter()[filter].index & 1) != 0;
+}
+
 // The total of one row, its scores being those of now.
 Status RankedNodes::AddUp(NodeRow row) {
   totals_[row] = kOut;
@@ -166,13 +242,21 @@ bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nomina
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
   if (version_ == 0 || !nominations.has_value()) return false;
   if (IsFarBehind(nodes, version_) || !Follow(nodes)) return false;
-  const auto mark_all_of = [&](Symbol node) {
-    if (!node.empty()) MarkChanged(nodes.FindRow(node), Aspect::kEverything);
+  const auto mark = [&](Symbol node, Aspects aspects) {
+    if (!node.empty()) MarkChanged(nodes.FindRow(node), aspects);
   };
+  const auto mark_all_of = [&](Symbol node) { mark(node, Aspect::kEverything); };
   for (const Symbol node : *nominations) mark_all_of(node);
   // Nobody leaves room for itself.
   mark_all_of(last_own_node);
   mark_all_of(own_node_);
+  // Claims of nominated pods count on their node, and may change while it does not.
+  if (object_filters_ != 0) {
+    nominator.ForEach([&](const PodInfo& pod, absl::string_view node) {
+      if (!LeavesRoom(asker, pod)) return;
+      mark(Symbol::Find(node).value_or(Symbol()), Aspect::kObjects);
+    });
+  }
   if (asker.priority() != asker_priority_) {
     nominator.ForEach([&](const PodInfo&, absl::string_view node) {
       mark_all_of(Symbol::Find(node).value_or(Symbol()));
@@ -265,6 +349,7 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
     filters_.push_back({plugin, framework_.DependenciesOf(plugin)});
     depends_on_ |= filters_.back().depends_on;
   }
+  if (object_filters_ != 0) depends_on_ |= kOfObjectFilters;
   prepared_ = true;
   return Status::Success();
 }
@@ -278,17 +363,27 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
   if (!status.ok()) return status;
   ListFeasible(0);
+  if (objects_ != nullptr) {
+    status = AskObjectFilters(nodes, asker, feasible_);
+    if (!status.ok()) return status;
+    ListFeasible(0);
+  }
   rebuilt_ = true;
+  return ScoreAnew(nodes);
+}
+
+// All feasible rows.
+Status RankedNodes::ScoreAnew(const NodeTable& nodes) {
   aspects_.assign(nodes.size(), 0);
   scored_ = !feasible_.empty();
-  if (!scored_) return status;
+  if (!scored_) return Status::Success();
 
   plain_totals_.assign(nodes.size(), 0);
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) {
       column.raw.assign(nodes.size(), 0);
       bool differs = false;
-      status = ScoreAll(column, Before::kZero, differs);
+      Status status = ScoreAll(column, Before::kZero, differs);
       if (!status.ok()) return status;
     }
   }
@@ -320,11 +415,14 @@ Status RankedNodes::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& ask
   for (const Participant& filter : filters_) {
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
-  uint64_t& skips = state_.skips().filter;
-  const uint64_t always_skipped = std::exchange(skips, skips | ~concerned);
-  Status status = framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
-  skips = always_skipped;
-  return status;
+  const auto filter = [&](CycleState& state) {
+    return framework_.RunFilterWithNominatedPods(state, asker, nodes_->node(row));
+  };
+  Status status;
+  if (concerned != 0) status = AskOnly(concerned, state_, [&] { return filter(state_); });
+  const bool ask_objects = objects_ != nullptr && Concerns(aspects, kOfObjectFilters);
+  if (!status.ok() || !ask_objects) return status;
+  return AskOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
 }
 
 void RankedNodes::SetVerdict(NodeRow row, const Status& status) {

@@ -1,5 +1,6 @@
-// What the plugins that look at one node at a time made of every node, kept between the cycles of
-// alike pods: only nodes that changed are judged and scored again.
+// What the plugins that look at one node at a time made of every node, and filters that go by
+// objects, kept between the cycles of alike pods: only nodes that changed are judged and scored
+// again.
 #ifndef BERTH_SRC_ENGINE_RANKED_NODES_H_
 #define BERTH_SRC_ENGINE_RANKED_NODES_H_
 
@@ -13,43 +14,62 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
+#include "engine/settled_bases.h"
 #include "framework/best_row.h"
 #include "framework/change_journal.h"
 #include "framework/framework.h"
 
 namespace berth {
 
-// One profile's judgement on all nodes for pods of one signature. Scheduling thread.
+// One profile's judgement on all nodes for pods of one signature, and of one spec if filters that
+// go by objects are among it. Scheduling thread.
 class RankedNodes {
  public:
   // The total of a row that does not come into question.
   static constexpr int64_t kOut = std::numeric_limits<int64_t>::min();
 
-  // `plugins` are those that signed (Framework::SignForNodes); `pod` stands for all alike pods.
-  RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins);
+  // `plugins` are those that signed (Framework::SignForNodes), `object_filters` others, of
+  // Framework::ObjectFilters(); `pod` stands for all alike pods.
+  RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
+              PluginMask object_filters = 0);
+
+  // What object filters make of a pod.
+  struct Objects {
+    CycleState& state;  // as their PreFilter left it
+    SettledBases::Bases bases;
+  };
+  // With object filters: whether to Refresh(), now that `asker` goes by `objects`. Not if none of
+  // them takes part, if bases change with each pod, or many nodes are to be judged again anyway.
+  bool IsWorthwhile(const Objects& objects, const Nominator& nominator, const PodInfo& asker);
 
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
-  // pod of this signature: it leaves room for those of at least its priority. Errors are a
-  // plugin's; the object is of no use then.
-  Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
+  // pod of this signature: it leaves room for those of at least its priority. `objects` if there
+  // are object filters, which found them worthwhile. Errors are a plugin's; the object is of no use
+  // then.
+  Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
+                 const Objects* objects = nullptr);
 
   // Whether PreFilter names the few nodes that come into question: the rest of this object is of
   // no use then.
   bool narrows() const { return narrows_; }
   PluginMask plugins() const { return plugins_; }
+  PluginMask object_filters() const { return object_filters_; }
+  // The plugins that do not reject what is feasible().
+  PluginMask filters() const { return plugins_ | object_filters_; }
   // Those of them whose part of the pod's state is not needed beyond this object.
   PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
   // What the filters said of each row, if the last Refresh() asked about all of them and none is
-  // feasible; else null.
+  // feasible; else null. Object filters are asked last, wherever they are in the profile, so with
+  // them it is not known who rejects a row first.
   const NodeVerdicts* rejections() const {
-    return rebuilt_ && feasible_.empty() ? &verdicts_ : nullptr;
+    return rebuilt_ && feasible_.empty() && object_filters_ == 0 ? &verdicts_ : nullptr;
   }
   // Whether the last Refresh() looked at all rows: to judge them, as they moved, or since their
   // totals are others.
   bool looked_at_all() const { return looked_at_all_; }
   // Rows whose total changed, or that may be feasible or not now.
   const RowJournal& changes() const { return changes_; }
-  // Rows that none of the plugins rejects, in order.
+  // Rows that none of filters() rejects, in order.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
   // The weighted total of a feasible row's scores, normalised over feasible(); kOut of others.
   int64_t total(NodeRow row) const { return totals_[row]; }
@@ -73,7 +93,7 @@ class RankedNodes {
   NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
-  // What the per-node Filter of the plugins says of one row.
+  // What the per-node Filter of plugins() says of one row.
   Status Confirm(NodeRow row, const PodInfo& asker) const {
     return framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
   }
@@ -102,7 +122,11 @@ class RankedNodes {
 
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
+  Status ScoreAnew(const NodeTable& nodes);
   Status LookForRoom(const NodeTable& nodes, const PodInfo& asker);
+  Status FollowBases(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew);
+  Status AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
+                          absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
   bool Follow(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
@@ -121,10 +145,11 @@ class RankedNodes {
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
   bool is_feasible(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNobody; }
+  bool IsObjectFilter(uint8_t filter) const;
 
   const Framework& framework_;
   const std::shared_ptr<const PodInfo> pod_;
-  const PluginMask plugins_;
+  const PluginMask plugins_, object_filters_;
   Aspects depends_on_ = Aspect::kNothing;  // of those plugins that have a say about the pod
 
   bool prepared_ = false;
@@ -138,11 +163,14 @@ class RankedNodes {
   int32_t asker_priority_ = 0;
   Symbol own_node_;  // that the asker itself was nominated to, or empty
   CycleState state_;
-  std::vector<Participant> filters_;
-  std::vector<Column> plain_;    // score plugins that do not normalise
-  std::vector<Column> columns_;  // those that do
+  SettledBases bases_;
+  int bases_version_ = 0;             // of bases_, as of the last Refresh()
+  CycleState* objects_ = nullptr;     // of the asker, in a Refresh() with object filters
+  std::vector<Participant> filters_;  // without object filters
+  std::vector<Column> plain_;         // score plugins that do not normalise
+  std::vector<Column> columns_;       // those that do
 
-  NodeVerdicts verdicts_;
+  NodeVerdicts verdicts_;  // an object filter is the rejector if nobody else is
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kOut if it is not feasible

@@ -11,7 +11,8 @@ namespace berth {
 namespace {
 
 constexpr int kMinFeasibleNodesToFind = 100;
-// Rows asked about one by one, before classes are, where there are such, and before all are.
+// Rows asked about one by one, before classes are, where there are such, or it may pay to keep what
+// is said of them; and before all are.
 constexpr int kFewTries = 8;
 constexpr int kMostTries = 64;
 constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
@@ -20,6 +21,13 @@ constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at th
 template <class Hooks>
 bool TakesPart(const Hooks& hooks, PluginMask plugins) {
   return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins >> hook.index & 1) != 0; });
+}
+
+// Whether a filter of which `ranked` knows nothing goes by objects.
+bool OthersGoByObjects(const Framework& framework, const CycleState& state,
+                       const RankedNodes& ranked) {
+  const PluginMask others = framework.ObjectFilters() & ~ranked.filters();
+  return TakesPart(framework.filter(), others & ~state.skips().filter);
 }
 
 }  // namespace
@@ -128,12 +136,22 @@ bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& stat
   if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, nullptr, result)) {
     return true;
   }
-  RankedNodes* const ranked = memory_.Ranked(nodes.size(), !was_rejected);
+  RankedNodes* ranked = memory_.RankedByObjects();
+  const bool may_go_by_objects = ranked != nullptr;
+  if (ranked == nullptr) ranked = memory_.Ranked(nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
   CycleState own;
   const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes, ~ranked->done());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
-  if (!ranked->Refresh(nodes, nominator, *pod).ok()) {
+  RankedNodes::Objects objects{own, {}};
+  const bool by_objects = may_go_by_objects &&
+                          framework.FindBases(own, *pod, ranked->object_filters(), objects.bases) &&
+                          ranked->IsWorthwhile(objects, nominator, *pod);
+  if (may_go_by_objects && !by_objects) {
+    ranked = memory_.Ranked(nodes.size(), !was_rejected);
+    if (ranked == nullptr) return false;
+  }
+  if (!ranked->Refresh(nodes, nominator, *pod, by_objects ? &objects : nullptr).ok()) {
     // The cycle will meet the error, and report it.
     memory_.ForgetRanked();
     return false;
@@ -206,7 +224,7 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
                                    const Nominator& nominator, RankedNodes& ranked,
                                    CycleResult& result) {
   const PluginMask others = ~ranked.plugins();
-  const bool judged = !TakesPart(framework.filter(), others & ~state.skips().filter);
+  const bool judged = !TakesPart(framework.filter(), ~ranked.filters() & ~state.skips().filter);
   Choice choice;
   bool chosen = false;
   if (ranked.feasible().size() > 1) {
@@ -225,8 +243,9 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
       return asks_now && !ranked.others_score() &&
              ChooseBest(framework, state, pod, nodes, judged, tries, ranked, choice);
     };
-    chosen = choose_best(by_domains ? kFewTries : kMostTries);
-    if (!chosen && by_domains) {
+    const bool by_class = by_domains && !OthersGoByObjects(framework, state, ranked);
+    chosen = choose_best(by_class ? kFewTries : kMostTries);
+    if (!chosen && by_class) {
       chosen =
           ChooseByClass(framework, state, pod, nodes, nominator, ranked, std::move(sums), choice) ||
           choose_best(kMostTries);
@@ -240,6 +259,13 @@ bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state
   return true;
 }
 
+// After filters beyond `ranked` were asked about many rows: if they go by objects, what they say is
+// kept for pods of this spec.
+void SchedulingCycle::KeepObjectFilters(const Framework& framework, const CycleState& state,
+                                        const NodeTable& nodes, const RankedNodes& ranked) {
+  if (OthersGoByObjects(framework, state, ranked)) memory_.AddRankedByObjects(nodes.size());
+}
+
 // Where other plugins do not score: the best row that they accept is the best of all they accept.
 // False if it was not found.
 bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& state,
@@ -248,8 +274,10 @@ bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& s
   NodeRow row = ranked.best();
   if (!judged) {
     if (!ranked.uniform()) return false;
+    int asked = 0;
     row = ranked.BestThat(
         [&](NodeRow row) {
+          if (++asked == kFewTries) KeepObjectFilters(framework, state, nodes, ranked);
           return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
         },
         tries);
@@ -267,7 +295,7 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
                                     std::vector<DomainSum> sums, Choice& choice) {
   if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
   Framework::RejectionGrounds grounds;
-  if (!framework.FindRejectionGrounds(state, pod, ranked.plugins(), grounds) ||
+  if (!framework.FindRejectionGrounds(state, pod, ranked.filters(), grounds) ||
       !grounds.objects.empty()) {
     return false;
   }
@@ -331,8 +359,9 @@ bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state,
   const PluginMask others = ~ranked.plugins();
   absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {
+    KeepObjectFilters(framework, state, nodes, ranked);
     verdicts_.Reset(nodes.size());
-    if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, others).ok()) {
+    if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, ~ranked.filters()).ok()) {
       return false;
     }
     feasible_.assign(feasible.begin(), feasible.end());

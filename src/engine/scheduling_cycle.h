@@ -67,9 +67,11 @@ class SchedulingCycle {
     NodeRow row = -1;  // -1: no node is feasible
     int64_t score = 0;
   };
-  static bool ChooseBest(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                         const NodeTable& nodes, bool judged, int tries, RankedNodes& ranked,
-                         Choice& choice);
+  void KeepObjectFilters(const Framework& framework, const CycleState& state,
+                         const NodeTable& nodes, const RankedNodes& ranked);
+  bool ChooseBest(const Framework& framework, const CycleState& state, const PodInfo& pod,
+                  const NodeTable& nodes, bool judged, int tries, RankedNodes& ranked,
+                  Choice& choice);
   bool ChooseByClass(const Framework& framework, CycleState& state, const PodInfo& pod,
                      const NodeTable& nodes, const Nominator& nominator, const RankedNodes& ranked,
                      std::vector<DomainSum> sums, Choice& choice);

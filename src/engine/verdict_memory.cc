@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/hash/hash.h"
+
 namespace berth {
 namespace {
 
 // A row takes some 50 bytes.
 constexpr size_t kMaxRankedRows = size_t{8} << 20;
+constexpr size_t kMaxRankedByObjectsRows = size_t{2} << 20;
 // A row takes some 40 bytes, more where there are many classes.
 constexpr size_t kMaxAlikeRows = size_t{4} << 20;
 // A row takes 5 bytes, 9 more where a resource is short, and one for each rule in whose topology it
@@ -48,6 +51,23 @@ RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
   if (ranked != nullptr || !add) return ranked;
   return ranked_.Add(kind_, MostEntries(kMaxRankedRows, rows),
                      [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
+}
+
+RankedNodes* VerdictMemory::RankedByObjects() {
+  const bool all_signed = (framework_->ObjectFilters() & ~plugins_) == 0;
+  return all_signed ? nullptr : ranked_by_objects_.Find(kind_with_spec_);
+}
+
+void VerdictMemory::AddRankedByObjects(int rows) {
+  // A pod with a claim of its own that is tried again is like no other.
+  const size_t asker = absl::HashOf(pod_->uid());
+  ranked_by_objects_.Add(
+      kind_with_spec_, MostEntries(kMaxRankedByObjectsRows, rows),
+      [&] {
+        return std::make_unique<RankedNodes>(*framework_, pod_, plugins_,
+                                             framework_->ObjectFilters() & ~plugins_);
+      },
+      asker);
 }
 
 AlikeNodes* VerdictMemory::Alike(const RankedNodes& ranked, const std::vector<DomainSum>& sums,

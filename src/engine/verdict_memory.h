@@ -23,7 +23,16 @@ class VerdictMemory {
   // The nodes in the order in which such pods like them, over `rows` nodes. Null if they are not
   // kept; if `add`, they are from now on, but for the first pod of a kind, which is not worth it.
   RankedNodes* Ranked(int rows, bool add);
-  void ForgetRanked() { ranked_.Forget(kind_); }
+  // The same for pods of the spec, with what filters made of the nodes that go by objects. Null if
+  // that is not kept.
+  RankedNodes* RankedByObjects();
+  // Such filters were asked about many nodes for this pod: what they say is kept from now on, but
+  // not for one pod of a spec alone.
+  void AddRankedByObjects(int rows);
+  void ForgetRanked() {
+    ranked_.Forget(kind_);
+    ranked_by_objects_.Forget(kind_with_spec_);
+  }
 
   // The nodes of `ranked` in classes by what `sums` tell apart. Null if they are not kept: they are
   // from the second pod on that asks, if there is room.
@@ -55,7 +64,7 @@ class VerdictMemory {
   PodSignature scratch_;
   PluginMask plugins_ = 0;
   PodKind kind_{"", nullptr}, kind_with_spec_{"", nullptr};  // of signature_'s bytes
-  KindMemory<RankedNodes> ranked_;
+  KindMemory<RankedNodes> ranked_, ranked_by_objects_;
   KindMemory<AlikeNodes> alike_;
   KindMemory<RejectedNodes> rejected_;
 };

@@ -226,6 +226,12 @@ class Framework {
   };
   bool FindRejectionGrounds(const CycleState& state, const PodInfo& pod, PluginMask known,
                             RejectionGrounds& grounds) const;
+  // The Filter plugins that go by objects, and by nothing else that is beyond the node.
+  PluginMask ObjectFilters() const { return all_object_filters_; }
+  // What the verdicts of those among `plugins`, all of them ObjectFilters(), go by that `state`
+  // does not skip. False if one of them fails.
+  bool FindBases(const CycleState& state, const PodInfo& pod, PluginMask plugins,
+                 std::vector<PluginBasis>& bases) const;
   // The same of all of them, for dry runs.
   bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod, DryRunGrounds& grounds) const;
   // Handle::FindNeededRoom().
@@ -311,12 +317,15 @@ class Framework {
   // As filter_; null if it is none.
   std::vector<const DomainFilter*> domain_filters_;
   std::vector<const ObjectFilter*> object_filters_;
+  PluginMask all_object_filters_ = 0;  // ObjectFilters()
   std::vector<const RoomFilter*> room_filters_;
   // Appends what the signers that look at the spec only, or the others, say of a pod.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
   // What the plugin of that index in filter_, an ObjectFilter, says.
   Status AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
                   FilterBasis& basis) const;
+  Status AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
+                  std::vector<PluginBasis>& bases) const;
 
   // The guards that the pointers above lead to.
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;

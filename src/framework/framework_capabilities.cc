@@ -204,6 +204,10 @@ void FrameworkBuilder::FindSigners() {
   for (const Hook<FilterPlugin>& hook : framework_->filter_) {
     framework_->domain_filters_.push_back(As<const DomainFilter>(hook.index));
     framework_->object_filters_.push_back(As<const ObjectFilter>(hook.index));
+    if (framework_->object_filters_.back() != nullptr &&
+        framework_->domain_filters_.back() == nullptr) {
+      framework_->all_object_filters_ |= PluginMask{1} << hook.index;
+    }
     framework_->room_filters_.push_back(As<const RoomFilter>(hook.index));
   }
   for (const Hook<PreScorePlugin>& hook : framework_->pre_score_) {

@@ -43,14 +43,29 @@ bool Framework::FindRejectionGrounds(const CycleState& state, const PodInfo& pod
       NoteWhose(hook.index, first, grounds.domains);
     }
     if (object_filters_[i] != nullptr && status.ok()) {
-      PluginBasis& of_plugin = grounds.objects.emplace_back();
-      of_plugin.filter = static_cast<uint8_t>(i);
-      status = AddBasis(i, state, pod, of_plugin.basis);
+      status = AddBasis(i, state, pod, grounds.objects);
     }
     const bool says_nothing = domain_filters_[i] == nullptr && object_filters_[i] == nullptr;
     if (says_nothing || !status.ok()) return false;
   }
   return true;
+}
+
+bool Framework::FindBases(const CycleState& state, const PodInfo& pod, PluginMask plugins,
+                          std::vector<PluginBasis>& bases) const {
+  bases.clear();
+  for (size_t i = 0; i < filter_.size(); ++i) {
+    if ((plugins & ~state.skips().filter & SkipBit(filter_[i])) == 0) continue;
+    if (!AddBasis(i, state, pod, bases).ok()) return false;
+  }
+  return true;
+}
+
+Status Framework::AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
+                           std::vector<PluginBasis>& bases) const {
+  PluginBasis& of_plugin = bases.emplace_back();
+  of_plugin.filter = static_cast<uint8_t>(filter);
+  return AddBasis(filter, state, pod, of_plugin.basis);
 }
 
 Status Framework::AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,

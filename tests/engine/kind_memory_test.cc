@@ -34,6 +34,20 @@ TEST(KindMemory, TheFirstOfAKindIsNotKept) {
   EXPECT_TRUE(Ask(memory, 1));
 }
 
+// As a pod does that has a claim of its own and is tried again.
+TEST(KindMemory, WhatComesForOneAskerOnlyIsNotKept) {
+  KindMemory<int> memory;
+  const PodKind kind("1", nullptr);
+  const auto add = [&](size_t asker) {
+    return memory.Add(
+               kind, kRoom, [] { return std::make_unique<int>(0); }, asker) != nullptr;
+  };
+  EXPECT_FALSE(add(7));
+  EXPECT_FALSE(add(7));
+  EXPECT_FALSE(add(7));
+  EXPECT_TRUE(add(8));
+}
+
 TEST(KindMemory, OfKindsThatTakeTurnsAPartStays) {
   KindMemory<int> memory;
   CountRemembered(memory, 0, 25);

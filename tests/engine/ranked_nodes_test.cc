@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/rejection_counts.h"
+#include "engine/settled_bases.h"
 #include "gmock/gmock.h"
 
 namespace berth {
@@ -70,6 +71,37 @@ TEST(RejectionCounts, FollowRowsThatMove) {
       EXPECT_EQ(it->second.resolvable, count.resolvable) << reason;
       EXPECT_EQ(it->second.plugin, count.plugin) << reason;
     }
+  }
+}
+
+// Of so many pods, each `lasts` times with the bases of the one before, how many go by what is
+// kept.
+int CountSuited(SettledBases& settled, int pods, int lasts) {
+  static int64_t next = 0;
+  SettledBases::Bases bases(1);
+  int suited = 0;
+  for (int i = 0; i < pods; ++i) {
+    if (i % lasts == 0) {
+      bases[0].basis = {};
+      bases[0].basis.Add(++next);
+    }
+    suited += settled.Suit(bases);
+  }
+  return suited;
+}
+
+TEST(SettledBases, ThatLastAreTakenUpAtOnce) {
+  SettledBases settled;
+  EXPECT_EQ(CountSuited(settled, 1000, 20), 1000);
+  EXPECT_EQ(settled.version(), 50);
+}
+
+TEST(SettledBases, ThatDoNotLastAreSoonLeftAlone) {
+  for (const int lasts : {1, 2, 5, 10}) {
+    SettledBases settled;
+    CountSuited(settled, 1000, lasts);
+    EXPECT_LE(settled.version(), 5) << lasts;
+    EXPECT_GE(CountSuited(settled, 164, 164), 100) << lasts << ": those that do are taken up";
   }
 }
 

@@ -41,7 +41,7 @@ class FilterBasis {
 
 // Optional, for Filter plugins whose verdicts are not remembered node by node (sign.h), because
 // they depend on objects of the cluster. Pods that they look at cost what changed when they are
-// tried again.
+// tried again, and when others of the same spec came before them.
 class ObjectFilter {
  public:
   virtual ~ObjectFilter() = default;

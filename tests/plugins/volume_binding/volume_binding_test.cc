@@ -109,6 +109,19 @@ TEST(VolumeBindingTest, TwoClaimsOfOnePodTakeTwoVolumes) {
   EXPECT_FALSE(RunFilter(*Make(one), pod, node).ok());
 }
 
+// So that nodes which other plugins do not tell apart are scored as one.
+TEST(VolumeBindingTest, ScoresNothingAndSaysSoBeforeNodesAreKnown) {
+  FakeHandle handle({}, ObjectsFromYaml(kClasses + ClaimOf("c", "later")));
+  const auto plugin = Make(handle);
+  const PodBuilder pod = MakePod().Claim("c");
+  CycleState state;
+  std::vector<DomainSum> sums;
+  const auto said = plugin->PreScoreDomains(state, *pod.Obj(), handle.nodes(), sums);
+  EXPECT_TRUE(said.has_value() && said->IsSkip());
+  EXPECT_TRUE(sums.empty());
+  EXPECT_TRUE(plugin->PreScore(state, *pod.Obj(), handle.nodes(), {}).IsSkip());
+}
+
 TEST(VolumeBindingTest, PreFilter) {
   FakeHandle handle({}, ObjectsFromYaml(kClasses + ClaimOf("now", "now") + R"(
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: lost}, spec: {volumeName: v}, status: {phase: Lost}}
