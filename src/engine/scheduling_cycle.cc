@@ -43,6 +43,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const NodeTable& nodes, const Nominator& nominator,
                                  int percentage) {
   const PodInfo& pod = *shared_pod;
+  const Inputs in = {framework, shared_pod, pod, nodes, nominator};
   CycleResult result;
   last_verdicts_ = &verdicts_;
   tried_to_keep_ = false;
@@ -58,8 +59,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
       FeasibleNodesToFind(nodes.size(), percentage, !framework.score().empty()) >= nodes.size();
   const bool with_memory = memory_on_ && whole;
   const bool nominated = !nominator.NominatedNode(pod).empty();
-  if (with_memory && !nominated &&
-      RunFromMemory(framework, state, shared_pod, nodes, nominator, result)) {
+  if (with_memory && !nominated && RunFromMemory(in, state, result)) {
     return result;
   }
   PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, nodes);
@@ -73,24 +73,24 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
     return result;
   }
   result.left_out = std::move(pre_filter.left_out);
-  if (TryNominatedNode(framework, state, pod, nodes, nominator, pre_filter.narrowed, result)) {
+  if (TryNominatedNode(in, state, pre_filter.narrowed, result)) {
     return result;
   }
   if (with_memory && nominated && !pre_filter.narrowed.node_names.has_value() &&
-      RunFromMemory(framework, state, shared_pod, nodes, nominator, result)) {
+      RunFromMemory(in, state, result)) {
     return result;
   }
   verdicts_.Reset(nodes.size());
   ListRows(nodes, pre_filter.narrowed);
   const int wanted =
       FeasibleNodesToFind(static_cast<int>(rows_.size()), percentage, !framework.score().empty());
-  Status error = FindFeasible(framework, state, pod, nodes, wanted);
-  if (error.ok() && feasible_.size() > 1) error = ScoreFeasible(framework, state, pod, nodes);
+  Status error = FindFeasible(in, state, wanted);
+  if (error.ok() && feasible_.size() > 1) error = ScoreFeasible(in, state);
   if (!error.ok()) {
     result.status = std::move(error);
     return result;
   }
-  Choose(framework, state, pod, nodes, result);
+  Choose(in, state, result);
   const bool may_keep = with_memory && !pre_filter.narrowed.node_names.has_value();
   if (may_keep) memory_.SetKind(framework, shared_pod);
   if (may_keep && result.row >= 0 && memory_.WasRejected()) memory_.NotePlaced();
@@ -102,24 +102,24 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
     }
     NoteRejectors(framework, rejected, result);
     result.status = Status::Unschedulable("");
-    if (may_keep) result.kept = KeepRejected(framework, state, shared_pod, nodes, nominator);
+    if (may_keep) result.kept = KeepRejected(in, state);
   }
   return result;
 }
 
 // A pod that waited for room to be made goes to its node if it fits there now, whatever the others
 // would score.
-bool SchedulingCycle::TryNominatedNode(const Framework& framework, const CycleState& state,
-                                       const PodInfo& pod, const NodeTable& nodes,
-                                       const Nominator& nominator, const PreFilterResult& narrowed,
-                                       CycleResult& result) {
-  const std::string nominated = nominator.NominatedNode(pod);
+bool SchedulingCycle::TryNominatedNode(const Inputs& in, const CycleState& state,
+                                       const PreFilterResult& narrowed, CycleResult& result) {
+  const std::string nominated = in.nominator.NominatedNode(in.pod);
   if (nominated.empty()) return false;
   const Symbol name = Symbol::Intern(nominated);
-  const NodeRow row = nodes.FindRow(name);
+  const NodeRow row = in.nodes.FindRow(name);
   if (row < 0) return false;
   if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return false;
-  if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok()) return false;
+  if (!in.framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(row)).ok()) {
+    return false;
+  }
   result.row = row;
   return true;
 }
@@ -127,64 +127,61 @@ bool SchedulingCycle::TryNominatedNode(const Framework& framework, const CycleSt
 // What alike pods have seen before them, brought up to date. False if the nodes have to be looked
 // at one and all; then nothing has been decided. Plugins that are remembered prepare nothing in
 // `state`, unless they have a say after the node is chosen.
-bool SchedulingCycle::RunFromMemory(const Framework& framework, CycleState& state,
-                                    const std::shared_ptr<const PodInfo>& pod,
-                                    const NodeTable& nodes, const Nominator& nominator,
-                                    CycleResult& result) {
-  memory_.SetKind(framework, pod);
+bool SchedulingCycle::RunFromMemory(const Inputs& in, CycleState& state, CycleResult& result) {
+  memory_.SetKind(in.framework, in.shared_pod);
   const bool was_rejected = memory_.WasRejected();
-  if (was_rejected && StillRejected(framework, state, pod, nodes, nominator, nullptr, result)) {
+  if (was_rejected && StillRejected(in, state, nullptr, result)) {
     return true;
   }
   RankedNodes* ranked = memory_.RankedByObjects();
   const bool may_go_by_objects = ranked != nullptr;
-  if (ranked == nullptr) ranked = memory_.Ranked(nodes.size(), !was_rejected);
+  if (ranked == nullptr) ranked = memory_.Ranked(in.nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
   CycleState own;
-  const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes, ~ranked->done());
+  const PreFilterOutcome pre_filter =
+      in.framework.RunPreFilter(own, in.pod, in.nodes, ~ranked->done());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
   RankedNodes::Objects objects{own, {}};
-  const bool by_objects = may_go_by_objects &&
-                          framework.FindBases(own, *pod, ranked->object_filters(), objects.bases) &&
-                          ranked->IsWorthwhile(objects, nominator, *pod);
+  const bool by_objects =
+      may_go_by_objects &&
+      in.framework.FindBases(own, in.pod, ranked->object_filters(), objects.bases) &&
+      ranked->IsWorthwhile(objects, in.nominator, in.pod);
   if (may_go_by_objects && !by_objects) {
-    ranked = memory_.Ranked(nodes.size(), !was_rejected);
+    ranked = memory_.Ranked(in.nodes.size(), !was_rejected);
     if (ranked == nullptr) return false;
   }
-  if (!ranked->Refresh(nodes, nominator, *pod, by_objects ? &objects : nullptr).ok()) {
+  if (!ranked->Refresh(in.nodes, in.nominator, in.pod, by_objects ? &objects : nullptr).ok()) {
     // The cycle will meet the error, and report it.
     memory_.ForgetRanked();
     return false;
   }
   if (ranked->narrows()) return false;
-  if (ChooseRanked(framework, own, *pod, nodes, nominator, *ranked, result)) {
+  if (ChooseRanked(in, own, *ranked, result)) {
     if (was_rejected) memory_.NotePlaced();
     ++remembered_;
     state = std::move(own);
     return true;
   }
   return !was_rejected && memory_.KeepsRejected() &&
-         StillRejected(framework, state, pod, nodes, nominator, ranked->rejections(), result);
+         StillRejected(in, state, ranked->rejections(), result);
 }
 
 // Of a pod like those that were rejected before: whether no node changed so that it fits there now.
 // The second one of a kind pays for what is kept. `judged`: what the filters that signed have just
 // said of each node, which they all reject; or null.
-bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& state,
-                                    const std::shared_ptr<const PodInfo>& pod,
-                                    const NodeTable& nodes, const Nominator& nominator,
-                                    const NodeVerdicts* judged, CycleResult& result) {
+bool SchedulingCycle::StillRejected(const Inputs& in, CycleState& state, const NodeVerdicts* judged,
+                                    CycleResult& result) {
   CycleState own;  // PostFilter wants that of all plugins
-  const PreFilterOutcome pre_filter = framework.RunPreFilter(own, *pod, nodes);
+  const PreFilterOutcome pre_filter = in.framework.RunPreFilter(own, in.pod, in.nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
   Framework::RejectionGrounds grounds;
-  if (!framework.FindRejectionGrounds(own, *pod, memory_.plugins(), grounds)) return false;
+  if (!in.framework.FindRejectionGrounds(own, in.pod, memory_.plugins(), grounds)) return false;
   const bool by_spec = !grounds.empty();
-  RejectedNodes* const kept = memory_.AddRejected(by_spec, nodes.size());
+  RejectedNodes* const kept = memory_.AddRejected(by_spec, in.nodes.size());
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
   if (by_spec) judged = nullptr;  // others have a say
-  const auto outcome = kept->Refresh(own, *pod, nodes, nominator, grounds, judged);
+  const auto outcome = kept->Refresh(own, in.pod, in.nodes, in.nominator, grounds, judged);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return false;
   kept->set_was_last(true);
@@ -193,25 +190,23 @@ bool SchedulingCycle::StillRejected(const Framework& framework, CycleState& stat
   last_verdicts_ = &kept->verdicts();
   result.kept = kept;
   result.status = Status::Unschedulable("");
-  std::vector<bool> rejected(framework.filter().size());
+  std::vector<bool> rejected(in.framework.filter().size());
   for (size_t i = 0; i < rejected.size(); ++i) {
-    rejected[i] = kept->counts().CountOf(framework.filter()[i].name) > 0;
+    rejected[i] = kept->counts().CountOf(in.framework.filter()[i].name) > 0;
   }
-  NoteRejectors(framework, rejected, result);
+  NoteRejectors(in.framework, rejected, result);
   return true;
 }
 
 // Notes for the next pod like this one that it was rejected. Null if that is not worth it.
-RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework, const CycleState& state,
-                                             const std::shared_ptr<const PodInfo>& pod,
-                                             const NodeTable& nodes, const Nominator& nominator) {
+RejectedNodes* SchedulingCycle::KeepRejected(const Inputs& in, const CycleState& state) {
   Framework::RejectionGrounds grounds;
-  if (!framework.FindRejectionGrounds(state, *pod, memory_.plugins(), grounds)) return nullptr;
+  if (!in.framework.FindRejectionGrounds(state, in.pod, memory_.plugins(), grounds)) return nullptr;
   const bool by_spec = !grounds.empty();
   RejectedNodes* const kept =
-      tried_to_keep_ ? memory_.Rejected(by_spec) : memory_.AddRejected(by_spec, nodes.size());
+      tried_to_keep_ ? memory_.Rejected(by_spec) : memory_.AddRejected(by_spec, in.nodes.size());
   if (kept == nullptr) return nullptr;
-  const auto outcome = kept->Refresh(state, *pod, nodes, nominator, grounds);
+  const auto outcome = kept->Refresh(state, in.pod, in.nodes, in.nominator, grounds);
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return nullptr;
   kept->set_was_last(true);
@@ -219,57 +214,53 @@ RejectedNodes* SchedulingCycle::KeepRejected(const Framework& framework, const C
   return kept;
 }
 
-bool SchedulingCycle::ChooseRanked(const Framework& framework, CycleState& state,
-                                   const PodInfo& pod, const NodeTable& nodes,
-                                   const Nominator& nominator, RankedNodes& ranked,
+bool SchedulingCycle::ChooseRanked(const Inputs& in, CycleState& state, RankedNodes& ranked,
                                    CycleResult& result) {
   const PluginMask others = ~ranked.plugins();
-  const bool judged = !TakesPart(framework.filter(), ~ranked.filters() & ~state.skips().filter);
+  const bool judged = !TakesPart(in.framework.filter(), ~ranked.filters() & ~state.skips().filter);
   Choice choice;
   bool chosen = false;
   if (ranked.feasible().size() > 1) {
     std::vector<DomainSum> sums;
-    const bool by_domains = framework.RunPreScoreDomains(state, pod, nodes, others, sums);
+    const bool by_domains = in.framework.RunPreScoreDomains(state, in.pod, in.nodes, others, sums);
     // If others score, or filter where totals may be others then, all rows are asked about below.
     const bool asks_now = by_domains || (!ranked.others_score() && (judged || ranked.uniform()));
     if (asks_now) {
       if (!by_domains &&
-          !framework.RunPreScore(state, pod, nodes, ranked.feasible(), others).ok()) {
+          !in.framework.RunPreScore(state, in.pod, in.nodes, ranked.feasible(), others).ok()) {
         return false;
       }
-      ranked.set_others_score(TakesPart(framework.score(), others & ~state.skips().score));
+      ranked.set_others_score(TakesPart(in.framework.score(), others & ~state.skips().score));
     }
     const auto choose_best = [&](int tries) {
       return asks_now && !ranked.others_score() &&
-             ChooseBest(framework, state, pod, nodes, judged, tries, ranked, choice);
+             ChooseBest(in, state, judged, tries, ranked, choice);
     };
-    const bool by_class = by_domains && !OthersGoByObjects(framework, state, ranked);
+    const bool by_class = by_domains && !OthersGoByObjects(in.framework, state, ranked);
     chosen = choose_best(by_class ? kFewTries : kMostTries);
     if (!chosen && by_class) {
-      chosen =
-          ChooseByClass(framework, state, pod, nodes, nominator, ranked, std::move(sums), choice) ||
-          choose_best(kMostTries);
+      chosen = ChooseByClass(in, state, ranked, std::move(sums), choice) || choose_best(kMostTries);
     }
   }
-  if (!chosen && !ChooseByRow(framework, state, pod, nodes, judged, ranked, choice)) return false;
-  if (choice.row < 0 || !ranked.Confirm(choice.row, pod).ok()) return false;
-  if (!framework.RunFilterWithNominatedPods(state, pod, nodes.node(choice.row)).ok()) return false;
+  if (!chosen && !ChooseByRow(in, state, judged, ranked, choice)) return false;
+  if (choice.row < 0 || !ranked.Confirm(choice.row, in.pod).ok()) return false;
+  if (!in.framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row)).ok()) {
+    return false;
+  }
   result.row = choice.row;
-  result.score = choice.score;
   return true;
 }
 
 // After filters beyond `ranked` were asked about many rows: if they go by objects, what they say is
 // kept for pods of this spec.
-void SchedulingCycle::KeepObjectFilters(const Framework& framework, const CycleState& state,
-                                        const NodeTable& nodes, const RankedNodes& ranked) {
-  if (OthersGoByObjects(framework, state, ranked)) memory_.AddRankedByObjects(nodes.size());
+void SchedulingCycle::KeepObjectFilters(const Inputs& in, const CycleState& state,
+                                        const RankedNodes& ranked) {
+  if (OthersGoByObjects(in.framework, state, ranked)) memory_.AddRankedByObjects(in.nodes.size());
 }
 
 // Where other plugins do not score: the best row that they accept is the best of all they accept.
 // False if it was not found.
-bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& state,
-                                 const PodInfo& pod, const NodeTable& nodes, bool judged, int tries,
+bool SchedulingCycle::ChooseBest(const Inputs& in, const CycleState& state, bool judged, int tries,
                                  RankedNodes& ranked, Choice& choice) {
   NodeRow row = ranked.best();
   if (!judged) {
@@ -277,8 +268,8 @@ bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& s
     int asked = 0;
     row = ranked.BestThat(
         [&](NodeRow row) {
-          if (++asked == kFewTries) KeepObjectFilters(framework, state, nodes, ranked);
-          return framework.RunFilterWithNominatedPods(state, pod, nodes.node(row)).ok();
+          if (++asked == kFewTries) KeepObjectFilters(in, state, ranked);
+          return in.framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(row)).ok();
         },
         tries);
   }
@@ -289,27 +280,26 @@ bool SchedulingCycle::ChooseBest(const Framework& framework, const CycleState& s
 
 // Where other plugins go by topology domains: `sums` are what those that score go by. False if that
 // is not known of all of them, or not kept.
-bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& state,
-                                    const PodInfo& pod, const NodeTable& nodes,
-                                    const Nominator& nominator, const RankedNodes& ranked,
+bool SchedulingCycle::ChooseByClass(const Inputs& in, CycleState& state, const RankedNodes& ranked,
                                     std::vector<DomainSum> sums, Choice& choice) {
   if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
   Framework::RejectionGrounds grounds;
-  if (!framework.FindRejectionGrounds(state, pod, ranked.filters(), grounds) ||
+  if (!in.framework.FindRejectionGrounds(state, in.pod, ranked.filters(), grounds) ||
       !grounds.objects.empty()) {
     return false;
   }
   for (const DomainVerdicts& rule : grounds.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
-  AlikeNodes* const alike = memory_.Alike(ranked, sums, nodes);
+  AlikeNodes* const alike = memory_.Alike(ranked, sums, in.nodes);
   // Nominated pods count in domains too, but for who leaves room on their node only.
-  const AlikeNodes::Asker asker = {pod, grounds.domains.empty() ? nullptr : &nominator};
-  if (alike == nullptr || !alike->Refresh(ranked, nodes, sums, asker)) return false;
+  const AlikeNodes::Asker asker = {in.pod, grounds.domains.empty() ? nullptr : &in.nominator};
+  if (alike == nullptr || !alike->Refresh(ranked, in.nodes, sums, asker)) return false;
   bool failed = false;
   alike->List(ranked, [&](NodeRow row) {
     if (alike->is_apart(row)) {
-      const Status status = framework.RunFilterWithNominatedPods(state, pod, nodes.node(row));
+      const Status status =
+          in.framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(row));
       failed |= status.IsError();
       return status.ok();
     }
@@ -324,7 +314,7 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
   }
   // The totals were normalised over more rows than are feasible: are they the same over these?
   if (alike->some_are_out() && alike->extremes() != ranked.all_extremes()) return false;
-  if (!AddUpClasses(framework, state, pod, nodes, ranked, feasible)) return false;
+  if (!AddUpClasses(in, state, ranked, feasible)) return false;
   choice = {feasible.rows.front(), totals_.front()};
   for (size_t i = 1; i < feasible.rows.size(); ++i) {
     const NodeRow row = feasible.rows[i];
@@ -336,16 +326,16 @@ bool SchedulingCycle::ChooseByClass(const Framework& framework, CycleState& stat
 }
 
 // The totals of rows that stand for all feasible ones. False if a plugin fails.
-bool SchedulingCycle::AddUpClasses(const Framework& framework, CycleState& state,
-                                   const PodInfo& pod, const NodeTable& nodes,
-                                   const RankedNodes& ranked, const AlikeRows& feasible) {
+bool SchedulingCycle::AddUpClasses(const Inputs& in, CycleState& state, const RankedNodes& ranked,
+                                   const AlikeRows& feasible) {
   const size_t size = feasible.rows.size();
   totals_.resize(size);
   for (size_t i = 0; i < size; ++i) totals_[i] = ranked.total(feasible.rows[i]);
   if (!ranked.others_score()) return true;
   more_.resize(size);
-  if (!framework.SetFeasible(state, feasible) ||
-      !framework.RunScore(state, pod, nodes, feasible.rows, absl::MakeSpan(more_), nullptr).ok()) {
+  if (!in.framework.SetFeasible(state, feasible) ||
+      !in.framework.RunScore(state, in.pod, in.nodes, feasible.rows, absl::MakeSpan(more_), nullptr)
+           .ok()) {
     return false;
   }
   for (size_t i = 0; i < size; ++i) totals_[i] += more_[i];
@@ -353,15 +343,16 @@ bool SchedulingCycle::AddUpClasses(const Framework& framework, CycleState& state
 }
 
 // Asks the other plugins about every feasible row. False if one of them fails.
-bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state, const PodInfo& pod,
-                                  const NodeTable& nodes, bool judged, RankedNodes& ranked,
-                                  Choice& choice) {
+bool SchedulingCycle::ChooseByRow(const Inputs& in, CycleState& state, bool judged,
+                                  RankedNodes& ranked, Choice& choice) {
   const PluginMask others = ~ranked.plugins();
   absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {
-    KeepObjectFilters(framework, state, nodes, ranked);
-    verdicts_.Reset(nodes.size());
-    if (!framework.RunFilterNodes(state, pod, nodes, feasible, verdicts_, ~ranked.filters()).ok()) {
+    KeepObjectFilters(in, state, ranked);
+    verdicts_.Reset(in.nodes.size());
+    if (!in.framework
+             .RunFilterNodes(state, in.pod, in.nodes, feasible, verdicts_, ~ranked.filters())
+             .ok()) {
       return false;
     }
     feasible_.assign(feasible.begin(), feasible.end());
@@ -373,8 +364,8 @@ bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state,
     choice = {feasible.empty() ? -1 : feasible.front(), 0};
     return true;
   }
-  if (!framework.RunPreScore(state, pod, nodes, feasible, others).ok()) return false;
-  ranked.set_others_score(TakesPart(framework.score(), others & ~state.skips().score));
+  if (!in.framework.RunPreScore(state, in.pod, in.nodes, feasible, others).ok()) return false;
+  ranked.set_others_score(TakesPart(in.framework.score(), others & ~state.skips().score));
   if (feasible.size() == ranked.feasible().size() && !ranked.others_score()) {
     choice = {ranked.best(), ranked.total(ranked.best())};
     return true;
@@ -382,7 +373,8 @@ bool SchedulingCycle::ChooseByRow(const Framework& framework, CycleState& state,
   totals_.resize(feasible.size());
   more_.resize(feasible.size());
   if (!ranked.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
-      !framework.RunScore(state, pod, nodes, feasible, absl::MakeSpan(more_), nullptr).ok()) {
+      !in.framework.RunScore(state, in.pod, in.nodes, feasible, absl::MakeSpan(more_), nullptr)
+           .ok()) {
     return false;
   }
   for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += more_[i];
@@ -405,8 +397,7 @@ void SchedulingCycle::ListRows(const NodeTable& nodes, const PreFilterResult& na
   std::sort(rows_.begin(), rows_.end());
 }
 
-Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleState& state,
-                                     const PodInfo& pod, const NodeTable& nodes, int wanted) {
+Status SchedulingCycle::FindFeasible(const Inputs& in, const CycleState& state, int wanted) {
   feasible_.clear();
   const int count = static_cast<int>(rows_.size());
   if (count == 0) return Status::Success();
@@ -415,7 +406,7 @@ Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleStat
     const int most = rows_at_once_ > 0 ? rows_at_once_ : count;
     for (int begin = 0; begin < count; begin += most) {
       Status error =
-          framework.RunFilterNodes(state, pod, nodes, all.subspan(begin, most), verdicts_);
+          in.framework.RunFilterNodes(state, in.pod, in.nodes, all.subspan(begin, most), verdicts_);
       if (!error.ok()) return error;
     }
     verdicts_.AppendFeasible(rows_, feasible_);
@@ -427,7 +418,7 @@ Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleStat
   int judged = 0;
   while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
     const absl::Span<const NodeRow> rows = all.subspan(judged, most);
-    Status error = framework.RunFilterNodes(state, pod, nodes, rows, verdicts_);
+    Status error = in.framework.RunFilterNodes(state, in.pod, in.nodes, rows, verdicts_);
     if (!error.ok()) return error;
     int used = 0;
     for (const NodeRow row : rows) {
@@ -442,30 +433,29 @@ Status SchedulingCycle::FindFeasible(const Framework& framework, const CycleStat
   return Status::Success();
 }
 
-Status SchedulingCycle::ScoreFeasible(const Framework& framework, CycleState& state,
-                                      const PodInfo& pod, const NodeTable& nodes) {
-  Status status = framework.RunPreScore(state, pod, nodes, feasible_);
+Status SchedulingCycle::ScoreFeasible(const Inputs& in, CycleState& state) {
+  Status status = in.framework.RunPreScore(state, in.pod, in.nodes, feasible_);
   if (!status.ok()) return status;
   totals_.resize(feasible_.size());
-  return framework.RunScore(state, pod, nodes, feasible_, absl::MakeSpan(totals_), nullptr);
+  return in.framework.RunScore(state, in.pod, in.nodes, feasible_, absl::MakeSpan(totals_),
+                               nullptr);
 }
 
 // The best row whose per-node Filter agrees, the first one of equals. A batch form that was too
 // generous costs a second look here, never a wrong placement.
-void SchedulingCycle::Choose(const Framework& framework, const CycleState& state,
-                             const PodInfo& pod, const NodeTable& nodes, CycleResult& result) {
+void SchedulingCycle::Choose(const Inputs& in, const CycleState& state, CycleResult& result) {
   if (feasible_.size() == 1) totals_.assign(1, 0);
   while (!feasible_.empty()) {
     const size_t best = std::max_element(totals_.begin(), totals_.end()) - totals_.begin();
     const NodeRow row = feasible_[best];
-    const Status confirmed = framework.RunFilterWithNominatedPods(state, pod, nodes.node(row));
+    const Status confirmed =
+        in.framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(row));
     if (confirmed.ok()) {
       result.row = row;
-      result.score = totals_[best];
       return;
     }
     ++unconfirmed_;
-    verdicts_.Reject(row, confirmed.code(), framework.FilterIndex(confirmed.plugin_symbol()));
+    verdicts_.Reject(row, confirmed.code(), in.framework.FilterIndex(confirmed.plugin_symbol()));
     feasible_.erase(feasible_.begin() + best);
     totals_.erase(totals_.begin() + best);
   }

@@ -15,9 +15,8 @@ namespace berth {
 
 // What a cycle came to. Exactly one of: placed (row >= 0), rejected, failed (status is an Error).
 struct CycleResult {
-  Status status;      // Success, the first rejection, or the Error that ended the cycle
-  NodeRow row = -1;   // the chosen node
-  int64_t score = 0;  // its weighted total; 0 if it was the only feasible one
+  Status status;     // Success, the first rejection, or the Error that ended the cycle
+  NodeRow row = -1;  // the chosen node
   bool pre_filter_rejected = false;
   Status left_out;  // of nodes that PreFilter narrowed away
   // The plugins that rejected the pod or a node, in the profile's order.
@@ -48,44 +47,38 @@ class SchedulingCycle {
   int64_t remembered() const { return remembered_; }
 
  private:
-  bool TryNominatedNode(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                        const NodeTable& nodes, const Nominator& nominator,
-                        const PreFilterResult& narrowed, CycleResult& result);
-  bool StillRejected(const Framework& framework, CycleState& state,
-                     const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                     const Nominator& nominator, const NodeVerdicts* judged, CycleResult& result);
-  RejectedNodes* KeepRejected(const Framework& framework, const CycleState& state,
-                              const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                              const Nominator& nominator);
-  bool RunFromMemory(const Framework& framework, CycleState& state,
-                     const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                     const Nominator& nominator, CycleResult& result);
-  bool ChooseRanked(const Framework& framework, CycleState& state, const PodInfo& pod,
-                    const NodeTable& nodes, const Nominator& nominator, RankedNodes& ranked,
-                    CycleResult& result);
+  // What a cycle goes by. The same pod twice: shared for who keeps it.
+  struct Inputs {
+    const Framework& framework;
+    const std::shared_ptr<const PodInfo>& shared_pod;
+    const PodInfo& pod;
+    const NodeTable& nodes;
+    const Nominator& nominator;
+  };
+  bool TryNominatedNode(const Inputs& in, const CycleState& state, const PreFilterResult& narrowed,
+                        CycleResult& result);
+  bool StillRejected(const Inputs& in, CycleState& state, const NodeVerdicts* judged,
+                     CycleResult& result);
+  RejectedNodes* KeepRejected(const Inputs& in, const CycleState& state);
+  bool RunFromMemory(const Inputs& in, CycleState& state, CycleResult& result);
+  bool ChooseRanked(const Inputs& in, CycleState& state, RankedNodes& ranked, CycleResult& result);
   struct Choice {
     NodeRow row = -1;  // -1: no node is feasible
     int64_t score = 0;
   };
-  void KeepObjectFilters(const Framework& framework, const CycleState& state,
-                         const NodeTable& nodes, const RankedNodes& ranked);
-  bool ChooseBest(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                  const NodeTable& nodes, bool judged, int tries, RankedNodes& ranked,
-                  Choice& choice);
-  bool ChooseByClass(const Framework& framework, CycleState& state, const PodInfo& pod,
-                     const NodeTable& nodes, const Nominator& nominator, const RankedNodes& ranked,
+  void KeepObjectFilters(const Inputs& in, const CycleState& state, const RankedNodes& ranked);
+  bool ChooseBest(const Inputs& in, const CycleState& state, bool judged, int tries,
+                  RankedNodes& ranked, Choice& choice);
+  bool ChooseByClass(const Inputs& in, CycleState& state, const RankedNodes& ranked,
                      std::vector<DomainSum> sums, Choice& choice);
-  bool AddUpClasses(const Framework& framework, CycleState& state, const PodInfo& pod,
-                    const NodeTable& nodes, const RankedNodes& ranked, const AlikeRows& feasible);
-  bool ChooseByRow(const Framework& framework, CycleState& state, const PodInfo& pod,
-                   const NodeTable& nodes, bool judged, RankedNodes& ranked, Choice& choice);
+  bool AddUpClasses(const Inputs& in, CycleState& state, const RankedNodes& ranked,
+                    const AlikeRows& feasible);
+  bool ChooseByRow(const Inputs& in, CycleState& state, bool judged, RankedNodes& ranked,
+                   Choice& choice);
   void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
-  Status FindFeasible(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                      const NodeTable& nodes, int wanted);
-  Status ScoreFeasible(const Framework& framework, CycleState& state, const PodInfo& pod,
-                       const NodeTable& nodes);
-  void Choose(const Framework& framework, const CycleState& state, const PodInfo& pod,
-              const NodeTable& nodes, CycleResult& result);
+  Status FindFeasible(const Inputs& in, const CycleState& state, int wanted);
+  Status ScoreFeasible(const Inputs& in, CycleState& state);
+  void Choose(const Inputs& in, const CycleState& state, CycleResult& result);
   // `rejected[i]`: the plugin of that index in Framework::filter() rejected a node.
   static void NoteRejectors(const Framework& framework, const std::vector<bool>& rejected,
                             CycleResult& result);
