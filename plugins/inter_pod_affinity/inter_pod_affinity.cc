@@ -84,14 +84,15 @@ std::vector<DomainCounts> CountExisting(const PodInfo& pod, const LabelSet* name
   std::vector<DomainCounts> existing;
   if (terms.size() <= kMostExistingTerms) {  // counted already
     for (const PodTerm* its : terms) {
-      if (its->counts.total() == 0) continue;
       const Symbol key = its->term.topology_key;
+      const LabelColumn& column = nodes.label_column(key);
+      if (!its->counts.any_labelled(column)) continue;
       const auto last = std::find_if(existing.rbegin(), existing.rend(),
                                      [key](const auto& counts) { return counts.key() == key; });
       // The term stays as long as the cycle lasts.
       std::shared_ptr<const PodCounts> counts(std::shared_ptr<void>(), &its->counts);
       existing.insert(last == existing.rend() ? existing.end() : last.base(),
-                      DomainCounts(key, nodes.label_column(key), std::move(counts)));
+                      DomainCounts(key, column, std::move(counts)));
     }
     return existing;
   }

@@ -21,7 +21,8 @@ constexpr int kFewDomains = 16;
 constexpr int kFew = 64;
 constexpr int kRowsAClass = 16;
 constexpr int kRowsACell = 4;
-constexpr size_t kMostParts = 16;  // of a sum that is kept by domain
+constexpr size_t kMostParts = 16;   // of a sum that is kept by domain
+constexpr size_t kMostMoved = 256;  // cells, with a domain
 constexpr int kPauses = 256;
 
 int MostClasses(int rows) { return std::max(kFew, rows / kRowsAClass); }
@@ -82,7 +83,7 @@ bool AlikeNodes::Follow(const RankedNodes& ranked, const NodeTable& nodes,
   for (const int number : std::exchange(touched_, {})) ShowCell(ranked, number);
   const int rows = static_cast<int>(cell_of_row_.size());
   const size_t most = 2 * MostClasses(rows);
-  return (has_classes_ ? classes_.size() : cells_.size()) <= most;
+  return !is_crowded_ && (has_classes_ ? classes_.size() : cells_.size()) <= most;
 }
 
 bool AlikeNodes::IsKnown(const std::vector<DomainSum>& sums) const {
@@ -128,6 +129,7 @@ bool AlikeNodes::FollowDomains(const std::vector<DomainSum>& sums) {
       const auto changes = pods.ChangesSince(*kept.column, kept.of_parts[k]);
       if (!changes.has_value()) return false;
       for (const PodCounts::Change& change : *changes) {
+        if (!kept.column->values()[change.domain].present) continue;  // no domain: nothing counts
         for (const int number : kept.cells[change.domain]) MoveCell(number, sums);
       }
       kept.of_parts[k] = pods.version(*kept.column);
@@ -263,14 +265,15 @@ int AlikeNodes::FindCell(const GroupKey& key) const {
     const auto it = number_of_key_.find(key);
     return it == number_of_key_.end() ? kNone : it->second;
   }
+  const absl::InlinedVector<int, 4>* fewest = nullptr;  // cells that it may be
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (kept_[i].way != Way::kBySumOfCells) continue;
-    for (const int number : kept_[i].cells[key[i]]) {
-      if (cells_[number].key == key) return number;
-    }
-    break;
+    const auto& cells = kept_[i].cells[key[i]];
+    if (fewest == nullptr || cells.size() < fewest->size()) fewest = &cells;
   }
-  return kNone;
+  const auto found =
+      absl::c_find_if(*fewest, [&](int number) { return cells_[number].key == key; });
+  return found == fewest->end() ? kNone : *found;
 }
 
 int AlikeNodes::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
@@ -291,6 +294,8 @@ void AlikeNodes::JoinDomains(int number) {
     auto& cells = kept_[i].cells[cells_[number].key[i]];
     if (cells.empty()) ++kept_[i].domains;
     cells.push_back(number);
+    const bool is_domain = kept_[i].column->values()[cells_[number].key[i]].present;
+    is_crowded_ |= is_domain && cells.size() > kMostMoved;
   }
 }
 
@@ -432,7 +437,7 @@ void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& n
 // False if there is a topology by which nodes cannot be told apart.
 bool AlikeNodes::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
   kept_.clear();
-  has_classes_ = false;
+  has_classes_ = is_crowded_ = false;
   for (const DomainSum& sum : sums) {
     const std::optional<Way> way = WayOf(sum, nodes);
     if (!way.has_value()) return false;
@@ -489,7 +494,7 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
     }
     JoinDomains(number);
     JoinClass(number, sums);
-    if (static_cast<int>(classes_.size()) > most_classes) return false;
+    if (is_crowded_ || static_cast<int>(classes_.size()) > most_classes) return false;
   }
   for (int number = 0; has_classes_ && number < cells; ++number) ShowCell(ranked, number);
   ranked_ = ranked.changes().end();

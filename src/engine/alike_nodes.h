@@ -151,6 +151,7 @@ class AlikeNodes final : public AlikeRows::Domains {
   std::vector<int> unused_cells_;
   std::vector<int> touched_;  // cells to be shown
   bool has_classes_ = false;  // beside the cells
+  bool is_crowded_ = false;   // a domain has so many cells that to move them costs too much
   std::vector<Class> classes_;
   std::vector<int> unused_classes_;
   absl::flat_hash_map<GroupKey, int>

@@ -38,7 +38,8 @@ class Inbox final : public WatchSink {
   void DeliverOne(WatchEvent event) override;
   void Post(std::function<void()> work);
 
-  // Puts everything that has arrived into `items`, in order, which was empty.
+  // Puts what has arrived first into `items`, in order, which was empty: all, or a block of it.
+  // The room that `items` had is used again.
   void Take(std::vector<Item>& items);
   bool empty() const;
   // Blocks until something arrives, `deadline` has passed, or Stop().
@@ -51,7 +52,10 @@ class Inbox final : public WatchSink {
 
   mutable Mutex mutex_;
   CondVar arrived_;
+  // In blocks, so that no list is moved or freed that has become long.
+  static constexpr size_t kBlock = 256;
   std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::vector<Item>> more_ ABSL_GUARDED_BY(mutex_);  // what came after these
   // Written with the mutex held, and read without. `any_` says that it is worth looking: what it
   // stands for is read with the mutex held, so that nothing need be ordered by it.
   std::atomic<bool> any_ = false;

@@ -34,7 +34,9 @@ void Inbox::Post(std::function<void()> work) {
 
 void Inbox::Add(Item item) {
   MutexLock lock(mutex_);
-  items_.push_back(std::move(item));
+  const bool is_full = (more_.empty() ? items_ : more_.back()).size() >= kBlock;
+  if (is_full) more_.emplace_back();
+  (more_.empty() ? items_ : more_.back()).push_back(std::move(item));
   any_.store(true, std::memory_order_relaxed);
   arrived_.SignalAll();
 }
@@ -43,7 +45,12 @@ void Inbox::Take(std::vector<Item>& items) {
   if (empty()) return;
   MutexLock lock(mutex_);
   items.swap(items_);
-  any_.store(false, std::memory_order_relaxed);
+  if (more_.empty()) {
+    any_.store(false, std::memory_order_relaxed);
+    return;
+  }
+  items_ = std::move(more_.front());
+  more_.pop_front();
 }
 
 bool Inbox::empty() const { return !any_.load(std::memory_order_relaxed); }
@@ -106,7 +113,6 @@ bool Engine::TakeInbox(int64_t limit) {
   }
   next_item_ = 0;
   arrived_.clear();
-  if (arrived_.capacity() > kMostEventsInARow) arrived_.shrink_to_fit();  // it was a lot once
   return any;
 }
 

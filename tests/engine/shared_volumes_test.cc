@@ -386,12 +386,15 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
     Start(remember);
   }
 
-  void Start(bool remember) {
+  // `alone`: without the default profile's plugins that filter or score.
+  void Start(bool remember, bool alone = false) {
     LoadedConfiguration loaded = ParseConfiguration(
         absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n"
                      "kind: KubeSchedulerConfiguration\n"
                      "profiles:\n"
-                     "- plugins: {multiPoint: {enabled: [{name: ",
+                     "- plugins: {multiPoint: {",
+                     alone ? "disabled: [{name: '*'}], " : "", "enabled: [",
+                     alone ? "{name: PrioritySort}, {name: DefaultBinder}, " : "", "{name: ",
                      GetParam() ? "OnlyListed}, {name: NotLocked" : "NotLocked}, {name: OnlyListed",
                      "}]}}\n"),
         "configuration", *registry_);
@@ -517,6 +520,18 @@ TEST_P(LedgerTest, NodesThatChangeAreAskedAboutAgain) {
   EXPECT_LT(row_of_last(), kFirstShut);
   EXPECT_LE(ledger_.asked, shut + 4);
   EXPECT_EQ(bindings().size(), 41);
+}
+
+// Also where no other plugin reads anything of the node.
+TEST_P(LedgerTest, NodesWhosePodsChangeAreAskedAboutAgain) {
+  Start(true, true);
+  ledger_.most_pods = 2;
+  Place(20);
+  for (int i = 0; i < 20; ++i) {
+    Place(1);
+    EXPECT_LE(ledger_.asked, 4) << i;
+  }
+  EXPECT_EQ(bindings().size(), 40);
 }
 
 // Then the filter that goes by them is asked again where no other one rejects

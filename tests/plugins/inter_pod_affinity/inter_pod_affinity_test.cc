@@ -154,6 +154,20 @@ TEST(InterPodAffinityTest, FollowsPodsThatComeAndGo) {
               ElementsAre(kAntiAffinity, kExisting));
 }
 
+// Nodes without the label are in no domain: there is nothing to say then.
+TEST(InterPodAffinityTest, SkipsTermsOfOthersWhereTheKeyIsNot) {
+  for (const int terms : {1, 2, 8, 9}) {
+    std::vector<PodBuilder> haters;
+    for (int i = 0; i < terms; ++i) {
+      haters.push_back(
+          App(absl::StrCat("hater-", i)).PodAntiAffinity(absl::StrCat("rack-", i), Is("p")));
+    }
+    FakeHandle handle(Numbered({{InZone("a"), haters}}));
+    const auto plugin = MakePlugin<InterPodAffinity, InterPodAffinityArgs>(handle);
+    EXPECT_THAT(Verdicts(*plugin, handle, App("p").Obj()), ElementsAre(Status::Skip())) << terms;
+  }
+}
+
 // As many different terms, over two topologies: a domain is closed as long as one of them has pods
 // there, also in dry runs.
 TEST(InterPodAffinityTest, FollowsManyTermsOfOthers) {
