@@ -14,6 +14,7 @@ Workload = collections.namedtuple("Workload", "objects size config")
 HOST = "kubernetes.io/hostname"
 RACK = "topology.example.com/rack"
 NODES_A_RACK = 18
+ZONES = ("moon-1", "moon-2", "moon-3")
 
 
 def numbered(prefix, count, digits=6):
@@ -88,7 +89,7 @@ def spread(max_skew, key, label, unless="DoNotSchedule", **policies):
 def topology_spreading(size, rng):
     """Blue pods spread over three zones, beside pods that are not blue."""
     yield namespace("default")
-    yield from plain_nodes(size.nodes, zones=("moon-1", "moon-2", "moon-3"))
+    yield from plain_nodes(size.nodes, zones=ZONES)
     yield from running(size)
     yield from pending(size, **spread(5, ZONE, ("color", "blue")))
 
@@ -205,30 +206,30 @@ def rejected(size, rng):
     yield from with_one_in(4, size, "nowhere", lambda name: pod(name, **next(kinds)))
 
 
-def volumes(size, rng):
-    """Pods of which each has a CSI volume of its own, in one of three zones; a node can attach 39."""
-    zones = ("moon-1", "moon-2", "moon-3")
+def nodes_that_attach(count):
+    """In three zones; each can attach 39 volumes."""
     yield namespace("default")
-    yield from plain_nodes(size.nodes, zones)
-    for name in numbered("node", size.nodes, 5):
+    yield from plain_nodes(count, ZONES)
+    for name in numbered("node", count, 5):
         yield csi_node(name, 39)
+
+
+def volumes(size, rng):
+    """Pods of which each has a CSI volume of its own, in one of the zones."""
+    yield from nodes_that_attach(size.nodes)
     names = itertools.cycle(numbered("node", size.nodes, 5)) if size.nodes else ()
     for i, (name, on) in enumerate(zip(numbered("init", size.placed), names)):
-        yield from bound_volume(name, zones[i % size.nodes % len(zones)])
+        yield from bound_volume(name, ZONES[i % size.nodes % len(ZONES)])
         yield pod(name, on=on, **using(name))
     for name in numbered("pod", size.pods):
-        yield from bound_volume(name, rng.choice(zones))
+        yield from bound_volume(name, rng.choice(ZONES))
         yield pod(name, **using(name))
 
 
 def shared_volume(size, rng):
-    """Pods that all use one volume, in one of three zones; a node can attach 39."""
-    zones = ("moon-1", "moon-2", "moon-3")
-    yield namespace("default")
-    yield from plain_nodes(size.nodes, zones)
-    for name in numbered("node", size.nodes, 5):
-        yield csi_node(name, 39)
-    yield from bound_volume("training-set", zones[0], mode="ReadWriteMany")
+    """Pods that all use one volume, in one of the zones."""
+    yield from nodes_that_attach(size.nodes)
+    yield from bound_volume("training-set", ZONES[0], mode="ReadWriteMany")
     yield from running(size)
     yield from pending(size, **using("training-set"))
 

@@ -141,7 +141,7 @@ class AlikeNodes final : public AlikeRows::Domains {
   std::vector<Kept> kept_;
   RowJournal::Position ranked_;  // in RankedNodes::changes()
   absl::flat_hash_set<NodeRow> apart_;
-  // That they are as of.
+  // What apart_ is as of.
   uint64_t nominations_version_ = 0;
   int32_t asker_priority_ = 0;
   std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
@@ -154,8 +154,8 @@ class AlikeNodes final : public AlikeRows::Domains {
   bool is_crowded_ = false;   // a domain has so many cells that to move them costs too much
   std::vector<Class> classes_;
   std::vector<int> unused_classes_;
-  absl::flat_hash_map<GroupKey, int>
-      number_of_key_;  // of classes; of cells, if these are the classes
+  // Of classes; of cells, if these are the classes.
+  absl::flat_hash_map<GroupKey, int> number_of_key_;
   // As of the last List().
   std::vector<NodeRow> best_;
   std::vector<int> counts_;
