@@ -237,6 +237,12 @@ void Cache::Refresh() {
   FreeSome();
 }
 
+void Cache::FetchAhead(NodeRow row, int step) const {
+  if (row < 0 || row >= table_.size()) return;
+  if (step < NodeTable::kFetchSteps) return table_.FetchAhead(row, step);
+  nodes_.Prefetch(table_.node(row).name());
+}
+
 void Cache::KeepForAWhile(std::shared_ptr<const NodeSpec> spec) {
   // Not more than the table has.
   if (static_cast<int>(former_specs_.size()) >= table_.size()) return;

@@ -92,6 +92,9 @@ class Cache {
   }
   // Lets the processor fetch what is known of the pod while other work goes on.
   void Prefetch(UidRef pod, Fetch what) const { pods_.Prefetch(pod, what); }
+  // The same of the node of that row, as NodeTable::FetchAhead(), with one step more.
+  static constexpr int kFetchSteps = NodeTable::kFetchSteps + 1;
+  void FetchAhead(NodeRow row, int step) const;
   // Null if it is not known.
   std::shared_ptr<const PodInfo> LastSeen(UidRef pod) const {
     const Record* const record = pods_.Find(pod);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "berth/prefetch.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -386,6 +387,18 @@ void AlikeNodes::List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)
       list(i, cells_[i], IsInCell(ranked, i));
     }
   }
+}
+
+NodeRow AlikeNodes::FetchAhead(NodeRow row) const {
+  const Cell& cell = cells_[cell_of_row_[row]];
+  Prefetch(&cell);
+  if (cell.begin < cell.end) Prefetch(&order_[cell.begin]);
+  const NodeRow next = (has_classes_ ? classes_[cell.of_class].heap : cell.heap).RunnerUp().row;
+  if (next < 0) return next;
+  Prefetch(&cell_of_row_[next]);
+  Prefetch(&extremes_of_row_[next]);
+  for (const Kept& kept : kept_) Prefetch(&kept.column->indexes()[next]);
+  return next;
 }
 
 std::optional<int> AlikeNodes::CountDomains(const LabelColumn& column,

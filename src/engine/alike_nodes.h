@@ -59,6 +59,9 @@ class AlikeNodes final : public AlikeRows::Domains {
   bool some_are_out() const { return some_are_out_; }
   // RankedNodes::extremes() that some of their rows have.
   uint8_t extremes() const { return extremes_; }
+  // A pod goes to `row`. Returns where the next one like it will go if its class is left to the
+  // others in it, -1 if nobody is left; lets the processor fetch what is kept of both.
+  NodeRow FetchAhead(NodeRow row) const;
   // Of topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;

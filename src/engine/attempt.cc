@@ -34,6 +34,10 @@ AttemptResult Attempts::Run(const AttemptRequest& request) {
   return result;
 }
 
+void Attempts::FetchAhead() {
+  if (fetched_ < Cache::kFetchSteps) cluster_.cache().FetchAhead(cycle_.expected(), fetched_++);
+}
+
 void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) {
   const std::vector<Class> classes = Classify(request);
   std::vector<const Class*> order;
@@ -139,6 +143,7 @@ bool Attempts::PlaceAll(const AttemptRequest& request, const std::vector<const C
 bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                         AttemptResult& result) {
   ++result.cycles;
+  FetchAhead();
   CycleState state;
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
@@ -158,6 +163,8 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
   placement.assumed_at = cluster_.outside_changes();
   cluster_.Assume(pod, node_name);
   cluster_.Refresh();
+  fetched_ = 0;
+  FetchAhead();
   Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
   if (!reserved.ok()) {
     Undo(placement);

@@ -65,6 +65,9 @@ class Attempts {
 
   AttemptResult Run(const AttemptRequest& request);
 
+  // Lets the processor fetch, one step a call, what the next attempt will probably look up.
+  void FetchAhead();
+
   const SchedulingCycle& cycle() const { return cycle_; }
 
  private:
@@ -90,6 +93,7 @@ class Attempts {
 
   ClusterState& cluster_;
   SchedulingCycle cycle_;
+  int fetched_ = 0;  // steps, of where the cycle expects the next pod to go
 };
 
 }  // namespace berth

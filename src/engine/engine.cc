@@ -108,6 +108,7 @@ void Engine::RunUntilIdle() {
 // Does one thing that is due: takes in what has arrived, settles bindings, or tries one group.
 // Returns false if nothing was.
 bool Engine::Step() {
+  attempts_.FetchAhead();
   const absl::Time now = options_.clock->Now();
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
   binder_.Expire(now);

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/check.h"
+#include "berth/prefetch.h"
 #include "engine/diagnosis.h"
 #include "framework/far_behind.h"
 
@@ -505,6 +506,18 @@ uint8_t RankedNodes::extremes(NodeRow row) const {
   }
   return extremes;
 }
+
+void RankedNodes::FetchAhead(NodeRow row) const {
+  if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
+  Prefetch(&totals_[row]);
+  Prefetch(&plain_totals_[row]);
+  Prefetch(&aspects_[row]);
+  for (const std::vector<Column>* columns : {&plain_, &columns_}) {
+    for (const Column& column : *columns) Prefetch(&column.raw[row]);
+  }
+}
+
+NodeRow RankedNodes::BestBut(NodeRow row) const { return best_.BestBut(row, ByTotal(totals_)); }
 
 NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
   NodeRow row = best_.best();

@@ -75,6 +75,10 @@ class RankedNodes {
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? best_.best() : -1; }
+  // Lets the processor fetch what is kept of that row. A hint: any row will do.
+  void FetchAhead(NodeRow row) const;
+  // The best of feasible() but for `row`, or -1.
+  NodeRow BestBut(NodeRow row) const;
   // Whether plugins beyond these scored the last pod of this kind.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }

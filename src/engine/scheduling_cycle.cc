@@ -46,6 +46,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   const Inputs in = {framework, shared_pod, pod, nodes, nominator};
   CycleResult result;
   last_verdicts_ = &verdicts_;
+  expected_ = -1;
   tried_to_keep_ = false;
   if (nodes.size() == 0) {
     // Whichever plugin would like a node that comes wakes the pod.
@@ -274,6 +275,8 @@ bool SchedulingCycle::ChooseBest(const Inputs& in, const CycleState& state, bool
         tries);
   }
   if (row < 0) return false;
+  expected_ = ranked.BestBut(row);
+  ranked.FetchAhead(expected_);
   choice = {row, ranked.total(row)};
   return true;
 }
@@ -322,6 +325,8 @@ bool SchedulingCycle::ChooseByClass(const Inputs& in, CycleState& state, const R
         totals_[i] > choice.score || (totals_[i] == choice.score && row < choice.row);
     if (better) choice = {row, totals_[i]};
   }
+  expected_ = alike->FetchAhead(choice.row);
+  ranked.FetchAhead(expected_);
   return true;
 }
 

@@ -39,6 +39,8 @@ class SchedulingCycle {
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                   const Nominator& nominator, int percentage);
 
+  // Where a pod like that of the last Run() will go next, perhaps; -1 if nothing is known of that.
+  NodeRow expected() const { return expected_; }
   // Of the last Run() that got as far as the filters.
   const NodeVerdicts& verdicts() const { return *last_verdicts_; }
   // How often the per-node form refused a node that the batch form had accepted.
@@ -89,6 +91,7 @@ class SchedulingCycle {
   int64_t remembered_ = 0;
   NodeVerdicts verdicts_;
   const NodeVerdicts* last_verdicts_ = &verdicts_;
+  NodeRow expected_ = -1;
   bool tried_to_keep_ = false;  // in this cycle: memory_ was asked to add
   std::vector<NodeRow> rows_;   // to be judged, in search order
   std::vector<NodeRow> feasible_;

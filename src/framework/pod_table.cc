@@ -126,6 +126,19 @@ void PodTable::RefreshRow(NodeRow row) {
   Replace(slot, same, node.pods());
 }
 
+void PodTable::FetchAhead(NodeRow row, int step) const {
+  if (step == 0) {
+    Prefetch(&slots_.slot_of_row[row]);
+    return;
+  }
+  const NodePods& known = pods_[slots_.slot_of_row[row]];
+  if (step == 1) {
+    Prefetch(&known);
+  } else {
+    Prefetch(known.pods.data() + known.pods.size());
+  }
+}
+
 // The object of the slot's node is `node` now; null if it is gone. Its pods leave the counts of the
 // sets that it leaves, and come to those of the sets that it comes to.
 void PodTable::Flip(int slot, const NodeSpec* node) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -33,6 +34,11 @@ class SegmentedMap {
   template <class K = Key>
   bool Contains(const K& key) const {
     return Find(key) != nullptr;
+  }
+  // Lets the processor fetch what Find() will look at while other work goes on.
+  void Prefetch(const Key& key) const {
+    IsNotForNothing();
+    TableOf(key).prefetch(key);
   }
   // The value of `key`, one made of `args` if there was none, and whether it is new.
   template <class... Args>

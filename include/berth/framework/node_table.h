@@ -272,6 +272,11 @@ class NodeTable {
     return true;
   }
 
+  // Lets the processor fetch what there is of a row, in kFetchSteps steps with other work between
+  // them: each needs what those before it have fetched. A hint: any row will do.
+  static constexpr int kFetchSteps = 3;
+  void FetchAhead(NodeRow row, int step) const;
+
   // --- For the cache (and for tests that build a table) ---
 
   // Makes `nodes`, in this order, the rows.

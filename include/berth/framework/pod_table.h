@@ -85,6 +85,8 @@ class PodTable {
   void Move(const RowMove& move);
   // Pods came to the node of `row`, or went, or its object is another one.
   void RefreshRow(NodeRow row);
+  // As NodeTable::FetchAhead().
+  void FetchAhead(NodeRow row, int step) const;
 
  private:
   using PodPtr = std::shared_ptr<const PodInfo>;
