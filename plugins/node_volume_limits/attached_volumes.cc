@@ -3,6 +3,9 @@
 #include "plugins/node_volume_limits/attached_volumes.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "berth/api/storage_v1.pb.h"
 
@@ -26,7 +29,9 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
   for (const Symbol name : changed_) {
     const std::unique_ptr<Node>* const node = nodes_.Find(name);
     if (node == nullptr || (*node)->generation == 0) continue;
-    ReadAgain(**node, nodes.node(nodes.FindRow(name)), objects);
+    const NodeRow row = nodes.FindRow(name);
+    ReadAgain(**node, nodes.node(row), objects);
+    NoteRoom(row);
   }
   changed_.clear();
   EraseUnused();
@@ -39,7 +44,9 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
 void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects) {
   nodes_.clear();
   rows_.assign(nodes.size(), nullptr);
+  sure_room_.assign(nodes.size(), 0);
   unread_ = 0;
+  came_.clear();
   changed_.clear();
   volumes_.clear();
   unused_.clear();
@@ -52,7 +59,7 @@ void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects
 // --- The table ---
 
 bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
-  bool some_are_new = false;
+  bool some_came = false;
   const auto on_change = [&](const RowChange& change) {
     if (drivers_.empty()) return;  // no node is limited
     const Node* const node = rows_[change.row];
@@ -64,21 +71,25 @@ bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
       if (rows_[row] != nullptr) RemoveNode(*rows_[row]);
     }
     move.Apply(rows_);
-    some_are_new |= !move.came().empty();
+    move.Apply(sure_room_);
+    some_came |= !move.came().empty();
   };
   if (!nodes.Replay(table_version_, on_change, on_move)) return false;
-  if (some_are_new) AddNodes(nodes);
+  if (!some_came) return true;
+  for (const NodeRow row : AddNodes(nodes)) came_.push_back(rows_[row]->name);
   return true;
 }
 
 // More happened than the table remembers: nodes are known by name, and whether they changed.
 void AttachedVolumes::Realign(const NodeTable& nodes) {
   rows_.assign(nodes.size(), nullptr);
+  sure_room_.assign(nodes.size(), 0);
   std::vector<Node*> gone;
   nodes_.ForEach([&](Symbol name, const std::unique_ptr<Node>& node) {
     const NodeRow row = nodes.FindRow(name);
     if (row < 0) return gone.push_back(node.get());
     rows_[row] = node.get();
+    NoteRoom(row);
     const bool changed = node->generation != nodes.node(row).generation();
     if (node->generation != 0 && changed) changed_.push_back(name);
   });
@@ -86,21 +97,32 @@ void AttachedVolumes::Realign(const NodeTable& nodes) {
   AddNodes(nodes);
 }
 
-void AttachedVolumes::AddNodes(const NodeTable& nodes) {
+// Returns their rows.
+std::vector<NodeRow> AttachedVolumes::AddNodes(const NodeTable& nodes) {
+  std::vector<NodeRow> added;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (rows_[row] != nullptr) continue;
+    added.push_back(row);
     auto node = std::make_unique<Node>();
     node->name = nodes.node(row).name();
     rows_[row] = node.get();
     nodes_[node->name] = std::move(node);
     ++unread_;
   }
+  return added;
 }
 
 void AttachedVolumes::RemoveNode(Node& node) {
   if (node.generation == 0) --unread_;
   ForgetVolumes(node);
   nodes_.Erase(Symbol(node.name));
+}
+
+void AttachedVolumes::NoteRoom(NodeRow row) {
+  const Node& node = *rows_[row];
+  int64_t room = node.generation == 0 || node.failed ? 0 : std::numeric_limits<int32_t>::max();
+  for (const Limit& limit : node.limits) room = std::min(room, limit.room);
+  sure_room_[row] = static_cast<int32_t>(std::max<int64_t>(room, 0));
 }
 
 // --- The objects ---
@@ -162,6 +184,28 @@ void AttachedVolumes::RemoveUser(uint64_t source, Node& node) {
 }
 
 // --- What others ask ---
+
+void AttachedVolumes::Read(absl::Span<const NodeRow> rows, const NodeTable& nodes,
+                           const ObjectStore& objects) {
+  if (unread_ == 0) return;
+  for (const NodeRow row : rows) {
+    if (rows_[row]->generation == 0) ReadFirst(row, nodes, objects);
+  }
+}
+
+void AttachedVolumes::ReadAll(const NodeTable& nodes, const ObjectStore& objects) {
+  std::vector<NodeRow> rows(nodes.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  Read(rows, nodes, objects);
+  came_.clear();
+}
+
+void AttachedVolumes::ReadThoseThatCame(const NodeTable& nodes, const ObjectStore& objects) {
+  for (const Symbol name : std::exchange(came_, {})) {
+    const NodeRow row = nodes.FindRow(name);
+    if (row >= 0) Read({&row, 1}, nodes, objects);
+  }
+}
 
 const AttachedVolumes::Node* AttachedVolumes::Find(const NodeInfo& node,
                                                    const ObjectStore& objects) const {

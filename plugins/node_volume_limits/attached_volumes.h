@@ -67,11 +67,17 @@ class AttachedVolumes {
   // other volumes or limits. As of the last Sync().
   uint64_t objects_version() const { return objects_version_; }
 
-  // After Sync() with the same table and objects: reads the node of the row if it never was read.
-  void Read(NodeRow row, const NodeTable& nodes, const ObjectStore& objects) {
-    if (rows_[row]->generation == 0) ReadFirst(*rows_[row], nodes.node(row), objects);
-  }
+  // After Sync() with the same table and objects: reads the nodes of `rows` that never were read.
+  void Read(absl::Span<const NodeRow> rows, const NodeTable& nodes, const ObjectStore& objects);
+  // The same of all rows.
+  void ReadAll(const NodeTable& nodes, const ObjectStore& objects);
+  // The same of nodes that came one after the other, so that nobody has to read them all at once.
+  void ReadThoseThatCame(const NodeTable& nodes, const ObjectStore& objects);
+  // What follows is of rows that were read.
   const Node& at(NodeRow row) const { return *rows_[row]; }
+  // So many more volumes of any driver have room on the node; 0 if that is not all there is to know
+  // of it.
+  int32_t sure_room(NodeRow row) const { return sure_room_[row]; }
   // The node if it is known as it is given, with its objects as they are; else null.
   const Node* Find(const NodeInfo& node, const ObjectStore& objects) const;
   const AttachmentsByNode& attachments() const { return attachments_; }
@@ -92,14 +98,15 @@ class AttachedVolumes {
   void Restart(const NodeTable& nodes, const ObjectStore& objects);
   bool FollowTable(const NodeTable& nodes);
   void Realign(const NodeTable& nodes);
-  void AddNodes(const NodeTable& nodes);
+  std::vector<NodeRow> AddNodes(const NodeTable& nodes);
   void RemoveNode(Node& node);
   bool FollowObjects(const ObjectStore& objects);
   void FollowObject(const Identity& changed, const ObjectStore& objects);
   void Mark(Node& node, bool Node::*what);
   void Mark(absl::string_view node_name, bool Node::*what);
 
-  void ReadFirst(Node& node, const NodeInfo& info, const ObjectStore& objects);
+  void ReadFirst(NodeRow row, const NodeTable& nodes, const ObjectStore& objects);
+  void NoteRoom(NodeRow row);
   void ReadAgain(Node& node, const NodeInfo& info, const ObjectStore& objects);
   bool Read(Node& node, const NodeInfo& info, const ObjectStore& objects);
   void ReadLimits(Node& node, const ObjectStore& objects);
@@ -121,8 +128,10 @@ class AttachedVolumes {
 
   SegmentedMap<Symbol, std::unique_ptr<Node>> nodes_;
   std::vector<Node*> rows_;
-  int unread_ = 0;               // of the nodes
-  std::vector<Symbol> changed_;  // nodes to be read again
+  std::vector<int32_t> sure_room_;  // by row
+  int unread_ = 0;                  // of the nodes
+  std::vector<Symbol> came_;        // perhaps not read yet
+  std::vector<Symbol> changed_;     // nodes to be read again
   absl::node_hash_map<std::string, VolumeUses> volumes_;
   std::vector<Volume*> unused_;  // perhaps
   absl::flat_hash_map<std::string, int> drivers_;

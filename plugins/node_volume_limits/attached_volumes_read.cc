@@ -17,10 +17,12 @@ bool SameLimits(absl::Span<const AttachedVolumes::Limit> a,
 
 }  // namespace
 
-void AttachedVolumes::ReadFirst(Node& node, const NodeInfo& info, const ObjectStore& objects) {
+void AttachedVolumes::ReadFirst(NodeRow row, const NodeTable& nodes, const ObjectStore& objects) {
+  Node& node = *rows_[row];
   --unread_;
   node.csi_node_changed = node.attachments_changed = true;
-  Read(node, info, objects);
+  Read(node, nodes.node(row), objects);
+  NoteRoom(row);
   EraseUnused();
 }
 

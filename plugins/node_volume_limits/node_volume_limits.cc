@@ -229,9 +229,12 @@ Status NodeVolumeLimits::FilterNodes(const CycleState& state, const PodInfo& pod
   if (!data->status.ok()) return FilterPlugin::FilterNodes(state, pod, nodes, verdicts);
   if (data->volumes.empty()) return Status::Success();
   index_->Sync(nodes, handle_.objects());
-  for (const NodeRow row : verdicts.candidates()) index_->Read(row, nodes, handle_.objects());
+  index_->Read(verdicts.candidates(), nodes, handle_.objects());
   const WantedVolumes wanted = LookUp(data->volumes, *index_);
+  int64_t most = 1;  // of one driver
+  for (const auto& [driver, count] : wanted.most) most = std::max(most, count);
   for (const NodeRow row : verdicts.candidates()) {
+    if (most <= index_->sure_room(row)) continue;
     const Node& node = index_->at(row);
     if (node.failed) {
       const Status status = Filter(state, pod, nodes.node(row));
@@ -247,12 +250,13 @@ Status NodeVolumeLimits::FilterNodes(const CycleState& state, const PodInfo& pod
 
 void NodeVolumeLimits::OnSynced() {
   index_->Sync(handle_.nodes(), handle_.objects());
-  for (NodeRow row = 0; row < handle_.nodes().size(); ++row) {
-    index_->Read(row, handle_.nodes(), handle_.objects());
-  }
+  index_->ReadAll(handle_.nodes(), handle_.objects());
 }
 
-void NodeVolumeLimits::OnManyChanges() { index_->Sync(handle_.nodes(), handle_.objects()); }
+void NodeVolumeLimits::OnManyChanges() {
+  index_->Sync(handle_.nodes(), handle_.objects());
+  index_->ReadThoseThatCame(handle_.nodes(), handle_.objects());
+}
 
 void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
   const LimitsState* data = state.Find(kState);

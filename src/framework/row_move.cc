@@ -1,6 +1,10 @@
 // Implementation of berth/framework/row_move.h.
 #include "berth/framework/row_move.h"
 
+#include <algorithm>
+#include <numeric>
+#include <string>
+
 namespace berth {
 
 RowMove RowMove::Came(NodeRow row, int size) {
@@ -31,7 +35,7 @@ RowMove RowMove::Rearranged(absl::Span<const NodeRow> rows, int size_before) {
 
 RowMove RowMove::Rearranged(absl::Span<const Step> steps, int size_before, int size) {
   RowMove move(size);
-  std::vector<uint8_t> stays(size_before);
+  std::string stays(size_before, 0);  // by row, as they were numbered before
   NodeRow next = 0;
   for (const Step& step : steps) {
     for (; next < step.to; ++next) move.came_.push_back(next);
@@ -40,8 +44,8 @@ RowMove RowMove::Rearranged(absl::Span<const Step> steps, int size_before, int s
     move.Add(step);
   }
   for (; next < size; ++next) move.came_.push_back(next);
-  for (NodeRow row = 0; row < size_before; ++row) {
-    if (stays[row] == 0) move.gone_.push_back(row);
+  for (size_t row = stays.find('\0'); row != stays.npos; row = stays.find('\0', row + 1)) {
+    move.gone_.push_back(static_cast<NodeRow>(row));
   }
   move.Finish();
   return move;
@@ -61,13 +65,26 @@ void RowMove::Add(Step step) {
 }
 
 void RowMove::Finish() {
-  const auto goes_up = [](const Step& step) { return step.to > step.from; };
-  if (std::any_of(steps_.begin(), steps_.end(), goes_up)) {
-    way_ = std::all_of(steps_.begin(), steps_.end(), goes_up) ? Way::kUp : Way::kBoth;
+  bool some_go_down = false;
+  for (const Step& step : steps_) {
+    most_up_ = std::max(most_up_, step.to - step.from);
+    some_go_down |= step.to < step.from;
   }
   first_ = size_;
   if (!steps_.empty()) first_ = std::min(first_, steps_.front().to);
   if (!came_.empty()) first_ = std::min(first_, came_.front());
+  constexpr size_t kShort = 8;  // rows a step
+  if ((most_up_ > 0 && some_go_down) || steps_.size() * kShort > static_cast<size_t>(size_)) {
+    way_ = Way::kEach;
+    from_.resize(size_);
+    std::iota(from_.begin(), from_.end(), 0);
+    for (const NodeRow row : came_) from_[row] = -1;
+    for (const Step& step : steps_) {
+      std::iota(from_.begin() + step.to, from_.begin() + step.to + step.count, step.from);
+    }
+  } else if (most_up_ > 0) {
+    way_ = Way::kUp;
+  }
 }
 
 }  // namespace berth

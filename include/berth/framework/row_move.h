@@ -45,13 +45,18 @@ class RowMove {
   // Does to values by row what it did to the rows. A row that came gets `fresh`.
   template <class T>
   void Apply(std::vector<T>& values, const T& fresh = T()) const {
-    if (way_ == Way::kBoth) {
-      MoveAside(values, fresh);
-    } else {
-      if (values.size() < static_cast<size_t>(size_)) values.resize(size_, fresh);
-      way_ == Way::kUp ? MoveUp(values.data()) : MoveDown(values.data());
-      values.resize(size_, fresh);
+    if (values.size() < static_cast<size_t>(size_)) values.resize(size_, fresh);
+    switch (way_) {
+      case Way::kDown:
+        MoveDown(values.data());
+        break;
+      case Way::kUp:
+        MoveUp(values.data());
+        break;
+      case Way::kEach:
+        MoveEach(values.data());
     }
+    values.resize(size_, fresh);
     for (const NodeRow row : came_) values[row] = fresh;
   }
   // Calls visit(row) for each row that has another node now.
@@ -64,8 +69,9 @@ class RowMove {
   }
 
  private:
-  // Where all go the same way, none is in the way of another.
-  enum class Way : uint8_t { kDown, kUp, kBoth };
+  // Where all go the same way, none is in the way of another, and long runs of rows are moved at
+  // once; else each row is.
+  enum class Way : uint8_t { kDown, kUp, kEach };
 
   explicit RowMove(int size) : size_(size) {}
   void Add(Step step);
@@ -92,24 +98,36 @@ class RowMove {
                          values + step->to + step->count);
     }
   }
+  // Some rows at a time, put down when those behind them, which may come from their place, are
+  // taken up: so little is under way at once that it stays in the processor's cache.
   template <class T>
-  void MoveAside(std::vector<T>& values, const T& fresh) const {
-    std::vector<T> aside;
-    aside.reserve(renumbered_);
-    for (const Step& step : steps_) {
-      const auto from = values.begin() + step.from;
-      std::move(from, from + step.count, std::back_inserter(aside));
+  void MoveEach(T* values) const {
+    const NodeRow window = std::max(kWindow, most_up_);
+    std::vector<T> taken(window), before(window);
+    NodeRow begin_before = first_, end_before = first_;
+    const auto put_down = [&] {
+      std::move(before.begin(), before.begin() + (end_before - begin_before),
+                values + begin_before);
+    };
+    while (end_before < size_) {
+      const NodeRow begin = end_before, end = std::min(begin + window, size_);
+      for (NodeRow row = begin; row < end; ++row) {
+        if (from_[row] >= 0) taken[row - begin] = std::move(values[from_[row]]);
+      }
+      put_down();
+      std::swap(taken, before);
+      begin_before = begin;
+      end_before = end;
     }
-    values.resize(size_, fresh);
-    auto next = aside.begin();
-    for (const Step& step : steps_) {
-      std::move(next, next + step.count, values.begin() + step.to);
-      next += step.count;
-    }
+    put_down();
   }
 
+  static constexpr NodeRow kWindow = 1024;
+
   int size_;
-  std::vector<Step> steps_;  // of those that have another number, by rising `to`
+  std::vector<Step> steps_;    // of those that have another number, by rising `to`
+  std::vector<NodeRow> from_;  // of kEach, by row: which it was, or -1 if its node came
+  NodeRow most_up_ = 0;        // that a row moves
   std::vector<NodeRow> came_, gone_;
   NodeRow first_ = 0;
   int64_t renumbered_ = 0;
