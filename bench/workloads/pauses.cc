@@ -2,16 +2,23 @@
 // as JSON, how long the scheduling thread needed at most from the end of one attempt to the end of
 // the next: the attempt and all that is done in between, bindings and events included. In time on
 // the processor, and of each attempt the least of three runs, which go alike: what is left is the
-// scheduler's own doing, mostly. With N, every Nth node is lost at once when nothing more is due:
-// where there are N zones in turn, all of one. Their pods are gone too, and as many like them come.
-// When that is over, other nodes come in the place of those that were lost, all at once, and as
-// many more pods.
+// scheduler's own doing, mostly. Each run is in a process of its own, so that it has to ask the
+// system for memory as any scheduler that was just started. With N, every Nth node is lost at once
+// when nothing more is due: where there are N zones in turn, all of one. Their pods are gone too,
+// and as many like them come. When that is over, other nodes come in the place of those that were
+// lost, all at once, and as many more pods.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <deque>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,11 +40,6 @@ double MicrosOnProcessor() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
-
-struct Pause {
-  double micros;
-  int64_t attempt;
-};
 
 void AddAnotherPod(const berth::Object& like, absl::string_view suffix,
                    berth::InMemoryCluster& cluster) {
@@ -89,13 +91,14 @@ void AddLike(const Lost& lost, berth::InMemoryCluster& cluster) {
   }
 }
 
-std::vector<Pause> PausesOfOneRun(const char* configuration, const char* cluster, int lose_every) {
+// In microseconds, by attempt.
+std::vector<double> PausesOfOneRun(const char* configuration, const char* cluster, int lose_every) {
   const auto simulation = berth::SimulationOf(configuration, cluster);
-  std::deque<Pause> pauses;  // which grows without a pause
+  std::deque<double> pauses;  // which grows without a pause
   double last = 0;
   simulation->scheduler().ObserveAttempts([&](const berth::AttemptRecord&) {
     const double now = MicrosOnProcessor();
-    pauses.push_back({now - last, static_cast<int64_t>(pauses.size())});
+    pauses.push_back(now - last);
     last = MicrosOnProcessor();
   });
   simulation->scheduler().TakeEvents();
@@ -112,6 +115,31 @@ std::vector<Pause> PausesOfOneRun(const char* configuration, const char* cluster
   return {pauses.begin(), pauses.end()};
 }
 
+// What run() returns in a process of its own; nothing if that failed.
+template <class Run>
+std::vector<double> InOwnProcess(Run run) {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  const pid_t child = fork();
+  if (child < 0) return {};
+  FILE* const pipe = fdopen(ends[child == 0 ? 1 : 0], child == 0 ? "wb" : "rb");
+  close(ends[child == 0 ? 0 : 1]);
+  if (child == 0) {
+    const std::vector<double> values = run();
+    const size_t written = std::fwrite(values.data(), sizeof(double), values.size(), pipe);
+    std::_Exit(written == values.size() && std::fclose(pipe) == 0 ? 0 : 1);
+  }
+  std::vector<double> values;
+  double block[512];
+  while (const size_t read = std::fread(block, sizeof(double), std::size(block), pipe)) {
+    values.insert(values.end(), block, block + read);
+  }
+  std::fclose(pipe);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? values : std::vector<double>();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,27 +148,28 @@ int main(int argc, char** argv) {
     absl::FPrintF(stderr, "usage: berth_pauses CONFIGURATION CLUSTER [N]\n");
     return 2;
   }
-  std::vector<Pause> pauses = PausesOfOneRun(argv[1], argv[2], lose_every);
-  for (int run = 1; run < kRuns; ++run) {
-    const std::vector<Pause> again = PausesOfOneRun(argv[1], argv[2], lose_every);
+  std::vector<double> pauses;
+  for (int run = 0; run < kRuns; ++run) {
+    const std::vector<double> again =
+        InOwnProcess([&] { return PausesOfOneRun(argv[1], argv[2], lose_every); });
+    if (again.empty()) return 1;  // it said why
+    if (run == 0) pauses = again;
     if (again.size() != pauses.size()) {
       absl::FPrintF(stderr, "two runs differ: %d and %d attempts\n", pauses.size(), again.size());
       return 1;
     }
-    for (size_t i = 0; i < pauses.size(); ++i) {
-      pauses[i].micros = std::min(pauses[i].micros, again[i].micros);
-    }
+    for (size_t i = 0; i < pauses.size(); ++i) pauses[i] = std::min(pauses[i], again[i]);
   }
 
-  const size_t attempts = pauses.size();
-  const size_t shown = std::min(kShown, attempts);
-  std::partial_sort(pauses.begin(), pauses.begin() + static_cast<std::ptrdiff_t>(shown),
-                    pauses.end(),
-                    [](const Pause& a, const Pause& b) { return a.micros > b.micros; });
-  absl::PrintF("{\"attempts\":%d,\"longest\":[", attempts);
+  std::vector<size_t> attempts(pauses.size());
+  std::iota(attempts.begin(), attempts.end(), 0);
+  const size_t shown = std::min(kShown, attempts.size());
+  std::partial_sort(attempts.begin(), attempts.begin() + static_cast<std::ptrdiff_t>(shown),
+                    attempts.end(), [&](size_t a, size_t b) { return pauses[a] > pauses[b]; });
+  absl::PrintF("{\"attempts\":%d,\"longest\":[", attempts.size());
   for (size_t i = 0; i < shown; ++i) {
-    absl::PrintF("%s{\"us\":%.0f,\"attempt\":%d}", i == 0 ? "" : ",", pauses[i].micros,
-                 pauses[i].attempt);
+    absl::PrintF("%s{\"us\":%.0f,\"attempt\":%d}", i == 0 ? "" : ",", pauses[attempts[i]],
+                 attempts[i]);
   }
   absl::PrintF("]}\n");
   return 0;

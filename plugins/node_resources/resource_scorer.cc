@@ -41,6 +41,31 @@ BERTH_VECTOR_CLONES void AddScores(bool least, const BlockAmounts& amounts, doub
   }
 }
 
+// Adds weight * what the shape makes of requested * 100 / capacity, truncated, for each row, and
+// the weight unless that is 0. `score_at` is by utilization in percent.
+BERTH_VECTOR_CLONES void AddShapedScores(const int64_t* score_at, const BlockAmounts& amounts,
+                                         double pod_request, double weight, size_t rows,
+                                         double* sums, double* weights) {
+  const int64_t* const capacities = amounts.capacity();
+  const int64_t* const requests = amounts.requested();
+  for (size_t i = 0; i < rows; ++i) {
+    const double capacity = ToDouble(capacities[i]);
+    const double used = capacity - Free(capacity, ToDouble(requests[i]) + pod_request);
+    const double score = ToDouble(score_at[Truncated(used * kMaxNodeScore / capacity)]);
+    sums[i] += score * weight;
+    weights[i] += score > 0 ? weight : 0;
+  }
+}
+
+// sums / weights, rounded; 0 where nothing counts. No quotient is so near to a half that the
+// addition would round it up.
+BERTH_VECTOR_CLONES void DivideRounded(const double* sums, const double* weights, size_t rows,
+                                       int64_t* scores) {
+  for (size_t i = 0; i < rows; ++i) {
+    scores[i] = Truncated(sums[i] / (weights[i] > 0 ? weights[i] : 1) + 0.5);
+  }
+}
+
 // sums / weights, truncated. The half keeps the quotients away from integers, so that products may
 // stand for them.
 BERTH_VECTOR_CLONES void Divide(const double* sums, double weights, size_t rows, int64_t* scores) {
@@ -153,9 +178,7 @@ void ResourceScorer::ScoreNodesAs(const Terms& terms, const NodeTable& nodes,
         {requested.data(), nodes.allocatable(term.resource).data(), term.pod_request, term.weight});
   }
   ForEachBlock(rows, scores, [&](absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) {
-    if constexpr (type != Type::kRequestedToCapacityRatio) {
-      if (rows.size() >= kFewRows && ScoreBlock<type>(columns, rows, scores)) return;
-    }
+    if (rows.size() >= kFewRows && ScoreBlock<type>(columns, rows, scores)) return;
     for (size_t i = 0; i < rows.size(); ++i) {
       Mean<type> mean(*this);
       for (const Columns& c : columns) {
@@ -171,20 +194,32 @@ void ResourceScorer::ScoreNodesAs(const Terms& terms, const NodeTable& nodes,
 // resource and all amounts are exact as doubles.
 template <ResourceScorer::Type type>
 bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
-                                absl::Span<int64_t> scores) {
+                                absl::Span<int64_t> scores) const {
+  constexpr bool has_shape = type == Type::kRequestedToCapacityRatio;
   const RowBlock block(rows);
   double sums[kRowBlock] = {};
+  double weights_of_rows[kRowBlock];  // with a shape
+  if (has_shape) std::fill_n(weights_of_rows, rows.size(), 0);
   double weights = 0;
   for (const Columns& c : columns) {
     const BlockAmounts amounts(block, c.requested, c.allocatable);
     if (!amounts.exact() || c.pod_request < 0 || c.pod_request >= kExactAmounts) return false;
     const double weight = static_cast<double>(c.weight);
     const double pod_request = static_cast<double>(c.pod_request);
-    AddScores(type == Type::kLeastAllocated, amounts, pod_request, weight, rows.size(), sums);
+    if constexpr (has_shape) {
+      AddShapedScores(score_at_.data(), amounts, pod_request, weight, rows.size(), sums,
+                      weights_of_rows);
+    } else {
+      AddScores(type == Type::kLeastAllocated, amounts, pod_request, weight, rows.size(), sums);
+    }
     weights += weight;
   }
   if (weights == 0) return false;
-  Divide(sums, weights, rows.size(), scores.data());
+  if constexpr (has_shape) {
+    DivideRounded(sums, weights_of_rows, rows.size(), scores.data());
+  } else {
+    Divide(sums, weights, rows.size(), scores.data());
+  }
   return true;
 }
 

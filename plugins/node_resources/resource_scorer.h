@@ -49,8 +49,8 @@ class ResourceScorer {
                     absl::Span<int64_t> scores) const;
   struct Columns;  // of a term
   template <Type type>
-  static bool ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
-                         absl::Span<int64_t> scores);
+  bool ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
+                  absl::Span<int64_t> scores) const;
 
   struct Resource {
     ResourceId id;

@@ -70,7 +70,13 @@ Status AskOnly(PluginMask filters, CycleState& state, const Ask& ask) {
 
 }  // namespace
 
-// --- Extremes ---
+// --- Columns ---
+
+void RankedNodes::Column::SetScore(NodeRow row, int64_t score, int rows) {
+  if (raw.empty() && score == 0) return;
+  raw.resize(rows);
+  raw[row] = score;
+}
 
 void RankedNodes::Column::Add(int64_t score) {
   const bool first = count++ == 0;
@@ -94,8 +100,13 @@ void RankedNodes::Column::Remove(int64_t score) {
 }
 
 void RankedNodes::FindExtremes(Column& column) const {
+  if (column.raw.empty()) {
+    column.low = column.high = 0;
+    column.count = column.at_low = column.at_high = feasible_count_;
+    return;
+  }
   column.count = column.at_low = column.at_high = 0;
-  for (const NodeRow row : feasible_) column.Add(column.raw[row]);
+  for (const NodeRow row : feasible()) column.Add(column.raw[row]);
 }
 
 // --- RankedNodes ---
@@ -130,7 +141,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   const bool other_bases = std::exchange(bases_version_, bases_.version()) != bases_.version();
   if (rebuild) return Rebuild(nodes, asker);
   const bool have_moved = first_moved_ != kNothingMoved;
-  if (have_moved && scored_) ListFeasible(first_moved_);
+  if (have_moved && scored_) UnlistMoved();
   if (other_bases) {
     bool scored_anew = false;
     Status status = FollowBases(nodes, asker, scored_anew);
@@ -150,7 +161,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) {
       if (!spread_changed_ || !column.looks_at_spread()) continue;
-      Status status = ScoreAll(column, Before::kAny, all_differ);
+      Status status = ScoreAll(column, all_differ);
       if (!status.ok()) return status;
     }
   }
@@ -188,21 +199,21 @@ Status RankedNodes::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
 // Object filters go by something else now: asks them again about rows that nobody else rejects.
 // Sets `scored_anew` if others are feasible then, and everything is up to date.
 Status RankedNodes::FollowBases(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
+  const std::vector<NodeRow> before(feasible().begin(), feasible().end());
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (is_feasible(row) || IsObjectFilter(verdicts_.rejector(row))) rows.push_back(row);
   }
   Status status = AskObjectFilters(nodes, asker, rows);
   if (!status.ok()) return status;
-  const std::vector<NodeRow> before = std::exchange(feasible_, {});
-  ListFeasible(0);
-  if (feasible_ == before) return Status::Success();
+  CountFeasible();
+  if (feasible() == absl::MakeConstSpan(before)) return Status::Success();
   for (const NodeRow row : changed_) {
     status = FilterAgain(row, Aspect::kEverything, asker);
     if (status.IsError()) return status;
     SetVerdict(row, status);
   }
-  ListFeasible(0);
+  CountFeasible();
   scored_anew = true;
   return ScoreAnew(nodes);
 }
@@ -297,30 +308,63 @@ void RankedNodes::Move(const RowMove& move) {
   first_moved_ = std::min(first_moved_, move.first());
   for (const NodeRow row : move.gone()) {
     if (!is_feasible(row)) continue;
-    for (Column& column : columns_) column.Remove(column.raw[row]);
+    --feasible_count_;
+    for (Column& column : columns_) column.Remove(column.score(row));
   }
   verdicts_.Move(move);
   move.Apply(aspects_, Aspect::kEverything);
   if (!scored_) return;
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
-    for (Column& column : *columns) move.Apply(column.raw);
+    for (Column& column : *columns) {
+      if (!column.raw.empty()) move.Apply(column.raw);
+    }
   }
   move.Apply(plain_totals_);
   move.Apply(totals_, kOut);
 }
 
+// After verdicts of any rows.
+void RankedNodes::CountFeasible() {
+  feasible_count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNobody));
+  feasible_.clear();
+  unlisted_begin_ = 0;
+  unlisted_end_ = feasible_count_ > 0 ? verdicts_.rows() : 0;
+}
+
+// What feasible_ says of these rows is not up to date.
+void RankedNodes::Unlist(NodeRow begin, NodeRow end) {
+  if (unlisted_begin_ >= unlisted_end_) unlisted_begin_ = begin;
+  unlisted_begin_ = std::min(unlisted_begin_, begin);
+  unlisted_end_ = std::max(unlisted_end_, end);
+}
+
+// Rows from first_moved_ on have other numbers now.
+void RankedNodes::UnlistMoved() {
+  feasible_.erase(absl::c_lower_bound(feasible_, first_moved_), feasible_.end());
+  Unlist(first_moved_, first_moved_);
+  unlisted_end_ = verdicts_.rows();
+}
+
 // Without a branch a row.
-void RankedNodes::ListFeasible(NodeRow first) {
-  feasible_.erase(absl::c_lower_bound(feasible_, first), feasible_.end());
-  if (first == 0 && !HasRejector(verdicts_, NodeVerdicts::kNobody)) return;
-  const size_t before = feasible_.size();
-  feasible_.resize(before + verdicts_.rows() - first);
-  NodeRow* next = feasible_.data() + before;
-  for (NodeRow row = first; row < verdicts_.rows(); ++row) {
+void RankedNodes::ListFeasible() const {
+  const uint8_t* const rejectors = verdicts_.rejectors().data();
+  const auto count =
+      std::count(rejectors + unlisted_begin_, rejectors + unlisted_end_, NodeVerdicts::kNobody);
+  const auto begin = absl::c_lower_bound(feasible_, unlisted_begin_);
+  const auto end = std::lower_bound(begin, feasible_.end(), unlisted_end_);
+  const auto first = begin - feasible_.begin();
+  if (count < end - begin) {
+    feasible_.erase(begin + count, end);
+  } else {
+    feasible_.insert(end, count - (end - begin), 0);
+  }
+  NodeRow* next = feasible_.data() + first;
+  const NodeRow* const last = next + count;
+  for (NodeRow row = unlisted_begin_; next != last; ++row) {
     *next = row;
     next += is_feasible(row);
   }
-  feasible_.resize(next - feasible_.data());
+  unlisted_begin_ = unlisted_end_ = 0;
 }
 
 void RankedNodes::MarkChanged(NodeRow row, Aspects aspects) {
@@ -363,11 +407,11 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   verdicts_.Reset(nodes.size());
   status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
   if (!status.ok()) return status;
-  ListFeasible(0);
+  CountFeasible();
   if (objects_ != nullptr) {
-    status = AskObjectFilters(nodes, asker, feasible_);
+    status = AskObjectFilters(nodes, asker, feasible());
     if (!status.ok()) return status;
-    ListFeasible(0);
+    CountFeasible();
   }
   rebuilt_ = true;
   return ScoreAnew(nodes);
@@ -376,15 +420,15 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
 // All feasible rows.
 Status RankedNodes::ScoreAnew(const NodeTable& nodes) {
   aspects_.assign(nodes.size(), 0);
-  scored_ = !feasible_.empty();
+  scored_ = feasible_count_ > 0;
   if (!scored_) return Status::Success();
 
   plain_totals_.assign(nodes.size(), 0);
   for (std::vector<Column>* columns : {&plain_, &columns_}) {
     for (Column& column : *columns) {
-      column.raw.assign(nodes.size(), 0);
+      column.raw.clear();
       bool differs = false;
-      Status status = ScoreAll(column, Before::kZero, differs);
+      Status status = ScoreAll(column, differs);
       if (!status.ok()) return status;
     }
   }
@@ -400,12 +444,10 @@ Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
   if (status.IsError()) return status;
   SetVerdict(row, status);
   if (was_feasible != status.ok()) {
-    const auto at = std::lower_bound(feasible_.begin(), feasible_.end(), row);
+    Unlist(row, row + 1);
+    feasible_count_ += status.ok() ? 1 : -1;
     if (was_feasible) {
-      feasible_.erase(at);
-      for (Column& column : columns_) column.Remove(column.raw[row]);
-    } else {
-      feasible_.insert(at, row);
+      for (Column& column : columns_) column.Remove(column.score(row));
     }
   }
   return status.ok() ? ScoreAgain(row, aspects, was_feasible) : Status::Success();
@@ -442,38 +484,41 @@ Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) 
     Status status = ScoreRow(column, row, score);
     if (status.ok()) status = framework_.CheckScores(*column.hook, {&score, 1});
     if (!status.ok()) return status;
-    const int64_t before = was_feasible ? column.raw[row] : 0;
+    const int64_t before = was_feasible ? column.score(row) : 0;
     plain_totals_[row] += (score - before) * framework_.ScoreFactor(*column.hook);
-    column.raw[row] = score;
+    column.SetScore(row, score, nodes_->size());
   }
   for (Column& column : columns_) {
     if (!Concerns(aspects, column.depends_on)) continue;
     int64_t score = 0;
     Status status = ScoreRow(column, row, score);
     if (!status.ok()) return status;
-    if (was_feasible) column.Remove(column.raw[row]);
-    column.raw[row] = score;
+    if (was_feasible) column.Remove(column.score(row));
+    column.SetScore(row, score, nodes_->size());
     column.Add(score);
   }
   return Status::Success();
 }
 
 // All feasible rows; sets `differs` if one of the scores is another than it was.
-Status RankedNodes::ScoreAll(Column& column, Before before, bool& differs) {
+Status RankedNodes::ScoreAll(Column& column, bool& differs) {
   const bool plain = !column.hook->plugin->Normalizes();
-  scores_.assign(feasible_.size(), 0);
-  Status status = framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, feasible_,
-                                            absl::MakeSpan(scores_));
-  if (status.ok() && plain) status = framework_.CheckScores(*column.hook, scores_);
+  const absl::Span<const NodeRow> rows = feasible();
+  std::vector<int64_t> scores(rows.size());
+  Status status =
+      framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, rows, absl::MakeSpan(scores));
+  if (status.ok() && plain) status = framework_.CheckScores(*column.hook, scores);
   if (!status.ok()) return status;
   const int64_t factor = plain ? framework_.ScoreFactor(*column.hook) : 0;
   const bool stays_zero =
-      before == Before::kZero && absl::c_all_of(scores_, [](int64_t score) { return score == 0; });
-  for (size_t i = 0; !stays_zero && i < feasible_.size(); ++i) {
-    int64_t& raw = column.raw[feasible_[i]];
-    const int64_t more = scores_[i] - std::exchange(raw, scores_[i]);
-    plain_totals_[feasible_[i]] += more * factor;
-    differs |= more != 0;
+      column.raw.empty() && absl::c_all_of(scores, [](int64_t score) { return score == 0; });
+  if (!stays_zero) {
+    column.raw.resize(nodes_->size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int64_t more = scores[i] - std::exchange(column.raw[rows[i]], scores[i]);
+      plain_totals_[rows[i]] += more * factor;
+      differs |= more != 0;
+    }
   }
   if (!plain) FindExtremes(column);
   return Status::Success();
@@ -487,7 +532,7 @@ Status RankedNodes::ScoreRow(const Column& column, NodeRow row, int64_t& score) 
 // for them.
 Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score) const {
   const NodeRow rows[] = {row, row, row};
-  int64_t scores[] = {column.raw[row], column.low, column.high};
+  int64_t scores[] = {column.score(row), column.low, column.high};
   Status status =
       framework_.RunNormalizeScores(*column.hook, state_, *pod_, rows, absl::MakeSpan(scores));
   score = scores[0];
@@ -500,8 +545,8 @@ uint8_t RankedNodes::extremes(NodeRow row) const {
   int bit = 0;
   for (const Column& column : columns_) {
     if (column.uniform()) continue;
-    if (column.raw[row] == column.low) extremes |= 1u << bit;
-    if (column.raw[row] == column.high) extremes |= 2u << bit;
+    if (column.score(row) == column.low) extremes |= 1u << bit;
+    if (column.score(row) == column.high) extremes |= 2u << bit;
     bit += 2;
   }
   return extremes;
@@ -513,7 +558,9 @@ void RankedNodes::FetchAhead(NodeRow row) const {
   Prefetch(&plain_totals_[row]);
   Prefetch(&aspects_[row]);
   for (const std::vector<Column>* columns : {&plain_, &columns_}) {
-    for (const Column& column : *columns) Prefetch(&column.raw[row]);
+    for (const Column& column : *columns) {
+      if (!column.raw.empty()) Prefetch(&column.raw[row]);
+    }
   }
 }
 
@@ -535,14 +582,14 @@ NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most
 }
 
 Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
-  if (uniform() || rows.size() == feasible_.size()) {
+  if (uniform() || rows.size() == static_cast<size_t>(feasible_count_)) {
     for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
     return Status::Success();
   }
   for (size_t i = 0; i < rows.size(); ++i) totals[i] = plain_totals_[rows[i]];
   std::vector<int64_t> scores(rows.size());
   for (const Column& column : columns_) {
-    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.raw[rows[i]];
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);
     Status status =
         framework_.RunNormalizeScores(*column.hook, state_, *pod_, rows, absl::MakeSpan(scores));
     if (!status.ok()) return status;
@@ -565,16 +612,25 @@ void RankedNodes::NoteAllChanged() {
 // The totals of all feasible rows, and the order of them.
 Status RankedNodes::Renormalize() {
   totals_.assign(nodes_->size(), kOut);
-  for (const NodeRow row : feasible_) totals_[row] = plain_totals_[row];
+  const absl::Span<const NodeRow> rows = feasible();
+  for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
+  std::vector<int64_t> scores;
   for (const Column& column : columns_) {
-    scores_.resize(feasible_.size());
-    for (size_t i = 0; i < feasible_.size(); ++i) scores_[i] = column.raw[feasible_[i]];
-    Status status = framework_.RunNormalizeScores(*column.hook, state_, *pod_, feasible_,
-                                                  absl::MakeSpan(scores_));
-    if (!status.ok()) return status;
-    for (size_t i = 0; i < feasible_.size(); ++i) {
-      totals_[feasible_[i]] += scores_[i] * framework_.ScoreFactor(*column.hook);
+    const int64_t factor = framework_.ScoreFactor(*column.hook);
+    if (rows.empty()) continue;
+    if (column.uniform()) {
+      int64_t score = 0;
+      Status status = Normalized(column, rows.front(), score);
+      if (!status.ok()) return status;
+      for (const NodeRow row : rows) totals_[row] += score * factor;
+      continue;
     }
+    scores.resize(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);
+    Status status =
+        framework_.RunNormalizeScores(*column.hook, state_, *pod_, rows, absl::MakeSpan(scores));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < rows.size(); ++i) totals_[rows[i]] += scores[i] * factor;
   }
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_));
   NoteAllChanged();

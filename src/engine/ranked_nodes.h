@@ -62,15 +62,20 @@ class RankedNodes {
   // feasible; else null. Object filters are asked last, wherever they are in the profile, so with
   // them it is not known who rejects a row first.
   const NodeVerdicts* rejections() const {
-    return rebuilt_ && feasible_.empty() && object_filters_ == 0 ? &verdicts_ : nullptr;
+    return rebuilt_ && feasible_count_ == 0 && object_filters_ == 0 ? &verdicts_ : nullptr;
   }
   // Whether the last Refresh() looked at all rows: to judge them, as they moved, or since their
   // totals are others.
   bool looked_at_all() const { return looked_at_all_; }
   // Rows whose total changed, or that may be feasible or not now.
   const RowJournal& changes() const { return changes_; }
-  // Rows that none of filters() rejects, in order.
-  absl::Span<const NodeRow> feasible() const { return feasible_; }
+  // Rows that none of filters() rejects, in order. They are listed when somebody asks, which moves
+  // all behind one that changed: feasible_count() says at once how many there are.
+  absl::Span<const NodeRow> feasible() const {
+    if (unlisted_begin_ < unlisted_end_) ListFeasible();
+    return feasible_;
+  }
+  int feasible_count() const { return feasible_count_; }
   // The weighted total of a feasible row's scores, normalised over feasible(); kOut of others.
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
@@ -112,10 +117,12 @@ class RankedNodes {
   struct Column {
     const Hook<ScorePlugin>* hook;
     Aspects depends_on;
-    std::vector<int64_t> raw;  // by row
+    std::vector<int64_t> raw;  // by row; empty as long as all are 0
     int64_t low = 0, high = 0;
     int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
 
+    int64_t score(NodeRow row) const { return raw.empty() ? 0 : raw[row]; }
+    void SetScore(NodeRow row, int64_t score, int rows);
     void Add(int64_t score);
     void Remove(int64_t score);
     bool uniform() const { return low == high; }
@@ -135,7 +142,10 @@ class RankedNodes {
   bool Follow(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
-  void ListFeasible(NodeRow first);
+  void CountFeasible();
+  void ListFeasible() const;
+  void Unlist(NodeRow begin, NodeRow end);
+  void UnlistMoved();
   Status AddUp(NodeRow row);
   void NoteAllChanged();
   Status JudgeAgain(NodeRow row, const PodInfo& asker);
@@ -143,8 +153,7 @@ class RankedNodes {
   void SetVerdict(NodeRow row, const Status& status);
   Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
   Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
-  enum class Before : uint8_t { kZero, kAny };  // what the scores of all rows were
-  Status ScoreAll(Column& column, Before before, bool& differs);
+  Status ScoreAll(Column& column, bool& differs);
   Status Renormalize();
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
@@ -174,8 +183,10 @@ class RankedNodes {
   std::vector<Column> plain_;         // score plugins that do not normalise
   std::vector<Column> columns_;       // those that do
 
-  NodeVerdicts verdicts_;  // an object filter is the rejector if nobody else is
-  std::vector<NodeRow> feasible_;
+  NodeVerdicts verdicts_;                  // an object filter is the rejector if nobody else is
+  mutable std::vector<NodeRow> feasible_;  // but for the rows from unlisted_begin_ to unlisted_end_
+  mutable NodeRow unlisted_begin_ = 0, unlisted_end_ = 0;
+  int feasible_count_ = 0;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kOut if it is not feasible
   BestRow best_;
@@ -187,7 +198,6 @@ class RankedNodes {
   std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
   bool spread_changed_ = false;          // what Aspect::kImageSpread stands for
-  std::vector<int64_t> scores_;
 };
 
 }  // namespace berth

@@ -221,7 +221,7 @@ bool SchedulingCycle::ChooseRanked(const Inputs& in, CycleState& state, RankedNo
   const bool judged = !TakesPart(in.framework.filter(), ~ranked.filters() & ~state.skips().filter);
   Choice choice;
   bool chosen = false;
-  if (ranked.feasible().size() > 1) {
+  if (ranked.feasible_count() > 1) {
     std::vector<DomainSum> sums;
     const bool by_domains = in.framework.RunPreScoreDomains(state, in.pod, in.nodes, others, sums);
     // If others score, or filter where totals may be others then, all rows are asked about below.
@@ -371,7 +371,8 @@ bool SchedulingCycle::ChooseByRow(const Inputs& in, CycleState& state, bool judg
   }
   if (!in.framework.RunPreScore(state, in.pod, in.nodes, feasible, others).ok()) return false;
   ranked.set_others_score(TakesPart(in.framework.score(), others & ~state.skips().score));
-  if (feasible.size() == ranked.feasible().size() && !ranked.others_score()) {
+  const bool all = static_cast<int>(feasible.size()) == ranked.feasible_count();
+  if (all && !ranked.others_score()) {
     choice = {ranked.best(), ranked.total(ranked.best())};
     return true;
   }

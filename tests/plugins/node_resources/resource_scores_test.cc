@@ -220,20 +220,23 @@ class AnyAmountsTest : public ::testing::Test {
   // Requests of the pod that is scored.
   static constexpr int64_t kMilliCpu = 257, kMemory = 123456789;
 
-  static int64_t AmountOf(Random& random, bool huge) {
-    if (random.Percent(3)) return 0;
+  enum class Amounts { kPositive, kSomeZero, kSomeHuge };
+
+  static int64_t AmountOf(Random& random, Amounts amounts) {
+    if (amounts != Amounts::kPositive && random.Percent(3)) return 0;
     const int64_t unit = random.Between(1, 1 << 30);
     const int64_t amount = unit * random.Between(1, 1 << 12);
-    return huge && random.Percent(50) ? kMost / random.Between(1, 300) : amount;
+    return amounts == Amounts::kSomeHuge && random.Percent(50) ? kMost / random.Between(1, 300)
+                                                               : amount;
   }
 
-  void AddNodes(Random& random, int nodes, bool huge) {
+  void AddNodes(Random& random, int nodes, Amounts amounts) {
     for (int i = 0; i < nodes; ++i) {
       Node node;
-      node.milli_cpu = random.Between(0, 64) * 1000;
-      node.memory = AmountOf(random, huge);
+      node.milli_cpu = random.Between(amounts == Amounts::kPositive ? 1 : 0, 64) * 1000;
+      node.memory = AmountOf(random, amounts);
       node.used_milli_cpu = random.Between(1, 64) * 500;
-      node.used_memory = AmountOf(random, huge);
+      node.used_memory = AmountOf(random, amounts);
       // Right at a boundary between two scores.
       if (random.Percent(50)) {
         const int64_t hundredths = random.Between(0, 100);
@@ -267,18 +270,28 @@ class AnyAmountsTest : public ::testing::Test {
   // The mean of a rule that is given what is requested and what there is of cpu and memory.
   template <class Rule>
   std::vector<int64_t> Mean(int cpu_weight, int memory_weight, Rule rule) {
+    return MeanOfSome(
+        cpu_weight, memory_weight, rule, [](int64_t) { return true; },
+        [](int64_t sum, int64_t weights) { return sum / weights; });
+  }
+  // The same of those scores that `counts` accepts.
+  template <class Rule, class Counts, class Divide>
+  std::vector<int64_t> MeanOfSome(int cpu_weight, int memory_weight, Rule rule, Counts counts,
+                                  Divide divide) {
     std::vector<int64_t> scores;
     for (const Node& node : nodes_) {
       int64_t sum = 0, weights = 0;
       const auto add = [&](__int128 requested, __int128 capacity, int weight) {
         if (capacity == 0) return;
-        sum += static_cast<int64_t>(rule(requested, capacity)) * weight;
+        const auto score = static_cast<int64_t>(rule(requested, capacity));
+        if (!counts(score)) return;
+        sum += score * weight;
         weights += weight;
       };
       const __int128 used_memory = std::min<__int128>(__int128{node.used_memory} + kMemory, kMost);
       add(node.used_milli_cpu + kMilliCpu, node.milli_cpu, cpu_weight);
       add(used_memory, node.memory, memory_weight);
-      scores.push_back(weights == 0 ? 0 : sum / weights);
+      scores.push_back(weights == 0 ? 0 : divide(sum, weights));
     }
     return scores;
   }
@@ -291,8 +304,9 @@ TEST_F(AnyAmountsTest, ScoresAreThoseOfExactArithmetic) {
   for (int seed = 0; seed < 4; ++seed) {
     Random random(seed);
     nodes_.clear();
-    AddNodes(random, 300, false);
-    AddNodes(random, 300, true);
+    AddNodes(random, 300, Amounts::kPositive);
+    AddNodes(random, 300, Amounts::kSomeZero);
+    AddNodes(random, 300, Amounts::kSomeHuge);
     SCOPED_TRACE(seed);
     EXPECT_EQ((Scored<NodeResourcesFit, NodeResourcesFitArgs>("{}")),
               Mean(1, 1, [](__int128 requested, __int128 capacity) {
@@ -306,13 +320,22 @@ TEST_F(AnyAmountsTest, ScoresAreThoseOfExactArithmetic) {
               Mean(3, 100, [](__int128 requested, __int128 capacity) {
                 return std::min(requested, capacity) * 100 / capacity;
               }));
-    EXPECT_EQ((Scored<NodeResourcesFit, NodeResourcesFitArgs>(
-                  "{scoringStrategy: {type: RequestedToCapacityRatio, resources: [{name: memory}], "
-                  "requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: "
-                  "100, score: 10}]}}}")),
-              Mean(0, 1, [](__int128 requested, __int128 capacity) {
-                return std::min(requested, capacity) * 100 / capacity;
-              }));
+    // Rises from 0 at 20 to 80 at 70, and falls to 0 at 90; rounded half up.
+    EXPECT_EQ(
+        (Scored<NodeResourcesFit, NodeResourcesFitArgs>(absl::Substitute(
+            "{scoringStrategy: {type: RequestedToCapacityRatio, resources: [$0], "
+            "requestedToCapacityRatio: {shape: [{utilization: 20, score: 0}, {utilization: 70, "
+            "score: 8}, {utilization: 90, score: 0}]}}}",
+            weights))),
+        MeanOfSome(
+            3, 100,
+            [](__int128 requested, __int128 capacity) -> __int128 {
+              const __int128 percent = std::min(requested, capacity) * 100 / capacity;
+              if (percent <= 20 || percent >= 90) return 0;
+              return percent <= 70 ? 80 * (percent - 20) / 50 : 80 - 80 * (percent - 70) / 20;
+            },
+            [](int64_t score) { return score > 0; },
+            [](int64_t sum, int64_t weights) { return (2 * sum + weights) / (2 * weights); }));
   }
 }
 
@@ -321,8 +344,9 @@ TEST_F(AnyAmountsTest, BalancedAllocationIsThatOfDoubles) {
   for (int seed = 0; seed < 4; ++seed) {
     Random random(seed);
     nodes_.clear();
-    AddNodes(random, 300, false);
-    AddNodes(random, 300, true);
+    AddNodes(random, 300, Amounts::kPositive);
+    AddNodes(random, 300, Amounts::kSomeZero);
+    AddNodes(random, 300, Amounts::kSomeHuge);
     std::vector<int64_t> want;
     for (const Node& node : nodes_) {
       const double used_memory = static_cast<double>(
