@@ -21,13 +21,15 @@ void NominatedUsage::Sum::Subtract(const ResourceVector& less) {
 
 void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes) {
   const auto changes = nominator.ChangesSince(version_);
-  if (changes.has_value() && order_version_ == nodes.order_version()) {
+  if (changes.has_value()) {
     // First all that may be wrong: a pod may have moved from one of these nodes to another.
     for (const Symbol node : *changes) RemoveFrom(node);
     for (const Symbol node : *changes) Recount(node, nominator, nodes);
+    if (order_version_ != nodes.order_version()) FollowNodes(nominator, nodes);
   } else {
     accounts_.clear();
     pods_on_.clear();
+    missing_.clear();
     requests_ = {};
     nominator.ForEach([&](const PodInfo&, absl::string_view name) {
       const std::optional<Symbol> node = Symbol::Find(name);
@@ -38,7 +40,22 @@ void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes)
   order_version_ = nodes.order_version();
 }
 
+// Nodes came or went: what was counted stands but on these.
+void NominatedUsage::FollowNodes(const Nominator& nominator, const NodeTable& nodes) {
+  std::vector<Symbol> came, went;
+  for (const Symbol node : missing_) {
+    if (nodes.FindRow(node) >= 0) came.push_back(node);
+  }
+  for (const auto& [node, pods] : pods_on_) {
+    if (nodes.FindRow(node) < 0) went.push_back(node);
+  }
+  for (const std::vector<Symbol>* changed : {&came, &went}) {
+    for (const Symbol node : *changed) Recount(node, nominator, nodes);
+  }
+}
+
 void NominatedUsage::RemoveFrom(Symbol node) {
+  missing_.erase(node);
   const auto on_node = pods_on_.find(node);
   if (on_node == pods_on_.end()) return;
   for (const IdentityPtr& who : on_node->second) {
@@ -57,7 +74,11 @@ void NominatedUsage::RemoveFrom(Symbol node) {
 void NominatedUsage::Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes) {
   RemoveFrom(node);
   const auto pods = nominator.NominatedPods(node);
-  if (pods.empty() || nodes.FindRow(node) < 0) return;
+  if (pods.empty()) return;
+  if (nodes.FindRow(node) < 0) {
+    missing_.insert(node);
+    return;
+  }
   std::vector<IdentityPtr>& on_node = pods_on_[node];
   for (const std::shared_ptr<const PodInfo>& pod : pods) {
     Request request{pod->namespace_name(), pod->priority(), ledger_.RequestOf(*pod)};

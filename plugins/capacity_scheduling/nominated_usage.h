@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "berth/api/identity.h"
 #include "berth/api/identity_map.h"
 #include "berth/api/resources.h"
@@ -54,6 +55,7 @@ class NominatedUsage {
     std::map<int32_t, Sum> by_priority;
   };
 
+  void FollowNodes(const Nominator& nominator, const NodeTable& nodes);
   void Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes);
   void RemoveFrom(Symbol node);
 
@@ -61,6 +63,7 @@ class NominatedUsage {
   uint64_t version_ = 0, order_version_ = 0;
   absl::flat_hash_map<Symbol, Account> accounts_;                  // by namespace
   absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> pods_on_;  // by node
+  absl::flat_hash_set<Symbol> missing_;  // nodes that pods are nominated to, and that do not exist
   IdentityMap<Request, ByUid> requests_;
 };
 
