@@ -76,7 +76,7 @@ bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
   };
   if (!nodes.Replay(table_version_, on_change, on_move)) return false;
   if (!some_came) return true;
-  for (const NodeRow row : AddNodes(nodes)) came_.push_back(rows_[row]->name);
+  AddNodes(nodes);
   return true;
 }
 
@@ -97,19 +97,16 @@ void AttachedVolumes::Realign(const NodeTable& nodes) {
   AddNodes(nodes);
 }
 
-// Returns their rows.
-std::vector<NodeRow> AttachedVolumes::AddNodes(const NodeTable& nodes) {
-  std::vector<NodeRow> added;
+void AttachedVolumes::AddNodes(const NodeTable& nodes) {
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (rows_[row] != nullptr) continue;
-    added.push_back(row);
     auto node = std::make_unique<Node>();
     node->name = nodes.node(row).name();
+    came_.push_back(node->name);
     rows_[row] = node.get();
     nodes_[node->name] = std::move(node);
     ++unread_;
   }
-  return added;
 }
 
 void AttachedVolumes::RemoveNode(Node& node) {
@@ -200,9 +197,11 @@ void AttachedVolumes::ReadAll(const NodeTable& nodes, const ObjectStore& objects
   came_.clear();
 }
 
-void AttachedVolumes::ReadThoseThatCame(const NodeTable& nodes, const ObjectStore& objects) {
-  for (const Symbol name : std::exchange(came_, {})) {
-    const NodeRow row = nodes.FindRow(name);
+void AttachedVolumes::ReadSomeThatCame(const NodeTable& nodes, const ObjectStore& objects) {
+  constexpr int kMost = 1024;
+  for (int i = 0; i < kMost && !came_.empty(); ++i) {
+    const NodeRow row = nodes.FindRow(came_.back());
+    came_.pop_back();
     if (row >= 0) Read({&row, 1}, nodes, objects);
   }
 }

@@ -71,8 +71,8 @@ class AttachedVolumes {
   void Read(absl::Span<const NodeRow> rows, const NodeTable& nodes, const ObjectStore& objects);
   // The same of all rows.
   void ReadAll(const NodeTable& nodes, const ObjectStore& objects);
-  // The same of nodes that came one after the other, so that nobody has to read them all at once.
-  void ReadThoseThatCame(const NodeTable& nodes, const ObjectStore& objects);
+  // The same of some nodes that came, so that nobody has to read them all at once.
+  void ReadSomeThatCame(const NodeTable& nodes, const ObjectStore& objects);
   // What follows is of rows that were read.
   const Node& at(NodeRow row) const { return *rows_[row]; }
   // So many more volumes of any driver have room on the node; 0 if that is not all there is to know
@@ -98,7 +98,7 @@ class AttachedVolumes {
   void Restart(const NodeTable& nodes, const ObjectStore& objects);
   bool FollowTable(const NodeTable& nodes);
   void Realign(const NodeTable& nodes);
-  std::vector<NodeRow> AddNodes(const NodeTable& nodes);
+  void AddNodes(const NodeTable& nodes);
   void RemoveNode(Node& node);
   bool FollowObjects(const ObjectStore& objects);
   void FollowObject(const Identity& changed, const ObjectStore& objects);

@@ -255,7 +255,7 @@ void NodeVolumeLimits::OnSynced() {
 
 void NodeVolumeLimits::OnManyChanges() {
   index_->Sync(handle_.nodes(), handle_.objects());
-  index_->ReadThoseThatCame(handle_.nodes(), handle_.objects());
+  index_->ReadSomeThatCame(handle_.nodes(), handle_.objects());
 }
 
 void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {

@@ -327,31 +327,38 @@ void RankedNodes::Move(const RowMove& move) {
 void RankedNodes::CountFeasible() {
   feasible_count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNobody));
   feasible_.clear();
-  unlisted_begin_ = 0;
-  unlisted_end_ = feasible_count_ > 0 ? verdicts_.rows() : 0;
+  unlisted_.clear();
+  if (feasible_count_ > 0) Unlist({0, verdicts_.rows()});
 }
 
-// What feasible_ says of these rows is not up to date.
-void RankedNodes::Unlist(NodeRow begin, NodeRow end) {
-  if (unlisted_begin_ >= unlisted_end_) unlisted_begin_ = begin;
-  unlisted_begin_ = std::min(unlisted_begin_, begin);
-  unlisted_end_ = std::max(unlisted_end_, end);
+// What feasible_ says of these rows is not right any more.
+void RankedNodes::Unlist(RowRange range) {
+  constexpr size_t kMost = 8;
+  if (unlisted_.size() == kMost) {  // one that has them all
+    for (const RowRange& other : unlisted_) {
+      range = {std::min(range.begin, other.begin), std::max(range.end, other.end)};
+    }
+    unlisted_.clear();
+  }
+  unlisted_.push_back(range);
 }
 
 // Rows from first_moved_ on have other numbers now.
 void RankedNodes::UnlistMoved() {
   feasible_.erase(absl::c_lower_bound(feasible_, first_moved_), feasible_.end());
-  Unlist(first_moved_, first_moved_);
-  unlisted_end_ = verdicts_.rows();
+  for (RowRange& range : unlisted_) {
+    range = {std::min(range.begin, first_moved_), std::min(range.end, first_moved_)};
+  }
+  Unlist({first_moved_, verdicts_.rows()});
 }
 
-// Without a branch a row.
-void RankedNodes::ListFeasible() const {
+// Puts right what feasible_ says of these rows; without a branch a row.
+void RankedNodes::ListFeasible(RowRange range) const {
   const uint8_t* const rejectors = verdicts_.rejectors().data();
   const auto count =
-      std::count(rejectors + unlisted_begin_, rejectors + unlisted_end_, NodeVerdicts::kNobody);
-  const auto begin = absl::c_lower_bound(feasible_, unlisted_begin_);
-  const auto end = std::lower_bound(begin, feasible_.end(), unlisted_end_);
+      std::count(rejectors + range.begin, rejectors + range.end, NodeVerdicts::kNobody);
+  const auto begin = absl::c_lower_bound(feasible_, range.begin);
+  const auto end = std::lower_bound(begin, feasible_.end(), range.end);
   const auto first = begin - feasible_.begin();
   if (count < end - begin) {
     feasible_.erase(begin + count, end);
@@ -360,11 +367,10 @@ void RankedNodes::ListFeasible() const {
   }
   NodeRow* next = feasible_.data() + first;
   const NodeRow* const last = next + count;
-  for (NodeRow row = unlisted_begin_; next != last; ++row) {
+  for (NodeRow row = range.begin; next != last; ++row) {
     *next = row;
     next += is_feasible(row);
   }
-  unlisted_begin_ = unlisted_end_ = 0;
 }
 
 void RankedNodes::MarkChanged(NodeRow row, Aspects aspects) {
@@ -444,7 +450,7 @@ Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
   if (status.IsError()) return status;
   SetVerdict(row, status);
   if (was_feasible != status.ok()) {
-    Unlist(row, row + 1);
+    Unlist({row, row + 1});
     feasible_count_ += status.ok() ? 1 : -1;
     if (was_feasible) {
       for (Column& column : columns_) column.Remove(column.score(row));
@@ -616,9 +622,9 @@ Status RankedNodes::Renormalize() {
   for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
   std::vector<int64_t> scores;
   for (const Column& column : columns_) {
+    if (rows.empty()) break;
     const int64_t factor = framework_.ScoreFactor(*column.hook);
-    if (rows.empty()) continue;
-    if (column.uniform()) {
+    if (column.uniform()) {  // the extremes stand for all
       int64_t score = 0;
       Status status = Normalized(column, rows.front(), score);
       if (!status.ok()) return status;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
@@ -72,7 +73,8 @@ class RankedNodes {
   // Rows that none of filters() rejects, in order. They are listed when somebody asks, which moves
   // all behind one that changed: feasible_count() says at once how many there are.
   absl::Span<const NodeRow> feasible() const {
-    if (unlisted_begin_ < unlisted_end_) ListFeasible();
+    for (const RowRange& range : unlisted_) ListFeasible(range);
+    unlisted_.clear();
     return feasible_;
   }
   int feasible_count() const { return feasible_count_; }
@@ -128,6 +130,9 @@ class RankedNodes {
     bool uniform() const { return low == high; }
     bool looks_at_spread() const { return (depends_on & Aspect::kImageSpread) != 0; }
   };
+  struct RowRange {
+    NodeRow begin, end;
+  };
   static constexpr uint8_t kTooManyExtremes = 0xff;  // for the bits there are: no row has them all
   static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
@@ -143,8 +148,8 @@ class RankedNodes {
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
   void CountFeasible();
-  void ListFeasible() const;
-  void Unlist(NodeRow begin, NodeRow end);
+  void ListFeasible(RowRange range) const;
+  void Unlist(RowRange range);
   void UnlistMoved();
   Status AddUp(NodeRow row);
   void NoteAllChanged();
@@ -184,8 +189,8 @@ class RankedNodes {
   std::vector<Column> columns_;       // those that do
 
   NodeVerdicts verdicts_;                  // an object filter is the rejector if nobody else is
-  mutable std::vector<NodeRow> feasible_;  // but for the rows from unlisted_begin_ to unlisted_end_
-  mutable NodeRow unlisted_begin_ = 0, unlisted_end_ = 0;
+  mutable std::vector<NodeRow> feasible_;  // right but for the rows of unlisted_
+  mutable absl::InlinedVector<RowRange, 8> unlisted_;
   int feasible_count_ = 0;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kOut if it is not feasible

@@ -130,12 +130,11 @@ void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
 
 // Keeps as many as may move all rows twice: whoever is further behind looks at every row.
 void NodeTable::NoteMove(RowMove move) {
-  const auto cost = [](const RowMove& m) { return 1 + m.moved(); };
   NoteChange({-1, Aspect::kNothing});
-  moved_rows_ += cost(move);
+  moved_rows_ += move.cost();
   moves_.push_back({std::move(move), version_});
   for (; moved_rows_ > std::max(2 * size(), 1024); moves_.pop_front()) {
-    moved_rows_ -= cost(moves_.front().move);
+    moved_rows_ -= moves_.front().move.cost();
     replayable_since_ = moves_.front().version;
   }
 }

@@ -35,7 +35,8 @@ RowMove RowMove::Rearranged(absl::Span<const NodeRow> rows, int size_before) {
 
 RowMove RowMove::Rearranged(absl::Span<const Step> steps, int size_before, int size) {
   RowMove move(size);
-  std::string stays(size_before, 0);  // by row, as they were numbered before
+  // By row, as they were numbered before. A string finds the next 0 many rows at a time.
+  std::string stays(size_before, 0);
   NodeRow next = 0;
   for (const Step& step : steps) {
     for (; next < step.to; ++next) move.came_.push_back(next);
@@ -76,11 +77,14 @@ void RowMove::Finish() {
   constexpr size_t kShort = 8;  // rows a step
   if ((most_up_ > 0 && some_go_down) || steps_.size() * kShort > static_cast<size_t>(size_)) {
     way_ = Way::kEach;
-    from_.resize(size_);
-    std::iota(from_.begin(), from_.end(), 0);
-    for (const NodeRow row : came_) from_[row] = -1;
+    NodeRow last = steps_.back().to + steps_.back().count;
+    if (!came_.empty()) last = std::max(last, came_.back() + 1);
+    from_.resize(last - first_);
+    std::iota(from_.begin(), from_.end(), first_);
+    for (const NodeRow row : came_) from_[row - first_] = -1;
     for (const Step& step : steps_) {
-      std::iota(from_.begin() + step.to, from_.begin() + step.to + step.count, step.from);
+      const auto to = from_.begin() + (step.to - first_);
+      std::iota(to, to + step.count, step.from);
     }
   } else if (most_up_ > 0) {
     way_ = Way::kUp;

@@ -41,6 +41,8 @@ class RowMove {
   NodeRow first() const { return first_; }                  // those before it are as they were
   // How many came or have another number.
   int64_t moved() const { return renumbered_ + static_cast<int64_t>(came_.size()); }
+  // How many it takes note of, about.
+  int64_t cost() const { return 1 + std::max(moved(), static_cast<int64_t>(from_.size())); }
 
   // Does to values by row what it did to the rows. A row that came gets `fresh`.
   template <class T>
@@ -98,26 +100,27 @@ class RowMove {
                          values + step->to + step->count);
     }
   }
-  // Some rows at a time, put down when those behind them, which may come from their place, are
-  // taken up: so little is under way at once that it stays in the processor's cache.
+  // A window of rows at a time. It is put down when the next one, which may come from its place,
+  // was taken up: so little is under way at once that it stays in the processor's cache.
   template <class T>
   void MoveEach(T* values) const {
-    const NodeRow window = std::max(kWindow, most_up_);
-    std::vector<T> taken(window), before(window);
-    NodeRow begin_before = first_, end_before = first_;
+    const auto end = first_ + static_cast<NodeRow>(from_.size());
+    const NodeRow window = std::min(std::max(kWindow, most_up_), end - first_);
+    std::vector<T> held(window), next(window);
+    NodeRow held_begin = first_, held_end = first_;
     const auto put_down = [&] {
-      std::move(before.begin(), before.begin() + (end_before - begin_before),
-                values + begin_before);
+      std::move(held.begin(), held.begin() + (held_end - held_begin), values + held_begin);
     };
-    while (end_before < size_) {
-      const NodeRow begin = end_before, end = std::min(begin + window, size_);
-      for (NodeRow row = begin; row < end; ++row) {
-        if (from_[row] >= 0) taken[row - begin] = std::move(values[from_[row]]);
+    while (held_end < end) {
+      const NodeRow next_begin = held_end, next_end = std::min(next_begin + window, end);
+      for (NodeRow row = next_begin; row < next_end; ++row) {
+        const NodeRow from = from_[row - first_];
+        if (from >= 0) next[row - next_begin] = std::move(values[from]);
       }
       put_down();
-      std::swap(taken, before);
-      begin_before = begin;
-      end_before = end;
+      std::swap(held, next);
+      held_begin = next_begin;
+      held_end = next_end;
     }
     put_down();
   }
@@ -125,9 +128,10 @@ class RowMove {
   static constexpr NodeRow kWindow = 1024;
 
   int size_;
-  std::vector<Step> steps_;    // of those that have another number, by rising `to`
-  std::vector<NodeRow> from_;  // of kEach, by row: which it was, or -1 if its node came
-  NodeRow most_up_ = 0;        // that a row moves
+  std::vector<Step> steps_;  // of those that have another number, by rising `to`
+  // Of kEach, from first_ to the last row that moved: which it was, or -1 if its node came.
+  std::vector<NodeRow> from_;
+  NodeRow most_up_ = 0;  // the most rows that one moves up
   std::vector<NodeRow> came_, gone_;
   NodeRow first_ = 0;
   int64_t renumbered_ = 0;
