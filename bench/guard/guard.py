@@ -52,6 +52,7 @@ CASES = {
     "preemption-5000-nodes": ("schedule", "preemption-mixed --nodes 5000 --placed 20000 --pods 100"),
     "preemption-in-vain": ("schedule", "preemption-in-vain --nodes 5000 --placed 20000 --pods 100"),
     "gpu-binpack": ("schedule", "gpu-binpack --nodes 150 --pods 1000"),
+    "gpu-binpack-8000-nodes": ("schedule", "gpu-binpack --nodes 8000 --pods 1000"),
     "gang": ("schedule", "gang --nodes 100 --groups 50"),
     "gang-contended": ("schedule", "gang-contended --nodes 100 --groups 50"),
     "quota": ("schedule", "quota --nodes 40 --pods 160"),

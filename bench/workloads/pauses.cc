@@ -19,6 +19,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,29 +116,33 @@ std::vector<double> PausesOfOneRun(const char* configuration, const char* cluste
   return {pauses.begin(), pauses.end()};
 }
 
-// What run() returns in a process of its own; nothing if that failed.
+// What run() returns in a process of its own; absent if that failed.
 template <class Run>
-std::vector<double> InOwnProcess(Run run) {
+std::optional<std::vector<double>> InOwnProcess(Run run) {
   int ends[2];
-  if (pipe(ends) != 0) return {};
+  if (pipe(ends) != 0) return std::nullopt;
   const pid_t child = fork();
-  if (child < 0) return {};
-  FILE* const pipe = fdopen(ends[child == 0 ? 1 : 0], child == 0 ? "wb" : "rb");
+  if (child < 0) return std::nullopt;
   close(ends[child == 0 ? 0 : 1]);
+  FILE* const stream = fdopen(ends[child == 0 ? 1 : 0], child == 0 ? "wb" : "rb");
   if (child == 0) {
+    if (stream == nullptr) std::_Exit(1);
     const std::vector<double> values = run();
-    const size_t written = std::fwrite(values.data(), sizeof(double), values.size(), pipe);
-    std::_Exit(written == values.size() && std::fclose(pipe) == 0 ? 0 : 1);
+    const size_t written = std::fwrite(values.data(), sizeof(double), values.size(), stream);
+    std::_Exit(written == values.size() && std::fclose(stream) == 0 ? 0 : 1);
   }
   std::vector<double> values;
-  double block[512];
-  while (const size_t read = std::fread(block, sizeof(double), std::size(block), pipe)) {
-    values.insert(values.end(), block, block + read);
+  if (stream != nullptr) {
+    double block[512];
+    while (const size_t read = std::fread(block, sizeof(double), std::size(block), stream)) {
+      values.insert(values.end(), block, block + read);
+    }
+    std::fclose(stream);
   }
-  std::fclose(pipe);
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? values : std::vector<double>();
+  if (stream == nullptr || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
+  return values;
 }
 
 }  // namespace
@@ -150,15 +155,18 @@ int main(int argc, char** argv) {
   }
   std::vector<double> pauses;
   for (int run = 0; run < kRuns; ++run) {
-    const std::vector<double> again =
+    const std::optional<std::vector<double>> again =
         InOwnProcess([&] { return PausesOfOneRun(argv[1], argv[2], lose_every); });
-    if (again.empty()) return 1;  // it said why
-    if (run == 0) pauses = again;
-    if (again.size() != pauses.size()) {
-      absl::FPrintF(stderr, "two runs differ: %d and %d attempts\n", pauses.size(), again.size());
+    if (!again.has_value()) {
+      absl::FPrintF(stderr, "run %d failed\n", run + 1);
       return 1;
     }
-    for (size_t i = 0; i < pauses.size(); ++i) pauses[i] = std::min(pauses[i], again[i]);
+    if (run == 0) pauses = *again;
+    if (again->size() != pauses.size()) {
+      absl::FPrintF(stderr, "two runs differ: %d and %d attempts\n", pauses.size(), again->size());
+      return 1;
+    }
+    for (size_t i = 0; i < pauses.size(); ++i) pauses[i] = std::min(pauses[i], (*again)[i]);
   }
 
   std::vector<size_t> attempts(pauses.size());
