@@ -141,8 +141,12 @@ std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& pre
 
 PreemptionRules::Evictable QuotaRules::WhoMayGo(const CycleState& state, const PodInfo& pod) const {
   const QuotaState* quota_state = state.Find(kQuotaState);
-  const bool reclaims = quota_state == nullptr || ScopeOf(*quota_state, pod) == Scope::kReclaim;
-  return reclaims ? Evictable::kAnybody : Evictable::kLowerPriority;
+  if (quota_state == nullptr) return Evictable::kAnybody;
+  if (ScopeOf(*quota_state, pod) != Scope::kReclaim) return Evictable::kLowerPriority;
+  const bool somebody_goes = absl::c_any_of(ledger_.namespaces(), [&](Symbol name) {
+    return name != pod.namespace_name() && OverMin(ledger_, *quota_state, *ledger_.Find(name), {});
+  });
+  return somebody_goes ? Evictable::kAnybody : Evictable::kNobody;
 }
 
 bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,

@@ -115,13 +115,14 @@ void Preemption::ReadNodes() { outlook_->Refresh(handle_.nodes()); }
 
 void Preemption::Follow() { outlook_->Follow(handle_.nodes()); }
 
-EvictionQuestion Preemption::QuestionOf(PreemptionRules& rules, const CycleState& state,
-                                        const PodInfo& pod) {
+EvictionQuestion Preemption::QuestionOf(PreemptionRules& rules, PreemptionRules::Evictable who,
+                                        const CycleState& state, const PodInfo& pod) {
   EvictionQuestion question{.room = handle_.FindNeededRoom(state, pod),
                             .priority = pod.priority(),
                             .victims_by_priority = rules.VictimsByPriority()};
-  switch (rules.WhoMayGo(state, pod)) {
+  switch (who) {
     case PreemptionRules::Evictable::kAnybody:
+    case PreemptionRules::Evictable::kNobody:
       break;
     case PreemptionRules::Evictable::kAllLowerPriority:
       question.fails_as_filters = true;
@@ -181,8 +182,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   bool somebody_goes = false;
   if (count > 0) {
     outlook_->Refresh(nodes);
-    question = QuestionOf(rules, state, pod);
-    somebody_goes = !question.by_priority || outlook_->lowest() < question.below();
+    const PreemptionRules::Evictable who = rules.WhoMayGo(state, pod);
+    question = QuestionOf(rules, who, state, pod);
+    somebody_goes = who != PreemptionRules::Evictable::kNobody &&
+                    (!question.by_priority || outlook_->lowest() < question.below());
   }
   RememberedSearch* const remembered =
       somebody_goes ? Remembered(rules, state, pod, question) : nullptr;

@@ -127,6 +127,7 @@ class PreemptionRules {
     kAnybody,           // nothing is known
     kLowerPriority,     // only pods of lower priority
     kAllLowerPriority,  // all of them: it removes them first, and fails as Filter() does then
+    kNobody,            // nobody on any node
   };
   virtual Evictable WhoMayGo(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return Evictable::kAnybody;
@@ -189,7 +190,8 @@ class Preemption {
   void Follow();
 
  private:
-  EvictionQuestion QuestionOf(PreemptionRules& rules, const CycleState& state, const PodInfo& pod);
+  EvictionQuestion QuestionOf(PreemptionRules& rules, PreemptionRules::Evictable who,
+                              const CycleState& state, const PodInfo& pod);
   RememberedSearch* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
                                const EvictionQuestion& question);
   NodeRow OwnRow(const PodInfo& pod) const;
