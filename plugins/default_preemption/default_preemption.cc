@@ -23,9 +23,4 @@ Status DefaultPreemption::PreEnqueue(const PodInfo& pod) {
       "waiting for the preemption for this pod to be finished");
 }
 
-std::vector<ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
-  return {{{EventResource::Pod(), action::kDelete},
-           [](const PodInfo&, const ObjectChange&) { return QueueingHint::kSkip; }}};
-}
-
 }  // namespace berth

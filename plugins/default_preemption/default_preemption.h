@@ -59,9 +59,9 @@ class DefaultPreemption final : public Plugin,
 
   // Holds a preemptor back while the evictions it needs are being sent.
   Status PreEnqueue(const PodInfo& pod) override;
-  // The deletion of a pod, which is never reason enough: the plugin that rejected the pod on its
-  // nodes decides when to try again.
-  std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  // None: the plugin that rejected the pod on its nodes decides when to try again, and the gate is
+  // asked again when the evictions were sent (Handle::IsPreempting), not whenever a pod is deleted.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override { return {}; }
   bool HintsReadSpecOnly() const override { return true; }
 
  private:

@@ -38,6 +38,7 @@
 #include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
 #include "framework/fault_log.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
@@ -333,9 +334,9 @@ class Framework {
   std::vector<std::unique_ptr<AssignmentObserver>> observer_guards_;
   mutable FaultLog fault_log_;
 
+  mutable NominatedRows with_nominated_pods_;
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
-  mutable std::vector<uint8_t> is_marked_row_;  // by row; all 0 between calls
-  mutable std::vector<NodeRow> marked_rows_, nominated_rows_, other_rows_;
+  mutable std::vector<NodeRow> nominated_rows_, other_rows_;
   mutable absl::flat_hash_map<Symbol, std::unique_ptr<NominatedNode>> nominated_nodes_;
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
   mutable PodSignature plugin_signature_;

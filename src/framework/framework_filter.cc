@@ -1,6 +1,7 @@
 // Framework: PreFilter and Filter, one node at a time and in batches.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "framework/framework_call.h"
@@ -180,6 +181,11 @@ Status Framework::RunFilterWith(const PodList& nominated, const CycleState& stat
                   [&](const auto& hook) { return (state.skips().filter & SkipBit(hook)) == 0; });
   if (!followed) return RunFilter(state, pod, WithNominatedPods(node, nominated));
   CycleState with_nominated = state.Clone();
+  if (nominated.size() == 1) {
+    const NodeInfo& with_one = WithNominatedPods(node, nominated);
+    Status status = RunPreFilterAddPod(with_nominated, pod, *nominated.front(), with_one);
+    return status.ok() ? RunFilter(with_nominated, pod, with_one) : status;
+  }
   NodeInfo so_far = node;
   for (const std::shared_ptr<const PodInfo>& added : nominated) {
     so_far.AddPod(added);
@@ -210,23 +216,19 @@ Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodI
 // False if there are none of the first kind; other_rows_ is not filled then.
 bool Framework::FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
                                   absl::Span<const NodeRow> rows) const {
-  marked_rows_.clear();
-  handle_->nominator().ForEach([&](const PodInfo& nominated, absl::string_view node_name) {
-    if (!YieldsTo(pod, nominated)) return;
-    const std::optional<Symbol> name = Symbol::Find(node_name);
-    const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
-    if (row >= 0) marked_rows_.push_back(row);
-  });
-  if (marked_rows_.empty()) return false;
-
-  is_marked_row_.resize(nodes.size(), 0);
-  for (const NodeRow row : marked_rows_) is_marked_row_[row] = 1;
+  const Nominator& nominator = handle_->nominator();
+  with_nominated_pods_.Follow(nodes, nominator);
+  if (with_nominated_pods_.rows().empty()) return false;
+  const auto yields = [&](NodeRow row) {
+    return absl::c_any_of(nominator.NominatedPods(nodes.node(row).name()),
+                          [&](const auto& nominated) { return YieldsTo(pod, *nominated); });
+  };
   nominated_rows_.clear();
   other_rows_.clear();
   for (const NodeRow row : rows) {
-    (is_marked_row_[row] ? nominated_rows_ : other_rows_).push_back(row);
+    const bool is_one = with_nominated_pods_.contains(row) && yields(row);
+    (is_one ? nominated_rows_ : other_rows_).push_back(row);
   }
-  for (const NodeRow row : marked_rows_) is_marked_row_[row] = 0;
   return !nominated_rows_.empty();
 }
 

@@ -3,7 +3,9 @@
 #define BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
@@ -39,6 +41,26 @@ inline absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeR
   }
   return nominated;
 }
+
+// The rows of nodes that have nominated pods, for who asks often: costs the nominations that
+// changed, or all of them when rows moved. Scheduling thread.
+class NominatedRows {
+ public:
+  // What follows is as of now.
+  void Follow(const NodeTable& nodes, const Nominator& nominator);
+
+  absl::Span<const NodeRow> rows() const { return rows_; }  // in no order
+  bool contains(NodeRow row) const { return place_of_[row] >= 0; }
+
+ private:
+  void Add(NodeRow row);
+  void Remove(NodeRow row);
+
+  uint64_t table_ = 0, order_version_ = 0;  // NodeTable::id() and order_version()
+  std::optional<uint64_t> nominations_version_;
+  std::vector<NodeRow> rows_;
+  std::vector<int32_t> place_of_;  // by row: in rows_, or -1
+};
 
 }  // namespace berth
 

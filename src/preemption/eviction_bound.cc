@@ -165,7 +165,8 @@ inline int64_t BoundFinder::LargestOf(int32_t place, size_t level, size_t i) con
   return largest == nullptr ? 0 : largest[place];
 }
 
-// So many victims, the most important of that level.
+// So many victims, one of them of that level or a higher one: the first one, if victims are in the
+// order of their priority.
 inline EvictionBound BoundFinder::AtBest(int32_t place, size_t highest, int64_t victims) const {
   EvictionBound bound;
   bound.victims = static_cast<int32_t>(victims);  // no more than there are pods
@@ -177,11 +178,11 @@ inline EvictionBound BoundFinder::AtBest(int32_t place, size_t highest, int64_t 
   return bound;
 }
 
-// One victim of the lowest priority, and the latest start of all that may go: whoever they are, and
-// whichever of them comes first.
-EvictionBound BoundFinder::AtBestOfAnyOrder(int32_t place, size_t levels) const {
-  EvictionBound bound = AtBest(place, 0, 1);
-  for (size_t i = 1; i < levels; ++i) {
+// The same, whichever of them comes first: one of the lowest priority, or that started last of all
+// that may go.
+EvictionBound BoundFinder::InAnyOrder(EvictionBound bound, int32_t place, size_t levels) const {
+  bound.highest_priority = static_cast<int32_t>(levels_.front().priority[place]);
+  for (size_t i = 0; i < levels; ++i) {
     bound.latest_start_nanos =
         std::max(bound.latest_start_nanos, levels_[i].latest_start_nanos[place]);
   }
@@ -204,8 +205,8 @@ EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bou
   size_t levels = 0;  // from which somebody may go
   while (levels < level_count_ && levels_[levels].priority[place] < below_) ++levels;
   if (levels == 0) return EvictionChance(EvictionChance::Kind::kNobody);
-  const auto at_best_of_any_order = [&] {
-    bound = AtBestOfAnyOrder(place, levels);
+  const auto sums_do_not_tell = [&] {  // one victim, whoever it is
+    bound = InAnyOrder(AtBest(place, 0, 1), place, levels);
     return possible;
   };
   std::array<int64_t, kMostRequests + 1> missing;
@@ -213,30 +214,30 @@ EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bou
   uint32_t short_of = 0;
   const size_t needs = NeedCount();
   for (size_t i = 0; i < needs; ++i) {
-    if (!FindMissing(row, i, nominated, missing[i])) return at_best_of_any_order();
+    if (!FindMissing(row, i, nominated, missing[i])) return sums_do_not_tell();
     int64_t left = missing[i];
     for (size_t level = 0; left > 0 && level < levels; ++level) {
       const int64_t freed = FreedBy(place, level, i);
-      if (!IsPlain(freed)) return at_best_of_any_order();
+      if (!IsPlain(freed)) return sums_do_not_tell();
       left -= freed;
       highest = std::max(highest, level);
     }
     if (left > 0) short_of |= BitOf(i);
   }
   if (short_of != 0) return ShortOf(row, short_of);
-  if (!victims_by_priority_) return at_best_of_any_order();
   int64_t victims = 1;
   for (size_t i = 0; i < needs; ++i) {
     if (missing[i] <= 0) continue;
     int64_t largest = 0;
     for (size_t level = 0; level <= highest; ++level) {
       const int64_t of_level = LargestOf(place, level, i);
-      if (!IsPlain(of_level)) return at_best_of_any_order();
+      if (!IsPlain(of_level)) return sums_do_not_tell();
       largest = std::max(largest, of_level);
     }
     victims = std::max(victims, VictimsToFree(missing[i], largest));
   }
   bound = AtBest(place, highest, victims);
+  if (!victims_by_priority_) bound = InAnyOrder(bound, place, levels);
   return possible;
 }
 

@@ -150,7 +150,7 @@ class BoundFinder {
   int64_t FreedBy(int32_t place, size_t level, size_t i) const;
   int64_t LargestOf(int32_t place, size_t level, size_t i) const;
   EvictionBound AtBest(int32_t place, size_t highest, int64_t victims) const;
-  EvictionBound AtBestOfAnyOrder(int32_t place, size_t levels) const;
+  EvictionBound InAnyOrder(EvictionBound bound, int32_t place, size_t levels) const;
   EvictionChance ShortOf(NodeRow row, uint32_t bits) const;
   uint32_t BitOf(size_t need) const;
   size_t NeedCount() const { return needs_.size() + (needs_place_ ? 1 : 0); }

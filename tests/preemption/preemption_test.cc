@@ -365,8 +365,14 @@ TEST(PreemptionTest, NodesThatNeedMoreVictimsComeLater) {
   for (int i = 0; i < 3; ++i) cluster.Add(On("a", absl::StrCat("a-", i), 0, "1", 9));
   for (int i = 0; i < 2; ++i) cluster.Add(On("b", absl::StrCat("b-", i), 0, "1500m", 1));
   for (int i = 0; i < 6; ++i) cluster.Add(On("c", absl::StrCat("c-", i), 0, "500m", 9));
+  const PodPtr pod = MakePod().Priority(1).Request("cpu", "3").Obj();
   DefaultRules rules(cluster, 10, 100);
-  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "3").Obj());
+  Outcome outcome = Preempt(cluster, rules, *pod);
+  EXPECT_EQ(outcome.result.nominated_node, "b");
+  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  // So many are needed in whatever order they go.
+  LeavingLast<PriorityPreemptionRules> odd(cluster, 10, 100);
+  outcome = Preempt(cluster, odd, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "b");
   EXPECT_EQ(outcome.weighed_to_choose, 1u);
 }

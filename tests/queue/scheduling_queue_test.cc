@@ -816,7 +816,7 @@ TEST_F(QueueTest, ThePluginThatGatedThePodIsAskedFirst) {
   EXPECT_EQ(StateOf("a"), kActive);
 }
 
-// As DefaultPreemption: it registers an event and says that it is never reason enough.
+// As kube-scheduler's DefaultPreemption: it registers an event that it says is never reason enough.
 TEST_F(QueueTest, AGatedPodIsWokenByTheHintsOfThePluginsThatRejectedIt) {
   bool closed = false;
   profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
