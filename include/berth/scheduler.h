@@ -39,6 +39,9 @@ struct SchedulerOptions {
   // How many nodes the batch form of Filter is asked about at once, at most; 0 is all of them. The
   // decisions are the same; to find a batch form for which they are not.
   int rows_at_once = 0;
+  // How much PostFilter does at once, in steps of some 0.2 us: a search that takes longer stops for
+  // what happened meanwhile, and goes on. 0: it never stops. Without `remember_verdicts` neither.
+  int64_t post_filter_steps_at_once = 8192;
   // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
 };
@@ -86,6 +89,9 @@ struct AttemptRecord {
   // What ended the wait before it, in kube-scheduler's words ("NodeAdd"); empty: its backoff did,
   // or it is new.
   absl::string_view woken_by;
+  // Not over: it takes long and has stopped for what happened meanwhile. It is told of again, and
+  // at last as a whole: the records before have no outcomes and need not be counted.
+  bool goes_on = false;
   // Pods that were placed, then pods that were rejected. Of a group that was given up, those that
   // nobody got to are in neither.
   absl::Span<const PodOutcome> outcomes;

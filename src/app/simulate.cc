@@ -78,6 +78,8 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   int64_t placed = 0;
   auto last_decision = std::chrono::steady_clock::now();
   simulation.scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
+    if (Interrupted()) simulation.Stop();
+    if (attempt.goes_on) return;
     last_decision = attempt.ended;
     placed += attempt.placed;
     cycles.Add(attempt.duration, attempt.cycles);
@@ -85,7 +87,6 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
       return absl::StrCat("scheduling: ", Thousands(placed), " of ",
                           Thousands(report.pending_at_start()), " pods placed");
     });
-    if (Interrupted()) simulation.Stop();
   });
   CatchInterrupts();
   simulation.scheduler().TakeEvents();

@@ -25,12 +25,13 @@ AttemptResult Attempts::Run(const AttemptRequest& request) {
   AttemptResult result;
   cluster_.Refresh();
   if (request.pods.size() == 1) {
-    result.reached = PlaceOne(request, request.pods.front(), result) || request.minimum == 0;
+    const bool placed = PlaceOne(request, request.pods.front(), result);
+    result.reached = placed || (request.minimum == 0 && !result.goes_on);
   } else {
     PlaceGroup(request, result);
   }
   if (result.reached) Permit(request, result);
-  BERTH_CHECK(result.reached || !result.failed.empty());
+  BERTH_CHECK(result.reached || result.goes_on || !result.failed.empty());
   return result;
 }
 
@@ -228,7 +229,12 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.nominated_node = "";
   } else if (alone && !result.plan.has_value()) {
     PostFilterResult found;
+    if (request.pods.size() == 1) found.steps_at_once = request.post_filter_steps_at_once;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
+    if (found.goes_on) {
+      result.goes_on = true;
+      return;
+    }
     post_filter_message = status.message();
     failure.nominated_node = found.nominated_node;
     retry_at = found.retry_at;

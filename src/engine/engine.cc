@@ -119,7 +119,7 @@ bool Engine::Step() {
   queue_steps_ = queue_->steps();
   const bool more_is_due = has_just_asked || queue_->Tick(now);
   ticked_steps_ = queue_->steps();
-  const QueuedGroup* const entry = synced_ ? queue_->Pop() : nullptr;
+  const QueuedGroup* const entry = synced_ ? NextEntry() : nullptr;
   if (synced_) FollowTables(entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already
     return more_is_due || !arrived_.empty() || !inbox_.empty();
@@ -149,6 +149,7 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   request.percentage_of_nodes_to_score =
       request.framework->profile().percentage_of_nodes_to_score.value_or(
           options_.configuration.percentage_of_nodes_to_score.value_or(0));
+  request.post_filter_steps_at_once = options_.post_filter_steps_at_once;
   return request;
 }
 
@@ -163,6 +164,14 @@ void Engine::FetchAhead(const QueuedGroup& entry) const {
   if (next != nullptr) fetch(*next, Fetch::kPlace);
 }
 
+// What was begun goes first, unless its pod is gone.
+const QueuedGroup* Engine::NextEntry() {
+  if (unfinished_.entry == nullptr) return queue_->Pop();
+  if (!unfinished_.entry->members.empty()) return unfinished_.entry;
+  queue_->Done(std::exchange(unfinished_, {}).entry);
+  return queue_->Pop();
+}
+
 void Engine::TryEntry(const QueuedGroup& entry) {
   FetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
@@ -173,9 +182,18 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   const SteadyTime begun = now();
   AttemptResult result = attempts_.Run(request);
   const SteadyTime ended = now();
+  unfinished_.cycles += result.cycles;
+  if (observe_ != nullptr) {
+    unfinished_.spent += absl::FromChrono(ended - begun);
+    Observe(request, result, woken_by, ended);
+  }
+  if (result.goes_on) {
+    unfinished_.entry = &entry;
+    return;
+  }
   ++counters_.attempts;
-  counters_.cycles += result.cycles;
-  if (observe_ != nullptr) Observe(request, result, woken_by, begun, ended);
+  counters_.cycles += unfinished_.cycles;
+  unfinished_ = {};
 
   StartBinding(entry, request, result);
   if (result.failed.empty()) {
@@ -193,7 +211,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
 }
 
 void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
-                     SteadyTime begun, SteadyTime ended) const {
+                     SteadyTime ended) const {
   absl::InlinedVector<PodOutcome, 4> outcomes;
   outcomes.reserve(result.placed.size() + result.failed.size());
   for (const Binder::Member& member : result.placed) {
@@ -211,13 +229,14 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
   }
   observe_({.profile = request.framework->profile().scheduler_name,
             .pods = static_cast<int>(request.pods.size()),
-            .cycles = result.cycles,
+            .cycles = unfinished_.cycles,
             .placed = static_cast<int>(result.placed.size()),
-            .duration = absl::FromChrono(ended - begun),
+            .duration = unfinished_.spent,
             .ended = ended,
             .error = error,
             .group = request.group,
             .woken_by = woken_by.view(),
+            .goes_on = result.goes_on,
             .outcomes = outcomes});
 }
 

@@ -105,10 +105,11 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   using SteadyTime = std::chrono::steady_clock::time_point;
   bool Step();
   void FetchAhead(const QueuedGroup& entry) const;
+  const QueuedGroup* NextEntry();
   void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
-               SteadyTime begun, SteadyTime ended) const;
+               SteadyTime ended) const;
   void StartBinding(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
   void TellGroup(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
@@ -173,6 +174,13 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Binder binder_;
   Evictions evictions_;
   Attempts attempts_;
+  // An attempt that is not over (AttemptResult::goes_on).
+  struct Unfinished {
+    const QueuedGroup* entry = nullptr;  // in flight, or null
+    absl::Duration spent;
+    int cycles = 0;
+  };
+  Unfinished unfinished_;
   std::vector<BindingOutcome> settled_;  // room for those of SettleBindings()
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   IdentityMap<std::string, ByUid> reported_;

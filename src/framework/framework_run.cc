@@ -1,5 +1,6 @@
 // Framework: the points around the search for a node, from PreEnqueue to PostBind.
 #include <algorithm>
+#include <utility>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
@@ -53,20 +54,21 @@ Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
 // that changes the pod's nomination stands.
 Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                                 PostFilterResult& result) const {
-  result = {};
+  const int64_t steps_at_once = std::exchange(result, {}).steps_at_once;
   CallTimer timer(fault_log_);
   std::vector<std::string> reasons;
   Symbol rejector;
   absl::Time retry_at = absl::InfiniteFuture();
   for (const Hook<PostFilterPlugin>& hook : post_filter_) {
     PostFilterResult of_plugin;
+    of_plugin.steps_at_once = steps_at_once;
     timer.Start();
     Status status = Guarded(kPostFilter, hook.name, [&] {
       return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
     });
     timer.Lap(hook.name, kPostFilter.name);
     of_plugin.plugin = hook.name;
-    if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable) {
+    if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable || of_plugin.goes_on) {
       result = std::move(of_plugin);
       return status;
     }

@@ -8,20 +8,21 @@
 
 namespace berth {
 
-void BestFirst::Find(bool all, Candidates& found) {
+bool BestFirst::Find(bool all, Candidates& found) {
   // Also when rules throw.
   const absl::Cleanup put_back = [this] {
     for (const NodeRow row : looked_at_) prospects_.SetInPlay(row, true);
   };
   for (NodeRow row = prospects_.Best(); row >= 0; row = prospects_.Best()) {
     if (found.Enough() || (!all && !MayBeChosen(row))) break;
-    if (budgets_.empty() || bounds_.at(row).knows_budgets) {
-      LookAt(row, found);
-    } else {
+    if (!budgets_.empty() && !bounds_.at(row).knows_budgets) {
       CountViolations(row);
+      continue;
     }
+    if (search_.StopsBefore(row)) return false;
+    LookAt(row, found);
   }
-  if (found.empty()) LookAtTheRest(found);
+  return !found.empty() || LookAtTheRest(found);
 }
 
 // Whether the node can be better than the best that was found, or as good and before it.
@@ -54,7 +55,7 @@ void BestFirst::LookAt(NodeRow row, Candidates& found) {
 
 // On those that are left nobody may go, or too little room is made. Of those that say the same, one
 // is tried for all. Bit by bit, as of very many rows long lists would be made.
-void BestFirst::LookAtTheRest(Candidates& found) {
+bool BestFirst::LookAtTheRest(Candidates& found) {
   const bool may_be_alike = AlikeIfShortOfTheSame();
   AlikeRows alike;
   std::vector<NodeRow> rows, others;
@@ -76,9 +77,11 @@ void BestFirst::LookAtTheRest(Candidates& found) {
     }
   }
   for (size_t i = 0; i < others.size(); ++i) {
+    if (search_.StopsBefore(others[i])) return false;
     search_.FetchAhead(others, i);
     LookAt(others[i], found);
   }
+  return true;
 }
 
 // Appends those of `rows` that are left to `others`.

@@ -40,14 +40,15 @@ class BestFirst {
 
   // Adds the best candidate to `found`, and others that were looked at on the way: of all, or of
   // those that promise most, if `found` has enough before. `all`: all of these are looked at, also
-  // where they cannot be better. If there is none, `search` has counted why.
-  void Find(bool all, Candidates& found);
+  // where they cannot be better. If there is none, `search` has counted why. Returns whether it is
+  // done; if not, `search` stops before some row.
+  bool Find(bool all, Candidates& found);
 
  private:
   bool MayBeChosen(NodeRow row) const;
   void CountViolations(NodeRow row);
   void LookAt(NodeRow row, Candidates& found);
-  void LookAtTheRest(Candidates& found);
+  bool LookAtTheRest(Candidates& found);
   // Rows of which a try would come to the same.
   struct Alike {
     Status failure;               // of the first one, which was tried

@@ -11,6 +11,7 @@ constexpr size_t kMaxSeenOnce = 8192;
 // A remembered candidate takes some 300 bytes.
 constexpr size_t kMaxRows = size_t{1} << 19;
 constexpr size_t kMinEntries = 4;
+constexpr int kMostSetbacks = 4;
 constexpr int kFew = 64;  // an entry of few rows takes as much as if it had some more
 
 }  // namespace
@@ -24,12 +25,35 @@ RememberedSearch* DryRunMemory::Find(const std::string& key, int rows) {
   if (seen_once_.erase(key) > 0) {
     MakeRoom(rows);
     Entry& entry = entries_[key];
-    entry = {std::make_unique<RememberedSearch>(), uses_};
+    entry.search = std::make_unique<RememberedSearch>();
+    entry.last_use = uses_;
     return entry.search.get();
   }
   if (seen_once_.size() >= kMaxSeenOnce) seen_once_.clear();
   seen_once_.insert(key);
   return nullptr;
+}
+
+bool DryRunMemory::MayStop(const std::string& key) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end()) {  // it begins again, and then what it finds out is remembered
+    if (stopped_once_ == key) return false;
+    stopped_once_ = key;
+    return true;
+  }
+  Entry& entry = it->second;
+  const int known = entry.search->runs.known_count();
+  if (known <= entry.known_at_stop && ++entry.setbacks > kMostSetbacks) return false;
+  entry.known_at_stop = known;
+  return true;
+}
+
+void DryRunMemory::Done(const std::string& key) {
+  if (stopped_once_ == key) stopped_once_.clear();
+  const auto it = entries_.find(key);
+  if (it == entries_.end()) return;
+  it->second.known_at_stop = -1;
+  it->second.setbacks = 0;
 }
 
 // Lets the entries go that were not used for longest.

@@ -15,6 +15,7 @@ namespace {
 
 // Of more nodes without victims none is named.
 constexpr int kMostNamed = 64;
+constexpr int64_t kStepsOfTry = 4;
 
 Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& pod) {
   return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, pod));
@@ -32,6 +33,7 @@ const WeighedPtr* NodeSearch::Try(NodeRow row) {
   DryRun run(handle_, state_, pod_, node);
   auto weighed = std::make_shared<WeighedCandidate>();
   last_failure_ = Weigh(run, row, *weighed);
+  steps_ += kStepsOfTry + static_cast<int64_t>(node.pods().size()) / 4 + run.steps();
   retry_at_ = std::min(retry_at_, run.helps_from());
   const RememberedRuns::Terms terms{run.conditions(), run.helps_from()};
   RememberedRuns* const runs = remembered_ == nullptr ? nullptr : &remembered_->runs;

@@ -3,7 +3,11 @@
 #define BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -18,14 +22,18 @@ namespace berth {
 // One search: keeps what came of the nodes. Scheduling thread.
 class NodeSearch {
  public:
+  // `most_steps`: after how many, of PostFilterResult::steps_at_once, it asks whether it may stop.
   NodeSearch(Handle& handle, PreemptionRules& rules, const DisruptionBudgets& budgets,
-             const CycleState& state, const PodInfo& pod, RememberedSearch* remembered)
+             const CycleState& state, const PodInfo& pod, RememberedSearch* remembered,
+             int64_t most_steps, std::function<bool()> may_stop)
       : handle_(handle),
         rules_(rules),
         budgets_(budgets),
         state_(state),
         pod_(pod),
         remembered_(remembered),
+        most_steps_(most_steps),
+        may_stop_(std::move(may_stop)),
         scores_(rules.OrderedScores()) {}
 
   // Whether the scores are DefaultScores().
@@ -36,6 +44,13 @@ class NodeSearch {
     return remembered_ != nullptr && remembered_->runs.IsKnown(row);
   }
 
+  // Whether it stops here: it has done enough, and to look at the row takes more.
+  bool StopsBefore(NodeRow row) {
+    if (steps_ < most_steps_ || IsKnown(row)) return false;
+    if (may_stop_()) return true;
+    most_steps_ = std::numeric_limits<int64_t>::max();
+    return false;
+  }
   // The candidate on `row`, which comes into question, or null; then it is counted why.
   const WeighedPtr* LookAt(NodeRow row) { return IsKnown(row) ? Recall(row) : Try(row); }
   // Of the last row that was tried: why there is no candidate, or Success.
@@ -72,6 +87,9 @@ class NodeSearch {
   const CycleState& state_;
   const PodInfo& pod_;
   RememberedSearch* remembered_;  // or null; what is kept of failures is counted there
+  int64_t most_steps_;
+  const std::function<bool()> may_stop_;
+  int64_t steps_ = 0;
   std::vector<PreemptionRules::CandidateScore> scores_;
   std::deque<WeighedPtr> weighed_now_;
   Failures failures_;

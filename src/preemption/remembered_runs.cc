@@ -29,6 +29,7 @@ void RememberedRuns::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
     domains_.Keep(grounds.domains);
     outcome_of_.assign(nodes.size(), kUnknown);
+    known_count_ = 0;
     candidates_.clear();
     free_.clear();
     conditions_.assign(gauges.empty() ? 0 : nodes.size(), {});
@@ -91,6 +92,7 @@ void RememberedRuns::Tighten(const GaugeRange& range) {
 void RememberedRuns::Forget(NodeRow row) {
   if (row < 0 || outcome_of_[row] == kUnknown) return;
   FreePlace(std::exchange(outcome_of_[row], kUnknown));
+  --known_count_;
   changes_.Add(row, size());
 }
 
@@ -103,7 +105,10 @@ void RememberedRuns::FreePlace(int32_t outcome) {
 
 // Nodes came or went.
 void RememberedRuns::Move(const RowMove& move) {
-  for (const NodeRow row : move.gone()) FreePlace(outcome_of_[row]);
+  for (const NodeRow row : move.gone()) {
+    FreePlace(outcome_of_[row]);
+    known_count_ -= IsKnown(row);
+  }
   move.Apply(outcome_of_, kUnknown);
   changes_.Restart();
   if (all_hold_.empty()) return;  // no gauges
@@ -125,6 +130,7 @@ const WeighedPtr& RememberedRuns::candidate(NodeRow row) {
 
 void RememberedRuns::Set(NodeRow row, int32_t outcome, const Terms& terms) {
   const int32_t before = std::exchange(outcome_of_[row], outcome);
+  known_count_ += before == kUnknown;
   if (before == outcome && all_hold_.empty()) return;
   FreePlace(before);
   changes_.Add(row, size());

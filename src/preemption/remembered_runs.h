@@ -52,6 +52,8 @@ class RememberedRuns {
   const RowJournal& changes() const { return changes_; }
   int size() const { return static_cast<int>(outcome_of_.size()); }
   static constexpr int kNoVictims = -3;
+  // How many rows are known.
+  int known_count() const { return known_count_; }
   // How many rows are candidates.
   int candidate_count() const { return static_cast<int>(candidates_.size() - free_.size()); }
 
@@ -88,6 +90,7 @@ class RememberedRuns {
   FollowedDomains<DomainNumber> domains_;  // the same
   // By row: one of the constants, a candidate, or an index in failures_.
   std::vector<int32_t> outcome_of_;
+  int known_count_ = 0;
   std::deque<WeighedPtr> candidates_;  // the number of their row may be an earlier one
   std::vector<int32_t> free_;          // outcomes whose place in it is not taken
   std::vector<std::vector<GaugeRange>> conditions_;  // by row; empty without gauges

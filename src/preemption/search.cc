@@ -1,6 +1,7 @@
 // The search for a node on which evicting pods makes room. kube-scheduler v1.35
 // framework/preemption/preemption.go.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,8 +70,9 @@ void SetInPlay(BoundsOfQuestions::Asked& asked, const NodeStatuses& statuses) {
   }
 }
 
-// For scores of which nothing is known: the nodes in turn, from an offset on.
-void LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutlook& outlook,
+// For scores of which nothing is known: the nodes in turn, from an offset on. Returns whether it is
+// done; if not, `search` stops before some row.
+bool LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutlook& outlook,
                 const EvictionQuestion& question, NodeSearch& search, Candidates& found) {
   const int count = static_cast<int>(rows.size());
   for (int i = 0, at = offset; i < count && !found.Enough(); ++i, ++at) {
@@ -80,11 +82,13 @@ void LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutloo
       search.AddWithoutVictims(row);
       continue;
     }
+    if (search.StopsBefore(row)) return false;
     if (!search.IsKnown(row)) search.FetchAhead(rows, at);
     if (const WeighedPtr* const candidate = search.LookAt(row); candidate != nullptr) {
       found.Add(i, *candidate);
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -139,17 +143,19 @@ NodeRow Preemption::OwnRow(const PodInfo& pod) const {
   return name.has_value() ? handle_.nodes().FindRow(*name) : -1;
 }
 
-// What is known of the nodes for pods like this one, up to date; null if nothing is to be.
+// What is known of the nodes for pods like this one, up to date; null if nothing is. `key`: under
+// which it is remembered; empty if it may not be.
 RememberedSearch* Preemption::Remembered(PreemptionRules& rules, const CycleState& state,
-                                         const PodInfo& pod, const EvictionQuestion& question) {
+                                         const PodInfo& pod, const EvictionQuestion& question,
+                                         std::string& key) {
   PreemptionRules::Surroundings surroundings;
   if (!rules.MayRemember(state, pod, surroundings)) return nullptr;
   DryRunGrounds grounds;
   if (!handle_.FindDryRunGrounds(state, pod, grounds)) return nullptr;
   const NodeTable& nodes = handle_.nodes();
-  RememberedSearch* const remembered = memory_->Find(
-      absl::StrCat(grounds.kind, pod.priority(), ";", question.by_priority, ";", surroundings.key),
-      nodes.size());
+  key =
+      absl::StrCat(grounds.kind, pod.priority(), ";", question.by_priority, ";", surroundings.key);
+  RememberedSearch* const remembered = memory_->Find(key, nodes.size());
   if (remembered == nullptr) return nullptr;
   budgets();
   remembered->runs.Refresh(nodes, handle_.nominator(), *budgets_version_, OwnRow(pod), grounds,
@@ -187,10 +193,15 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     somebody_goes = who != PreemptionRules::Evictable::kNobody &&
                     (!question.by_priority || outlook_->lowest() < question.below());
   }
+  std::string key;
   RememberedSearch* const remembered =
-      somebody_goes ? Remembered(rules, state, pod, question) : nullptr;
-  NodeSearch search(handle_, rules, budgets(), state, pod, remembered);
+      somebody_goes ? Remembered(rules, state, pod, question, key) : nullptr;
+  const bool may_go_on = result.steps_at_once > 0 && !key.empty();
+  NodeSearch search(handle_, rules, budgets(), state, pod, remembered,
+                    may_go_on ? result.steps_at_once : std::numeric_limits<int64_t>::max(),
+                    [&] { return memory_->MayStop(key); });
   Candidates found(range.candidates);
+  bool done = true;
   if (!somebody_goes) {
     search.SetAllWithoutVictims(statuses, count);
   } else if (search.scored_by_default()) {
@@ -204,12 +215,18 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     }
     Prospects& prospects =
         remembered != nullptr ? remembered->standings.prospects() : asked.prospects;
-    BestFirst(handle_, search, asked.bounds, prospects, *outlook_, *used_up_, statuses, own_row)
-        .Find(state.for_explanation(), found);
+    done =
+        BestFirst(handle_, search, asked.bounds, prospects, *outlook_, *used_up_, statuses, own_row)
+            .Find(state.for_explanation(), found);
   } else {
     if (remembered != nullptr) remembered->standings.Follow(statuses, remembered->runs, nullptr);
-    LookInTurn(ListRows(statuses, count), range.offset, *outlook_, question, search, found);
+    done = LookInTurn(ListRows(statuses, count), range.offset, *outlook_, question, search, found);
   }
+  if (!done) {
+    result.goes_on = true;
+    return Status::Unschedulable("the search for victims goes on");
+  }
+  if (may_go_on) memory_->Done(key);
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {

@@ -40,6 +40,7 @@ void DryRun::Copy() {
 }
 
 Status DryRun::Remove(const PodInfo& victim) {
+  steps_ += kStepsOfMove;
   Copy();
   if (!node_->RemovePod(victim)) {
     return Status::Error(absl::StrCat("no corresponding pod ", victim.key(), " in pods of node ",
@@ -49,6 +50,7 @@ Status DryRun::Remove(const PodInfo& victim) {
 }
 
 Status DryRun::Add(PodPtr victim) {
+  steps_ += kStepsOfMove;
   Copy();
   node_->AddPod(victim);
   return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *node_));

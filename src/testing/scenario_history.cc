@@ -21,6 +21,7 @@ void ScenarioHistory::Add(absl::Duration time, std::string object, std::string w
 }
 
 void ScenarioHistory::OnAttempt(const AttemptRecord& attempt, absl::Duration time) {
+  if (attempt.goes_on) return;
   ++attempts_;
   const std::string tried =
       attempt.woken_by.empty() ? "tried" : absl::StrCat("tried after ", attempt.woken_by);

@@ -10,16 +10,19 @@
 
 namespace berth {
 
-// `remember` and `rows_at_once` as SimulationOptions has them; neither may change a decision.
-inline std::unique_ptr<Simulation> EmptySimulation(LoadedConfiguration loaded, uint64_t seed,
-                                                   bool remember, int rows_at_once = 0) {
+// `remember`, `rows_at_once` and `steps_at_once` as SimulationOptions has them; none may change a
+// decision.
+inline std::unique_ptr<Simulation> EmptySimulation(
+    LoadedConfiguration loaded, uint64_t seed, bool remember, int rows_at_once = 0,
+    int64_t steps_at_once = SchedulerOptions().post_filter_steps_at_once) {
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                      .registry = &Builtins(),
                                      .objects = {},
                                      .seed = seed,
                                      .remember_verdicts = remember,
-                                     .rows_at_once = rows_at_once});
+                                     .rows_at_once = rows_at_once,
+                                     .post_filter_steps_at_once = steps_at_once});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }

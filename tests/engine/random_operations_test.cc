@@ -78,7 +78,9 @@ std::unique_ptr<Simulation> NewSimulation(uint64_t seed,
                                      .registry = &Builtins(),
                                      .objects = std::move(objects),
                                      .seed = seed,
-                                     .start = start});
+                                     .start = start,
+                                     // Mostly searches for victims stop at every node.
+                                     .post_filter_steps_at_once = seed % 3 == 0 ? 0 : 1});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "preemption/dry_run_memory.h"
 #include "tests/preemption/small_cluster.h"
 
 namespace berth {
@@ -327,7 +328,7 @@ TEST(PreemptionTest, OfAllNodesThePromisingOnesAreTheCandidatesThatAreWanted) {
 }
 
 // As DefaultPreemption has them.
-class DefaultRules final : public PriorityPreemptionRules {
+class DefaultRules : public PriorityPreemptionRules {
  public:
   using PriorityPreemptionRules::PriorityPreemptionRules;
   Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
@@ -571,7 +572,54 @@ TEST(PreemptionTest, APodThatFitsAfterAllIsAnError) {
   EXPECT_TRUE(status.IsError());
 }
 
+// --- Searches that stop and go on ---
+
+// Searches until it is done, with so many steps at once. Returns how often it stopped.
+int SearchBitByBit(Preemption& preemption, PreemptionRules& rules, const PodInfo& pod,
+                   const NodeStatuses& statuses, int64_t steps, Status& status,
+                   PostFilterResult& result) {
+  for (int stops = 0;; ++stops) {
+    result = {};
+    result.steps_at_once = steps;
+    CycleState state;
+    status = preemption.Run(rules, state, pod, statuses, result);
+    if (!result.goes_on) return stops;
+    EXPECT_EQ(status.code(), Code::kUnschedulable);
+    EXPECT_TRUE(result.candidates.empty() && result.victims.empty());
+  }
+}
+
 // --- Properties ---
+
+template <class Rules>
+class Remembering : public Rules {
+ public:
+  using Rules::Rules;
+  bool MayRemember(const CycleState&, const PodInfo&, PreemptionRules::Surroundings&) override {
+    return true;
+  }
+};
+
+// As Preempt() does for choosing, but a search that stops at every node. Adds up how often.
+template <class Rules>
+void ExpectTheSameBitByBit(SmallCluster& cluster, const PodInfo& pod, const Outcome& expected,
+                           int& stops) {
+  std::vector<Status> statuses;
+  for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
+    statuses.push_back(
+        cluster.RunFilterPluginsWithNominatedPods(CycleState(), pod, cluster.nodes().node(row)));
+  }
+  Remembering<Rules> rules(cluster, 100, 0);
+  Preemption preemption(cluster);
+  for (int pods = 0; pods < 2; ++pods) {
+    Status status;
+    PostFilterResult result;
+    stops += SearchBitByBit(preemption, rules, pod, ListedStatuses(statuses), 1, status, result);
+    EXPECT_EQ(status.ToString(), expected.status.ToString());
+    EXPECT_EQ(result.nominated_node, expected.result.nominated_node);
+    EXPECT_EQ(Names(result.victims), Names(expected.result.victims));
+  }
+}
 
 void ExpectSame(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.status.ToString(), b.status.ToString());
@@ -583,13 +631,14 @@ void ExpectSame(const Outcome& a, const Outcome& b) {
 // Random nodes full of pods, random budgets, a preemptor: whatever is planned must work, be
 // allowed, and be needed.
 TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
-  int plans = 0;
+  int plans = 0, stops = 0;
   size_t weighed_to_choose = 0;
   for (unsigned seed = 1; seed <= 1'000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
     SmallCluster cluster;
+    cluster.RememberDryRuns();
     const int nodes = 1 + upto(4);
     const int priorities = upto(1) == 0 ? 4 : 9;
     for (int n = 0; n < nodes; ++n) {
@@ -632,7 +681,10 @@ status: {disruptionsAllowed: )",
     ExpectSame(Preempt(cluster, unknown, *pod), outcome);
     LeavingLast<PriorityPreemptionRules> odd(cluster, 100, 0);
     LeavingLast<UnknownRules> unknown_odd(cluster, 100, 0);
-    ExpectSame(Preempt(cluster, unknown_odd, *pod), Preempt(cluster, odd, *pod));
+    const Outcome odd_outcome = Preempt(cluster, odd, *pod);
+    ExpectSame(Preempt(cluster, unknown_odd, *pod), odd_outcome);
+    ExpectTheSameBitByBit<DefaultRules>(cluster, *pod, outcome, stops);
+    ExpectTheSameBitByBit<LeavingLast<PriorityPreemptionRules>>(cluster, *pod, odd_outcome, stops);
     const auto fits = [&](const NodeInfo& node) {
       return cluster.RunFilterPluginsWithNominatedPods(CycleState(), *pod, node).ok();
     };
@@ -677,6 +729,7 @@ status: {disruptionsAllowed: )",
   }
   EXPECT_LT(weighed_to_choose, static_cast<size_t>(plans)) << "nodes are left out";
   EXPECT_GT(plans, 200) << "the generator makes too few interesting clusters";
+  EXPECT_GT(stops, 1'000);
 }
 
 // --- What is kept between searches ---
@@ -739,6 +792,89 @@ TEST(PreemptionMemoryTest, RulesThatThrowEndOneSearchOnly) {
   rules.throws_on.clear();
   EXPECT_EQ(search(), "b");
   EXPECT_EQ(search(), "b");
+}
+
+class RememberedRules final : public PriorityPreemptionRules {
+ public:
+  explicit RememberedRules(Handle& handle, bool remember = true, bool own_score = false)
+      : PriorityPreemptionRules(handle, 100, 0), remember_(remember), own_score_(own_score) {}
+  bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return remember_; }
+  std::vector<CandidateScore> OrderedScores() const override {
+    if (!own_score_) return {};
+    return {[](const PreemptionCandidate& c) { return c.victims.front()->priority(); }};
+  }
+
+ private:
+  const bool remember_, own_score_;
+};
+
+TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
+  constexpr int kNodes = 40;
+  SmallCluster cluster;
+  cluster.RememberDryRuns();
+  for (int i = 0; i < kNodes; ++i) {  // all but one need a second victim, which sums do not tell
+    const std::string node = absl::StrCat("n", i);
+    cluster.Add(MakeNode().Name(node).Capacity("cpu", "4"));
+    for (const char* half : {"a", "b"}) {
+      cluster.Add(Victim(absl::StrCat(half, i), i == 30 ? 0 : 1, Day(1 + i % 7))
+                      .Request("cpu", "2")
+                      .NodeName(node));
+    }
+  }
+  const KeptStatuses statuses(kNodes);
+  for (const bool own_score : {false, true}) {
+    for (const int cpu : {2, 4, 5}) {  // on no node is room for 5
+      const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", absl::StrCat(cpu)).Obj();
+      RememberedRules rules(cluster, true, own_score);
+      Preemption at_once(cluster), bit_by_bit(cluster);
+      Status want, status;
+      PostFilterResult expected, result;
+      EXPECT_EQ(SearchBitByBit(at_once, rules, *pod, statuses, 0, want, expected), 0);
+      const int stops = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
+      EXPECT_EQ(status.ToString(), want.ToString());
+      EXPECT_EQ(result.nominated_node, expected.nominated_node);
+      EXPECT_EQ(Names(result.victims), Names(expected.victims));
+      EXPECT_EQ(status.ok(), cpu < 5);
+      if (own_score || cpu == 5) {
+        EXPECT_GE(stops, kNodes - 1) << cpu;
+      }
+      // What was found out is of use to the next pod.
+      EXPECT_EQ(SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result), 0);
+      EXPECT_EQ(status.ToString(), want.ToString());
+    }
+  }
+}
+
+TEST(PreemptionStopsTest, WhereNothingIsRememberedItDoesNotStop) {
+  SmallCluster cluster;
+  cluster.RememberDryRuns();
+  for (const char* node : {"a", "b", "c"}) {
+    cluster.Add(MakeNode().Name(node).Capacity("cpu", "4"));
+    cluster.Add(Victim(absl::StrCat("on-", node), 0, Day(1)).Request("cpu", "1").NodeName(node));
+  }
+  const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", "5").Obj();
+  RememberedRules rules(cluster, false);
+  Preemption preemption(cluster);
+  Status status;
+  PostFilterResult result;
+  EXPECT_EQ(SearchBitByBit(preemption, rules, *pod, KeptStatuses(3), 1, status, result), 0);
+  EXPECT_EQ(status.message(), "0/3 nodes are available: 3 Insufficient cpu.");
+}
+
+// Nodes change so fast that what a search found out is gone when it goes on.
+TEST(PreemptionStopsTest, EverySearchEnds) {
+  DryRunMemory memory;
+  EXPECT_EQ(memory.Find("kind", 3), nullptr);
+  EXPECT_TRUE(memory.MayStop("kind"));
+  EXPECT_FALSE(memory.MayStop("kind")) << "it began again, and nothing is remembered";
+  RememberedSearch* const search = memory.Find("kind", 3);
+  ASSERT_NE(search, nullptr);
+  for (int round = 0; round < 2; ++round) {
+    int stops = 0;
+    while (memory.MayStop("kind")) ASSERT_LT(++stops, 10);
+    EXPECT_GT(stops, 2);
+    memory.Done("kind");
+  }
 }
 
 }  // namespace

@@ -74,8 +74,12 @@ TEST(RememberedRuns, FollowRowsThatMove) {
         }
       }
     }
-    int candidates = 0;
-    for (NodeRow now = 0; now < table.size(); ++now) candidates += runs.candidate(now) != nullptr;
+    int candidates = 0, rows_known = 0;
+    for (NodeRow now = 0; now < table.size(); ++now) {
+      candidates += runs.candidate(now) != nullptr;
+      rows_known += runs.IsKnown(now);
+    }
+    EXPECT_EQ(runs.known_count(), rows_known);
     EXPECT_EQ(runs.candidate_count(), candidates);
     ASSERT_FALSE(HasFailure()) << step;
   }
