@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "framework/far_behind.h"
+#include "framework/fetch_nodes.h"
 #include "framework/nominated_rows.h"
 #include "framework/rows_with.h"
 
@@ -82,17 +83,37 @@ RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const Po
   return Outcome::kRejected;
 }
 
+// Rows that are not judged yet; marks those that fit. kUnknown, or kRejected.
+RejectedNodes::Outcome RejectedNodes::JudgeEach(const CycleState& state, const PodInfo& asker,
+                                                const NodeTable& nodes,
+                                                absl::Span<const NodeRow> rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    FetchNodesAhead(nodes, rows, i);
+    const Outcome outcome = JudgeOne(state, asker, nodes, rows[i]);
+    if (outcome == Outcome::kUnknown) return outcome;
+    if (outcome == Outcome::kFits) marked_.push_back(rows[i]);
+  }
+  return Outcome::kRejected;
+}
+
 // Up to `at_once` marked rows by the batch forms, unless they have been asked; those that fit stay
 // marked.
 RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const PodInfo& asker,
                                                 const NodeTable& nodes, size_t at_once,
                                                 bool filter) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
-  const std::vector<NodeRow> rows(marked_.rbegin(), marked_.rend() - kept);
-  if (filter && !framework_.RunFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
-    return Outcome::kUnknown;
-  }
+  const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
+  absl::Span<const NodeRow> rows = some;
+  if (filter) {
+    const Framework::PartedRows parted = framework_.PartRows(asker, nodes, rows);
+    rows = parted.others;
+    const Outcome outcome = JudgeEach(state, asker, nodes, parted.yielding);
+    if (outcome == Outcome::kUnknown ||
+        !framework_.RunPlainFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
+      return Outcome::kUnknown;
+    }
+  }
   const Status nobody_left_out;
   const CycleStatuses statuses(framework_, state, asker, nodes, verdicts_, nobody_left_out);
   std::vector<std::optional<uint16_t>> said;  // by group

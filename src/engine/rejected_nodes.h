@@ -61,6 +61,8 @@ class RejectedNodes {
                       bool filter);
   Outcome JudgeOne(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                    NodeRow row);
+  Outcome JudgeEach(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+                    absl::Span<const NodeRow> rows);
   Outcome JudgeMany(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                     size_t at_once, bool filter);
   void Mark(NodeRow row);

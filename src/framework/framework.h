@@ -158,7 +158,14 @@ class Framework {
   Status RunFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                         absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
                         PluginMask only = kAllPlugins) const;
-  // The same as if no pod were nominated anywhere.
+  // Parts `rows` into those where pods are nominated that `pod` has to yield to, and the others.
+  // Valid until the next call.
+  struct PartedRows {
+    absl::Span<const NodeRow> yielding, others;
+  };
+  PartedRows PartRows(const PodInfo& pod, const NodeTable& nodes,
+                      absl::Span<const NodeRow> rows) const;
+  // The batch form as if no pod were nominated anywhere.
   Status RunPlainFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                              absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
                              PluginMask only = kAllPlugins) const;
@@ -272,10 +279,8 @@ class Framework {
   const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
   Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
                        const NodeInfo& node) const;
-  bool FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
-                         absl::Span<const NodeRow> rows) const;
-  Status JudgeNominatedRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                            NodeVerdicts& verdicts) const;
+  Status JudgeYieldingRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                           absl::Span<const NodeRow> rows, NodeVerdicts& verdicts) const;
   Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
                    absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
   Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
@@ -336,7 +341,7 @@ class Framework {
 
   mutable NominatedRows with_nominated_pods_;
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
-  mutable std::vector<NodeRow> nominated_rows_, other_rows_;
+  mutable std::vector<NodeRow> yielding_rows_, other_rows_;  // PartRows()
   mutable absl::flat_hash_map<Symbol, std::unique_ptr<NominatedNode>> nominated_nodes_;
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
   mutable PodSignature plugin_signature_;

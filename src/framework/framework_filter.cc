@@ -4,6 +4,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "framework/fetch_nodes.h"
 #include "framework/framework_call.h"
 
 namespace berth {
@@ -212,34 +213,34 @@ Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodI
 
 // --- The batch form ---
 
-// Parts `rows` into nominated_rows_, on which the pod has to yield to somebody, and other_rows_.
-// False if there are none of the first kind; other_rows_ is not filled then.
-bool Framework::FindNominatedRows(const PodInfo& pod, const NodeTable& nodes,
-                                  absl::Span<const NodeRow> rows) const {
+Framework::PartedRows Framework::PartRows(const PodInfo& pod, const NodeTable& nodes,
+                                          absl::Span<const NodeRow> rows) const {
   const Nominator& nominator = handle_->nominator();
   with_nominated_pods_.Follow(nodes, nominator);
-  if (with_nominated_pods_.rows().empty()) return false;
+  if (with_nominated_pods_.rows().empty()) return {{}, rows};
   const auto yields = [&](NodeRow row) {
     return absl::c_any_of(nominator.NominatedPods(nodes.node(row).name()),
                           [&](const auto& nominated) { return YieldsTo(pod, *nominated); });
   };
-  nominated_rows_.clear();
+  yielding_rows_.clear();
   other_rows_.clear();
   for (const NodeRow row : rows) {
     const bool is_one = with_nominated_pods_.contains(row) && yields(row);
-    (is_one ? nominated_rows_ : other_rows_).push_back(row);
+    (is_one ? yielding_rows_ : other_rows_).push_back(row);
   }
-  return !nominated_rows_.empty();
+  return {yielding_rows_, other_rows_};
 }
 
-Status Framework::JudgeNominatedRows(const CycleState& state, const PodInfo& pod,
-                                     const NodeTable& nodes, NodeVerdicts& verdicts) const {
-  verdicts.BeginBlock(nominated_rows_);
-  for (const NodeRow row : nominated_rows_) {
-    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(row));
+Status Framework::JudgeYieldingRows(const CycleState& state, const PodInfo& pod,
+                                    const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                    NodeVerdicts& verdicts) const {
+  verdicts.BeginBlock(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    FetchNodesAhead(nodes, rows, i);
+    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(rows[i]));
     if (status.IsError()) return status;
     if (!status.ok()) {
-      verdicts.Reject(row, status.code(), FilterIndex(status.plugin_symbol()));
+      verdicts.Reject(rows[i], status.code(), FilterIndex(status.plugin_symbol()));
     }
   }
   return Status::Success();
@@ -248,12 +249,12 @@ Status Framework::JudgeNominatedRows(const CycleState& state, const PodInfo& pod
 Status Framework::RunFilterNodes(const CycleState& state, const PodInfo& pod,
                                  const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                  NodeVerdicts& verdicts, PluginMask only) const {
-  if (FindNominatedRows(pod, nodes, rows)) {
-    Status status = JudgeNominatedRows(state, pod, nodes, verdicts);
+  const PartedRows parted = PartRows(pod, nodes, rows);
+  if (!parted.yielding.empty()) {
+    Status status = JudgeYieldingRows(state, pod, nodes, parted.yielding, verdicts);
     if (!status.ok()) return status;
-    rows = other_rows_;
   }
-  return RunPlainFilterNodes(state, pod, nodes, rows, verdicts, only);
+  return RunPlainFilterNodes(state, pod, nodes, parted.others, verdicts, only);
 }
 
 Status Framework::RunPlainFilterNodes(const CycleState& state, const PodInfo& pod,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/cleanup/cleanup.h"
+#include "framework/fetch_nodes.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -78,7 +79,7 @@ bool BestFirst::LookAtTheRest(Candidates& found) {
   }
   for (size_t i = 0; i < others.size(); ++i) {
     if (search_.StopsBefore(others[i])) return false;
-    search_.FetchAhead(others, i);
+    FetchNodesAhead(handle_.nodes(), others, i);
     LookAt(others[i], found);
   }
   return true;

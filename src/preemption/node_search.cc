@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 namespace {
@@ -67,20 +66,6 @@ void NodeSearch::SetAllWithoutVictims(const NodeStatuses& statuses, int count) {
   without_victims_ = count;
   if (without_victims_ > kMostNamed || !NamesNodesWithoutVictims()) return;
   named_without_victims_ = statuses.RowsWith(Code::kUnschedulable);
-}
-
-void NodeSearch::FetchAhead(absl::Span<const NodeRow> rows, size_t at) const {
-  const NodeTable& nodes = handle_.nodes();
-  if (at + 3 < rows.size()) Prefetch(&nodes.node(rows[at + 3]));
-  if (at + 2 < rows.size()) {
-    for (const auto& pod : nodes.node(rows[at + 2]).pods()) Prefetch(pod.get());
-  }
-  if (at + 1 < rows.size()) {
-    for (const auto& pod : nodes.node(rows[at + 1]).pods()) {
-      Prefetch(pod->packed().get());
-      Prefetch(pod->identity().get());
-    }
-  }
 }
 
 void NodeSearch::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {

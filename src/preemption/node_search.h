@@ -36,6 +36,7 @@ class NodeSearch {
         may_stop_(std::move(may_stop)),
         scores_(rules.OrderedScores()) {}
 
+  const NodeTable& nodes() const { return handle_.nodes(); }
   // Whether the scores are DefaultScores().
   bool scored_by_default() const { return scores_.empty(); }
   // Whether to look at the row costs next to nothing. If it fails it is counted among the
@@ -57,11 +58,6 @@ class NodeSearch {
   const Status& last_failure() const { return last_failure_; }
   // Rows of which a try would come to the same, under all conditions.
   void AddFailures(absl::Span<const NodeRow> rows, const Status& status);
-
-  // Lets the processor fetch what tries of the rows after `at` will read while this one goes on:
-  // the pods of very many nodes are in no cache. One step a row, as each step reads what the one
-  // before has fetched.
-  void FetchAhead(absl::Span<const NodeRow> rows, size_t at) const;
 
   // A row where nobody may go, which is known without looking at it.
   void AddWithoutVictims(NodeRow row);

@@ -8,6 +8,7 @@
 
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
+#include "framework/fetch_nodes.h"
 #include "preemption/best_first.h"
 #include "preemption/candidates.h"
 #include "preemption/dry_run_memory.h"
@@ -83,7 +84,7 @@ bool LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutloo
       continue;
     }
     if (search.StopsBefore(row)) return false;
-    if (!search.IsKnown(row)) search.FetchAhead(rows, at);
+    if (!search.IsKnown(row)) FetchNodesAhead(search.nodes(), rows, at);
     if (const WeighedPtr* const candidate = search.LookAt(row); candidate != nullptr) {
       found.Add(i, *candidate);
     }
