@@ -30,7 +30,7 @@ struct SimulationOptions {
   bool bindings_may_sleep = false;
   bool remember_verdicts = true;  // SchedulerOptions
   int rows_at_once = 0;           // SchedulerOptions
-  int64_t post_filter_steps_at_once = SchedulerOptions().post_filter_steps_at_once;
+  int64_t steps_at_once = SchedulerOptions().steps_at_once;
 };
 
 // One thread.

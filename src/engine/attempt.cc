@@ -148,7 +148,9 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
   CycleState state;
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
-                 request.percentage_of_nodes_to_score);
+                 {request.percentage_of_nodes_to_score, request.steps_at_once});
+  result.goes_on = cycle.goes_on;
+  if (result.goes_on) return false;
   if (cycle.row < 0) {
     Diagnose(request, pod, state, cycle, result);
     return false;
@@ -229,7 +231,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.nominated_node = "";
   } else if (alone && !result.plan.has_value()) {
     PostFilterResult found;
-    if (request.pods.size() == 1) found.steps_at_once = request.post_filter_steps_at_once;
+    found.steps_at_once = request.steps_at_once;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
     if (found.goes_on) {
       result.goes_on = true;

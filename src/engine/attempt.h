@@ -26,7 +26,7 @@ struct AttemptRequest {
   // How many of them must be placed for any to be; the rest is placed if there is room.
   int minimum = 1;
   int percentage_of_nodes_to_score = 0;
-  int64_t post_filter_steps_at_once = 0;  // SchedulerOptions
+  int64_t steps_at_once = 0;  // SchedulerOptions; 0 for more than one pod
 };
 
 // Why one pod was not placed.
@@ -53,7 +53,8 @@ struct AttemptResult {
     PostFilterResult result;
   };
   std::optional<Plan> plan;
-  // PostFilter is not done with the only pod: nothing was decided, the same is to be tried again.
+  // It stopped (SchedulerOptions::steps_at_once): nothing was decided, the same is to be tried
+  // again.
   bool goes_on = false;
   int cycles = 0;
   int most_placed = 0;  // the most pods that were placed at once

@@ -30,7 +30,7 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
                                               const NodeTable& nodes, const Nominator& nominator,
                                               const Framework::RejectionGrounds& grounds,
-                                              const NodeVerdicts* judged) {
+                                              const NodeVerdicts* judged, int64_t steps_at_once) {
   Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
@@ -48,7 +48,9 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
   const bool filter = judged == nullptr;
+  steps_left_ = steps_at_once > 0 ? steps_at_once : std::numeric_limits<int64_t>::max();
   const Outcome outcome = JudgeMarked(state, asker, nodes, filter);
+  if (outcome != Outcome::kStopped) marked_at_stop_ = kNeverStopped;
   if (filter) return outcome;
   verdicts_.ForgetWords();
   // Rows that were not looked at yet count as judged.
@@ -83,11 +85,30 @@ RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const Po
   return Outcome::kRejected;
 }
 
-// Rows that are not judged yet; marks those that fit. kUnknown, or kRejected.
+// Whether it stops, with so many marked rows left. Each time they have to be fewer, so that it
+// ends.
+bool RejectedNodes::StopsWith(size_t marked) {
+  if (steps_left_ > 0) return false;
+  if (marked < marked_at_stop_) {
+    marked_at_stop_ = marked;
+    return true;
+  }
+  steps_left_ = std::numeric_limits<int64_t>::max();
+  return false;
+}
+
+// Rows that are not judged yet; marks those that fit. kUnknown, kRejected, or kStopped: then those
+// that are left are marked.
 RejectedNodes::Outcome RejectedNodes::JudgeEach(const CycleState& state, const PodInfo& asker,
                                                 const NodeTable& nodes,
                                                 absl::Span<const NodeRow> rows) {
+  constexpr int64_t kStepsOfRow = 20;
   for (size_t i = 0; i < rows.size(); ++i) {
+    if (StopsWith(marked_.size() + rows.size() - i)) {
+      marked_.insert(marked_.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.end());
+      return Outcome::kStopped;
+    }
+    steps_left_ -= kStepsOfRow;
     FetchNodesAhead(nodes, rows, i);
     const Outcome outcome = JudgeOne(state, asker, nodes, rows[i]);
     if (outcome == Outcome::kUnknown) return outcome;
@@ -104,15 +125,14 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
-  absl::Span<const NodeRow> rows = some;
+  absl::Span<const NodeRow> rows = some, yielding;
   if (filter) {
     const Framework::PartedRows parted = framework_.PartRows(asker, nodes, rows);
     rows = parted.others;
-    const Outcome outcome = JudgeEach(state, asker, nodes, parted.yielding);
-    if (outcome == Outcome::kUnknown ||
-        !framework_.RunPlainFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
+    if (!framework_.RunPlainFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
       return Outcome::kUnknown;
     }
+    yielding = parted.yielding;
   }
   const Status nobody_left_out;
   const CycleStatuses statuses(framework_, state, asker, nodes, verdicts_, nobody_left_out);
@@ -136,6 +156,12 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
     judged_.Add(row, verdicts_.rows());
   }
   if (filter) verdicts_.ForgetWords();
+  if (marked_.size() > kept) {
+    marked_.insert(marked_.end(), yielding.begin(), yielding.end());
+    return Outcome::kFits;
+  }
+  const Outcome outcome = JudgeEach(state, asker, nodes, yielding);
+  if (outcome != Outcome::kRejected) return outcome;
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
 

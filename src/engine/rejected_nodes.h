@@ -3,7 +3,9 @@
 #ifndef BERTH_SRC_ENGINE_REJECTED_NODES_H_
 #define BERTH_SRC_ENGINE_REJECTED_NODES_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,15 +33,17 @@ class RejectedNodes {
     kRejected,  // on every node: what follows holds
     kFits,      // on some node, perhaps
     kUnknown,   // a plugin failed, or says too many things: the object is of no use
+    kStopped,   // it did as many steps as it may, and goes on with the next Refresh()
   };
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
   // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
   // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
   // `judged`: what the filters have just said of each node, which they all reject, if somebody
-  // asked them; of no use if there are grounds, or plugins that did not sign.
+  // asked them; of no use if there are grounds, or plugins that did not sign. `steps_at_once` as
+  // SchedulerOptions has it.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                   const Nominator& nominator, const Framework::RejectionGrounds& grounds,
-                  const NodeVerdicts* judged = nullptr);
+                  const NodeVerdicts* judged = nullptr, int64_t steps_at_once = 0);
 
   // Whether the last pod of this kind was rejected.
   bool was_last() const { return was_last_; }
@@ -65,8 +69,11 @@ class RejectedNodes {
                     absl::Span<const NodeRow> rows);
   Outcome JudgeMany(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                     size_t at_once, bool filter);
+  bool StopsWith(size_t marked);
   void Mark(NodeRow row);
   void MarkAll(int rows);
+
+  static constexpr size_t kNeverStopped = std::numeric_limits<size_t>::max();
 
   const Framework& framework_;
   const PluginMask plugins_;
@@ -82,7 +89,9 @@ class RejectedNodes {
   std::shared_ptr<const void> spec_;
   NodeVerdicts verdicts_;        // kNotJudged: to be judged
   std::vector<NodeRow> marked_;  // these
-  RejectionCounts counts_;       // of rows that are not marked
+  int64_t steps_left_ = 0;       // of this Refresh()
+  size_t marked_at_stop_ = kNeverStopped;
+  RejectionCounts counts_;  // of rows that are not marked
   RowJournal judged_;
   FreeRoom free_room_;
   RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()

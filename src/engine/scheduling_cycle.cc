@@ -41,9 +41,10 @@ int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& shared_pod,
                                  const NodeTable& nodes, const Nominator& nominator,
-                                 int percentage) {
+                                 const Limits& limits) {
   const PodInfo& pod = *shared_pod;
-  const Inputs in = {framework, shared_pod, pod, nodes, nominator};
+  const int percentage = limits.percentage;
+  const Inputs in = {framework, shared_pod, pod, nodes, nominator, limits.steps_at_once};
   CycleResult result;
   last_verdicts_ = &verdicts_;
   expected_ = -1;
@@ -182,7 +183,9 @@ bool SchedulingCycle::StillRejected(const Inputs& in, CycleState& state, const N
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
   if (by_spec) judged = nullptr;  // others have a say
-  const auto outcome = kept->Refresh(own, in.pod, in.nodes, in.nominator, grounds, judged);
+  const auto outcome =
+      kept->Refresh(own, in.pod, in.nodes, in.nominator, grounds, judged, in.steps_at_once);
+  if (outcome == RejectedNodes::Outcome::kStopped) return result.goes_on = true;
   if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
   if (outcome != RejectedNodes::Outcome::kRejected) return false;
   kept->set_was_last(true);

@@ -13,12 +13,14 @@
 
 namespace berth {
 
-// What a cycle came to. Exactly one of: placed (row >= 0), rejected, failed (status is an Error).
+// What a cycle came to. Exactly one of: placed (row >= 0), rejected, failed (status is an Error),
+// or not decided yet (goes_on).
 struct CycleResult {
   Status status;     // Success, the first rejection, or the Error that ended the cycle
   NodeRow row = -1;  // the chosen node
   bool pre_filter_rejected = false;
-  Status left_out;  // of nodes that PreFilter narrowed away
+  bool goes_on = false;  // it stopped, and goes on in the next cycle for this pod
+  Status left_out;       // of nodes that PreFilter narrowed away
   // The plugins that rejected the pod or a node, in the profile's order.
   std::vector<Symbol> rejecting_plugins;
   // Why, node by node, if that is kept for pods like this one. Until the next cycle.
@@ -34,10 +36,13 @@ class SchedulingCycle {
   SchedulingCycle(bool memory, int rows_at_once)
       : memory_on_(memory), rows_at_once_(rows_at_once) {}
 
-  // `percentage` 0 judges every node; 1..100 as kube-scheduler's percentageOfNodesToScore.
+  struct Limits {
+    int percentage = 0;  // 0 judges every node; else kube-scheduler's percentageOfNodesToScore
+    int64_t steps_at_once = 0;  // as SchedulerOptions has it
+  };
   CycleResult Run(const Framework& framework, CycleState& state,
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                  const Nominator& nominator, int percentage);
+                  const Nominator& nominator, const Limits& limits);
 
   // Where a pod like that of the last Run() will go next, perhaps; -1 if nothing is known of that.
   NodeRow expected() const { return expected_; }
@@ -56,6 +61,7 @@ class SchedulingCycle {
     const PodInfo& pod;
     const NodeTable& nodes;
     const Nominator& nominator;
+    int64_t steps_at_once;
   };
   bool TryNominatedNode(const Inputs& in, const CycleState& state, const PreFilterResult& narrowed,
                         CycleResult& result);

@@ -341,8 +341,8 @@ class Framework {
 
   mutable NominatedRows with_nominated_pods_;
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
-  mutable std::vector<NodeRow> yielding_rows_, other_rows_;  // PartRows()
-  mutable absl::flat_hash_map<Symbol, std::unique_ptr<NominatedNode>> nominated_nodes_;
+  mutable std::vector<NodeRow> yielding_rows_, other_rows_;              // PartRows()
+  mutable std::vector<std::unique_ptr<NominatedNode>> nominated_nodes_;  // by the node's name
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
   mutable PodSignature plugin_signature_;
   struct SignedSpec {

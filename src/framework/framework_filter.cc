@@ -160,12 +160,12 @@ struct Framework::NominatedNode {
 Framework::Framework() = default;
 Framework::~Framework() = default;
 
-// The node with `nominated`. Kept until another node or other pods take its place: many cycles ask
-// for the same.
+// The node with `nominated`. Kept until another node or other pods take its place, one by one: many
+// cycles ask for the same.
 const NodeInfo& Framework::WithNominatedPods(const NodeInfo& node, PodList nominated) const {
   constexpr size_t kMostKept = 8192;
-  if (nominated_nodes_.size() >= kMostKept) nominated_nodes_.clear();
-  std::unique_ptr<NominatedNode>& kept = nominated_nodes_[node.name()];
+  if (nominated_nodes_.empty()) nominated_nodes_.resize(kMostKept);
+  std::unique_ptr<NominatedNode>& kept = nominated_nodes_[node.name().id() % kMostKept];
   if (kept != nullptr && kept->generation == node.generation() && kept->nominated == nominated) {
     return kept->node;
   }

@@ -19,6 +19,7 @@ constexpr size_t kAhead = 4;  // that far the pods of nodes that are to be read 
 // that has very many, not all of them count: it changes all the time, and is only one.
 constexpr int64_t kMostUnread = 4096;
 constexpr int64_t kMostPods = 256;
+constexpr int64_t kStepsOfNode = 3, kMostStepsAtOnce = 8192;
 constexpr int64_t kPodsOfNewNode = 8;  // who knows
 
 int64_t CostOf(int64_t pods) { return 1 + std::min(pods, kMostPods); }
@@ -113,12 +114,12 @@ class EvictionOutlook::RowLevels {
 
 void EvictionOutlook::Follow(const NodeTable& nodes) {
   FollowRows(nodes);
-  if (unread_ > kMostUnread) ReadUnread(nodes);
+  if (unread_ > kMostUnread) ReadUnread(nodes, kMostStepsAtOnce);
 }
 
-void EvictionOutlook::Refresh(const NodeTable& nodes) {
+bool EvictionOutlook::Refresh(const NodeTable& nodes, int64_t most_steps) {
   FollowRows(nodes);
-  if (unread_ > 0) ReadUnread(nodes);
+  return unread_ == 0 || ReadUnread(nodes, most_steps);
 }
 
 void EvictionOutlook::FollowRows(const NodeTable& nodes) {
@@ -191,18 +192,28 @@ void EvictionOutlook::Forget(NodeRow row) {
   unread_ += CostOf(pods_[place]);
 }
 
-void EvictionOutlook::ReadUnread(const NodeTable& nodes) {
+// Returns whether it has read all.
+bool EvictionOutlook::ReadUnread(const NodeTable& nodes, int64_t most_steps) {
   if (moved_) ListUnread();
+  moved_ = false;
   for (size_t i = 0; i < changed_.size(); ++i) {
+    if (most_steps <= 0) {
+      changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(i));
+      return false;
+    }
     if (i + kAhead < changed_.size()) {
       for (const auto& pod : nodes.node(changed_[i + kAhead]).pods()) Prefetch(pod.get());
     }
-    Read(places_[changed_[i]], nodes.node(changed_[i]));
+    const NodeInfo& node = nodes.node(changed_[i]);
+    Read(places_[changed_[i]], node);
     is_read_[changed_[i]] = 1;
+    const int64_t pods = static_cast<int64_t>(node.pods().size());
+    most_steps -= kStepsOfNode + pods / 8;
+    unread_ = std::max(unread_ - CostOf(pods), int64_t{1});  // it is about so much
   }
   changed_.clear();
-  moved_ = false;
   unread_ = 0;
+  return true;
 }
 
 void EvictionOutlook::ListUnread() {

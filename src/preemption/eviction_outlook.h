@@ -36,9 +36,11 @@ class EvictionOutlook {
   // higher one.
   static constexpr size_t kMostLevels = 4;
 
-  // Reads the nodes that changed.
-  void Refresh(const NodeTable& nodes);
-  // For in between, lest the next Refresh() takes long: reads them if they are many.
+  // Reads the nodes that changed. After `most_steps`, of PostFilterResult::steps_at_once, it stops
+  // and returns false: what follows is of no use until it is called again, and reads the others.
+  bool Refresh(const NodeTable& nodes, int64_t most_steps = std::numeric_limits<int64_t>::max());
+  // For in between, lest the next Refresh() takes long: reads them if they are many, some at a
+  // time.
   void Follow(const NodeTable& nodes);
 
   // As of the last Refresh(): by rising priority; as many as some node has.
@@ -64,7 +66,7 @@ class EvictionOutlook {
   void Move(const RowMove& move);
   void AddPlaces(size_t count);
   void Forget(NodeRow row);
-  void ReadUnread(const NodeTable& nodes);
+  bool ReadUnread(const NodeTable& nodes, int64_t most_steps);
   void ListUnread();
   void Read(int32_t place, const NodeInfo& node);
   void Load(int32_t place, RowLevels& row_levels) const;

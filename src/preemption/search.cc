@@ -71,6 +71,13 @@ void SetInPlay(BoundsOfQuestions::Asked& asked, const NodeStatuses& statuses) {
   }
 }
 
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+Status GoesOn(PostFilterResult& result) {
+  result.goes_on = true;
+  return Status::Unschedulable("the search for victims goes on");
+}
+
 // For scores of which nothing is known: the nodes in turn, from an offset on. Returns whether it is
 // done; if not, `search` stops before some row.
 bool LookInTurn(absl::Span<const NodeRow> rows, int offset, const EvictionOutlook& outlook,
@@ -185,10 +192,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const int count = statuses.CountWith(Code::kUnschedulable);
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
+  const int64_t most_steps = result.steps_at_once > 0 ? result.steps_at_once : kNoLimit;
   EvictionQuestion question;
   bool somebody_goes = false;
   if (count > 0) {
-    outlook_->Refresh(nodes);
+    if (!outlook_->Refresh(nodes, most_steps)) return GoesOn(result);
     const PreemptionRules::Evictable who = rules.WhoMayGo(state, pod);
     question = QuestionOf(rules, who, state, pod);
     somebody_goes = who != PreemptionRules::Evictable::kNobody &&
@@ -197,10 +205,8 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   std::string key;
   RememberedSearch* const remembered =
       somebody_goes ? Remembered(rules, state, pod, question, key) : nullptr;
-  const bool may_go_on = result.steps_at_once > 0 && !key.empty();
   NodeSearch search(handle_, rules, budgets(), state, pod, remembered,
-                    may_go_on ? result.steps_at_once : std::numeric_limits<int64_t>::max(),
-                    [&] { return memory_->MayStop(key); });
+                    key.empty() ? kNoLimit : most_steps, [&] { return memory_->MayStop(key); });
   Candidates found(range.candidates);
   bool done = true;
   if (!somebody_goes) {
@@ -223,11 +229,8 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     if (remembered != nullptr) remembered->standings.Follow(statuses, remembered->runs, nullptr);
     done = LookInTurn(ListRows(statuses, count), range.offset, *outlook_, question, search, found);
   }
-  if (!done) {
-    result.goes_on = true;
-    return Status::Unschedulable("the search for victims goes on");
-  }
-  if (may_go_on) memory_->Done(key);
+  if (!done) return GoesOn(result);
+  if (most_steps < kNoLimit && !key.empty()) memory_->Done(key);
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {

@@ -35,7 +35,7 @@ absl::Status Simulation::Start() {
                          .seed = options_.seed,
                          .remember_verdicts = options_.remember_verdicts,
                          .rows_at_once = options_.rows_at_once,
-                         .post_filter_steps_at_once = options_.post_filter_steps_at_once});
+                         .steps_at_once = options_.steps_at_once});
   if (!scheduler.ok()) return scheduler.status();
   scheduler_ = *std::move(scheduler);
   return absl::OkStatus();

@@ -14,7 +14,7 @@ namespace berth {
 // decision.
 inline std::unique_ptr<Simulation> EmptySimulation(
     LoadedConfiguration loaded, uint64_t seed, bool remember, int rows_at_once = 0,
-    int64_t steps_at_once = SchedulerOptions().post_filter_steps_at_once) {
+    int64_t steps_at_once = SchedulerOptions().steps_at_once) {
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                      .registry = &Builtins(),
@@ -22,7 +22,7 @@ inline std::unique_ptr<Simulation> EmptySimulation(
                                      .seed = seed,
                                      .remember_verdicts = remember,
                                      .rows_at_once = rows_at_once,
-                                     .post_filter_steps_at_once = steps_at_once});
+                                     .steps_at_once = steps_at_once});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }

@@ -35,7 +35,7 @@ class LongSearch : public ::testing::Test {
     simulation_ = *Simulation::Create({.configuration = DefaultConfiguration(Builtins()),
                                        .registry = &Builtins(),
                                        .objects = std::move(objects),
-                                       .post_filter_steps_at_once = 1});
+                                       .steps_at_once = 1});
     simulation_->scheduler().ObserveAttempts([this](const AttemptRecord& attempt) {
       if (!attempt.goes_on) return records_.push_back(attempt.cycles);
       EXPECT_THAT(attempt.outcomes, IsEmpty());

@@ -80,7 +80,7 @@ std::unique_ptr<Simulation> NewSimulation(uint64_t seed,
                                      .seed = seed,
                                      .start = start,
                                      // Mostly searches for victims stop at every node.
-                                     .post_filter_steps_at_once = seed % 3 == 0 ? 0 : 1});
+                                     .steps_at_once = seed % 3 == 0 ? 0 : 1});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }

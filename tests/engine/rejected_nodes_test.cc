@@ -62,7 +62,8 @@ class RejectedNodesTest : public ::testing::Test {
     registry_.emplace(BuiltinRegistry(std::move(extra)).value());
   }
 
-  std::unique_ptr<Simulation> NewSimulation(bool remember) {
+  std::unique_ptr<Simulation> NewSimulation(
+      bool remember, int64_t steps_at_once = SchedulerOptions().steps_at_once) {
     LoadedConfiguration loaded = ParseConfiguration(
         "apiVersion: kubescheduler.config.k8s.io/v1\n"
         "kind: KubeSchedulerConfiguration\n"
@@ -75,7 +76,8 @@ class RejectedNodesTest : public ::testing::Test {
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                        .registry = &*registry_,
                                        .objects = std::move(objects),
-                                       .remember_verdicts = remember});
+                                       .remember_verdicts = remember,
+                                       .steps_at_once = steps_at_once});
     EXPECT_TRUE(created.ok()) << created.status();
     return *std::move(created);
   }
@@ -154,6 +156,37 @@ TEST_F(RejectedNodesTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
   }
   EXPECT_EQ(said[true], said[false]);
   EXPECT_THAT(said[true], ::testing::HasSubstr("100 closed, 200 locked"));
+}
+
+// To judge the node of a nominated pod takes longer: where they are many, it stops in between.
+TEST_F(RejectedNodesTest, NodesOfNominatedPodsAreJudgedBitByBit) {
+  std::string said[2];
+  for (const int64_t steps_at_once : {0, 1}) {
+    const auto simulation = NewSimulation(true, steps_at_once);
+    int stops = 0, attempts = 0;
+    simulation->scheduler().ObserveAttempts(
+        [&](const AttemptRecord& attempt) { ++(attempt.goes_on ? stops : attempts); });
+    for (int i = 0; i < kNodes; i += 2) {
+      testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
+      simulation->cluster().Set(
+          pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key()).Object());
+    }
+    AddPods(0, 3, *simulation);
+    absl::StrAppend(&said[steps_at_once], attempts, " attempts\n");
+    for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
+      absl::StrAppend(&said[steps_at_once], pod.pod, ": ", pod.message, "\n");
+    }
+    if (steps_at_once == 0) {
+      EXPECT_EQ(stops, 0);
+    } else {
+      EXPECT_GT(stops, kNodes / 4);
+      simulation->cluster().Set(NodeWith(200, "open"));
+      simulation->RunUntilIdle();
+      simulation->Advance(absl::Minutes(5));
+      EXPECT_EQ(simulation->scheduler().counters().bound, 3);
+    }
+  }
+  EXPECT_EQ(said[0], said[1]);
 }
 
 }  // namespace

@@ -857,7 +857,10 @@ TEST(PreemptionStopsTest, WhereNothingIsRememberedItDoesNotStop) {
   Preemption preemption(cluster);
   Status status;
   PostFilterResult result;
-  EXPECT_EQ(SearchBitByBit(preemption, rules, *pod, KeptStatuses(3), 1, status, result), 0);
+  const KeptStatuses statuses(3);
+  EXPECT_EQ(SearchBitByBit(preemption, rules, *pod, statuses, 1, status, result), 2)
+      << "to read the nodes, one by one";
+  EXPECT_EQ(SearchBitByBit(preemption, rules, *pod, statuses, 1, status, result), 0);
   EXPECT_EQ(status.message(), "0/3 nodes are available: 3 Insufficient cpu.");
 }
 

@@ -134,11 +134,16 @@ TEST(EvictionOutlook, FollowsNodesAndPods) {
   SCOPED_TRACE(kSeed);
   ChangingNodes nodes(kSeed, 12);
   EvictionOutlook outlook;
-  int merged = 0;
+  int merged = 0, stops = 0;
   for (int step = 0; step < 4'000; ++step) {
     nodes.Change();
     if (nodes.Below(3) == 0) outlook.Follow(nodes.table());
     if (nodes.Below(4) > 0) continue;
+    if (nodes.Below(2) == 0) {  // bit by bit, of which some go and come meanwhile
+      if (!outlook.Refresh(nodes.table(), 1 + nodes.Below(20))) ++stops;
+      if (nodes.Below(2) == 0) nodes.Change();
+      while (!outlook.Refresh(nodes.table(), 1 + nodes.Below(20))) ++stops;
+    }
     outlook.Refresh(nodes.table());
     EvictionOutlook fresh;
     fresh.Refresh(nodes.table());
@@ -151,6 +156,7 @@ TEST(EvictionOutlook, FollowsNodesAndPods) {
     ASSERT_FALSE(HasFailure()) << step;
   }
   EXPECT_GT(merged, 100);
+  EXPECT_GT(stops, 200);
 }
 
 // Amounts of which sums do not tell are among them; of more rows than are looked at without sums
