@@ -149,7 +149,9 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   request.percentage_of_nodes_to_score =
       request.framework->profile().percentage_of_nodes_to_score.value_or(
           options_.configuration.percentage_of_nodes_to_score.value_or(0));
-  if (request.pods.size() == 1) request.steps_at_once = options_.steps_at_once;
+  if (request.pods.size() == 1 && options_.remember_verdicts) {
+    request.steps_at_once = options_.steps_at_once;
+  }
   return request;
 }
 
