@@ -91,7 +91,8 @@ struct AttemptRecord {
   // or it is new.
   absl::string_view woken_by;
   // Not over: it takes long and has stopped for what happened meanwhile. It is told of again, and
-  // at last as a whole: the records before have no outcomes and need not be counted.
+  // at last as a whole, unless its pod goes: the records before have no outcomes and need not be
+  // counted.
   bool goes_on = false;
   // Pods that were placed, then pods that were rejected. Of a group that was given up, those that
   // nobody got to are in neither.
@@ -109,7 +110,7 @@ struct PluginTrouble {
 
 struct SchedulerCounters {
   int64_t attempts = 0;           // of groups, single pods being groups of one
-  int64_t cycles = 0;             // scheduling cycles of pods
+  int64_t cycles = 0;             // scheduling cycles of pods; another one after each stop
   int64_t remembered_cycles = 0;  // of these, how many did not have to judge every node
   int64_t bound = 0;
   int64_t bind_failures = 0;      // bindings that ended in an error

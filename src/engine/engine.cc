@@ -168,9 +168,10 @@ void Engine::FetchAhead(const QueuedGroup& entry) const {
 
 // What was begun goes first, unless its pod is gone.
 const QueuedGroup* Engine::NextEntry() {
-  if (unfinished_.entry == nullptr) return queue_->Pop();
-  if (!unfinished_.entry->members.empty()) return unfinished_.entry;
-  queue_->Done(std::exchange(unfinished_, {}).entry);
+  if (unfinished_.entry != nullptr) {
+    if (queue_->Resume(unfinished_.entry)) return unfinished_.entry;
+    queue_->Done(std::exchange(unfinished_, {}).entry);
+  }
   return queue_->Pop();
 }
 

@@ -203,7 +203,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
   // Who yields to whom goes by priority. Pods that are nominated count in a domain as well, and on
   // their node a plugin may have let the pod in that does not any more.
   if (looks_further || asker.priority() != asker_priority_) {
-    ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Mark(row); });
+    for (const NodeRow row : framework_.RowsWithNominatedPods(nodes)) Mark(row);
   }
   return !spread_changed;
 }

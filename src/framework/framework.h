@@ -158,6 +158,11 @@ class Framework {
   Status RunFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                         absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
                         PluginMask only = kAllPlugins) const;
+  // The rows that pods are nominated to, in no order. Valid until the next call.
+  absl::Span<const NodeRow> RowsWithNominatedPods(const NodeTable& nodes) const {
+    with_nominated_pods_.Follow(nodes, handle_->nominator());
+    return with_nominated_pods_.rows();
+  }
   // Parts `rows` into those where pods are nominated that `pod` has to yield to, and the others.
   // Valid until the next call.
   struct PartedRows {

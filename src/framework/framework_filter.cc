@@ -216,8 +216,7 @@ Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodI
 Framework::PartedRows Framework::PartRows(const PodInfo& pod, const NodeTable& nodes,
                                           absl::Span<const NodeRow> rows) const {
   const Nominator& nominator = handle_->nominator();
-  with_nominated_pods_.Follow(nodes, nominator);
-  if (with_nominated_pods_.rows().empty()) return {{}, rows};
+  if (RowsWithNominatedPods(nodes).empty()) return {{}, rows};
   const auto yields = [&](NodeRow row) {
     return absl::c_any_of(nominator.NominatedPods(nodes.node(row).name()),
                           [&](const auto& nominated) { return YieldsTo(pod, *nominated); });

@@ -67,6 +67,7 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
       return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
     });
     timer.Lap(hook.name, kPostFilter.name);
+    of_plugin.goes_on &= steps_at_once > 0 && status.code() == Code::kUnschedulable;
     of_plugin.plugin = hook.name;
     if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable || of_plugin.goes_on) {
       result = std::move(of_plugin);

@@ -6,11 +6,10 @@
 namespace berth {
 
 void NominatedRows::Follow(const NodeTable& nodes, const Nominator& nominator) {
-  const bool same_rows = table_ == nodes.id() && order_version_ == nodes.order_version();
-  const auto changes = same_rows && nominations_version_.has_value()
-                           ? nominator.ChangesSince(*nominations_version_)
-                           : std::nullopt;
-  if (changes.has_value()) {
+  const auto changes = nominator.ChangesSince(nominations_version_);
+  if (!changes.has_value() || !FollowMoves(nodes, nominator)) {
+    Collect(nodes, nominator);
+  } else {
     for (const Symbol node : *changes) {
       const NodeRow row = nodes.FindRow(node);
       if (row < 0) continue;
@@ -20,15 +19,35 @@ void NominatedRows::Follow(const NodeTable& nodes, const Nominator& nominator) {
         Add(row);
       }
     }
-  } else {
-    for (const NodeRow row : rows_) place_of_[row] = -1;
-    rows_.clear();
-    place_of_.resize(nodes.size(), -1);
-    ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Add(row); });
   }
   table_ = nodes.id();
-  order_version_ = nodes.order_version();
+  version_ = nodes.version();
   nominations_version_ = nominator.version();
+}
+
+// False if too much happened. A node that came may be one that pods were nominated to before.
+bool NominatedRows::FollowMoves(const NodeTable& nodes, const Nominator& nominator) {
+  bool moved = false;
+  const bool followed = table_ == nodes.id() && nodes.Replay(
+                                                    version_, [](const RowChange&) {},
+                                                    [&](const RowMove& move) {
+                                                      moved = true;
+                                                      move.Apply(place_of_, kCame);
+                                                    });
+  if (!followed || !moved) return followed;
+  rows_.clear();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (place_of_[row] == kNone) continue;
+    const bool came = std::exchange(place_of_[row], kNone) == kCame;
+    if (!came || !nominator.NominatedPods(nodes.node(row).name()).empty()) Add(row);
+  }
+  return true;
+}
+
+void NominatedRows::Collect(const NodeTable& nodes, const Nominator& nominator) {
+  rows_.clear();
+  place_of_.assign(nodes.size(), kNone);
+  ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Add(row); });
 }
 
 void NominatedRows::Add(NodeRow row) {
@@ -39,7 +58,7 @@ void NominatedRows::Add(NodeRow row) {
 
 void NominatedRows::Remove(NodeRow row) {
   if (!contains(row)) return;
-  const int32_t place = std::exchange(place_of_[row], -1);
+  const int32_t place = std::exchange(place_of_[row], kNone);
   if (rows_.back() != row) {
     rows_[place] = rows_.back();
     place_of_[rows_[place]] = place;

@@ -43,7 +43,7 @@ inline absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeR
 }
 
 // The rows of nodes that have nominated pods, for who asks often: costs the nominations that
-// changed, or all of them when rows moved. Scheduling thread.
+// changed, and moves as rows do. Scheduling thread.
 class NominatedRows {
  public:
   // What follows is as of now.
@@ -53,13 +53,17 @@ class NominatedRows {
   bool contains(NodeRow row) const { return place_of_[row] >= 0; }
 
  private:
+  static constexpr int32_t kNone = -1, kCame = -2;
+
+  bool FollowMoves(const NodeTable& nodes, const Nominator& nominator);
+  void Collect(const NodeTable& nodes, const Nominator& nominator);
   void Add(NodeRow row);
   void Remove(NodeRow row);
 
-  uint64_t table_ = 0, order_version_ = 0;  // NodeTable::id() and order_version()
-  std::optional<uint64_t> nominations_version_;
+  uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
+  uint64_t nominations_version_ = 0;
   std::vector<NodeRow> rows_;
-  std::vector<int32_t> place_of_;  // by row: in rows_, or -1
+  std::vector<int32_t> place_of_;  // by row: in rows_, or kNone; kCame while rows move
 };
 
 }  // namespace berth

@@ -178,8 +178,8 @@ inline EvictionBound BoundFinder::AtBest(int32_t place, size_t highest, int64_t 
   return bound;
 }
 
-// The same, whichever of them comes first: one of the lowest priority, or that started last of all
-// that may go.
+// The same number and sum, whichever of them comes first: one of the lowest priority, and that
+// started last of all that may go.
 EvictionBound BoundFinder::InAnyOrder(EvictionBound bound, int32_t place, size_t levels) const {
   bound.highest_priority = static_cast<int32_t>(levels_.front().priority[place]);
   for (size_t i = 0; i < levels; ++i) {
@@ -226,10 +226,12 @@ EvictionChance BoundFinder::Find(NodeRow row, Pods nominated, EvictionBound& bou
   }
   if (short_of != 0) return ShortOf(row, short_of);
   int64_t victims = 1;
+  // In the order of priorities, a victim of a higher level would make all the rest worse.
+  const size_t levels_of_best = victims_by_priority_ ? highest + 1 : levels;
   for (size_t i = 0; i < needs; ++i) {
     if (missing[i] <= 0) continue;
     int64_t largest = 0;
-    for (size_t level = 0; level <= highest; ++level) {
+    for (size_t level = 0; level < levels_of_best; ++level) {
       const int64_t of_level = LargestOf(place, level, i);
       if (!IsPlain(of_level)) return sums_do_not_tell();
       largest = std::max(largest, of_level);

@@ -119,7 +119,15 @@ void EvictionOutlook::Follow(const NodeTable& nodes) {
 
 bool EvictionOutlook::Refresh(const NodeTable& nodes, int64_t most_steps) {
   FollowRows(nodes);
-  return unread_ == 0 || ReadUnread(nodes, most_steps);
+  if (unread_ == 0 || ReadUnread(nodes, most_steps)) {
+    left_at_stop_ = kNeverStopped;
+    return true;
+  }
+  if (changed_.size() < left_at_stop_) {
+    left_at_stop_ = changed_.size();
+    return false;
+  }
+  return Refresh(nodes);  // they change as fast as they are read
 }
 
 void EvictionOutlook::FollowRows(const NodeTable& nodes) {

@@ -37,7 +37,8 @@ class EvictionOutlook {
   static constexpr size_t kMostLevels = 4;
 
   // Reads the nodes that changed. After `most_steps`, of PostFilterResult::steps_at_once, it stops
-  // and returns false: what follows is of no use until it is called again, and reads the others.
+  // and returns false: what follows is of no use until it is called again, and reads the others. It
+  // stops again only if fewer are left than the last time.
   bool Refresh(const NodeTable& nodes, int64_t most_steps = std::numeric_limits<int64_t>::max());
   // For in between, lest the next Refresh() takes long: reads them if they are many, some at a
   // time.
@@ -87,6 +88,8 @@ class EvictionOutlook {
   std::vector<NodeRow> changed_;                    // to be read, unless rows moved since
   bool moved_ = false;
   int64_t unread_ = 0;  // nodes and pods, about
+  static constexpr size_t kNeverStopped = std::numeric_limits<size_t>::max();
+  size_t left_at_stop_ = kNeverStopped;  // rows
 };
 
 }  // namespace berth

@@ -205,8 +205,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   std::string key;
   RememberedSearch* const remembered =
       somebody_goes ? Remembered(rules, state, pod, question, key) : nullptr;
+  // Another search in turn would begin elsewhere, and find other candidates.
+  const bool has_offset = range.candidates < count && !rules.OrderedScores().empty();
+  const bool may_stop = most_steps < kNoLimit && !key.empty() && !has_offset;
   NodeSearch search(handle_, rules, budgets(), state, pod, remembered,
-                    key.empty() ? kNoLimit : most_steps, [&] { return memory_->MayStop(key); });
+                    may_stop ? most_steps : kNoLimit, [&] { return memory_->MayStop(key); });
   Candidates found(range.candidates);
   bool done = true;
   if (!somebody_goes) {
@@ -230,7 +233,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     done = LookInTurn(ListRows(statuses, count), range.offset, *outlook_, question, search, found);
   }
   if (!done) return GoesOn(result);
-  if (most_steps < kNoLimit && !key.empty()) memory_->Done(key);
+  if (may_stop) memory_->Done(key);
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();
   if (candidates.empty()) {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/check.h"
@@ -270,6 +271,20 @@ void SchedulingQueue::RemoveMember(Entry& entry, UidRef pod) {
     members->erase(it);
     return;
   }
+}
+
+bool SchedulingQueue::Resume(const QueuedGroup* in_flight) {
+  Entry* const entry = InFlight(in_flight);
+  if (entry == nullptr) return false;
+  log_.ForEachSince(entry->first_event, [&](const ClusterEvent& event, const ObjectChange& change) {
+    entry->changed_in_flight |= IsWildcard(event) && IsAbout(change, *entry);
+    return true;
+  });
+  entry->first_event = log_.end();
+  log_.PruneBefore(in_flight_.front()->first_event);
+  return !entry->members.empty() && absl::c_all_of(entry->members, [&](const PendingPod& member) {
+    return KeyOf(*member.pod, member.group) == entry->key;
+  });
 }
 
 // Takes out the members that an update in flight made members of another entry.

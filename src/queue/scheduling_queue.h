@@ -130,6 +130,9 @@ class SchedulingQueue {
   // or, if a plugin that said Pending wants it, is active at once; events since Pop() count. An
   // entry without members goes.
   void AddUnschedulable(const QueuedGroup* in_flight, const Rejection& rejection);
+  // The entry is tried further, and sees what happened since Pop(): only what asked for it to be
+  // tried still counts. False if its pods are gone or belong elsewhere now: then it is Done().
+  bool Resume(const QueuedGroup* in_flight);
   // A pod that had been placed, whose entry is done, is pending again: its binding failed or was
   // refused. It waits for its backoff, which `history` (of its entry then) decides.
   void Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,

@@ -15,6 +15,7 @@
 #include "berth/simulation.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
+#include "tests/engine/gang_cluster.h"
 
 namespace berth {
 namespace {
@@ -180,13 +181,78 @@ TEST_F(RejectedNodesTest, NodesOfNominatedPodsAreJudgedBitByBit) {
       EXPECT_EQ(stops, 0);
     } else {
       EXPECT_GT(stops, kNodes / 4);
-      simulation->cluster().Set(NodeWith(200, "open"));
+      for (int i = 0; i < kNodes; i += 2) {
+        simulation->cluster().Set(NodeWith(i, i == 200 ? "open" : "other"));
+      }
       simulation->RunUntilIdle();
       simulation->Advance(absl::Minutes(5));
       EXPECT_EQ(simulation->scheduler().counters().bound, 3);
     }
   }
   EXPECT_EQ(said[0], said[1]);
+}
+
+TEST_F(RejectedNodesTest, AGroupIsTriedAtOnce) {
+  LoadedConfiguration loaded = ParseConfiguration(
+      "apiVersion: kubescheduler.config.k8s.io/v1\n"
+      "kind: KubeSchedulerConfiguration\n"
+      "profiles:\n"
+      "- plugins:\n"
+      "    multiPoint: {enabled: [{name: OnlyOpen}, {name: Coscheduling}]}\n"
+      "    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}\n",
+      "configuration", *registry_);
+  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  std::vector<Object> objects;
+  for (int i = 0; i < kNodes; ++i) {
+    objects.push_back(NodeWith(i, ""));
+    testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
+    objects.push_back(pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key()).Object());
+  }
+  auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                     .registry = &*registry_,
+                                     .objects = std::move(objects),
+                                     .steps_at_once = 1});
+  ASSERT_TRUE(created.ok()) << created.status();
+  Simulation& simulation = **created;
+  int stops = 0;
+  simulation.scheduler().ObserveAttempts(
+      [&](const AttemptRecord& attempt) { stops += attempt.goes_on; });
+  for (int group = 0; group < 3; ++group) {
+    const std::string name = absl::StrCat("g", group);
+    simulation.cluster().Set(MakeGroup(name, 2));
+    for (int i = 0; i < 2; ++i) {
+      simulation.cluster().Set(MakePod()
+                                   .Name(absl::StrCat(name, "-", i))
+                                   .Label("scheduling.x-k8s.io/pod-group", name)
+                                   .Object());
+    }
+    simulation.RunUntilIdle();
+  }
+  EXPECT_GE(simulation.scheduler().counters().attempts, 3);
+  EXPECT_EQ(stops, 0);
+  EXPECT_GT(simulation.scheduler().counters().remembered_cycles, 0);
+}
+
+// Each time one more of them is to be judged again than was judged.
+TEST_F(RejectedNodesTest, TheLookAtThemEndsThoughTheyChange) {
+  const auto simulation = NewSimulation(true, 1);
+  int stops = 0, attempts = 0, next = 0;
+  simulation->scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
+    ++(attempt.goes_on ? stops : attempts);
+    if (!attempt.goes_on || stops > 5'000) return;
+    for (int i = 0; i < 2; ++i, next += 2) {
+      simulation->cluster().Set(NodeWith(next % kNodes, next / kNodes % 2 == 0 ? "other" : "more"));
+    }
+  });
+  for (int i = 0; i < kNodes; i += 2) {
+    testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
+    simulation->cluster().Set(
+        pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key()).Object());
+  }
+  AddPods(0, 3, *simulation);
+  EXPECT_GT(stops, 0);
+  EXPECT_LT(stops, 1'000);
+  EXPECT_GE(attempts, 3);
 }
 
 }  // namespace

@@ -378,6 +378,18 @@ TEST(PreemptionTest, NodesThatNeedMoreVictimsComeLater) {
   EXPECT_EQ(outcome.weighed_to_choose, 1u);
 }
 
+TEST(PreemptionTest, OneLargePodOfAHigherPriorityMayGoFromWhereItNeedNot) {
+  SmallCluster cluster;
+  cluster.Add(Node("a", "9")).Add(Node("c", "5"));
+  for (int i = 0; i < 5; ++i) cluster.Add(On("a", absl::StrCat("low-", i), 0, "1"));
+  cluster.Add(On("a", "leaving", 1, "4").Deleted(Day(3)));
+  for (const char* cpu : {"1", "2", "2"}) cluster.Add(On("c", absl::StrCat("c-", cpu), 0, cpu));
+  LeavingLast<PriorityPreemptionRules> rules(cluster, 10, 100);
+  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(9).Request("cpu", "5").Obj());
+  EXPECT_EQ(outcome.result.nominated_node, "a");
+  EXPECT_EQ(outcome.result.victims.size(), 2u);
+}
+
 TEST(PreemptionTest, NodesThatStayShortOfTheSameAreTriedOnce) {
   SmallCluster cluster;
   for (int i = 0; i < 20; ++i) {  // 500m of a CPU may be freed on each
@@ -641,19 +653,21 @@ TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
     cluster.RememberDryRuns();
     const int nodes = 1 + upto(4);
     const int priorities = upto(1) == 0 ? 4 : 9;
+    const int most_cpu = upto(1) == 0 ? 4 : 2;
     for (int n = 0; n < nodes; ++n) {
       const std::string node = absl::StrCat("n", n);
       cluster.Add(Node(node, "8").Capacity("memory", "8").Pods(6));
       for (int p = upto(6); p > 0; --p) {
         // Every draw is a statement of its own: one seed, one cluster, whatever the compiler.
         const int priority = upto(priorities) - 2;
-        const int cpu = upto(4);
+        const bool leaves = upto(4) == 0;  // and is the largest, sometimes
+        const int cpu = leaves ? 1 + upto(4) : upto(most_cpu);
         const int start_day = upto(5);
         PodBuilder pod = MakePod();
         pod.Name(absl::StrCat(node, "-", p)).NodeName(node).Priority(priority);
         pod.Request("cpu", absl::StrCat(cpu));
         if (start_day > 0) pod.Started(Day(start_day));
-        if (upto(4) == 0) pod.Deleted(Day(9));
+        if (leaves) pod.Deleted(Day(9));
         pod.Request("memory", absl::StrCat(upto(4)));
         pod.Label("app", absl::StrCat(upto(2)));
         cluster.Add(pod);
@@ -841,11 +855,20 @@ TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
       // What was found out is of use to the next pod.
       EXPECT_EQ(SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result), 0);
       EXPECT_EQ(status.ToString(), want.ToString());
+      if (cpu < 5) continue;
+      // When it no longer holds, a search may stop as often again, and so on.
+      for (int i = 0; i < 8; ++i) {
+        cluster.AddYaml(
+            absl::StrCat("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b",
+                         own_score, i, ", namespace: default}}"));
+        const int again = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
+        EXPECT_GE(again, kNodes - 1);
+      }
     }
   }
 }
 
-TEST(PreemptionStopsTest, WhereNothingIsRememberedItDoesNotStop) {
+TEST(PreemptionStopsTest, WhereNothingIsRememberedItStopsOnlyToReadNodes) {
   SmallCluster cluster;
   cluster.RememberDryRuns();
   for (const char* node : {"a", "b", "c"}) {

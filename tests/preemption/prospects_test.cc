@@ -201,6 +201,34 @@ TEST(BoundFinder, AllRowsAtOnceAreWhatEachIs) {
   EXPECT_GT(merged, 10);
 }
 
+// The first victim may be of any level: its start bounds that of the others too.
+TEST(BoundFinder, InAnyOrderEveryStartCounts) {
+  NodeInfo node = MakeNode().Name("n").Capacity("cpu", "4").Info();
+  const auto add = [&](const char* name, int32_t priority, const char* cpu, int64_t start) {
+    node.AddPod(MakePod()
+                    .Name(name)
+                    .Priority(priority)
+                    .Request("cpu", cpu)
+                    .Started(absl::FromUnixSeconds(start))
+                    .Obj());
+  };
+  add("low", 0, "1", 9);
+  add("high", 5, "3", 1);
+  NodeTable table;
+  table.SetOrder({&node});
+  EvictionOutlook outlook;
+  outlook.Refresh(table);
+  EvictionQuestion question = Question(4'000, 0, 9);
+  for (const bool by_priority : {false, true}) {
+    question.victims_by_priority = by_priority;
+    EvictionBound bound;
+    BoundFinder(question, table, outlook).Find(0, {}, bound);
+    EXPECT_EQ(bound.victims, 2);
+    EXPECT_EQ(bound.highest_priority, by_priority ? 5 : 0);
+    EXPECT_EQ(bound.latest_start_nanos, (by_priority ? 1 : 9) * 1'000'000'000LL);
+  }
+}
+
 std::vector<NodeRow> ListAllInPlay(const Prospects& prospects) {
   std::vector<NodeRow> all, rows;
   for (NodeRow end = prospects.ListInPlay(0, rows); !rows.empty();

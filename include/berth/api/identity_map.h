@@ -18,7 +18,7 @@ namespace berth {
 // key (ByKey).
 //
 // Values stay where they are until they are erased. The map grows in many small steps: it consists
-// of tables that each know a 64th of the entries, so that no insertion waits for all of them to be
+// of tables that each know a 256th of the entries, so that no insertion waits for all of them to be
 // moved. What is looked through is small, 16 bytes an entry, and stays in the processor's cache.
 template <class Value, class By>
 class IdentityMap {
@@ -110,7 +110,7 @@ class IdentityMap {
     bool operator()(const Slot& slot, Hash hash) const { return slot.hash == hash.hash; }
   };
   using Table = absl::flat_hash_set<Slot, HashIt, Same>;
-  static constexpr int kTableBits = 6;
+  static constexpr int kTableBits = 8;
   static size_t TableOf(size_t hash) { return hash >> (8 * sizeof(hash) - kTableBits); }
 
   std::array<Table, size_t{1} << kTableBits> tables_;
