@@ -39,9 +39,9 @@ struct SchedulerOptions {
   // How many nodes the batch form of Filter is asked about at once, at most; 0 is all of them. The
   // decisions are the same; to find a batch form for which they are not.
   int rows_at_once = 0;
-  // How much an attempt for a single pod does at once, in steps of some 0.2 us, where what it has
-  // found out is kept: a search for victims that takes longer stops for what happened meanwhile,
-  // and goes on. 0: it never stops. Without `remember_verdicts` neither.
+  // How much an attempt for a single pod does at once, in steps of some 0.2 us: a search for
+  // victims or a look at nodes that changed, if it takes longer, stops for what happened meanwhile
+  // and goes on. 0, or without `remember_verdicts`: it never stops.
   int64_t steps_at_once = 8192;
   // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);

@@ -2,12 +2,13 @@
 #include "engine/rejected_nodes.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "framework/far_behind.h"
 #include "framework/fetch_nodes.h"
-#include "framework/nominated_rows.h"
 #include "framework/rows_with.h"
 
 namespace berth {
@@ -50,7 +51,7 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
   const bool filter = judged == nullptr;
   steps_left_ = steps_at_once > 0 ? steps_at_once : std::numeric_limits<int64_t>::max();
   const Outcome outcome = JudgeMarked(state, asker, nodes, filter);
-  if (outcome != Outcome::kStopped) marked_at_stop_ = kNeverStopped;
+  if (outcome != Outcome::kStopped) stops_.Reset();
   if (filter) return outcome;
   verdicts_.ForgetWords();
   // Rows that were not looked at yet count as judged.
@@ -85,14 +86,10 @@ RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const Po
   return Outcome::kRejected;
 }
 
-// Whether it stops, with so many marked rows left. Each time they have to be fewer, so that it
-// ends.
+// Whether it stops, with so many marked rows left.
 bool RejectedNodes::StopsWith(size_t marked) {
   if (steps_left_ > 0) return false;
-  if (marked < marked_at_stop_) {
-    marked_at_stop_ = marked;
-    return true;
-  }
+  if (stops_.MayStop(marked)) return true;
   steps_left_ = std::numeric_limits<int64_t>::max();
   return false;
 }

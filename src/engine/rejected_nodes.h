@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "engine/free_room.h"
 #include "engine/rejection_counts.h"
 #include "framework/change_journal.h"
+#include "framework/fewer_left.h"
 #include "framework/followed_domains.h"
 #include "framework/framework.h"
 
@@ -73,8 +73,6 @@ class RejectedNodes {
   void Mark(NodeRow row);
   void MarkAll(int rows);
 
-  static constexpr size_t kNeverStopped = std::numeric_limits<size_t>::max();
-
   const Framework& framework_;
   const PluginMask plugins_;
   bool was_last_ = true;
@@ -90,8 +88,8 @@ class RejectedNodes {
   NodeVerdicts verdicts_;        // kNotJudged: to be judged
   std::vector<NodeRow> marked_;  // these
   int64_t steps_left_ = 0;       // of this Refresh()
-  size_t marked_at_stop_ = kNeverStopped;
-  RejectionCounts counts_;  // of rows that are not marked
+  FewerLeft stops_;              // with marked rows left
+  RejectionCounts counts_;       // of rows that are not marked
   RowJournal judged_;
   FreeRoom free_room_;
   RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()

@@ -120,13 +120,10 @@ void EvictionOutlook::Follow(const NodeTable& nodes) {
 bool EvictionOutlook::Refresh(const NodeTable& nodes, int64_t most_steps) {
   FollowRows(nodes);
   if (unread_ == 0 || ReadUnread(nodes, most_steps)) {
-    left_at_stop_ = kNeverStopped;
+    stops_.Reset();
     return true;
   }
-  if (changed_.size() < left_at_stop_) {
-    left_at_stop_ = changed_.size();
-    return false;
-  }
+  if (stops_.MayStop(changed_.size())) return false;
   return Refresh(nodes);  // they change as fast as they are read
 }
 

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
 #include "berth/framework/node_table.h"
+#include "framework/fewer_left.h"
 
 namespace berth {
 
@@ -88,8 +89,7 @@ class EvictionOutlook {
   std::vector<NodeRow> changed_;                    // to be read, unless rows moved since
   bool moved_ = false;
   int64_t unread_ = 0;  // nodes and pods, about
-  static constexpr size_t kNeverStopped = std::numeric_limits<size_t>::max();
-  size_t left_at_stop_ = kNeverStopped;  // rows
+  FewerLeft stops_;     // of Refresh(), with rows left
 };
 
 }  // namespace berth

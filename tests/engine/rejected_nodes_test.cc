@@ -63,14 +63,18 @@ class RejectedNodesTest : public ::testing::Test {
     registry_.emplace(BuiltinRegistry(std::move(extra)).value());
   }
 
+  static constexpr absl::string_view kAlone = "{multiPoint: {enabled: [{name: OnlyOpen}]}}";
+
   std::unique_ptr<Simulation> NewSimulation(
-      bool remember, int64_t steps_at_once = SchedulerOptions().steps_at_once) {
-    LoadedConfiguration loaded = ParseConfiguration(
-        "apiVersion: kubescheduler.config.k8s.io/v1\n"
-        "kind: KubeSchedulerConfiguration\n"
-        "profiles:\n"
-        "- plugins: {multiPoint: {enabled: [{name: OnlyOpen}]}}\n",
-        "configuration", *registry_);
+      bool remember, int64_t steps_at_once = SchedulerOptions().steps_at_once,
+      absl::string_view plugins = kAlone) {
+    LoadedConfiguration loaded =
+        ParseConfiguration(absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                        "kind: KubeSchedulerConfiguration\n"
+                                        "profiles:\n"
+                                        "- plugins: ",
+                                        plugins, "\n"),
+                           "configuration", *registry_);
     EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
     std::vector<Object> objects;
     for (int i = 0; i < kNodes; ++i) objects.push_back(NodeWith(i, ""));
@@ -81,6 +85,15 @@ class RejectedNodesTest : public ::testing::Test {
                                        .steps_at_once = steps_at_once});
     EXPECT_TRUE(created.ok()) << created.status();
     return *std::move(created);
+  }
+
+  // A pod to each second node.
+  static void AddNominatedPods(Simulation& simulation) {
+    for (int i = 0; i < kNodes; i += 2) {
+      testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
+      pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key());
+      simulation.cluster().Set(pod.Object());
+    }
   }
 
   // Alike.
@@ -167,11 +180,7 @@ TEST_F(RejectedNodesTest, NodesOfNominatedPodsAreJudgedBitByBit) {
     int stops = 0, attempts = 0;
     simulation->scheduler().ObserveAttempts(
         [&](const AttemptRecord& attempt) { ++(attempt.goes_on ? stops : attempts); });
-    for (int i = 0; i < kNodes; i += 2) {
-      testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
-      simulation->cluster().Set(
-          pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key()).Object());
-    }
+    AddNominatedPods(*simulation);
     AddPods(0, 3, *simulation);
     absl::StrAppend(&said[steps_at_once], attempts, " attempts\n");
     for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
@@ -193,44 +202,28 @@ TEST_F(RejectedNodesTest, NodesOfNominatedPodsAreJudgedBitByBit) {
 }
 
 TEST_F(RejectedNodesTest, AGroupIsTriedAtOnce) {
-  LoadedConfiguration loaded = ParseConfiguration(
-      "apiVersion: kubescheduler.config.k8s.io/v1\n"
-      "kind: KubeSchedulerConfiguration\n"
-      "profiles:\n"
-      "- plugins:\n"
-      "    multiPoint: {enabled: [{name: OnlyOpen}, {name: Coscheduling}]}\n"
-      "    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}\n",
-      "configuration", *registry_);
-  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  std::vector<Object> objects;
-  for (int i = 0; i < kNodes; ++i) {
-    objects.push_back(NodeWith(i, ""));
-    testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
-    objects.push_back(pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key()).Object());
-  }
-  auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
-                                     .registry = &*registry_,
-                                     .objects = std::move(objects),
-                                     .steps_at_once = 1});
-  ASSERT_TRUE(created.ok()) << created.status();
-  Simulation& simulation = **created;
+  const auto simulation =
+      NewSimulation(true, 1,
+                    "{multiPoint: {enabled: [{name: OnlyOpen}, {name: Coscheduling}]}, queueSort: "
+                    "{enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}}");
+  AddNominatedPods(*simulation);
   int stops = 0;
-  simulation.scheduler().ObserveAttempts(
+  simulation->scheduler().ObserveAttempts(
       [&](const AttemptRecord& attempt) { stops += attempt.goes_on; });
   for (int group = 0; group < 3; ++group) {
     const std::string name = absl::StrCat("g", group);
-    simulation.cluster().Set(MakeGroup(name, 2));
+    simulation->cluster().Set(MakeGroup(name, 2));
     for (int i = 0; i < 2; ++i) {
-      simulation.cluster().Set(MakePod()
-                                   .Name(absl::StrCat(name, "-", i))
-                                   .Label("scheduling.x-k8s.io/pod-group", name)
-                                   .Object());
+      simulation->cluster().Set(MakePod()
+                                    .Name(absl::StrCat(name, "-", i))
+                                    .Label("scheduling.x-k8s.io/pod-group", name)
+                                    .Object());
     }
-    simulation.RunUntilIdle();
+    simulation->RunUntilIdle();
   }
-  EXPECT_GE(simulation.scheduler().counters().attempts, 3);
+  EXPECT_GE(simulation->scheduler().counters().attempts, 3);
   EXPECT_EQ(stops, 0);
-  EXPECT_GT(simulation.scheduler().counters().remembered_cycles, 0);
+  EXPECT_GT(simulation->scheduler().counters().remembered_cycles, 0);
 }
 
 // Each time one more of them is to be judged again than was judged.
@@ -244,11 +237,7 @@ TEST_F(RejectedNodesTest, TheLookAtThemEndsThoughTheyChange) {
       simulation->cluster().Set(NodeWith(next % kNodes, next / kNodes % 2 == 0 ? "other" : "more"));
     }
   });
-  for (int i = 0; i < kNodes; i += 2) {
-    testing::PodBuilder pod = MakePod().Name(absl::StrCat("nominated-", i)).Priority(5);
-    simulation->cluster().Set(
-        pod.SchedulingGate("wait").NominatedNodeName(NodeWith(i, "").key()).Object());
-  }
+  AddNominatedPods(*simulation);
   AddPods(0, 3, *simulation);
   EXPECT_GT(stops, 0);
   EXPECT_LT(stops, 1'000);
