@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "preemption/dry_run_memory.h"
+#include "preemption/pruning/dry_run_cache.h"
 #include "tests/preemption/small_cluster.h"
 
 namespace berth {

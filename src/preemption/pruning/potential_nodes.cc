@@ -1,9 +1,9 @@
-// Implementation of standings.h.
-#include "preemption/standings.h"
+// Implementation of potential_nodes.h.
+#include "preemption/pruning/potential_nodes.h"
 
 #include <utility>
 
-#include "preemption/question_bounds.h"
+#include "preemption/pruning/bound_cache.h"
 
 namespace berth {
 

@@ -1,6 +1,6 @@
 // What each node can come to at best for one question, kept for the pods that ask it.
-#ifndef BERTH_SRC_PREEMPTION_QUESTION_BOUNDS_H_
-#define BERTH_SRC_PREEMPTION_QUESTION_BOUNDS_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,9 +10,9 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
 #include "framework/change_journal.h"
-#include "preemption/eviction_bound.h"
-#include "preemption/eviction_outlook.h"
-#include "preemption/prospects.h"
+#include "preemption/pruning/candidate_bound.h"
+#include "preemption/pruning/priority_levels.h"
+#include "preemption/pruning/candidate_heap.h"
 
 namespace berth {
 
@@ -78,4 +78,4 @@ class BoundsOfQuestions {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_QUESTION_BOUNDS_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_

@@ -1,6 +1,6 @@
 // What is kept of each node, and what it says of them, is what a look at all of them would say,
 // whatever becomes of pods and rows.
-#include "preemption/prospects.h"
+#include "preemption/pruning/candidate_heap.h"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,9 @@
 #include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
-#include "preemption/eviction_bound.h"
-#include "preemption/eviction_outlook.h"
-#include "preemption/question_bounds.h"
+#include "preemption/pruning/candidate_bound.h"
+#include "preemption/pruning/priority_levels.h"
+#include "preemption/pruning/bound_cache.h"
 
 namespace berth::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Who could go from each node, summed up by priority, so that a search need not look at every pod.
-#ifndef BERTH_SRC_PREEMPTION_EVICTION_OUTLOOK_H_
-#define BERTH_SRC_PREEMPTION_EVICTION_OUTLOOK_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_PRIORITY_LEVELS_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_PRIORITY_LEVELS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -94,4 +94,4 @@ class EvictionOutlook {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_EVICTION_OUTLOOK_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_PRIORITY_LEVELS_H_

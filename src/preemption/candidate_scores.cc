@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "berth/framework/preemption.h"
-#include "preemption/scores.h"
+#include "preemption/candidate_scores.h"
 
 namespace berth {
 namespace {

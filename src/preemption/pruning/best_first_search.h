@@ -1,6 +1,6 @@
 // Looks first at the nodes that promise most, and ends when no other node can be better.
-#ifndef BERTH_SRC_PREEMPTION_BEST_FIRST_H_
-#define BERTH_SRC_PREEMPTION_BEST_FIRST_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_BEST_FIRST_SEARCH_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_BEST_FIRST_SEARCH_H_
 
 #include <cstdint>
 #include <optional>
@@ -12,10 +12,10 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
-#include "preemption/candidates.h"
-#include "preemption/node_search.h"
-#include "preemption/prospects.h"
-#include "preemption/question_bounds.h"
+#include "preemption/candidate_list.h"
+#include "preemption/pruning/node_search.h"
+#include "preemption/pruning/candidate_heap.h"
+#include "preemption/pruning/bound_cache.h"
 
 namespace berth {
 
@@ -83,4 +83,4 @@ class BestFirst {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_BEST_FIRST_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_BEST_FIRST_SEARCH_H_

@@ -1,5 +1,5 @@
-// Implementation of failures.h.
-#include "preemption/failures.h"
+// Implementation of fit_error.h.
+#include "preemption/fit_error.h"
 
 #include <algorithm>
 #include <utility>

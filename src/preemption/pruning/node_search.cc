@@ -1,5 +1,5 @@
 // Implementation of node_search.h.
-#include "preemption/node_search.h"
+#include "preemption/pruning/node_search.h"
 
 #include <algorithm>
 #include <memory>

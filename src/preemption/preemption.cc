@@ -9,14 +9,14 @@
 #include "berth/api/policy_v1.pb.h"
 #include "berth/framework/preemption.h"
 #include "framework/fetch_nodes.h"
-#include "preemption/best_first.h"
-#include "preemption/candidates.h"
-#include "preemption/dry_run_memory.h"
-#include "preemption/eviction_bound.h"
-#include "preemption/eviction_outlook.h"
-#include "preemption/node_search.h"
-#include "preemption/prospects.h"
-#include "preemption/question_bounds.h"
+#include "preemption/pruning/best_first_search.h"
+#include "preemption/candidate_list.h"
+#include "preemption/pruning/dry_run_cache.h"
+#include "preemption/pruning/candidate_bound.h"
+#include "preemption/pruning/priority_levels.h"
+#include "preemption/pruning/node_search.h"
+#include "preemption/pruning/candidate_heap.h"
+#include "preemption/pruning/bound_cache.h"
 
 namespace berth {
 namespace {

@@ -1,12 +1,12 @@
 // The candidates that a search has found.
-#ifndef BERTH_SRC_PREEMPTION_CANDIDATES_H_
-#define BERTH_SRC_PREEMPTION_CANDIDATES_H_
+#ifndef BERTH_SRC_PREEMPTION_CANDIDATE_LIST_H_
+#define BERTH_SRC_PREEMPTION_CANDIDATE_LIST_H_
 
 #include <algorithm>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "preemption/dry_run_memory.h"
+#include "preemption/pruning/dry_run_cache.h"
 
 namespace berth {
 
@@ -53,4 +53,4 @@ class Candidates {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_CANDIDATES_H_
+#endif  // BERTH_SRC_PREEMPTION_CANDIDATE_LIST_H_

@@ -1,5 +1,5 @@
-// Implementation of remembered_runs.h.
-#include "preemption/remembered_runs.h"
+// Implementation of dry_run_results.h.
+#include "preemption/pruning/dry_run_results.h"
 
 #include <algorithm>
 #include <limits>

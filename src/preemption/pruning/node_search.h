@@ -1,6 +1,6 @@
 // Looks at nodes, one by one, for one that evicting pods makes room on.
-#ifndef BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
-#define BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_NODE_SEARCH_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_NODE_SEARCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,8 @@
 #include "absl/types/span.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
-#include "preemption/dry_run_memory.h"
-#include "preemption/failures.h"
+#include "preemption/pruning/dry_run_cache.h"
+#include "preemption/fit_error.h"
 
 namespace berth {
 
@@ -97,4 +97,4 @@ class NodeSearch {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_NODE_SEARCH_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_NODE_SEARCH_H_

@@ -1,5 +1,5 @@
-// Implementation of dry_run_memory.h.
-#include "preemption/dry_run_memory.h"
+// Implementation of dry_run_cache.h.
+#include "preemption/pruning/dry_run_cache.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // In which order to look at the nodes for a victim: where most can be gained first.
-#ifndef BERTH_SRC_PREEMPTION_PROSPECTS_H_
-#define BERTH_SRC_PREEMPTION_PROSPECTS_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
 
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "berth/framework/node_table.h"
 #include "framework/best_row.h"
 #include "framework/change_journal.h"
-#include "preemption/eviction_bound.h"
+#include "preemption/pruning/candidate_bound.h"
 
 namespace berth {
 
@@ -52,4 +52,4 @@ class Prospects {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_PROSPECTS_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_

@@ -1,6 +1,6 @@
 // Why preemption helps on no node, counted.
-#ifndef BERTH_SRC_PREEMPTION_FAILURES_H_
-#define BERTH_SRC_PREEMPTION_FAILURES_H_
+#ifndef BERTH_SRC_PREEMPTION_FIT_ERROR_H_
+#define BERTH_SRC_PREEMPTION_FIT_ERROR_H_
 
 #include <map>
 #include <string>
@@ -28,4 +28,4 @@ class Failures {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_FAILURES_H_
+#endif  // BERTH_SRC_PREEMPTION_FIT_ERROR_H_

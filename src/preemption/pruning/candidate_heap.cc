@@ -1,10 +1,10 @@
-// Implementation of prospects.h.
-#include "preemption/prospects.h"
+// Implementation of candidate_heap.h.
+#include "preemption/pruning/candidate_heap.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "preemption/question_bounds.h"
+#include "preemption/pruning/bound_cache.h"
 
 namespace berth {
 

@@ -1,5 +1,5 @@
-// Implementation of eviction_outlook.h.
-#include "preemption/eviction_outlook.h"
+// Implementation of priority_levels.h.
+#include "preemption/pruning/priority_levels.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "berth/prefetch.h"
 #include "framework/rows_with.h"
-#include "preemption/scores.h"
+#include "preemption/candidate_scores.h"
 
 namespace berth {
 namespace {

@@ -1,5 +1,5 @@
-// Implementation of eviction_bound.h.
-#include "preemption/eviction_bound.h"
+// Implementation of candidate_bound.h.
+#include "preemption/pruning/candidate_bound.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/framework/vector_clones.h"
-#include "preemption/scores.h"
+#include "preemption/candidate_scores.h"
 
 namespace berth {
 namespace {

@@ -1,6 +1,6 @@
 // What dry runs came to, node by node.
-#ifndef BERTH_SRC_PREEMPTION_REMEMBERED_RUNS_H_
-#define BERTH_SRC_PREEMPTION_REMEMBERED_RUNS_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_RESULTS_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_RESULTS_H_
 
 #include <cstdint>
 #include <deque>
@@ -15,7 +15,7 @@
 #include "berth/framework/preemption.h"
 #include "framework/change_journal.h"
 #include "framework/followed_domains.h"
-#include "preemption/scores.h"
+#include "preemption/candidate_scores.h"
 
 namespace berth {
 
@@ -104,4 +104,4 @@ class RememberedRuns {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_REMEMBERED_RUNS_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_RESULTS_H_

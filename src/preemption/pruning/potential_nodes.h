@@ -1,6 +1,6 @@
 // How each node stands before a search begins: what need not be looked at again is counted.
-#ifndef BERTH_SRC_PREEMPTION_STANDINGS_H_
-#define BERTH_SRC_PREEMPTION_STANDINGS_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_POTENTIAL_NODES_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_POTENTIAL_NODES_H_
 
 #include <cstdint>
 #include <set>
@@ -10,8 +10,8 @@
 #include "absl/time/time.h"
 #include "berth/framework/postfilter.h"
 #include "framework/change_journal.h"
-#include "preemption/prospects.h"
-#include "preemption/remembered_runs.h"
+#include "preemption/pruning/candidate_heap.h"
+#include "preemption/pruning/dry_run_results.h"
 
 namespace berth {
 
@@ -70,4 +70,4 @@ class Standings {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_STANDINGS_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_POTENTIAL_NODES_H_

@@ -1,6 +1,6 @@
 // What evicting pods of a node can come to at best, known without a try.
-#ifndef BERTH_SRC_PREEMPTION_EVICTION_BOUND_H_
-#define BERTH_SRC_PREEMPTION_EVICTION_BOUND_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_BOUND_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_BOUND_H_
 
 #include <array>
 #include <cstddef>
@@ -17,8 +17,8 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/preemption.h"
-#include "preemption/eviction_outlook.h"
-#include "preemption/scores.h"
+#include "preemption/pruning/priority_levels.h"
+#include "preemption/candidate_scores.h"
 
 namespace berth {
 
@@ -171,4 +171,4 @@ class BoundFinder {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_EVICTION_BOUND_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_BOUND_H_

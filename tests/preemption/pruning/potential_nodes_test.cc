@@ -1,5 +1,5 @@
 // What is counted of nodes that need not be looked at is what a look at all of them would count.
-#include "preemption/standings.h"
+#include "preemption/pruning/potential_nodes.h"
 
 #include <random>
 #include <utility>
@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "framework/change_journal.h"
 #include "gmock/gmock.h"
-#include "preemption/eviction_outlook.h"
-#include "preemption/question_bounds.h"
+#include "preemption/pruning/priority_levels.h"
+#include "preemption/pruning/bound_cache.h"
 #include "tests/preemption/small_cluster.h"
 
 namespace berth::testing {

@@ -1,6 +1,6 @@
 // The scores that decide between candidates.
-#ifndef BERTH_SRC_PREEMPTION_SCORES_H_
-#define BERTH_SRC_PREEMPTION_SCORES_H_
+#ifndef BERTH_SRC_PREEMPTION_CANDIDATE_SCORES_H_
+#define BERTH_SRC_PREEMPTION_CANDIDATE_SCORES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -29,4 +29,4 @@ inline int64_t InPrioritySum(int64_t priority) {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_SCORES_H_
+#endif  // BERTH_SRC_PREEMPTION_CANDIDATE_SCORES_H_

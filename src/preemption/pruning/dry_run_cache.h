@@ -1,6 +1,6 @@
 // What searches came to, kept for pods that are alike.
-#ifndef BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
-#define BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "preemption/remembered_runs.h"
-#include "preemption/standings.h"
+#include "preemption/pruning/dry_run_results.h"
+#include "preemption/pruning/potential_nodes.h"
 
 namespace berth {
 
@@ -50,4 +50,4 @@ class DryRunMemory {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_DRY_RUN_MEMORY_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_

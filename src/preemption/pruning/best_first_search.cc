@@ -1,5 +1,5 @@
-// Implementation of best_first.h.
-#include "preemption/best_first.h"
+// Implementation of best_first_search.h.
+#include "preemption/pruning/best_first_search.h"
 
 #include <algorithm>
 

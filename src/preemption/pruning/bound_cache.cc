@@ -1,5 +1,5 @@
-// Implementation of question_bounds.h.
-#include "preemption/question_bounds.h"
+// Implementation of bound_cache.h.
+#include "preemption/pruning/bound_cache.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // What dry runs came to stays with its node, whatever becomes of the rows.
-#include "preemption/remembered_runs.h"
+#include "preemption/pruning/dry_run_results.h"
 
 #include <list>
 #include <random>
