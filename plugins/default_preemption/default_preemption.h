@@ -10,25 +10,25 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
+#include "berth/framework/preemption_hints.h"
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/waiting.h"
 #include "plugins/default_preemption/default_preemption_args.h"
 
 namespace berth {
 
-class DefaultPreemptionRules final : public PriorityPreemptionRules {
+class DefaultPreemptionRules final : public PriorityPreemptionRules, public PreemptionHints {
  public:
   using PriorityPreemptionRules::PriorityPreemptionRules;
-  // They look at nothing else.
-  bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return true; }
-  Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
-    return Evictable::kAllLowerPriority;
+
+  Victims PossibleVictims(const CycleState&, const PodInfo&) const override {
+    return Victims::kAllLowerPriority;
   }
-  bool VictimsByPriority() const override { return true; }
+  bool FirstVictimHasHighestPriority() const override { return true; }
+  bool DryRunsAreReusable() const override { return true; }
 };
 
 // As kube-scheduler v1.35 defaultpreemption. To change which pods may go or which node is chosen,
@@ -36,7 +36,6 @@ class DefaultPreemptionRules final : public PriorityPreemptionRules {
 class DefaultPreemption final : public Plugin,
                                 public PostFilterPlugin,
                                 public PreEnqueuePlugin,
-                                public SyncObserver,
                                 public EnqueueExtensions,
                                 public ExplainsWaitingAs<WaitingReason::kWaitingForVictims> {
  public:
@@ -52,10 +51,6 @@ class DefaultPreemption final : public Plugin,
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
-
-  // What the search keeps of all nodes.
-  void OnSynced() override { preemption_.ReadNodes(); }
-  void OnManyChanges() override { preemption_.Follow(); }
 
   // Holds a preemptor back while the evictions it needs are being sent.
   Status PreEnqueue(const PodInfo& pod) override;

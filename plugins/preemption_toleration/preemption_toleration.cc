@@ -2,7 +2,6 @@
 #include "plugins/preemption_toleration/preemption_toleration.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,11 +10,6 @@
 #include "berth/framework/object_store.h"
 
 namespace berth {
-namespace {
-
-constexpr int kNow = 0;  // the only gauge: nanoseconds since 1970
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> PreemptionToleration::Create(const PluginArgs& args,
                                                                      Handle& handle) {
@@ -37,10 +31,8 @@ absl::StatusOr<bool> TolerationRules::MayEvict(const NodeInfo&, const PodInfo& v
   return !Exempts(**policy, victim, preemptor, handle_.clock().Now());
 }
 
-// Notes until when, or since when, the victims' classes let them be evicted.
 Status TolerationRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                       PreemptionCandidate& candidate) {
-  using Limits = std::numeric_limits<int64_t>;
   std::vector<Protected> pods;
   for (const std::shared_ptr<const PodInfo>& victim : run.node().pods()) {
     const std::string& class_name = victim->spec().priority_class_name();
@@ -48,13 +40,7 @@ Status TolerationRules::SelectVictims(DryRun& run, const DisruptionBudgets& budg
     const absl::StatusOr<std::optional<TolerationPolicy>> policy = PolicyOf(class_name);
     if (!policy.ok() || !policy->has_value()) continue;
     const std::optional<absl::Time> end = ExemptUntil(**policy, *victim, run.pod());
-    if (!end.has_value()) continue;
-    if (*end > handle_.clock().Now()) {
-      run.HoldsWhile(kNow, Limits::min(), absl::ToUnixNanos(*end) - 1);
-      pods.push_back({*end, victim});
-    } else {
-      run.HoldsWhile(kNow, absl::ToUnixNanos(*end) + 1, Limits::max());
-    }
+    if (end.has_value() && *end > handle_.clock().Now()) pods.push_back({*end, victim});
   }
   Status status = PriorityPreemptionRules::SelectVictims(run, budgets, candidate);
   if (status.IsRejected() && !pods.empty()) NoteWhenItHelps(run, std::move(pods));
@@ -69,12 +55,6 @@ void TolerationRules::NoteWhenItHelps(DryRun& run, std::vector<Protected> pods) 
     if (!run.Remove(*next.pod).ok()) return;
     if (run.Filter().ok()) return run.HelpsFrom(next.until);
   }
-}
-
-bool TolerationRules::MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) {
-  surroundings.key = absl::StrCat(handle_.objects().version(Kind::kPriorityClass));
-  surroundings.gauges = {absl::ToUnixNanos(handle_.clock().Now())};
-  return true;
 }
 
 bool TolerationRules::MakesRoom(const NodeInfo&, const PodInfo& victim, const PodInfo&) {

@@ -15,17 +15,17 @@
 #include "absl/time/time.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
+#include "berth/framework/preemption_hints.h"
 #include "plugins/preemption_toleration/preemption_toleration_args.h"
 #include "plugins/preemption_toleration/toleration_policy.h"
 
 namespace berth {
 
 // The rules of DefaultPreemption without the victims that their PriorityClass exempts.
-class TolerationRules final : public PriorityPreemptionRules {
+class TolerationRules final : public PriorityPreemptionRules, public PreemptionHints {
  public:
   TolerationRules(const PreemptionTolerationArgs& args, Handle& handle)
       : PriorityPreemptionRules(handle, args.min_candidate_nodes_percentage,
@@ -35,12 +35,10 @@ class TolerationRules final : public PriorityPreemptionRules {
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                        PreemptionCandidate& candidate) override;
-  Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
-    return Evictable::kLowerPriority;
+  Victims PossibleVictims(const CycleState&, const PodInfo&) const override {
+    return Victims::kLowerPriority;
   }
-  bool VictimsByPriority() const override { return true; }
-  // The PriorityClasses; the time is only compared.
-  bool MayRemember(const CycleState&, const PodInfo&, Surroundings& surroundings) override;
+  bool FirstVictimHasHighestPriority() const override { return true; }
 
  protected:
   absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
@@ -63,7 +61,7 @@ class TolerationRules final : public PriorityPreemptionRules {
 };
 
 // As scheduler-plugins preemptiontoleration.
-class PreemptionToleration final : public Plugin, public PostFilterPlugin, public SyncObserver {
+class PreemptionToleration final : public Plugin, public PostFilterPlugin {
  public:
   static constexpr absl::string_view kName = "PreemptionToleration";
   // Takes PreemptionTolerationArgs.
@@ -75,10 +73,6 @@ class PreemptionToleration final : public Plugin, public PostFilterPlugin, publi
   absl::string_view Name() const override { return kName; }
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
-
-  // What the search keeps of all nodes.
-  void OnSynced() override { preemption_.ReadNodes(); }
-  void OnManyChanges() override { preemption_.Follow(); }
 
  private:
   TolerationRules rules_;

@@ -3,23 +3,23 @@
 #define BERTH_SRC_PREEMPTION_CANDIDATE_LIST_H_
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
-#include "preemption/pruning/dry_run_cache.h"
+#include "preemption/candidate_scores.h"
 
 namespace berth {
 
-// At most `wanted` of those that violate no budget, and of the others. They are owned by others.
-class Candidates {
+// At most `wanted` of those that violate no budget, and of the others.
+class CandidateList {
  public:
-  explicit Candidates(int wanted) : wanted_(wanted) {}
+  explicit CandidateList(int wanted) : wanted_(wanted) {}
 
-  // `position`: in the order of the nodes. Returns whether it is one of those that count.
-  bool Add(int position, const WeighedPtr& weighed) {
-    std::vector<Found>& list = weighed->candidate.pdb_violations == 0 ? non_violating_ : violating_;
+  // `position`: in the order of the search. Returns whether it is one of those that count.
+  bool Add(int position, ScoredCandidatePtr scored) {
+    std::vector<Found>& list = scored->candidate.pdb_violations == 0 ? non_violating_ : violating_;
     if (static_cast<int>(list.size()) >= wanted_) return false;
-    list.push_back({position, &weighed});
+    list.push_back({position, std::move(scored)});
     return true;
   }
   bool Enough() const {
@@ -28,15 +28,15 @@ class Candidates {
   }
   bool empty() const { return non_violating_.empty() && violating_.empty(); }
   // Those that violate no budget first, then by position.
-  std::vector<const WeighedPtr*> Take() && {
-    std::vector<const WeighedPtr*> all;
+  std::vector<ScoredCandidatePtr> Take() && {
+    std::vector<ScoredCandidatePtr> all;
     all.reserve(non_violating_.size() + violating_.size());
     for (std::vector<Found>* list : {&non_violating_, &violating_}) {
       const auto before = [](const Found& a, const Found& b) { return a.position < b.position; };
       if (!std::is_sorted(list->begin(), list->end(), before)) {
         std::sort(list->begin(), list->end(), before);
       }
-      for (const Found& found : *list) all.push_back(found.weighed);
+      for (Found& found : *list) all.push_back(std::move(found.scored));
     }
     return all;
   }
@@ -44,7 +44,7 @@ class Candidates {
  private:
   struct Found {
     int position;
-    const WeighedPtr* weighed;
+    ScoredCandidatePtr scored;
   };
 
   int wanted_;

@@ -1,5 +1,7 @@
 // Which candidate is best. kube-scheduler v1.35 framework/preemption/preemption.go
 // pickOneNodeForPreemption, util/utils.go.
+#include "preemption/candidate_scores.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -9,7 +11,6 @@
 
 #include "absl/time/time.h"
 #include "berth/framework/preemption.h"
-#include "preemption/candidate_scores.h"
 
 namespace berth {
 namespace {

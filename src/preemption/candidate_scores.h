@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "berth/framework/preemption.h"
@@ -14,6 +15,12 @@ namespace berth {
 // In the order in which they decide: compared as a whole, the greater one wins.
 constexpr size_t kDefaultScores = 5;
 using CandidateScores = absl::InlinedVector<int64_t, kDefaultScores>;
+
+struct ScoredCandidate {
+  PreemptionCandidate candidate;
+  CandidateScores scores;
+};
+using ScoredCandidatePtr = std::shared_ptr<const ScoredCandidate>;
 
 // When a pod started, in nanoseconds since 1970; the far future if it has not.
 int64_t StartNanos(const PodInfo& pod);

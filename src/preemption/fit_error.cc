@@ -6,34 +6,62 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "preemption/dry_run_node.h"
 
 namespace berth {
 namespace {
 
 constexpr absl::string_view kNotHelpful = "Preemption is not helpful for scheduling";
+// Of more nodes without victims none is named.
+constexpr int kMostNamed = 64;
 
 }  // namespace
 
-void Failures::Add(const Status& status, int nodes) {
+void FitError::Add(const Status& status, int nodes) {
   if (nodes == 0) return;
-  nodes_ += nodes;
+  counted_ += nodes;
   for (const std::string& reason : status.reasons()) counts_[reason] += nodes;
   if (status.IsError()) errors_.push_back(status.message());
 }
 
-Status Failures::ToStatus(int all_nodes) && {
+void FitError::AddWithoutVictims(NodeRow row) {
+  ++without_victims_;
+  if (without_victims_ <= kMostNamed) named_without_victims_.push_back(row);
+}
+
+void FitError::AddAllWithoutVictims(const NodeStatuses& statuses, int count) {
+  without_victims_ = count;
+  if (count > kMostNamed || !NamesNodesWithoutVictims()) return;
+  named_without_victims_ = statuses.RowsWith(Code::kUnschedulable);
+}
+
+// The rules say the same of every node, or something else of each.
+bool FitError::NamesNodesWithoutVictims() const {
+  return nodes_.size() > 0 && rules_.NoVictimsReason(&nodes_.node(0), preemptor_) !=
+                                  rules_.NoVictimsReason(nullptr, preemptor_);
+}
+
+Status FitError::ToStatus() && {
+  if (without_victims_ > kMostNamed || !NamesNodesWithoutVictims()) {
+    Add(NoVictims(rules_, nullptr, preemptor_), without_victims_);
+  } else {
+    for (const NodeRow row : named_without_victims_) {
+      Add(NoVictims(rules_, &nodes_.node(row), preemptor_));
+    }
+  }
   if (!errors_.empty()) return Status::Error(ErrorText());
-  if (nodes_ < all_nodes) counts_[std::string(kNotHelpful)] += all_nodes - nodes_;
+  const int all = nodes_.size();
+  if (counted_ < all) counts_[std::string(kNotHelpful)] += all - counted_;
   std::vector<std::string> texts;
   for (const auto& [reason, count] : counts_) texts.push_back(absl::StrCat(count, " ", reason));
   std::sort(texts.begin(), texts.end());
-  std::string text = absl::StrCat("0/", all_nodes, " nodes are available:");
+  std::string text = absl::StrCat("0/", all, " nodes are available:");
   if (!texts.empty()) absl::StrAppend(&text, " ", absl::StrJoin(texts, ", "), ".");
   return Status::Unschedulable(std::move(text));
 }
 
 // As Kubernetes prints a list of errors: each once, and in brackets if there are several.
-std::string Failures::ErrorText() {
+std::string FitError::ErrorText() {
   std::vector<std::string> different;
   for (std::string& error : errors_) {
     if (std::find(different.begin(), different.end(), error) == different.end()) {

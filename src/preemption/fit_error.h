@@ -6,24 +6,42 @@
 #include <string>
 #include <vector>
 
+#include "berth/framework/node_table.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/preemption.h"
 #include "berth/framework/status.h"
 
 namespace berth {
 
-// What spoke against the nodes, as FitError of kube-scheduler's framework/types.go prints it.
-class Failures {
+// What speaks against the potential nodes, as FitError of kube-scheduler's framework/types.go
+// prints it.
+class FitError {
  public:
+  FitError(const PreemptionRules& rules, const PodInfo& preemptor, const NodeTable& nodes)
+      : rules_(rules), preemptor_(preemptor), nodes_(nodes) {}
+
   void Add(const Status& status, int nodes = 1);
+  // A node from which nobody may be evicted.
+  void AddWithoutVictims(NodeRow row);
+  // All `count` potential nodes are such.
+  void AddAllWithoutVictims(const NodeStatuses& statuses, int count);
 
   // Unschedulable with all of it, or the errors, if there are any.
-  Status ToStatus(int all_nodes) &&;
+  Status ToStatus() &&;
 
  private:
+  bool NamesNodesWithoutVictims() const;
   std::string ErrorText();
 
-  int nodes_ = 0;
+  const PreemptionRules& rules_;
+  const PodInfo& preemptor_;
+  const NodeTable& nodes_;
+  int counted_ = 0;  // nodes
   std::map<std::string, int> counts_;
   std::vector<std::string> errors_;
+  int without_victims_ = 0;
+  std::vector<NodeRow> named_without_victims_;  // these, unless they are too many
 };
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// Which pods of one node go: the dry run and the rules of DefaultPreemption. kube-scheduler v1.35
+// PriorityPreemptionRules: pods of lower priority go. kube-scheduler v1.35
 // plugins/defaultpreemption/default_preemption.go.
 #include <algorithm>
 #include <utility>
@@ -13,11 +13,6 @@ namespace {
 
 using PodPtr = std::shared_ptr<const PodInfo>;
 
-// An extension that fails, in whatever way, ends the run.
-Status AsError(const Status& status) {
-  return status.ok() ? Status::Success() : Status::Error(status.message());
-}
-
 // Whether the pod is being deleted because the scheduler evicted it.
 bool TerminatesByPreemption(const PodInfo& pod) {
   if (!pod.deletion_time().has_value()) return false;
@@ -30,97 +25,6 @@ bool TerminatesByPreemption(const PodInfo& pod) {
 }
 
 }  // namespace
-
-// --- DryRun ---
-
-void DryRun::Copy() {
-  if (node_.has_value()) return;
-  node_ = original_node_;
-  state_ = original_state_.Clone();
-}
-
-Status DryRun::Remove(const PodInfo& victim) {
-  steps_ += kStepsOfMove;
-  Copy();
-  if (!node_->RemovePod(victim)) {
-    return Status::Error(absl::StrCat("no corresponding pod ", victim.key(), " in pods of node ",
-                                      node_->name().view()));
-  }
-  return AsError(handle_.RunPreFilterExtensionRemovePod(*state_, pod_, victim, *node_));
-}
-
-Status DryRun::Add(PodPtr victim) {
-  steps_ += kStepsOfMove;
-  Copy();
-  node_->AddPod(victim);
-  return AsError(handle_.RunPreFilterExtensionAddPod(*state_, pod_, *victim, *node_));
-}
-
-void DryRun::HoldsWhile(int gauge, int64_t low, int64_t high) {
-  for (GaugeRange& range : conditions_) {
-    if (range.gauge != gauge) continue;
-    range.low = std::max(range.low, low);
-    range.high = std::min(range.high, high);
-    return;
-  }
-  if (conditions_.empty()) conditions_.reserve(16);
-  conditions_.push_back({gauge, low, high});
-}
-
-// --- Parts that rules share ---
-
-PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets) {
-  PodsByBudget split;
-  absl::flat_hash_map<const DisruptionBudget*, int64_t> evicted;
-  for (const PodPtr& pod : pods) {
-    bool violates = false;
-    const auto in_namespace = budgets.find(pod->namespace_name());
-    if (in_namespace != budgets.end() && !pod->labels().empty()) {
-      for (const DisruptionBudget& budget : in_namespace->second) {
-        if (!budget.selector.Matches(pod->labels())) continue;
-        if (budget.disrupted_pods.contains(pod->name())) continue;
-        if (++evicted[&budget] > budget.disruptions_allowed) violates = true;
-      }
-    }
-    (violates ? split.violating : split.non_violating).push_back(pod);
-  }
-  return split;
-}
-
-Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudgets& budgets,
-                const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
-                const std::function<bool()>& fits, PreemptionCandidate& candidate) {
-  const auto before = [&](const PodPtr& a, const PodPtr& b) { return more_important(*a, *b); };
-  const auto sort = [&before](std::vector<PodPtr>& pods) {  // mostly they are in order
-    if (!std::is_sorted(pods.begin(), pods.end(), before)) {
-      std::stable_sort(pods.begin(), pods.end(), before);
-    }
-  };
-  sort(removed);
-  PodsByBudget split;
-  if (budgets.empty()) {
-    split.non_violating = std::move(removed);
-  } else {
-    split = SplitByBudget(removed, budgets);
-  }
-  const auto reprieve = [&](const PodPtr& pod) -> Status {
-    Status status = run.Add(pod);
-    if (!status.ok() || fits()) return status;
-    candidate.victims.push_back(pod);
-    return run.Remove(*pod);
-  };
-  for (const PodPtr& pod : split.violating) {
-    if (Status status = reprieve(pod); !status.ok()) return status;
-  }
-  candidate.pdb_violations = static_cast<int>(candidate.victims.size());
-  for (const PodPtr& pod : split.non_violating) {
-    if (Status status = reprieve(pod); !status.ok()) return status;
-  }
-  sort(candidate.victims);
-  return Status::Success();
-}
-
-// --- PriorityPreemptionRules ---
 
 Status PriorityPreemptionRules::PodEligibleToPreempt(const CycleState&, const PodInfo& pod,
                                                      const Nomination& nomination) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/framework/preemption_hints.h"
 #include "preemption/pruning/dry_run_cache.h"
 #include "tests/preemption/small_cluster.h"
 
@@ -207,14 +208,17 @@ PodBuilder On(absl::string_view node, absl::string_view name, int32_t priority,
       .Started(Day(start_day));
 }
 
-// Runs rules over a cluster in which the pod fits nowhere, as an explanation does; expects that a
-// search which leaves out what cannot be chosen comes to the same.
+// Runs rules over a cluster in which the pod fits nowhere, as an explanation does; expects that the
+// pruned search, which leaves out what cannot be chosen, comes to the same, and so does the full
+// one, unless the rules want too few candidates for that.
 struct Outcome {
   Status status;
   PostFilterResult result;
-  size_t weighed_to_choose = 0;  // candidates, by that search
+  size_t scored_to_choose = 0;  // candidates, by the pruned search
 };
-Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& pod) {
+enum class InFullToo { kYes, kNo };
+Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& pod,
+                InFullToo in_full_too = InFullToo::kYes) {
   std::vector<Status> statuses;
   for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
     statuses.push_back(
@@ -232,7 +236,17 @@ Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& po
   EXPECT_EQ(chosen.nominated_node, outcome.result.nominated_node);
   EXPECT_EQ(Names(chosen.victims), Names(outcome.result.victims));
   EXPECT_EQ(chosen.retry_at, outcome.result.retry_at);
-  outcome.weighed_to_choose = chosen.candidates.size();
+  outcome.scored_to_choose = chosen.candidates.size();
+  if (in_full_too == InFullToo::kNo) return outcome;
+  Preemption in_full(cluster);
+  in_full.DisablePruning();
+  PostFilterResult full;
+  const Status full_status = in_full.Run(rules, CycleState(), pod, ListedStatuses(statuses), full);
+  EXPECT_EQ(full_status.ToString(), outcome.status.ToString());
+  EXPECT_EQ(full.nominated_node, outcome.result.nominated_node);
+  EXPECT_EQ(Names(full.victims), Names(outcome.result.victims));
+  EXPECT_EQ(full.retry_at, outcome.result.retry_at);
+  EXPECT_EQ(full.EquallyGoodNodes(), outcome.result.EquallyGoodNodes());
   return outcome;
 }
 
@@ -320,21 +334,28 @@ TEST(PreemptionTest, OfAllNodesThePromisingOnesAreTheCandidatesThatAreWanted) {
   }
   cluster.next_random = 3;
   PriorityPreemptionRules rules(cluster, 40, 0);
-  const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(1).Request("cpu", "1").Obj());
+  const PodPtr pod = MakePod().Priority(1).Request("cpu", "1").Obj();
+  const Outcome outcome = Preempt(cluster, rules, *pod, InFullToo::kNo);
   ASSERT_EQ(outcome.result.candidates.size(), 2u);
   EXPECT_EQ(outcome.result.nominated_node, "c") << "the latest start, wherever the search begins";
   EXPECT_THAT(outcome.result.EquallyGoodNodes(), ElementsAre("c", "e"));
-  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.scored_to_choose, 1u);
 }
 
 // As DefaultPreemption has them.
-class DefaultRules : public PriorityPreemptionRules {
+class DefaultRules : public PriorityPreemptionRules, public PreemptionHints {
  public:
   using PriorityPreemptionRules::PriorityPreemptionRules;
-  Evictable WhoMayGo(const CycleState&, const PodInfo&) const override {
-    return Evictable::kAllLowerPriority;
+  Victims PossibleVictims(const CycleState&, const PodInfo&) const override {
+    return Victims::kAllLowerPriority;
   }
-  bool VictimsByPriority() const override { return true; }
+  bool FirstVictimHasHighestPriority() const override { return true; }
+};
+
+// Rules that hint at nothing.
+class NoHints : public PriorityPreemptionRules, public PreemptionHints {
+ public:
+  using PriorityPreemptionRules::PriorityPreemptionRules;
 };
 
 // Pods that leave come last, whatever their priority, as with CapacityScheduling.
@@ -353,7 +374,7 @@ TEST(PreemptionTest, TheFirstVictimNeedNotHaveTheHighestPriority) {
   cluster.Add(Node("a", "2")).Add(Node("b", "2"));
   cluster.Add(On("a", "low", 0, "1")).Add(On("a", "leaving", 5, "1").Deleted(Day(3)));
   cluster.Add(On("b", "middle", 3, "2"));
-  LeavingLast<PriorityPreemptionRules> rules(cluster, 10, 100);
+  LeavingLast<NoHints> rules(cluster, 10, 100);
   const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(9).Request("cpu", "2").Obj());
   EXPECT_EQ(outcome.result.nominated_node, "a");
   EXPECT_THAT(Names(outcome.result.victims), ElementsAre("low", "leaving"));
@@ -370,12 +391,12 @@ TEST(PreemptionTest, NodesThatNeedMoreVictimsComeLater) {
   DefaultRules rules(cluster, 10, 100);
   Outcome outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "b");
-  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.scored_to_choose, 1u);
   // So many are needed in whatever order they go.
-  LeavingLast<PriorityPreemptionRules> odd(cluster, 10, 100);
+  LeavingLast<NoHints> odd(cluster, 10, 100);
   outcome = Preempt(cluster, odd, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "b");
-  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.scored_to_choose, 1u);
 }
 
 TEST(PreemptionTest, OneLargePodOfAHigherPriorityMayGoFromWhereItNeedNot) {
@@ -384,7 +405,7 @@ TEST(PreemptionTest, OneLargePodOfAHigherPriorityMayGoFromWhereItNeedNot) {
   for (int i = 0; i < 5; ++i) cluster.Add(On("a", absl::StrCat("low-", i), 0, "1"));
   cluster.Add(On("a", "leaving", 1, "4").Deleted(Day(3)));
   for (const char* cpu : {"1", "2", "2"}) cluster.Add(On("c", absl::StrCat("c-", cpu), 0, cpu));
-  LeavingLast<PriorityPreemptionRules> rules(cluster, 10, 100);
+  LeavingLast<NoHints> rules(cluster, 10, 100);
   const Outcome outcome = Preempt(cluster, rules, *MakePod().Priority(9).Request("cpu", "5").Obj());
   EXPECT_EQ(outcome.result.nominated_node, "a");
   EXPECT_EQ(outcome.result.victims.size(), 2u);
@@ -401,7 +422,7 @@ TEST(PreemptionTest, NodesThatStayShortOfTheSameAreTriedOnce) {
   const PodPtr pod = MakePod().Priority(5).Request("cpu", "800m").Request("memory", "1").Obj();
   DefaultRules rules(cluster, 10, 100);
   const int before = cluster.filter_calls;
-  Outcome outcome = Preempt(cluster, rules, *pod);
+  Outcome outcome = Preempt(cluster, rules, *pod, InFullToo::kNo);
   EXPECT_EQ(outcome.status.message(),
             "0/20 nodes are available: 20 Insufficient cpu, 5 Insufficient memory.");
   EXPECT_EQ(cluster.filter_calls - before, 20 + 2 * 2) << "the test's own, and two searches";
@@ -424,7 +445,7 @@ TEST(PreemptionTest, LooksFirstWhereItMayGainMost) {
   Outcome outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "n7") << "the lowest priority";
   EXPECT_EQ(outcome.result.candidates.size(), 30u);
-  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.scored_to_choose, 1u);
 
   // Three nodes with a pod of priority 1: on one a pod of priority 8 has to go with it; of the
   // others the later start counts.
@@ -435,7 +456,7 @@ TEST(PreemptionTest, LooksFirstWhereItMayGainMost) {
   cluster.Add(Node("young", "1")).Add(On("young", "on-young", 1, "1", 2));
   outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "young");
-  EXPECT_EQ(outcome.weighed_to_choose, 1u) << "of \"both\", sums tell that the high one goes";
+  EXPECT_EQ(outcome.scored_to_choose, 1u) << "of \"both\", sums tell that the high one goes";
 }
 
 TEST(PreemptionTest, OfEquallyGoodNodesTheFirstIsChosen) {
@@ -498,7 +519,7 @@ status: {disruptionsAllowed: 0, disruptedPods: {counted: "2026-01-01T00:00:00Z"}
   const PodPtr pod = MakePod().Priority(9).Request("cpu", "3").Obj();
   Outcome outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "n3");
-  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.scored_to_choose, 1u);
   EXPECT_EQ(outcome.result.candidates.size(), 5u);
 
   // What the budget has counted already may go.
@@ -509,7 +530,7 @@ status: {disruptionsAllowed: 0, disruptedPods: {counted: "2026-01-01T00:00:00Z"}
   }
   outcome = Preempt(cluster, rules, *pod);
   EXPECT_EQ(outcome.result.nominated_node, "n5");
-  EXPECT_EQ(outcome.weighed_to_choose, 1u);
+  EXPECT_EQ(outcome.scored_to_choose, 1u);
 }
 
 TEST(PreemptionTest, LooksAtNodesWithoutVictimsOnly) {
@@ -607,9 +628,7 @@ template <class Rules>
 class Remembering : public Rules {
  public:
   using Rules::Rules;
-  bool MayRemember(const CycleState&, const PodInfo&, PreemptionRules::Surroundings&) override {
-    return true;
-  }
+  bool DryRunsAreReusable() const override { return true; }
 };
 
 // As Preempt() does for choosing, but a search that stops at every node. Adds up how often.
@@ -644,7 +663,7 @@ void ExpectSame(const Outcome& a, const Outcome& b) {
 // allowed, and be needed.
 TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
   int plans = 0, stops = 0;
-  size_t weighed_to_choose = 0;
+  size_t scored_to_choose = 0;
   for (unsigned seed = 1; seed <= 1'000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
@@ -693,12 +712,12 @@ status: {disruptionsAllowed: )",
     // A search that knows nothing before it looks comes to the same.
     UnknownRules unknown(cluster, 100, 0);
     ExpectSame(Preempt(cluster, unknown, *pod), outcome);
-    LeavingLast<PriorityPreemptionRules> odd(cluster, 100, 0);
+    LeavingLast<NoHints> odd(cluster, 100, 0);
     LeavingLast<UnknownRules> unknown_odd(cluster, 100, 0);
     const Outcome odd_outcome = Preempt(cluster, odd, *pod);
     ExpectSame(Preempt(cluster, unknown_odd, *pod), odd_outcome);
     ExpectTheSameBitByBit<DefaultRules>(cluster, *pod, outcome, stops);
-    ExpectTheSameBitByBit<LeavingLast<PriorityPreemptionRules>>(cluster, *pod, odd_outcome, stops);
+    ExpectTheSameBitByBit<LeavingLast<NoHints>>(cluster, *pod, odd_outcome, stops);
     const auto fits = [&](const NodeInfo& node) {
       return cluster.RunFilterPluginsWithNominatedPods(CycleState(), *pod, node).ok();
     };
@@ -711,7 +730,7 @@ status: {disruptionsAllowed: )",
       EXPECT_TRUE(fits_somewhere) << "seed " << seed << ": " << outcome.status.ToString();
       continue;
     }
-    weighed_to_choose += outcome.weighed_to_choose;
+    scored_to_choose += outcome.scored_to_choose;
     std::set<NodeRow> candidate_rows;
     for (const auto& weighed : outcome.result.candidates) {
       const PreemptionCandidate& candidate = *weighed;
@@ -741,7 +760,7 @@ status: {disruptionsAllowed: )",
       EXPECT_FALSE(fits(node)) << "seed " << seed << ": missed node " << node.name().view();
     }
   }
-  EXPECT_LT(weighed_to_choose, static_cast<size_t>(plans)) << "nodes are left out";
+  EXPECT_LT(scored_to_choose, static_cast<size_t>(plans)) << "nodes are left out";
   EXPECT_GT(plans, 200) << "the generator makes too few interesting clusters";
   EXPECT_GT(stops, 1'000);
 }
@@ -769,10 +788,10 @@ class KeptStatuses final : public NodeStatuses {
   int rows_;
 };
 
-class RulesThatThrow final : public PriorityPreemptionRules {
+class RulesThatThrow final : public PriorityPreemptionRules, public PreemptionHints {
  public:
   explicit RulesThatThrow(Handle& handle) : PriorityPreemptionRules(handle, 100, 100) {}
-  bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return true; }
+  bool DryRunsAreReusable() const override { return true; }
   absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
                                 const PodInfo& preemptor) override {
     if (node.name().view() == throws_on) throw std::runtime_error("as asked");
@@ -800,26 +819,21 @@ TEST(PreemptionMemoryTest, RulesThatThrowEndOneSearchOnly) {
     EXPECT_TRUE(preemption.Run(rules, state, *preemptor, statuses, result).ok());
     return result.nominated_node.value_or("none");
   };
-  EXPECT_EQ(search(), "b");
   rules.throws_on = "b";
-  EXPECT_THROW(search(), std::runtime_error);  // the first one that remembers
+  EXPECT_THROW(search(), std::runtime_error);
   rules.throws_on.clear();
   EXPECT_EQ(search(), "b");
   EXPECT_EQ(search(), "b");
 }
 
-class RememberedRules final : public PriorityPreemptionRules {
+class ReusableRules final : public PriorityPreemptionRules, public PreemptionHints {
  public:
-  explicit RememberedRules(Handle& handle, bool remember = true, bool own_score = false)
-      : PriorityPreemptionRules(handle, 100, 0), remember_(remember), own_score_(own_score) {}
-  bool MayRemember(const CycleState&, const PodInfo&, Surroundings&) override { return remember_; }
-  std::vector<CandidateScore> OrderedScores() const override {
-    if (!own_score_) return {};
-    return {[](const PreemptionCandidate& c) { return c.victims.front()->priority(); }};
-  }
+  explicit ReusableRules(Handle& handle, bool reusable = true)
+      : PriorityPreemptionRules(handle, 100, 0), reusable_(reusable) {}
+  bool DryRunsAreReusable() const override { return reusable_; }
 
  private:
-  const bool remember_, own_score_;
+  const bool reusable_;
 };
 
 TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
@@ -836,34 +850,32 @@ TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
     }
   }
   const KeptStatuses statuses(kNodes);
-  for (const bool own_score : {false, true}) {
-    for (const int cpu : {2, 4, 5}) {  // on no node is room for 5
-      const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", absl::StrCat(cpu)).Obj();
-      RememberedRules rules(cluster, true, own_score);
-      Preemption at_once(cluster), bit_by_bit(cluster);
-      Status want, status;
-      PostFilterResult expected, result;
-      EXPECT_EQ(SearchBitByBit(at_once, rules, *pod, statuses, 0, want, expected), 0);
-      const int stops = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
-      EXPECT_EQ(status.ToString(), want.ToString());
-      EXPECT_EQ(result.nominated_node, expected.nominated_node);
-      EXPECT_EQ(Names(result.victims), Names(expected.victims));
-      EXPECT_EQ(status.ok(), cpu < 5);
-      if (own_score || cpu == 5) {
-        EXPECT_GE(stops, kNodes - 1) << cpu;
-      }
-      // What was found out is of use to the next pod.
-      EXPECT_EQ(SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result), 0);
-      EXPECT_EQ(status.ToString(), want.ToString());
-      if (cpu < 5) continue;
-      // When it no longer holds, a search may stop as often again, and so on.
-      for (int i = 0; i < 8; ++i) {
-        cluster.AddYaml(
-            absl::StrCat("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b",
-                         own_score, i, ", namespace: default}}"));
-        const int again = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
-        EXPECT_GE(again, kNodes - 1);
-      }
+  for (const int cpu : {2, 4, 5}) {  // on no node is room for 5
+    const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", absl::StrCat(cpu)).Obj();
+    ReusableRules rules(cluster);
+    Preemption at_once(cluster), bit_by_bit(cluster);
+    Status want, status;
+    PostFilterResult expected, result;
+    EXPECT_EQ(SearchBitByBit(at_once, rules, *pod, statuses, 0, want, expected), 0);
+    const int stops = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
+    EXPECT_EQ(status.ToString(), want.ToString());
+    EXPECT_EQ(result.nominated_node, expected.nominated_node);
+    EXPECT_EQ(Names(result.victims), Names(expected.victims));
+    EXPECT_EQ(status.ok(), cpu < 5);
+    if (cpu == 5) {
+      EXPECT_GE(stops, kNodes - 1);
+    }
+    // What was found out is of use to the next pod.
+    EXPECT_EQ(SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result), 0);
+    EXPECT_EQ(status.ToString(), want.ToString());
+    if (cpu < 5) continue;
+    // When it no longer holds, a search may stop as often again, and so on.
+    for (int i = 0; i < 8; ++i) {
+      cluster.AddYaml(
+          absl::StrCat("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b", i,
+                       ", namespace: default}}"));
+      const int again = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
+      EXPECT_GE(again, kNodes - 1);
     }
   }
 }
@@ -876,7 +888,7 @@ TEST(PreemptionStopsTest, WhereNothingIsRememberedItStopsOnlyToReadNodes) {
     cluster.Add(Victim(absl::StrCat("on-", node), 0, Day(1)).Request("cpu", "1").NodeName(node));
   }
   const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", "5").Obj();
-  RememberedRules rules(cluster, false);
+  ReusableRules rules(cluster, false);
   Preemption preemption(cluster);
   Status status;
   PostFilterResult result;
@@ -889,18 +901,103 @@ TEST(PreemptionStopsTest, WhereNothingIsRememberedItStopsOnlyToReadNodes) {
 
 // Nodes change so fast that what a search found out is gone when it goes on.
 TEST(PreemptionStopsTest, EverySearchEnds) {
-  DryRunMemory memory;
-  EXPECT_EQ(memory.Find("kind", 3), nullptr);
-  EXPECT_TRUE(memory.MayStop("kind"));
-  EXPECT_FALSE(memory.MayStop("kind")) << "it began again, and nothing is remembered";
-  RememberedSearch* const search = memory.Find("kind", 3);
-  ASSERT_NE(search, nullptr);
+  CachedResults results;  // of which nothing is known whenever it continues
   for (int round = 0; round < 2; ++round) {
     int stops = 0;
-    while (memory.MayStop("kind")) ASSERT_LT(++stops, 10);
+    while (results.MayYield()) ASSERT_LT(++stops, 10);
     EXPECT_GT(stops, 2);
-    memory.Done("kind");
+    results.SearchEnds();
   }
+}
+
+// --- The searches held against each other ---
+
+// More pods and nodes than above, of more kinds: full and pruned, for pods that come again and
+// again while the cluster changes, so that what is kept is used and becomes stale.
+TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
+  int found = 0, in_vain = 0, pruned_runs = 0, full_runs = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
+    SmallCluster cluster;
+    cluster.RememberDryRuns();
+    const int nodes = 5 + upto(25);
+    int pods = 0;
+    const auto add_pod = [&](int node) {
+      const std::string name = absl::StrCat("n", node);
+      const int priority = upto(6) - 2;
+      const int cpu = upto(4), memory = upto(4), start = upto(5), app = upto(3);
+      PodBuilder pod = MakePod();
+      pod.Name(absl::StrCat("p", ++pods)).NodeName(name).Priority(priority);
+      pod.Request("cpu", absl::StrCat(cpu)).Request("memory", absl::StrCat(memory));
+      pod.Label("app", absl::StrCat(app));
+      if (start > 0) pod.Started(Day(start));
+      cluster.Add(pod);
+    };
+    for (int n = 0; n < nodes; ++n) {
+      cluster.Add(Node(absl::StrCat("n", n), "8").Capacity("memory", "8").Pods(6));
+      for (int p = upto(5); p > 0; --p) add_pod(n);
+    }
+    Preemption pruned(cluster), full(cluster);
+    full.DisablePruning();
+    Remembering<DefaultRules> rules(cluster, 100, 0);
+    for (int step = 0; step < 40; ++step) {
+      const int node = upto(nodes - 1);
+      const int change = upto(5);
+      if (change == 0) {
+        add_pod(node);
+      } else if (change == 1) {
+        const auto on_node = cluster.FindNode(absl::StrCat("n", node)).pods();
+        if (!on_node.empty()) cluster.Unassign(*PodPtr(on_node.front()));
+      } else if (change == 2) {
+        const int allowed = upto(2), app = upto(3);
+        cluster.AddYaml(absl::StrCat(R"(
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b)",
+                                     app, R"(, namespace: default}
+spec: {selector: {matchLabels: {app: ")",
+                                     app, R"("}}}
+status: {disruptionsAllowed: )",
+                                     allowed, "}\n"));
+      } else if (change == 3) {
+        const int priority = upto(6) - 2;
+        cluster.Nominate(
+            MakePod().Name(absl::StrCat("nominated", step)).Priority(priority).Request("cpu", "2"),
+            absl::StrCat("n", node));
+      }
+      const int cpu = 2 + 2 * upto(3), priority = upto(6) - 2;
+      const PodPtr pod = MakePod()
+                             .Name(absl::StrCat("preemptor-", cpu, "-", priority))
+                             .Priority(priority)
+                             .Request("cpu", absl::StrCat(cpu))
+                             .Obj();
+      std::vector<Status> statuses;
+      for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {
+        Status status = cluster.RunFilterPluginsWithNominatedPods(CycleState(), *pod,
+                                                                  cluster.nodes().node(row));
+        // Where it fits, it is taken for a pod that another plugin keeps off.
+        if (status.ok()) status = Status::UnschedulableAndUnresolvable("kept off");
+        statuses.push_back(std::move(status));
+      }
+      const ListedStatuses listed(std::move(statuses));
+      PostFilterResult by_full, by_pruned;
+      int before = cluster.filter_calls;
+      const Status want = full.Run(rules, CycleState(), *pod, listed, by_full);
+      full_runs += cluster.filter_calls - before;
+      before = cluster.filter_calls;
+      const Status got = pruned.Run(rules, CycleState(), *pod, listed, by_pruned);
+      pruned_runs += cluster.filter_calls - before;
+      ASSERT_EQ(got.ToString(), want.ToString()) << step;
+      ASSERT_EQ(by_pruned.nominated_node, by_full.nominated_node) << step;
+      ASSERT_EQ(Names(by_pruned.victims), Names(by_full.victims)) << step;
+      (want.ok() ? found : in_vain) += 1;
+    }
+  }
+  EXPECT_GT(found, 500);
+  EXPECT_GT(in_vain, 100);
+  EXPECT_LT(pruned_runs, full_runs / 3);
 }
 
 }  // namespace

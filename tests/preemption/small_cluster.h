@@ -63,7 +63,7 @@ class SmallCluster final : public Handle {
     rules_.push_back(std::move(rule));
     return *this;
   }
-  // All pods are of one kind, of which dry runs may be remembered.
+  // Pods that request the same are of one kind, of which dry runs may be remembered.
   SmallCluster& RememberDryRuns() {
     remembers_dry_runs_ = true;
     return *this;
@@ -149,8 +149,10 @@ class SmallCluster final : public Handle {
     }
     return Status::Success();
   }
-  bool FindDryRunGrounds(const CycleState&, const PodInfo&, DryRunGrounds& grounds) override {
-    grounds.kind = "all";
+  bool FindDryRunGrounds(const CycleState&, const PodInfo& pod, DryRunGrounds& grounds) override {
+    pod.requests().ForEach([&](ResourceId id, int64_t amount) {
+      absl::StrAppend(&grounds.kind, ResourceName(id), "=", amount, " ");
+    });
     return remembers_dry_runs_;
   }
   std::optional<Room> FindNeededRoom(const CycleState&, const PodInfo& pod) override {

@@ -33,12 +33,6 @@ struct DisruptionBudget {
 using DisruptionBudgets =
     absl::flat_hash_map<Symbol, std::vector<DisruptionBudget>>;  // by namespace
 
-// What a dry run came to holds while the rules' gauge of that number is within these bounds.
-struct GaugeRange {
-  int gauge;
-  int64_t low, high;
-};
-
 // One node as it would be without some of its pods. Copies node and state when first changed, so
 // that looking at a node on which nothing can be evicted costs nothing.
 class DryRun {
@@ -58,13 +52,8 @@ class DryRun {
     steps_ += kStepsOfFilter;
     return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node());
   }
-  // What the above took so far: some 0.2 us each.
+  // What the above took so far, see WorkBudget.
   int64_t steps() const { return steps_; }
-
-  // For rules that have gauges (PreemptionRules::MayRemember): one of them was compared, and the
-  // comparison comes out the same from `low` to `high`.
-  void HoldsWhile(int gauge, int64_t low, int64_t high);
-  absl::Span<const GaugeRange> conditions() const { return conditions_; }
 
   // For rules that spare pods for a time: the pod will fit here when its victims may go, which is
   // not before `time`.
@@ -82,7 +71,6 @@ class DryRun {
   const NodeInfo& original_node_;
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
-  std::vector<GaugeRange> conditions_;  // one a gauge
   absl::Time helps_from_ = absl::InfiniteFuture();
   int64_t steps_ = 0;
 };
@@ -101,8 +89,8 @@ class PreemptionRules {
   virtual Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
                                       const Nomination& nomination) = 0;
 
-  // How many candidates are enough, of `nodes` possible nodes, and, with scores of its own, which
-  // node to try first. With the default scores those are tried first that promise most.
+  // How many candidates are enough, of `nodes` potential nodes, and, with scores of its own, which
+  // node to try first.
   struct SearchRange {
     int offset = 0;
     int candidates = 0;
@@ -112,15 +100,14 @@ class PreemptionRules {
   // The pods to evict from the node so that the pod fits. Returns Success with the candidate's
   // `victims` and `pdb_violations` set, or the reason why preemption does not help there:
   // UnschedulableAndUnresolvable with NoVictimsReason() if nobody may be evicted. The pod fits, as
-  // run.Filter() says, once they are gone: nodes without room for that are tried last, or not at
-  // all.
+  // run.Filter() says, once they are gone.
   virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                PreemptionCandidate& candidate) = 0;
 
   // How the best candidate is chosen: by the first score; among those with the highest by the
-  // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(), of which the
-  // search knows what a node can come to at best: it begins with the node that promises most, not
-  // with that of SearchRange, and ends when no other can be better.
+  // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(): then the
+  // best of all nodes is chosen. With scores of its own, the search begins at the offset of
+  // SearchRange and dry-runs one node after another.
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
@@ -128,36 +115,6 @@ class PreemptionRules {
   // would make a message that nobody reads, as long as the list of nodes. It says the same with
   // null and with any node, or something else with each.
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
-
-  // Whom SelectVictims() finds for `pod`. Nodes without such pods are not looked at: it would say
-  // NoVictimsReason() of them, and no HelpsFrom().
-  enum class Evictable : uint8_t {
-    kAnybody,           // nothing is known
-    kLowerPriority,     // only pods of lower priority
-    kAllLowerPriority,  // all of them: it removes them first, and fails as Filter() does then
-    kNobody,            // nobody on any node
-  };
-  virtual Evictable WhoMayGo(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
-    return Evictable::kAnybody;
-  }
-  // Whether no victim of a candidate has a higher priority than the first one. Then more is known
-  // of nodes before they are looked at.
-  virtual bool VictimsByPriority() const { return false; }
-
-  // What SelectVictims() looks at beside the node with its pods, the budgets, the pod's priority
-  // and what the Filter plugins say of the node.
-  struct Surroundings {
-    std::string key;              // what has to be the same
-    std::vector<int64_t> gauges;  // numbers that are only compared, see DryRun::HoldsWhile()
-  };
-  // Fills that in and returns true if what came of a node may be remembered for pods of the same
-  // DryRunGrounds, priority and key until the node, a pod nominated to it or a budget changes, or a
-  // gauge leaves its bounds. Then no text but NoVictimsReason() may name the pod, and scores look
-  // at the candidate alone. Equal keys have equally many gauges.
-  virtual bool MayRemember(const CycleState& /*state*/, const PodInfo& /*pod*/,
-                           Surroundings& /*surroundings*/) {
-    return false;
-  }
 };
 
 // Fewest budget violations, lowest highest priority, lowest sum of priorities, fewest victims,
@@ -169,15 +126,10 @@ std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
 std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
-class BoundsOfQuestions;
-class DryRunMemory;
-class EvictionOutlook;
-class UsedUpBudgets;
-struct EvictionQuestion;
-struct RememberedSearch;
+class CandidateSearch;
 
-// The search. Kept by a plugin because it remembers the parsed budgets and what dry runs came to.
-// Scheduling thread.
+// Preemption by rules. A PostFilter plugin keeps one, because it keeps the parsed budgets and what
+// the search found out for other pods. Scheduling thread.
 class Preemption {
  public:
   explicit Preemption(Handle& handle);
@@ -185,36 +137,24 @@ class Preemption {
 
   // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
   // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
-  // time may mend it. Changes nothing. Nodes that cannot be the best are not looked at, unless
-  // `state` is for an explanation. Heeds `result.steps_at_once` while it reads nodes that
-  // changed, and where what came of nodes may be remembered (the first search of a kind begins
-  // again), but for rules that want some of the candidates by scores of their own.
+  // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
+  // Heeds `result.steps_at_once`.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
+
+  // Dry-runs every node from now on and keeps nothing. The decisions are the same, but where more
+  // nodes have candidates than PreemptionRules::Range() wants.
+  void DisablePruning() { prunes_ = false; }
 
   // Parsed once a version of the object store.
   const DisruptionBudgets& budgets();
 
-  // For SyncObservers, so that a search need not read all nodes: OnSynced() and OnManyChanges().
-  void ReadNodes();
-  void Follow();
-
  private:
-  EvictionQuestion QuestionOf(PreemptionRules& rules, PreemptionRules::Evictable who,
-                              const CycleState& state, const PodInfo& pod);
-  RememberedSearch* Remembered(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
-                               const EvictionQuestion& question, std::string& key);
-  NodeRow OwnRow(const PodInfo& pod) const;
-  absl::Span<const NodeRow> ListRows(const NodeStatuses& statuses, int count);
-
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
-  std::unique_ptr<UsedUpBudgets> used_up_;  // of budgets_
-  std::unique_ptr<DryRunMemory> memory_;
-  std::shared_ptr<EvictionOutlook> outlook_;  // one a scheduler
-  std::unique_ptr<BoundsOfQuestions> bounds_;
-  std::vector<NodeRow> rows_;  // scratch of a search
+  bool prunes_ = true;
+  std::unique_ptr<CandidateSearch> full_, pruned_;
 };
 
 // --- Parts that rules share ---

@@ -10,13 +10,13 @@
 
 namespace berth {
 
-void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outlook,
-                             const Nominator& nominator, NodeRow own_row,
-                             uint64_t budgets_version) {
+void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& levels,
+                              const Nominator& nominator, NodeRow own_row,
+                              uint64_t budgets_version) {
   bool moved = false;
   const auto on_change = [&](const RowChange& change) { Forget(change.row); };
   const auto on_move = [&](const RowMove& move) {
-    move.Apply(chances_);
+    move.Apply(feasibility_);
     if (!bounds_.empty()) move.Apply(bounds_);
     move.Apply(is_known_);
     moved = true;
@@ -29,9 +29,10 @@ void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outl
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   budgets_version_ = budgets_version;
-  const BoundFinder finder(question_, nodes, outlook);
+  const BoundCalculator calculator(preemptor_, nodes, levels);
   if (!followed) {
-    FindAll(nodes, finder, nominator);
+    ComputeAll(calculator);
+    ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
     Forget(nodes.FindRow(own_node_));
@@ -39,66 +40,58 @@ void QuestionBounds::Refresh(const NodeTable& nodes, const EvictionOutlook& outl
   Forget(own_row);
   own_node_ = own_row < 0 ? Symbol() : nodes.node(own_row).name();
   if (moved) {  // and so did those that were forgotten
-    changes_.Restart();
     forgotten_.clear();
     AppendRowsWith(0, is_known_, forgotten_);
   }
-  FindForgotten(nodes, finder, nominator, own_row);
+  ComputeForgotten(nodes, calculator, nominator, own_row);
 }
 
 // The pod itself does not count: of its own row, at best, nobody is nominated to it.
-void QuestionBounds::FindForgotten(const NodeTable& nodes, const BoundFinder& finder,
-                                   const Nominator& nominator, NodeRow own_row) {
-  const auto nominated = RowsWithNominatedPods(forgotten_, nominator, nodes);
+void CandidateBounds::ComputeForgotten(const NodeTable& nodes, const BoundCalculator& calculator,
+                                       const Nominator& nominator, NodeRow own_row) {
   for (const NodeRow row : forgotten_) {
-    const bool counts = row != own_row && nominated.contains(row);
-    Find(row, finder,
-         counts ? nominator.NominatedPods(nodes.node(row).name()) : BoundFinder::Pods());
+    Compute(
+        row, calculator,
+        row == own_row ? BoundCalculator::Pods() : nominator.NominatedPods(nodes.node(row).name()));
     is_known_[row] = 1;
-    changes_.Add(row, nodes.size());
   }
   forgotten_.clear();
 }
 
-void QuestionBounds::Forget(NodeRow row) {
+void CandidateBounds::Forget(NodeRow row) {
   if (row < 0 || !is_known_[row]) return;
   is_known_[row] = 0;
   forgotten_.push_back(row);
 }
 
-void QuestionBounds::Find(NodeRow row, const BoundFinder& finder, BoundFinder::Pods nominated) {
-  EvictionBound bound;
-  chances_[row] = finder.Find(row, nominated, bound);
-  if (chances_[row].kind() != EvictionChance::Kind::kPossible) return;
-  bounds_.resize(chances_.size());
+void CandidateBounds::Compute(NodeRow row, const BoundCalculator& calculator,
+                              BoundCalculator::Pods nominated) {
+  CandidateBound bound;
+  feasibility_[row] = calculator.Compute(row, nominated, bound);
+  if (!is_possible(row)) return;
+  bounds_.resize(feasibility_.size());
   bounds_[row] = bound;
 }
 
-void QuestionBounds::FindAll(const NodeTable& nodes, const BoundFinder& finder,
-                             const Nominator& nominator) {
-  finder.FindAll(chances_, bounds_);
-  is_known_.assign(nodes.size(), 1);
+void CandidateBounds::ComputeAll(const BoundCalculator& calculator) {
+  calculator.ComputeAll(feasibility_, bounds_);
+  is_known_.assign(feasibility_.size(), 1);
   forgotten_.clear();
-  changes_.Restart();
-  ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
 }
 
-BoundsOfQuestions::Asked& BoundsOfQuestions::Find(const EvictionQuestion& question,
-                                                  const NodeTable& nodes,
-                                                  const EvictionOutlook& outlook,
-                                                  const Nominator& nominator, NodeRow own_row,
-                                                  uint64_t budgets_version) {
+CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTable& nodes,
+                                  const PriorityLevels& levels, const Nominator& nominator,
+                                  NodeRow own_row, uint64_t budgets_version) {
   // A row takes some 40 bytes.
   const size_t most = std::clamp<size_t>((size_t{1} << 19) / (nodes.size() + 1), 4, 64);
-  auto found = std::find_if(latest_.begin(), latest_.end(), [&](const auto& asked) {
-    return asked->bounds.question() == question;
-  });
+  auto found = std::find_if(latest_.begin(), latest_.end(),
+                            [&](const auto& kept) { return kept->preemptor() == preemptor; });
   if (found == latest_.end()) {
     if (latest_.size() >= most) latest_.resize(most - 1);
-    found = latest_.insert(latest_.end(), std::make_unique<Asked>(question));
+    found = latest_.insert(latest_.end(), std::make_unique<CandidateBounds>(preemptor));
   }
   std::rotate(latest_.begin(), found, found + 1);
-  latest_.front()->bounds.Refresh(nodes, outlook, nominator, own_row, budgets_version);
+  latest_.front()->Refresh(nodes, levels, nominator, own_row, budgets_version);
   return *latest_.front();
 }
 

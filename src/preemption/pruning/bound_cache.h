@@ -1,4 +1,4 @@
-// What each node can come to at best for one question, kept for the pods that ask it.
+// Bounds of all nodes, kept for the preemptors of one class.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_
 
@@ -9,71 +9,62 @@
 
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
-#include "framework/change_journal.h"
-#include "preemption/pruning/candidate_bound.h"
+#include "preemption/pruning/bound_calculator.h"
 #include "preemption/pruning/priority_levels.h"
-#include "preemption/pruning/candidate_heap.h"
 
 namespace berth {
 
-// The bounds of all rows. Follows a table and nominations: costs the rows that changed. Scheduling
-// thread.
-class QuestionBounds {
+// The bounds of all nodes for one class. Follows a table and nominations: costs the rows that
+// changed. Scheduling thread.
+class CandidateBounds {
  public:
-  explicit QuestionBounds(EvictionQuestion question) : question_(std::move(question)) {}
-  const EvictionQuestion& question() const { return question_; }
+  explicit CandidateBounds(PreemptorClass preemptor) : preemptor_(std::move(preemptor)) {}
+  const PreemptorClass& preemptor() const { return preemptor_; }
 
-  // `outlook` is as of now. `own_row`: that the pod in question is nominated to itself, or -1.
+  // `levels` are as of now. `own_row`: that the pod in question is nominated to itself, or -1.
   // `budgets_version`: another one when budgets have changed.
-  void Refresh(const NodeTable& nodes, const EvictionOutlook& outlook, const Nominator& nominator,
+  void Refresh(const NodeTable& nodes, const PriorityLevels& levels, const Nominator& nominator,
                NodeRow own_row = -1, uint64_t budgets_version = 0);
 
-  int size() const { return static_cast<int>(chances_.size()); }
+  int size() const { return static_cast<int>(feasibility_.size()); }
   // True only if nothing is possible; may stay false when the last one is gone.
   bool none_is_possible() const { return bounds_.empty(); }
-  const EvictionChance& chance(NodeRow row) const { return chances_[row]; }
-  // If something is possible.
-  const EvictionBound& at(NodeRow row) const { return bounds_[row]; }
-  // A sharper one, which holds until the next Refresh() knows better.
-  void Sharpen(NodeRow row, const EvictionBound& bound) {
-    bounds_[row] = bound;
-    changes_.Add(row, size());
+  const EvictionFeasibility& feasibility(NodeRow row) const { return feasibility_[row]; }
+  bool is_possible(NodeRow row) const {
+    return feasibility_[row].kind() == EvictionFeasibility::Kind::kPossible;
   }
-  const RowJournal& changes() const { return changes_; }
+  // If something is possible.
+  const CandidateBound& at(NodeRow row) const { return bounds_[row]; }
+  // A sharper one, which holds until the next Refresh() knows better.
+  void Sharpen(NodeRow row, const CandidateBound& bound) { bounds_[row] = bound; }
 
  private:
   void Forget(NodeRow row);
-  void Find(NodeRow row, const BoundFinder& finder, BoundFinder::Pods nominated);
-  void FindAll(const NodeTable& nodes, const BoundFinder& finder, const Nominator& nominator);
-  void FindForgotten(const NodeTable& nodes, const BoundFinder& finder, const Nominator& nominator,
-                     NodeRow own_row);
+  void Compute(NodeRow row, const BoundCalculator& calculator, BoundCalculator::Pods nominated);
+  void ComputeAll(const BoundCalculator& calculator);
+  void ComputeForgotten(const NodeTable& nodes, const BoundCalculator& calculator,
+                        const Nominator& nominator, NodeRow own_row);
 
-  const EvictionQuestion question_;
+  const PreemptorClass preemptor_;
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
   uint64_t nominations_version_ = 0, budgets_version_ = 0;
-  Symbol own_node_;                      // as of the last Refresh(), or empty
-  std::vector<EvictionChance> chances_;  // by row
-  std::vector<EvictionBound> bounds_;    // the same; empty until something is possible
-  std::vector<uint8_t> is_known_;        // the same: what is said of the row is as of version_
-  std::vector<NodeRow> forgotten_;       // rows of which it is not
-  RowJournal changes_;
+  Symbol own_node_;                               // as of the last Refresh(), or empty
+  std::vector<EvictionFeasibility> feasibility_;  // by row
+  std::vector<CandidateBound> bounds_;            // the same; empty until something is possible
+  std::vector<uint8_t> is_known_;                 // the same: as of version_
+  std::vector<NodeRow> forgotten_;                // rows that are not
 };
 
-// Of the latest questions. Scheduling thread.
-class BoundsOfQuestions {
+// Of the classes that came last. Scheduling thread.
+class BoundCache {
  public:
-  struct Asked {
-    explicit Asked(const EvictionQuestion& question) : bounds(question) {}
-    QuestionBounds bounds;
-    Prospects prospects;  // for pods of which nothing else is kept
-  };
   // In step with `nodes`. Valid until the next call.
-  Asked& Find(const EvictionQuestion& question, const NodeTable& nodes,
-              const EvictionOutlook& outlook, const Nominator& nominator, NodeRow own_row = -1,
-              uint64_t budgets_version = 0);
+  CandidateBounds& Find(const PreemptorClass& preemptor, const NodeTable& nodes,
+                        const PriorityLevels& levels, const Nominator& nominator,
+                        NodeRow own_row = -1, uint64_t budgets_version = 0);
 
  private:
-  std::vector<std::unique_ptr<Asked>> latest_;  // first
+  std::vector<std::unique_ptr<CandidateBounds>> latest_;  // first
 };
 
 }  // namespace berth

@@ -1,52 +1,73 @@
-// In which order to look at the nodes for a victim: where most can be gained first.
+// The nodes that are left to try in one search, the one with the highest bound first.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "berth/framework/node_table.h"
 #include "framework/best_row.h"
-#include "framework/change_journal.h"
-#include "preemption/pruning/candidate_bound.h"
+#include "preemption/pruning/bound_cache.h"
 
 namespace berth {
 
-class QuestionBounds;
-
-// The rows that come into question, and the one with the highest bound. Costs the rows that changed
-// since the last search. Scheduling thread.
-class Prospects {
+// One search.
+class CandidateHeap {
  public:
-  // What follows is about these bounds, until they are refreshed. False if they are others than
-  // before, or any of them may be: then no row is in play.
-  bool Follow(const QuestionBounds& bounds);
-
-  // Whether `row` comes into question; as before if nothing is said.
-  void SetInPlay(NodeRow row, bool in_play) {
-    if (is_in_play_[row] == static_cast<uint8_t>(in_play)) return;
-    is_in_play_[row] = in_play;
-    if (!all_changed_) changed_.push_back(row);
+  // `is_left`: by row. `bounds` are those of the same rows.
+  CandidateHeap(const CandidateBounds& bounds, std::vector<uint8_t> is_left)
+      : bounds_(bounds), is_left_(std::move(is_left)) {
+    if (!bounds_.none_is_possible()) best_.Build(bounds_.size(), ByBound(*this));
   }
-  bool is_in_play(NodeRow row) const { return is_in_play_[row] != 0; }
-  // Makes `rows` some of those in play from `begin` on, in order, and returns where to go on; none
-  // if there are no more.
-  NodeRow ListInPlay(NodeRow begin, std::vector<NodeRow>& rows) const;
 
-  // The row in play with the highest bound, the first of equals, of those that are possible; -1 if
-  // there is none.
-  NodeRow Best();
+  // The row with the highest bound, the first of equals, of those where something is possible; -1
+  // if there is none.
+  NodeRow Best() const { return best_.best(); }
+  // `row` has another bound.
+  void Update(NodeRow row) {
+    if (bounds_.is_possible(row)) best_.Update(row, ByBound(*this));
+  }
+  void Remove(NodeRow row) {
+    is_left_[row] = 0;
+    Update(row);
+  }
+  // All that are left, in order; where nothing is possible too.
+  std::vector<NodeRow> Rows() const {
+    std::vector<NodeRow> rows;
+    for (NodeRow row = 0; row < bounds_.size(); ++row) {
+      if (is_left_[row]) rows.push_back(row);
+    }
+    return rows;
+  }
 
  private:
-  class ByBound;
+  // For best_.
+  class ByBound {
+   public:
+    explicit ByBound(const CandidateHeap& heap)
+        : bounds_(heap.bounds_), is_left_(heap.is_left_.data()) {}
+    NodeRow BestOf(NodeRow begin, NodeRow end) const {
+      NodeRow best = -1;
+      for (NodeRow row = begin; row < end; ++row) {
+        if (!is_left_[row] || !bounds_.is_possible(row)) continue;
+        if (best < 0 || bounds_.at(best) < bounds_.at(row)) best = row;
+      }
+      return best;
+    }
+    NodeRow Better(NodeRow left, NodeRow right) const {
+      if (left < 0) return right;
+      if (right < 0) return left;
+      return bounds_.at(left) < bounds_.at(right) ? right : left;
+    }
 
-  bool TakeChanges();
+   private:
+    const CandidateBounds& bounds_;
+    const uint8_t* is_left_;
+  };
 
-  const QuestionBounds* bounds_ = nullptr;
-  RowJournal::Position seen_;        // of their changes
-  std::vector<uint8_t> is_in_play_;  // by row
-  std::vector<NodeRow> changed_;     // since best_ was brought in step
-  bool all_changed_ = false;
+  const CandidateBounds& bounds_;
+  std::vector<uint8_t> is_left_;
   BestRow best_;
 };
 

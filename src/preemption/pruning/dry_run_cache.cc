@@ -2,68 +2,153 @@
 #include "preemption/pruning/dry_run_cache.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
-namespace {
 
-constexpr size_t kMaxSeenOnce = 8192;
-// A remembered candidate takes some 300 bytes.
-constexpr size_t kMaxRows = size_t{1} << 19;
-constexpr size_t kMinEntries = 4;
-constexpr int kMostSetbacks = 4;
-constexpr int kFew = 64;  // an entry of few rows takes as much as if it had some more
+// --- CachedResults ---
 
-}  // namespace
-
-RememberedSearch* DryRunMemory::Find(const std::string& key, int rows) {
-  ++uses_;
-  if (const auto it = entries_.find(key); it != entries_.end()) {
-    it->second.last_use = uses_;
-    return it->second.search.get();
+void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
+                            uint64_t budgets_version, NodeRow own_row,
+                            const DryRunGrounds& grounds) {
+  const auto nominations = nominator.ChangesSince(nominations_version_);
+  const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
+                       budgets_version == budgets_version_ &&
+                       nodes.Replay(
+                           nodes_version_, [&](const RowChange& change) { Forget(change.row); },
+                           [&](const RowMove& move) { Move(move); });
+  if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
+    Restart(nodes, grounds);
+  } else {
+    for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
   }
-  if (seen_once_.erase(key) > 0) {
-    MakeRoom(rows);
-    Entry& entry = entries_[key];
-    entry.search = std::make_unique<RememberedSearch>();
-    entry.last_use = uses_;
-    return entry.search.get();
-  }
-  if (seen_once_.size() >= kMaxSeenOnce) seen_once_.clear();
-  seen_once_.insert(key);
-  return nullptr;
+  nodes_version_ = nodes.version();
+  nominations_version_ = nominator.version();
+  budgets_version_ = budgets_version;
+  if (!(basis_ == grounds.basis)) basis_ = grounds.basis;
+  own_row_ = own_row;
+  Forget(own_row);
 }
 
-bool DryRunMemory::MayStop(const std::string& key) {
-  const auto it = entries_.find(key);
-  if (it == entries_.end()) {  // it begins again, and then what it finds out is remembered
-    if (stopped_once_ == key) return false;
-    stopped_once_ = key;
-    return true;
+// Forgets the rows in whose domains a rule has another number. Neither numbers nor objects say
+// anything of pods that are nominated to a node: those rows are forgotten too. False if all of them
+// are.
+bool CachedResults::FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
+                                  const DryRunGrounds& grounds) {
+  if (!(grounds.basis == basis_)) return false;
+  if (grounds.domains.empty() && domains_.empty() && grounds.basis.empty()) return true;
+  const auto forget = [this](NodeRow row) { Forget(row); };
+  ForEachNominatedRow(nominator, nodes, forget);
+  return domains_.Follow(grounds.domains, nodes, forget);
+}
+
+void CachedResults::Restart(const NodeTable& nodes, const DryRunGrounds& grounds) {
+  domains_.Keep(grounds.domains);
+  outcome_of_.assign(nodes.size(), kUnknown);
+  known_count_ = 0;
+  candidates_.clear();
+  free_.clear();
+  failures_.clear();
+  failure_of_.clear();
+}
+
+void CachedResults::Forget(NodeRow row) {
+  if (row < 0 || outcome_of_[row] == kUnknown) return;
+  FreePlace(std::exchange(outcome_of_[row], kUnknown));
+  --known_count_;
+}
+
+// If it is a candidate.
+void CachedResults::FreePlace(int32_t outcome) {
+  if (!IsCandidate(outcome)) return;
+  CandidateOf(outcome) = nullptr;
+  free_.push_back(outcome);
+}
+
+// Nodes came or went.
+void CachedResults::Move(const RowMove& move) {
+  for (const NodeRow row : move.gone()) {
+    FreePlace(outcome_of_[row]);
+    known_count_ -= IsKnown(row);
   }
-  Entry& entry = it->second;
-  const int known = entry.search->runs.known_count();
-  if (known <= entry.known_at_stop && ++entry.setbacks > kMostSetbacks) return false;
-  entry.known_at_stop = known;
+  move.Apply(outcome_of_, kUnknown);
+}
+
+ScoredCandidatePtr CachedResults::candidate(NodeRow row) {
+  if (!IsCandidate(outcome_of_[row])) return nullptr;
+  ScoredCandidatePtr& known = CandidateOf(outcome_of_[row]);
+  if (known->candidate.row != row) {
+    auto moved = std::make_shared<ScoredCandidate>(*known);
+    moved->candidate.row = row;
+    known = std::move(moved);
+  }
+  return known;
+}
+
+void CachedResults::Set(NodeRow row, int32_t outcome) {
+  const int32_t before = std::exchange(outcome_of_[row], outcome);
+  known_count_ += before == kUnknown;
+  FreePlace(before);
+}
+
+void CachedResults::SetCandidate(NodeRow row, ScoredCandidatePtr candidate) {
+  if (row == own_row_) return;
+  if (free_.empty()) {
+    free_.push_back(kFirstCandidate - static_cast<int32_t>(candidates_.size()));
+    candidates_.emplace_back();
+  }
+  const int32_t outcome = free_.back();
+  free_.pop_back();
+  CandidateOf(outcome) = std::move(candidate);
+  Set(row, outcome);
+}
+
+void CachedResults::SetNoVictims(NodeRow row) {
+  if (row != own_row_) Set(row, kNoVictims);
+}
+
+void CachedResults::SetFailures(absl::Span<const NodeRow> rows, const Status& status) {
+  if (status.IsError()) return;
+  std::string reasons;
+  for (const std::string& reason : status.reasons()) absl::StrAppend(&reasons, reason, "\n");
+  const auto [it, is_new] =
+      failure_of_.try_emplace(std::move(reasons), static_cast<int32_t>(failures_.size()));
+  if (is_new) failures_.push_back(status);
+  for (const NodeRow row : rows) {
+    if (row != own_row_) Set(row, it->second);
+  }
+}
+
+bool CachedResults::MayYield() {
+  constexpr int kMostSetbacks = 4;
+  if (known_count_ <= known_at_yield_ && ++setbacks_ > kMostSetbacks) return false;
+  known_at_yield_ = known_count_;
   return true;
 }
 
-void DryRunMemory::Done(const std::string& key) {
-  if (stopped_once_ == key) stopped_once_.clear();
-  const auto it = entries_.find(key);
-  if (it == entries_.end()) return;
-  it->second.known_at_stop = -1;
-  it->second.setbacks = 0;
+void CachedResults::SearchEnds() {
+  known_at_yield_ = -1;
+  setbacks_ = 0;
 }
 
-// Lets the entries go that were not used for longest.
-void DryRunMemory::MakeRoom(int rows) {
-  const size_t most = std::max(kMinEntries, kMaxRows / static_cast<size_t>(std::max(rows, kFew)));
-  while (entries_.size() >= most) {
-    entries_.erase(std::min_element(
-        entries_.begin(), entries_.end(),
-        [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; }));
+// --- DryRunCache ---
+
+CachedResults& DryRunCache::Find(const std::string& key, int rows) {
+  // A row takes 4 bytes, and some 300 more if it is a candidate.
+  const size_t most = std::clamp<size_t>((size_t{1} << 19) / (rows + 1), 4, 64);
+  auto found = std::find_if(latest_.begin(), latest_.end(),
+                            [&](const auto& entry) { return entry->key == key; });
+  if (found == latest_.end()) {
+    if (latest_.size() >= most) latest_.resize(most - 1);
+    auto entry = std::make_unique<Entry>();
+    entry->key = key;
+    found = latest_.insert(latest_.end(), std::move(entry));
   }
+  std::rotate(latest_.begin(), found, found + 1);
+  return latest_.front()->results;
 }
 
 }  // namespace berth

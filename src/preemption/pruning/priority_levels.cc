@@ -6,46 +6,29 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "berth/prefetch.h"
+#include "framework/fetch_nodes.h"
 #include "framework/rows_with.h"
 #include "preemption/candidate_scores.h"
 
 namespace berth {
 namespace {
 
-constexpr size_t kAhead = 4;  // that far the pods of nodes that are to be read are fetched
-
-// So many nodes and pods may be left for a search to read: an eighth of a millisecond. Of a node
-// that has very many, not all of them count: it changes all the time, and is only one.
-constexpr int64_t kMostUnread = 4096;
-constexpr int64_t kMostPods = 256;
-constexpr int64_t kStepsOfNode = 3, kMostStepsAtOnce = 8192;
-constexpr int64_t kPodsOfNewNode = 8;  // who knows
-
-int64_t CostOf(int64_t pods) { return 1 + std::min(pods, kMostPods); }
+constexpr int64_t kStepsOfNode = 3;
 
 // Does something to every column of a level.
 template <class Visit>
-void ForEachColumn(EvictionLevel& level, Visit visit) {
-  visit(level.priority, EvictionOutlook::kNobody);
+void ForEachColumn(PriorityLevel& level, Visit visit) {
+  visit(level.priority, PriorityLevels::kNobody);
   visit(level.pods, int32_t{0});
   visit(level.latest_start_nanos, int64_t{0});
   for (auto* amounts : {&level.requests, &level.largest}) {
-    for (EvictionLevel::Amounts& column : *amounts) {
+    for (PriorityLevel::Amounts& column : *amounts) {
       if (!column.empty()) visit(column, int64_t{0});
     }
   }
 }
 
-void LoadAmounts(const std::vector<EvictionLevel::Amounts>& columns, int32_t place,
-                 ResourceVector& amounts) {
-  for (size_t resource = 0; resource < columns.size(); ++resource) {
-    if (columns[resource].empty() || columns[resource][place] == 0) continue;
-    amounts.Set(static_cast<ResourceId>(resource), columns[resource][place]);
-  }
-}
-
-void StoreAmounts(std::vector<EvictionLevel::Amounts>& columns, const ResourceVector& amounts,
+void StoreAmounts(std::vector<PriorityLevel::Amounts>& columns, const ResourceVector& amounts,
                   int32_t place, size_t places) {
   if (columns.size() < static_cast<size_t>(amounts.size())) columns.resize(amounts.size());
   for (size_t resource = 0; resource < columns.size(); ++resource) {
@@ -60,8 +43,8 @@ void StoreAmounts(std::vector<EvictionLevel::Amounts>& columns, const ResourceVe
 
 }  // namespace
 
-// The levels of one row.
-class EvictionOutlook::RowLevels {
+// The levels of one node.
+class PriorityLevels::NodeLevels {
  public:
   struct Level {
     int64_t priority = 0;
@@ -77,7 +60,7 @@ class EvictionOutlook::RowLevels {
     }
   };
 
-  void Add(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  explicit NodeLevels(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
     const ResourceVector* before = nullptr;  // mostly alike pods have it in common
     for (const auto& pod : pods) {
       Level& level = LevelOf(pod->priority());
@@ -112,22 +95,21 @@ class EvictionOutlook::RowLevels {
   }
 };
 
-void EvictionOutlook::Follow(const NodeTable& nodes) {
+bool PriorityLevels::Refresh(const NodeTable& nodes, WorkBudget& budget) {
   FollowRows(nodes);
-  if (unread_ > kMostUnread) ReadUnread(nodes, kMostStepsAtOnce);
-}
-
-bool EvictionOutlook::Refresh(const NodeTable& nodes, int64_t most_steps) {
-  FollowRows(nodes);
-  if (unread_ == 0 || ReadUnread(nodes, most_steps)) {
-    stops_.Reset();
-    return true;
+  if (!ReadForgotten(nodes, budget)) {
+    if (yields_.MayStop(forgotten_.size())) {
+      budget.Yield();
+      return false;
+    }
+    budget.Lift();  // nodes change as fast as they are read
+    ReadForgotten(nodes, budget);
   }
-  if (stops_.MayStop(changed_.size())) return false;
-  return Refresh(nodes);  // they change as fast as they are read
+  yields_.Reset();
+  return true;
 }
 
-void EvictionOutlook::FollowRows(const NodeTable& nodes) {
+void PriorityLevels::FollowRows(const NodeTable& nodes) {
   if (table_ == nodes.id() && version_ == nodes.version()) return;
   const bool followed =
       table_ == nodes.id() && nodes.Replay(
@@ -138,29 +120,22 @@ void EvictionOutlook::FollowRows(const NodeTable& nodes) {
   version_ = nodes.version();
 }
 
-void EvictionOutlook::Restart(const NodeTable& nodes) {
+void PriorityLevels::Restart(const NodeTable& nodes) {
   const int rows = nodes.size();
   levels_.clear();
   places_.resize(rows);
   std::iota(places_.begin(), places_.end(), 0);
   free_places_.clear();
-  generations_.assign(rows, 0);
-  pods_.assign(rows, 0);
   is_read_.assign(rows, 0);
   is_merged_.assign(rows, 0);
-  some_merged_ = false;
   rows_with_.clear();
   moved_ = true;
-  unread_ = 0;
-  for (const int64_t pods : nodes.pod_count()) unread_ += CostOf(pods);
 }
 
-void EvictionOutlook::Move(const RowMove& move) {
+void PriorityLevels::Move(const RowMove& move) {
   for (const NodeRow row : move.gone()) {
     const int32_t place = places_[row];
     if (is_read_[row]) Count(LowestAt(place), -1);
-    pods_[place] = 0;
-    generations_[place] = 0;
     free_places_.push_back(place);
   }
   move.Apply(is_read_);
@@ -172,114 +147,73 @@ void EvictionOutlook::Move(const RowMove& move) {
     free_places_.pop_back();
   }
   moved_ = true;
-  unread_ += static_cast<int64_t>(came) * CostOf(kPodsOfNewNode);
 }
 
-void EvictionOutlook::AddPlaces(size_t count) {
-  const size_t places = pods_.size() + count;
-  for (size_t place = places; place-- > pods_.size();) {
+void PriorityLevels::AddPlaces(size_t count) {
+  const size_t places = is_merged_.size() + count;
+  for (size_t place = places; place-- > is_merged_.size();) {
     free_places_.push_back(static_cast<int32_t>(place));
   }
-  for (EvictionLevel& level : levels_) {
+  for (PriorityLevel& level : levels_) {
     ForEachColumn(level, [&](auto& column, auto fresh) { column.resize(places, fresh); });
   }
-  generations_.resize(places);
-  pods_.resize(places);
   is_merged_.resize(places);
 }
 
-void EvictionOutlook::Forget(NodeRow row) {
+void PriorityLevels::Forget(NodeRow row) {
   if (!is_read_[row]) return;
   is_read_[row] = 0;
-  const int32_t place = places_[row];
-  Count(LowestAt(place), -1);
-  changed_.push_back(row);
-  unread_ += CostOf(pods_[place]);
+  Count(LowestAt(places_[row]), -1);
+  forgotten_.push_back(row);
 }
 
 // Returns whether it has read all.
-bool EvictionOutlook::ReadUnread(const NodeTable& nodes, int64_t most_steps) {
-  if (moved_) ListUnread();
-  moved_ = false;
-  for (size_t i = 0; i < changed_.size(); ++i) {
-    if (most_steps <= 0) {
-      changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(i));
+bool PriorityLevels::ReadForgotten(const NodeTable& nodes, WorkBudget& budget) {
+  if (moved_) {
+    forgotten_.clear();
+    AppendRowsWith(0, is_read_, forgotten_);
+    moved_ = false;
+  }
+  for (size_t i = 0; i < forgotten_.size(); ++i) {
+    if (budget.IsSpent()) {
+      forgotten_.erase(forgotten_.begin(), forgotten_.begin() + static_cast<std::ptrdiff_t>(i));
       return false;
     }
-    if (i + kAhead < changed_.size()) {
-      for (const auto& pod : nodes.node(changed_[i + kAhead]).pods()) Prefetch(pod.get());
-    }
-    const NodeInfo& node = nodes.node(changed_[i]);
-    Read(places_[changed_[i]], node);
-    is_read_[changed_[i]] = 1;
-    const int64_t pods = static_cast<int64_t>(node.pods().size());
-    most_steps -= kStepsOfNode + pods / 8;
-    unread_ = std::max(unread_ - CostOf(pods), int64_t{1});  // it is about so much
+    FetchNodesAhead(nodes, forgotten_, i);
+    const NodeRow row = forgotten_[i];
+    const auto pods = nodes.node(row).pods();
+    Store(places_[row], NodeLevels(pods));
+    Count(LowestAt(places_[row]), 1);
+    is_read_[row] = 1;
+    budget.Spend(kStepsOfNode + static_cast<int64_t>(pods.size()) / 8);
   }
-  changed_.clear();
-  unread_ = 0;
+  forgotten_.clear();
   return true;
 }
 
-void EvictionOutlook::ListUnread() {
-  changed_.clear();
-  AppendRowsWith(0, is_read_, changed_);
-}
-
-// Mostly pods came: they are added.
-void EvictionOutlook::Read(int32_t place, const NodeInfo& node) {
-  const auto pods = node.pods();
-  RowLevels row_levels;
-  size_t counted = static_cast<size_t>(pods_[place]);
-  if (counted > 0 && node.PodsUnchangedSince(generations_[place]) >= counted) {
-    Load(place, row_levels);
-  } else {
-    counted = 0;
-  }
-  row_levels.Add(pods.subspan(counted));
-  Store(place, row_levels);
-  generations_[place] = node.generation();
-  pods_[place] = static_cast<int32_t>(pods.size());
-  Count(LowestAt(place), 1);
-}
-
-void EvictionOutlook::Load(int32_t place, RowLevels& row_levels) const {
-  for (const EvictionLevel& level : levels_) {
-    if (level.priority[place] == kNobody) break;
-    RowLevels::Level& loaded = row_levels.levels.emplace_back();
-    loaded.priority = level.priority[place];
-    loaded.pods = level.pods[place];
-    loaded.latest_start_nanos = level.latest_start_nanos[place];
-    LoadAmounts(level.requests, place, loaded.requests);
-    LoadAmounts(level.largest, place, loaded.largest);
-  }
-  row_levels.is_merged = is_merged_[place] != 0;
-}
-
-void EvictionOutlook::Store(int32_t place, const RowLevels& row_levels) {
-  const size_t places = pods_.size();
-  while (levels_.size() < row_levels.levels.size()) {
-    EvictionLevel& level = levels_.emplace_back();
+void PriorityLevels::Store(int32_t place, const NodeLevels& node_levels) {
+  const size_t places = is_merged_.size();
+  while (levels_.size() < node_levels.levels.size()) {
+    PriorityLevel& level = levels_.emplace_back();
     ForEachColumn(level, [&](auto& column, auto fresh) { column.assign(places, fresh); });
   }
   for (size_t i = 0; i < levels_.size(); ++i) {
-    EvictionLevel& level = levels_[i];
-    if (i >= row_levels.levels.size()) {
+    PriorityLevel& level = levels_[i];
+    if (i >= node_levels.levels.size()) {
       level.priority[place] = kNobody;
       continue;
     }
-    const RowLevels::Level& from = row_levels.levels[i];
+    const NodeLevels::Level& from = node_levels.levels[i];
     level.priority[place] = from.priority;
     level.pods[place] = from.pods;
     level.latest_start_nanos[place] = from.latest_start_nanos;
     StoreAmounts(level.requests, from.requests, place, places);
     StoreAmounts(level.largest, from.largest, place, places);
   }
-  is_merged_[place] = row_levels.is_merged;
-  some_merged_ |= row_levels.is_merged;
+  is_merged_[place] = node_levels.is_merged;
 }
 
-void EvictionOutlook::Count(int64_t priority, int difference) {
+void PriorityLevels::Count(int64_t priority, int difference) {
   if (priority == kNobody) return;
   auto it = std::lower_bound(rows_with_.begin(), rows_with_.end(), std::pair(priority, 0));
   if (it == rows_with_.end() || it->first != priority) it = rows_with_.insert(it, {priority, 0});

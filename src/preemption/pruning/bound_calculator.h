@@ -1,6 +1,6 @@
 // What evicting pods of a node can come to at best, known without a try.
-#ifndef BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_BOUND_H_
-#define BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_BOUND_H_
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_BOUND_CALCULATOR_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_BOUND_CALCULATOR_H_
 
 #include <array>
 #include <cstddef>
@@ -17,13 +17,13 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/preemption.h"
-#include "preemption/pruning/priority_levels.h"
 #include "preemption/candidate_scores.h"
+#include "preemption/pruning/priority_levels.h"
 
 namespace berth {
 
 // For whom room is to be made, and who may go.
-struct EvictionQuestion {
+struct PreemptorClass {
   std::optional<Handle::Room> room;  // what the pod needs, if that is known
   int64_t priority = 0;
   bool by_priority = false;  // only pods of a lower priority may go
@@ -33,21 +33,21 @@ struct EvictionQuestion {
   // PreemptionRules::VictimsByPriority().
   bool victims_by_priority = false;
 
-  friend bool operator==(const EvictionQuestion&, const EvictionQuestion&) = default;
+  friend bool operator==(const PreemptorClass&, const PreemptorClass&) = default;
 };
 
 // Whether evictions can make room on one node. There is one for each of very many rows.
-class EvictionChance {
+class EvictionFeasibility {
  public:
   enum class Kind : uint8_t {
-    kPossible,  // perhaps
-    kNobody,    // nobody may go
-    kShort,     // even if all go that may, there is too little room
+    kPossible,       // perhaps
+    kNoVictims,      // nobody may be evicted
+    kTooLittleRoom,  // even if all go that may, there is too little room
   };
   static constexpr int kShortages = 30;  // bits of short_of()
 
-  EvictionChance() : EvictionChance(Kind::kNobody) {}
-  explicit EvictionChance(Kind kind, uint32_t short_of = 0)
+  EvictionFeasibility() : EvictionFeasibility(Kind::kNoVictims) {}
+  explicit EvictionFeasibility(Kind kind, uint32_t short_of = 0)
       : bits_(short_of << 2 | static_cast<uint32_t>(kind)) {}
 
   Kind kind() const { return static_cast<Kind>(bits_ & 3); }
@@ -55,7 +55,7 @@ class EvictionChance {
   // short of other things too, perhaps.
   uint32_t short_of() const { return bits_ >> 2; }
 
-  friend bool operator==(const EvictionChance&, const EvictionChance&) = default;
+  friend bool operator==(const EvictionFeasibility&, const EvictionFeasibility&) = default;
 
  private:
   uint32_t bits_;
@@ -64,7 +64,7 @@ class EvictionChance {
 // If something is possible, an upper bound of DefaultScores(): at best, the number of victims, and
 // of those whose eviction violates a budget, the priority of the first one, when it started, if it
 // has that priority, and the sum that DefaultScores() has.
-struct EvictionBound {
+struct CandidateBound {
   int32_t victims = 0;
   int32_t violations = 0;
   bool knows_budgets = false;  // or these are not counted
@@ -77,7 +77,7 @@ struct EvictionBound {
             latest_start_nanos};
   }
   // Whether `other` may come to more than this one.
-  bool operator<(const EvictionBound& other) const {
+  bool operator<(const CandidateBound& other) const {
     return std::tie(other.violations, other.highest_priority, other.priority_sum, other.victims,
                     latest_start_nanos) <
            std::tie(violations, highest_priority, priority_sum, victims, other.latest_start_nanos);
@@ -85,9 +85,9 @@ struct EvictionBound {
 };
 
 // The budgets that let nobody go.
-class UsedUpBudgets {
+class ExhaustedBudgets {
  public:
-  explicit UsedUpBudgets(const DisruptionBudgets& budgets);
+  explicit ExhaustedBudgets(const DisruptionBudgets& budgets);
 
   bool empty() const { return by_namespace_.empty(); }
   // Whether the eviction of the pod violates one of them.
@@ -97,25 +97,27 @@ class UsedUpBudgets {
   absl::flat_hash_map<Symbol, std::vector<const DisruptionBudget*>> by_namespace_;
 };
 
-// Answers a question for rows of a table. Valid until the table changes; `outlook` is as of now.
-class BoundFinder {
+// Answers a preemptor for rows of a table. Valid until the table changes; `priority_levels` is as
+// of now.
+class BoundCalculator {
  public:
-  BoundFinder(const EvictionQuestion& question, const NodeTable& nodes,
-              const EvictionOutlook& outlook);
+  BoundCalculator(const PreemptorClass& preemptor, const NodeTable& nodes,
+                  const PriorityLevels& priority_levels);
 
   // `nominated`: the pods nominated to the node. Those of at least the pod's priority need room
   // too. `bound` is set if something is possible.
   using Pods = absl::Span<const std::shared_ptr<const PodInfo>>;
-  EvictionChance Find(NodeRow row, Pods nominated, EvictionBound& bound) const;
+  EvictionFeasibility Compute(NodeRow row, Pods nominated, CandidateBound& bound) const;
   // The same of all rows, as if no pods were nominated. `bounds` stays empty if nothing is
   // possible.
-  void FindAll(std::vector<EvictionChance>& chances, std::vector<EvictionBound>& bounds) const;
+  void ComputeAll(std::vector<EvictionFeasibility>& feasibility,
+                  std::vector<CandidateBound>& bounds) const;
   // The same, `bound`, with budgets: at least so many pods have to go that none of them lets go.
-  EvictionBound WithBudgets(EvictionBound bound, NodeRow row, Pods nominated,
-                            const UsedUpBudgets& budgets) const;
+  CandidateBound WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
+                             const ExhaustedBudgets& budgets) const;
 
  private:
-  // Of an EvictionLevel. Columns by place.
+  // Of an PriorityLevel. Columns by place.
   struct Level {
     const int64_t* priority;
     const int32_t* pods;
@@ -131,27 +133,15 @@ class BoundFinder {
     int64_t amount;
     const int64_t* allocatable;
     const int64_t* requested;
-    std::array<Freed, EvictionOutlook::kMostLevels> freed;  // by level
+    std::array<Freed, PriorityLevels::kMostLevels> freed;  // by level
   };
 
-  // What sums say of some rows that follow one another, without nominated pods.
-  static constexpr size_t kBlock = 128;
-  struct Sums {
-    int64_t somebody[kBlock];  // may go, or 0
-    // If no amount is one of which sums do not tell: of what too little is there even if all go
-    // that may, a bit for each need.
-    uint64_t short_of[kBlock];
-    int64_t amounts[kBlock];  // all bits that some amount has
-  };
-  void Sum(NodeRow begin, size_t count, Sums& sums) const;
-  // Whether they tell the chance of `row`, the i-th of them.
-  bool Tell(const Sums& sums, size_t i, NodeRow row, EvictionChance& chance) const;
   bool FindMissing(NodeRow row, size_t i, Pods nominated, int64_t& missing) const;
   int64_t FreedBy(int32_t place, size_t level, size_t i) const;
   int64_t LargestOf(int32_t place, size_t level, size_t i) const;
-  EvictionBound AtBest(int32_t place, size_t highest, int64_t victims) const;
-  EvictionBound InAnyOrder(EvictionBound bound, int32_t place, size_t levels) const;
-  EvictionChance ShortOf(NodeRow row, uint32_t bits) const;
+  CandidateBound AtBest(int32_t place, size_t highest, int64_t victims) const;
+  CandidateBound InAnyOrder(CandidateBound bound, int32_t place, size_t levels) const;
+  EvictionFeasibility ShortOf(NodeRow row, uint32_t bits) const;
   uint32_t BitOf(size_t need) const;
   size_t NeedCount() const { return needs_.size() + (needs_place_ ? 1 : 0); }
 
@@ -160,9 +150,9 @@ class BoundFinder {
   const bool victims_by_priority_;
   const int64_t* const pod_count_;
   const int64_t* const allowed_pods_;
-  const EvictionOutlook& outlook_;
+  const PriorityLevels& priority_levels_;
   const NodeTable& nodes_;
-  std::array<Level, EvictionOutlook::kMostLevels> levels_;
+  std::array<Level, PriorityLevels::kMostLevels> levels_;
   size_t level_count_ = 0;
   // None, and no places, if not all amounts can be compared.
   absl::InlinedVector<Need, 4> needs_;
@@ -171,4 +161,4 @@ class BoundFinder {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_BOUND_H_
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_BOUND_CALCULATOR_H_

@@ -1,5 +1,5 @@
 // What dry runs came to stays with its node, whatever becomes of the rows.
-#include "preemption/pruning/dry_run_results.h"
+#include "preemption/pruning/dry_run_cache.h"
 
 #include <list>
 #include <random>
@@ -14,7 +14,7 @@
 namespace berth::testing {
 namespace {
 
-TEST(RememberedRuns, FollowRowsThatMove) {
+TEST(CachedResults, FollowRowsThatMove) {
   std::list<NodeInfo> nodes;
   for (int i = 0; i < 12; ++i) nodes.push_back(MakeNode().Name(absl::StrCat("n", i)).Info());
   NodeTable table;
@@ -23,9 +23,8 @@ TEST(RememberedRuns, FollowRowsThatMove) {
   std::mt19937 random(13);
   const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
 
-  RememberedRuns runs;
+  CachedResults results;
   int known = 0, budgets = 0;
-  const std::vector<int64_t> gauges = {0};
   for (int step = 0; step < 2'000; ++step) {
     NodeInfo& node = *std::next(nodes.begin(), below(12));
     const NodeRow row = table.FindRow(node.name());
@@ -48,62 +47,69 @@ TEST(RememberedRuns, FollowRowsThatMove) {
     }
     if (below(3) == 0) continue;
     if (below(50) == 0) ++budgets;  // nothing holds any more
-    runs.Refresh(table, nominator, budgets, -1, {}, gauges);
+    results.Refresh(table, nominator, budgets, -1, {});
     for (NodeRow now = 0; now < table.size(); ++now) {
       const std::string name(table.node(now).name().view());
-      // Of the node itself, as a sign of whose it is.
-      const RememberedRuns::Terms terms{{}, absl::FromUnixSeconds(table.node(now).name().id())};
-      if (runs.IsKnown(now) && below(10) > 0) {
+      if (results.IsKnown(now) && below(10) > 0) {
         ++known;
         // What was said of the node below, when it was in whatever row.
-        EXPECT_EQ(runs.helps_from(now), terms.helps_from);
-        if (const WeighedPtr& candidate = runs.candidate(now); candidate != nullptr) {
+        if (const ScoredCandidatePtr candidate = results.candidate(now); candidate != nullptr) {
           EXPECT_EQ(candidate->candidate.node, name);
           EXPECT_EQ(candidate->candidate.row, now);
         } else {
-          EXPECT_EQ(runs.failures()[runs.failure(now)].reasons(),
+          EXPECT_EQ(results.failures()[results.failure(now)].reasons(),
                     std::vector<std::string>{name + " cannot help"});
         }
       } else if (below(2) == 0) {  // what was known, too, if it is looked at again
         if (below(2) == 0) {
-          auto weighed = std::make_shared<WeighedCandidate>();
-          weighed->candidate = {now, name, {}, 0};
-          runs.SetCandidate(now, std::move(weighed), terms);
+          auto scored = std::make_shared<ScoredCandidate>();
+          scored->candidate = {now, name, {}, 0};
+          results.SetCandidate(now, std::move(scored));
         } else {
-          runs.SetFailures({&now, 1}, Status::Unschedulable(name + " cannot help"), terms);
+          results.SetFailures({&now, 1}, Status::Unschedulable(name + " cannot help"));
         }
       }
     }
     int candidates = 0, rows_known = 0;
     for (NodeRow now = 0; now < table.size(); ++now) {
-      candidates += runs.candidate(now) != nullptr;
-      rows_known += runs.IsKnown(now);
+      candidates += results.candidate(now) != nullptr;
+      rows_known += results.IsKnown(now);
     }
-    EXPECT_EQ(runs.known_count(), rows_known);
-    EXPECT_EQ(runs.candidate_count(), candidates);
+    EXPECT_EQ(results.known_count(), rows_known);
+    EXPECT_EQ(results.candidate_count(), candidates);
     ASSERT_FALSE(HasFailure()) << step;
   }
   EXPECT_GT(known, 1000);
 }
 
+TEST(DryRunCache, KeepsTheClassesThatCameLast) {
+  DryRunCache cache;
+  CachedResults* const first = &cache.Find("first", 10'000);
+  EXPECT_EQ(&cache.Find("second", 10'000), &cache.Find("second", 10'000));
+  EXPECT_EQ(&cache.Find("first", 10'000), first);
+  first->SearchEnds();
+  for (int i = 0; i < 3'000; ++i) cache.Find(absl::StrCat("other", i), 10'000);
+  EXPECT_EQ(cache.size(), 52u) << "of very many nodes, few";
+}
+
 // The basis is about pods that run, not about those that are nominated.
-TEST(RememberedRuns, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
+TEST(CachedResults, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
   const NodeInfo node = MakeNode().Name("n").Info();
   NodeTable table;
   table.SetOrder({&node});
   FakeNominator nominator;
   nominator.Nominate(MakePod().Name("nominated").Obj(), "n");
   for (const bool objects_count : {false, true}) {
-    RememberedRuns runs;
+    CachedResults results;
     const auto refresh = [&] {
       DryRunGrounds grounds;
       if (objects_count) grounds.basis.Add("volume");
-      runs.Refresh(table, nominator, 0, -1, grounds, {});
+      results.Refresh(table, nominator, 0, -1, grounds);
     };
     refresh();
-    runs.SetFailures({0}, Status::Unschedulable("cannot help"), {});
+    results.SetFailures({0}, Status::Unschedulable("cannot help"));
     refresh();
-    EXPECT_EQ(runs.IsKnown(0), !objects_count);
+    EXPECT_EQ(results.IsKnown(0), !objects_count);
   }
 }
 

@@ -1,0 +1,55 @@
+// The search for candidates: nodes on which evicting pods makes room. There are two, which find the
+// same: the full one and the pruned one.
+#ifndef BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_
+#define BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/postfilter.h"
+#include "berth/framework/preemption.h"
+#include "berth/framework/status.h"
+#include "berth/framework/work_budget.h"
+#include "preemption/candidate_scores.h"
+
+namespace berth {
+
+// Who needs room, where it may be made, and by which rules.
+struct PreemptionQuery {
+  PreemptionRules& rules;
+  const CycleState& state;
+  const PodInfo& pod;
+  // The potential nodes are those whose status is exactly Unschedulable.
+  const NodeStatuses& statuses;
+  int potential_nodes;
+  PreemptionRules::SearchRange range;
+  std::vector<PreemptionRules::CandidateScore> scores;  // empty: DefaultScores()
+  const DisruptionBudgets& budgets;
+  uint64_t budgets_version;  // another one when they have changed
+};
+
+struct SearchResult {
+  // Those that violate no budget first, then in the order of the search. Not all there are: as many
+  // as were wanted, or enough to know the best.
+  std::vector<ScoredCandidatePtr> candidates;
+  // Without candidates: why there are none, and when there may be one.
+  Status failure;
+  absl::Time retry_at = absl::InfiniteFuture();
+};
+
+class CandidateSearch {
+ public:
+  virtual ~CandidateSearch() = default;
+
+  // Absent if it has yielded: then it is called again for the same pod, and continues.
+  virtual std::optional<SearchResult> Find(const PreemptionQuery& query, WorkBudget& budget) = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_

@@ -1,0 +1,30 @@
+// What a dry run of one node comes to.
+#ifndef BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
+#define BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_table.h"
+#include "preemption/candidate_search.h"
+
+namespace berth {
+
+struct DryRunResult {
+  ScoredCandidatePtr candidate;  // null: evicting pods does not help there
+  Status failure;                // then why
+  bool no_victims = false;       // `failure` is NoVictimsReason(): nobody may be evicted
+  absl::Time helps_from = absl::InfiniteFuture();  // DryRun::helps_from()
+  int64_t steps = 0;                               // that it took, see WorkBudget
+};
+
+// Asks the rules whom they would evict from the node of that row, and scores that.
+DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row);
+
+// "No victims found …", as the rules say it of `node`, or of very many nodes if it is null.
+Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& preemptor);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_

@@ -1,0 +1,71 @@
+// Implementation of cached_dry_runs.h.
+#include "preemption/pruning/cached_dry_runs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "preemption/dry_run_node.h"
+
+namespace berth {
+
+bool CachedDryRuns::YieldsBefore(NodeRow row) {
+  if (cache_ == nullptr || !budget_.IsSpent() || IsKnown(row)) return false;
+  if (cache_->MayYield()) {
+    budget_.Yield();
+    return true;
+  }
+  budget_.Lift();
+  return false;
+}
+
+ScoredCandidatePtr CachedDryRuns::Try(NodeRow row) {
+  if (IsKnown(row)) return cache_->candidate(row);
+  DryRunResult run = DryRunNode(handle_, query_, row);
+  budget_.Spend(run.steps);
+  retry_at_ = std::min(retry_at_, run.helps_from);
+  last_failure_ = run.failure;
+  if (run.candidate != nullptr) {
+    if (cache_ != nullptr) cache_->SetCandidate(row, run.candidate);
+  } else if (run.no_victims) {
+    AddWithoutVictims(row);
+  } else {
+    AddFailures({&row, 1}, run.failure);
+  }
+  return std::move(run.candidate);
+}
+
+void CachedDryRuns::AddWithoutVictims(NodeRow row) {
+  if (cache_ != nullptr) cache_->SetNoVictims(row);
+  if (!IsKnown(row)) fit_error_.AddWithoutVictims(row);
+}
+
+void CachedDryRuns::AddFailures(absl::Span<const NodeRow> rows, const Status& status) {
+  if (rows.empty()) return;
+  if (cache_ != nullptr) cache_->SetFailures(rows, status);
+  int unknown = 0;
+  for (const NodeRow row : rows) unknown += !IsKnown(row);
+  fit_error_.Add(status, unknown);
+}
+
+void CachedDryRuns::CountKnownFailures() {
+  const absl::Span<const Status> failures = cache_->failures();
+  std::vector<int> nodes_of(failures.size());
+  for (NodeRow row = 0; row < cache_->size(); ++row) {
+    if (!cache_->IsFailure(row) || query_.statuses.code(row) != Code::kUnschedulable) continue;
+    const int failure = cache_->failure(row);
+    if (failure == CachedResults::kNoVictims) {
+      fit_error_.AddWithoutVictims(row);
+    } else {
+      ++nodes_of[failure];
+    }
+  }
+  for (size_t i = 0; i < failures.size(); ++i) fit_error_.Add(failures[i], nodes_of[i]);
+}
+
+SearchResult CachedDryRuns::InVain() && {
+  if (cache_ != nullptr) CountKnownFailures();
+  return {.failure = std::move(fit_error_).ToStatus(), .retry_at = retry_at_};
+}
+
+}  // namespace berth

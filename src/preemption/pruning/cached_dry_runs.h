@@ -1,0 +1,54 @@
+// The dry runs of one search: those of pods of the same class are not made again.
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
+
+#include "absl/types/span.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/work_budget.h"
+#include "preemption/candidate_search.h"
+#include "preemption/fit_error.h"
+#include "preemption/pruning/dry_run_cache.h"
+
+namespace berth {
+
+// Scheduling thread.
+class CachedDryRuns {
+ public:
+  // `cache` may be null: then nothing is kept, and the search does not yield.
+  CachedDryRuns(Handle& handle, const PreemptionQuery& query, CachedResults* cache,
+                WorkBudget& budget)
+      : handle_(handle),
+        query_(query),
+        cache_(cache),
+        budget_(budget),
+        fit_error_(query.rules, query.pod, handle.nodes()) {}
+
+  // Whether the search yields here: the budget is spent, and to try the row takes more.
+  bool YieldsBefore(NodeRow row);
+  // The candidate on `row`, or null; then it is counted why.
+  ScoredCandidatePtr Try(NodeRow row);
+  // Of the last dry run: why there is no candidate, or Success.
+  const Status& last_failure() const { return last_failure_; }
+  // Rows whose dry run would come to the same, and from which nobody may be evicted.
+  void AddFailures(absl::Span<const NodeRow> rows, const Status& status);
+  void AddWithoutVictims(NodeRow row);
+
+  // After all potential nodes were tried in vain.
+  SearchResult InVain() &&;
+
+ private:
+  bool IsKnown(NodeRow row) const { return cache_ != nullptr && cache_->IsKnown(row); }
+  void CountKnownFailures();
+
+  Handle& handle_;
+  const PreemptionQuery& query_;
+  CachedResults* const cache_;
+  WorkBudget& budget_;
+  FitError fit_error_;  // without the failures that the cache knows
+  Status last_failure_;
+  absl::Time retry_at_ = absl::InfiniteFuture();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_

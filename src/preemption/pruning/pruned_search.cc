@@ -1,0 +1,107 @@
+// Implementation of pruned_search.h.
+#include "preemption/pruning/pruned_search.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "preemption/candidate_list.h"
+#include "preemption/fit_error.h"
+#include "preemption/pruning/best_first_search.h"
+#include "preemption/pruning/cached_dry_runs.h"
+
+namespace berth {
+namespace {
+
+PreemptionHints::Victims VictimsOf(const PreemptionQuery& query) {
+  if (query.potential_nodes == 0) return PreemptionHints::Victims::kNobody;
+  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  return hints == nullptr ? PreemptionHints::Victims::kAnybody
+                          : hints->PossibleVictims(query.state, query.pod);
+}
+
+// By row: the potential nodes but for those that are known to fail.
+std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults* cache, int size) {
+  std::vector<uint8_t> is_left(size);
+  const absl::Span<const Code> codes = statuses.codes();
+  for (NodeRow row = 0; row < size; ++row) {
+    const Code code = codes.empty() ? statuses.code(row) : codes[row];
+    is_left[row] = code == Code::kUnschedulable && (cache == nullptr || !cache->IsFailure(row));
+  }
+  return is_left;
+}
+
+}  // namespace
+
+std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, WorkBudget& budget) {
+  const NodeTable& nodes = handle_.nodes();
+  const PreemptionHints::Victims victims = VictimsOf(query);
+  const PreemptorClass preemptor = ClassOf(query, victims);
+  bool somebody_goes = victims != PreemptionHints::Victims::kNobody;
+  if (somebody_goes) {
+    if (!levels_->Refresh(nodes, budget)) return std::nullopt;
+    somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
+  }
+  if (!somebody_goes) {
+    FitError fit_error(query.rules, query.pod, nodes);
+    fit_error.AddAllWithoutVictims(query.statuses, query.potential_nodes);
+    return SearchResult{.failure = std::move(fit_error).ToStatus()};
+  }
+  const NodeRow own_row = OwnRow(query.pod);
+  CachedResults* const cache = FindCached(query, preemptor, own_row);
+  CandidateBounds& bounds =
+      bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(), own_row, query.budgets_version);
+  CachedDryRuns dry_runs(handle_, query, cache, budget);
+  BestFirstSearch search(handle_, query, dry_runs, bounds,
+                         RowsToTry(query.statuses, cache, nodes.size()), *levels_,
+                         FindExhausted(query), own_row);
+  CandidateList candidates(query.range.candidates);
+  if (!search.Find(query.state.for_explanation(), candidates)) return std::nullopt;
+  if (cache != nullptr) cache->SearchEnds();
+  if (candidates.empty()) return std::move(dry_runs).InVain();
+  return SearchResult{.candidates = std::move(candidates).Take()};
+}
+
+PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
+                                     PreemptionHints::Victims victims) const {
+  using Victims = PreemptionHints::Victims;
+  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  return {
+      .room = victims == Victims::kNobody ? std::nullopt
+                                          : handle_.FindNeededRoom(query.state, query.pod),
+      .priority = query.pod.priority(),
+      .by_priority = victims == Victims::kLowerPriority || victims == Victims::kAllLowerPriority,
+      .fails_as_filters = victims == Victims::kAllLowerPriority,
+      .victims_by_priority = hints != nullptr && hints->FirstVictimHasHighestPriority()};
+}
+
+// What is known of the nodes for pods of the same class, up to date; null if nothing may be kept.
+CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
+                                        const PreemptorClass& preemptor, NodeRow own_row) {
+  const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
+  if (hints == nullptr || !hints->DryRunsAreReusable()) return nullptr;
+  DryRunGrounds grounds;
+  if (!handle_.FindDryRunGrounds(query.state, query.pod, grounds)) return nullptr;
+  const NodeTable& nodes = handle_.nodes();
+  const std::string key =
+      absl::StrCat(grounds.kind, preemptor.priority, ";", preemptor.by_priority);
+  CachedResults& cached = dry_runs_.Find(key, nodes.size());
+  cached.Refresh(nodes, handle_.nominator(), query.budgets_version, own_row, grounds);
+  return &cached;
+}
+
+const ExhaustedBudgets& PrunedSearch::FindExhausted(const PreemptionQuery& query) {
+  if (budgets_version_ != query.budgets_version) {
+    exhausted_ = std::make_unique<ExhaustedBudgets>(query.budgets);
+    budgets_version_ = query.budgets_version;
+  }
+  return *exhausted_;
+}
+
+// Of the node that the pod is nominated to, or -1.
+NodeRow PrunedSearch::OwnRow(const PodInfo& pod) const {
+  const std::optional<Symbol> name = Symbol::Find(handle_.nominator().NominatedNode(pod));
+  return name.has_value() ? handle_.nodes().FindRow(*name) : -1;
+}
+
+}  // namespace berth

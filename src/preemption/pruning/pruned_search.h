@@ -1,0 +1,47 @@
+// The search that leaves nodes out which cannot be chosen. See README.md.
+#ifndef BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
+#define BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "berth/framework/handle.h"
+#include "berth/framework/preemption_hints.h"
+#include "preemption/candidate_search.h"
+#include "preemption/pruning/bound_cache.h"
+#include "preemption/pruning/dry_run_cache.h"
+#include "preemption/pruning/priority_levels.h"
+
+namespace berth {
+
+// Comes to what FullSearch comes to, for rules with the default scores. Only where more nodes have
+// candidates than SearchRange wants, it tries those with the highest bounds, and so many. Kept by a
+// plugin. Scheduling thread.
+class PrunedSearch final : public CandidateSearch {
+ public:
+  explicit PrunedSearch(Handle& handle)
+      : handle_(handle), levels_(handle.Shared<PriorityLevels>()) {}
+
+  // Yields while it reads nodes that changed, and between dry runs that are cached.
+  std::optional<SearchResult> Find(const PreemptionQuery& query, WorkBudget& budget) override;
+
+ private:
+  PreemptorClass ClassOf(const PreemptionQuery& query, PreemptionHints::Victims victims) const;
+  CachedResults* FindCached(const PreemptionQuery& query, const PreemptorClass& preemptor,
+                            NodeRow own_row);
+  const ExhaustedBudgets& FindExhausted(const PreemptionQuery& query);
+  NodeRow OwnRow(const PodInfo& pod) const;
+
+  Handle& handle_;
+  std::shared_ptr<PriorityLevels> levels_;  // one a scheduler
+  BoundCache bounds_;
+  DryRunCache dry_runs_;
+  std::optional<uint64_t> budgets_version_;  // of exhausted_
+  std::unique_ptr<ExhaustedBudgets> exhausted_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_

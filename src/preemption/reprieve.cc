@@ -1,0 +1,67 @@
+// Which of the pods that were taken off a node can stay: SplitByBudget and Reprieve. kube-scheduler
+// v1.35 plugins/defaultpreemption/default_preemption.go.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "berth/framework/preemption.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+}  // namespace
+
+PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudgets& budgets) {
+  PodsByBudget split;
+  absl::flat_hash_map<const DisruptionBudget*, int64_t> evicted;
+  for (const PodPtr& pod : pods) {
+    bool violates = false;
+    const auto in_namespace = budgets.find(pod->namespace_name());
+    if (in_namespace != budgets.end() && !pod->labels().empty()) {
+      for (const DisruptionBudget& budget : in_namespace->second) {
+        if (!budget.selector.Matches(pod->labels())) continue;
+        if (budget.disrupted_pods.contains(pod->name())) continue;
+        if (++evicted[&budget] > budget.disruptions_allowed) violates = true;
+      }
+    }
+    (violates ? split.violating : split.non_violating).push_back(pod);
+  }
+  return split;
+}
+
+Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudgets& budgets,
+                const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
+                const std::function<bool()>& fits, PreemptionCandidate& candidate) {
+  const auto before = [&](const PodPtr& a, const PodPtr& b) { return more_important(*a, *b); };
+  const auto sort = [&before](std::vector<PodPtr>& pods) {  // mostly they are in order
+    if (!std::is_sorted(pods.begin(), pods.end(), before)) {
+      std::stable_sort(pods.begin(), pods.end(), before);
+    }
+  };
+  sort(removed);
+  PodsByBudget split;
+  if (budgets.empty()) {
+    split.non_violating = std::move(removed);
+  } else {
+    split = SplitByBudget(removed, budgets);
+  }
+  const auto reprieve = [&](const PodPtr& pod) -> Status {
+    Status status = run.Add(pod);
+    if (!status.ok() || fits()) return status;
+    candidate.victims.push_back(pod);
+    return run.Remove(*pod);
+  };
+  for (const PodPtr& pod : split.violating) {
+    if (Status status = reprieve(pod); !status.ok()) return status;
+  }
+  candidate.pdb_violations = static_cast<int>(candidate.victims.size());
+  for (const PodPtr& pod : split.non_violating) {
+    if (Status status = reprieve(pod); !status.ok()) return status;
+  }
+  sort(candidate.victims);
+  return Status::Success();
+}
+
+}  // namespace berth
