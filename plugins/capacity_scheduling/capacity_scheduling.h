@@ -31,7 +31,6 @@ class CapacityScheduling final : public Plugin,
                                  public PostFilterPlugin,
                                  public ReservePlugin,
                                  public AssignmentObserver,
-                                 public SyncObserver,
                                  public EnqueueExtensions,
                                  public WaitingExplainer {
  public:
@@ -53,10 +52,6 @@ class CapacityScheduling final : public Plugin,
                    const NodeInfo& node) override;
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult& result) override;
-
-  // What the search for victims keeps of all nodes.
-  void OnSynced() override { preemption_.ReadNodes(); }
-  void OnManyChanges() override { preemption_.Follow(); }
 
   // A reserved pod is assumed, and therefore charged by OnPodAssigned() already; taking it back
   // releases it.

@@ -42,16 +42,14 @@ QuotaRules::Scope QuotaRules::ScopeOf(const QuotaState& state, const PodInfo& po
 }
 
 bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
-                          const PodInfo& pod, DryRun* run) const {
+                          const PodInfo& pod) const {
   const Quota* quota = ledger_.Find(victim.namespace_name());
   const bool same_namespace = victim.namespace_name() == pod.namespace_name();
   switch (scope) {
     case Scope::kWithoutQuota:
       return quota == nullptr && victim.priority() < pod.priority();
     case Scope::kReclaim:
-      // The pod's own quota is not over its min, but a pod of another may share the answer:
-      // compared first, so that the run knows.
-      return quota != nullptr && OverMin(ledger_, state, *quota, {}, run) && !same_namespace;
+      return quota != nullptr && !same_namespace && OverMin(ledger_, state, *quota);
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
@@ -89,7 +87,7 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
   const auto state = [&run]() -> const QuotaState& { return *run.state().Find(kQuotaState); };
   const Scope scope = ScopeOf(state(), pod);
   const auto may_evict = [&](const PodPtr& victim) {
-    return MayEvict(scope, state(), *victim, pod, &run);
+    return MayEvict(scope, state(), *victim, pod);
   };
 
   std::vector<PodPtr> removed;
@@ -113,22 +111,19 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
     if (own == nullptr) return std::nullopt;
     return QuotaRoom(ledger_, now, *own, moment, of_quota, of_all);
   };
-  const auto exceeds = [](std::optional<QuotaRoom>& room) {
+  const auto exceeds = [](const std::optional<QuotaRoom>& room) {
     return room.has_value() && (room->OverMax() || room->TotalOverMin());
   };
 
-  auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
-  const bool exceeded = exceeds(room);
-  if (room.has_value()) room->Tell(run);
-  if (exceeded) return Status::Unschedulable("global quota max exceeded");
+  const auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
+  if (exceeds(room)) return Status::Unschedulable("global quota max exceeded");
 
   // Pods that wait for victims of their own are pending, and those victims are leaving: to count
-  // both would take the same room twice. The node is asked first: what it rejects does not depend
-  // on the quotas.
-  auto room_later = room_for(QuotaRoom::Moment::kLater, now.pending_of_quota, now.pending_of_all);
+  // both would take the same room twice.
+  const auto room_later =
+      room_for(QuotaRoom::Moment::kLater, now.pending_of_quota, now.pending_of_all);
   const auto fits = [&] { return run.Filter().ok() && !exceeds(room_later); };
   Status status = Reprieve(run, std::move(removed), budgets, MoreImportant, fits, candidate);
-  if (room_later.has_value()) room_later->Tell(run);
   if (status.ok() && candidate.victims.empty()) {
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
@@ -139,31 +134,15 @@ std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& pre
   return NoVictimsFound(node, preemptor);
 }
 
-PreemptionRules::Evictable QuotaRules::WhoMayGo(const CycleState& state, const PodInfo& pod) const {
+PreemptionHints::Victims QuotaRules::PossibleVictims(const CycleState& state,
+                                                     const PodInfo& pod) const {
   const QuotaState* quota_state = state.Find(kQuotaState);
-  if (quota_state == nullptr) return Evictable::kAnybody;
-  if (ScopeOf(*quota_state, pod) != Scope::kReclaim) return Evictable::kLowerPriority;
+  if (quota_state == nullptr) return Victims::kAnybody;
+  if (ScopeOf(*quota_state, pod) != Scope::kReclaim) return Victims::kLowerPriority;
   const bool somebody_goes = absl::c_any_of(ledger_.namespaces(), [&](Symbol name) {
-    return name != pod.namespace_name() && OverMin(ledger_, *quota_state, *ledger_.Find(name), {});
+    return name != pod.namespace_name() && OverMin(ledger_, *quota_state, *ledger_.Find(name));
   });
-  return somebody_goes ? Evictable::kAnybody : Evictable::kNobody;
-}
-
-bool QuotaRules::MayRemember(const CycleState& state, const PodInfo& pod,
-                             Surroundings& surroundings) {
-  const QuotaState* quota_state = state.Find(kQuotaState);
-  if (quota_state == nullptr) return false;
-  const Scope scope = ScopeOf(*quota_state, pod);
-  std::string& key = surroundings.key;
-  key = absl::StrCat(ledger_.version(), "/", static_cast<int>(scope));
-  if (scope == Scope::kOwnQuota) absl::StrAppend(&key, "/", pod.namespace_name().view());
-  quota_state->request.ForEach(
-      [&](ResourceId id, int64_t amount) { absl::StrAppend(&key, "/", id, "=", amount); });
-  for (const ResourceId id : quota_state->claimed) absl::StrAppend(&key, "/", id);
-  if (const Quota* quota = ledger_.Find(pod.namespace_name()); quota != nullptr) {
-    surroundings.gauges = QuotaGauges(ledger_, *quota_state).Read(*quota);
-  }
-  return true;
+  return somebody_goes ? Victims::kAnybody : Victims::kNobody;
 }
 
 }  // namespace berth

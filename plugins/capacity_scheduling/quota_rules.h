@@ -5,6 +5,7 @@
 #include <string>
 
 #include "berth/framework/preemption.h"
+#include "berth/framework/preemption_hints.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 
@@ -15,7 +16,7 @@ namespace berth {
 //   while its quota stays within its min: pods, whatever their priority, of other quotas that are
 //     over theirs at that moment; that is, it takes back what was borrowed and no more;
 //   else: pods of lower priority of its own quota.
-class QuotaRules final : public PreemptionRules {
+class QuotaRules final : public PreemptionRules, public PreemptionHints {
  public:
   explicit QuotaRules(const QuotaLedger& ledger) : ledger_(ledger) {}
 
@@ -27,17 +28,13 @@ class QuotaRules final : public PreemptionRules {
                        PreemptionCandidate& candidate) override;
   std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const override;
   // Those of lower priority, unless it takes back what others borrowed.
-  Evictable WhoMayGo(const CycleState& state, const PodInfo& pod) const override;
-  // The quotas as they are written, what the pod asks of its own, and its scope, within its own
-  // quota that too; how full they are is only compared.
-  bool MayRemember(const CycleState& state, const PodInfo& pod,
-                   Surroundings& surroundings) override;
+  Victims PossibleVictims(const CycleState& state, const PodInfo& pod) const override;
 
  private:
   enum class Scope { kWithoutQuota, kReclaim, kOwnQuota };
   Scope ScopeOf(const QuotaState& state, const PodInfo& pod) const;
-  bool MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim, const PodInfo& pod,
-                DryRun* run = nullptr) const;
+  bool MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
+                const PodInfo& pod) const;
 
   const QuotaLedger& ledger_;
 };

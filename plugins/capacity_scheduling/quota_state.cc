@@ -89,16 +89,9 @@ void UsageChanges::Set(SeenPod& seen, bool present) {
   }
 }
 
-// --- QuotaGauges ---
+// --- Comparisons ---
 
 namespace {
-
-int64_t Clamped(__int128 amount) {
-  using Limits = std::numeric_limits<int64_t>;
-  if (amount > Limits::max()) return Limits::max();
-  if (amount < Limits::min()) return Limits::min();
-  return static_cast<int64_t>(amount);
-}
 
 constexpr __int128 kNoBound = __int128{1} << 100;
 
@@ -114,54 +107,15 @@ __int128 Later(const Usage& usage, const ResourceVector& pending, ResourceId id)
 
 }  // namespace
 
-std::vector<int64_t> QuotaGauges::Read(const Quota& own) const {
-  const size_t claims = state_.claimed.size();
-  const Usage& of_own = ledger_.UsageOf(own.namespace_name);
-  std::vector<int64_t> values(claims * stride_);
-  for (size_t claim = 0; claim < claims; ++claim) {
-    const ResourceId id = state_.claimed[claim];
-    const __int128 max = MaxOf(own, id);
-    values[Total(claim)] = ledger_.total_usage().used.Get(id);
-    values[TotalLater(claim)] = Clamped(Later(ledger_.total_usage(), state_.pending_of_all, id));
-    values[OverOwnMax(claim)] = Clamped(of_own.used.Get(id) - max);
-    values[OverOwnMaxLater(claim)] = Clamped(Later(of_own, state_.pending_of_quota, id) - max);
-  }
-  const auto namespaces = ledger_.namespaces();
-  for (size_t i = 0; i < namespaces.size(); ++i) {
-    const Usage& usage = ledger_.UsageOf(namespaces[i]);
-    for (size_t claim = 0; claim < claims; ++claim) {
-      values[At(claim, 4 + static_cast<int>(i))] = usage.used.Get(state_.claimed[claim]);
-    }
-  }
-  return values;
-}
-
-// --- Comparisons ---
-
-// A gauge shows what the ledger and the pending pods say; the rest, which a dry run changes or
-// which is the same for all pods that share what is found out, is on the other side.
-
-namespace {
-
-constexpr __int128 kLowest = -(__int128{1} << 120), kHighest = __int128{1} << 120;
-
-}  // namespace
-
 bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
-             const ResourceVector& more, DryRun* run) {
-  const QuotaGauges gauges(ledger, state);
+             const ResourceVector& more) {
   const Usage& usage = ledger.UsageOf(quota.namespace_name);
   for (size_t claim = 0; claim < state.claimed.size(); ++claim) {
     const ResourceId id = state.claimed[claim];
     if (!quota.Names(id)) continue;
     const __int128 limit = __int128{quota.MinOf(id)} -
                            state.changes.Of(quota.namespace_name, claim).used - more.Get(id);
-    const bool exceeds = usage.used.Get(id) > limit;
-    if (run != nullptr) {
-      run->HoldsWhile(gauges.UsedBy(quota, claim), exceeds ? Clamped(limit + 1) : Clamped(kLowest),
-                      exceeds ? Clamped(kHighest) : Clamped(limit));
-    }
-    if (exceeds) return true;
+    if (usage.used.Get(id) > limit) return true;
   }
   return false;
 }
@@ -169,53 +123,34 @@ bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& qu
 QuotaRoom::QuotaRoom(const QuotaLedger& ledger, const QuotaState& state, const Quota& own,
                      Moment moment, const ResourceVector& of_quota, const ResourceVector& of_all)
     : state_(state), namespace_name_(own.namespace_name), moment_(moment) {
-  const QuotaGauges gauges(ledger, state);
-  const bool later = moment == Moment::kLater;
   const Usage& usage = ledger.UsageOf(own.namespace_name);
   for (size_t claim = 0; claim < state.claimed.size(); ++claim) {
     const ResourceId id = state.claimed[claim];
-    // Of its own quota, a pod compares by how much it is over.
-    AddBound(of_quota_, claim, later ? gauges.OverOwnMaxLater(claim) : gauges.OverOwnMax(claim),
-             usage, of_quota, 0);
-    of_quota_.back().shown -= MaxOf(own, id);
+    AddBound(of_quota_, claim, usage, of_quota, MaxOf(own, id));
     const int64_t* min = ledger.total_min().Find(id);
     if (min == nullptr) continue;
-    AddBound(of_all_, claim, later ? gauges.TotalLater(claim) : gauges.Total(claim),
-             ledger.total_usage(), of_all, *min);
+    AddBound(of_all_, claim, ledger.total_usage(), of_all, *min);
   }
 }
 
-void QuotaRoom::AddBound(Bounds& bounds, size_t claim, int gauge, const Usage& usage,
+void QuotaRoom::AddBound(Bounds& bounds, size_t claim, const Usage& usage,
                          const ResourceVector& more, __int128 limit) const {
   const ResourceId id = state_.claimed[claim];
   const bool later = moment_ == Moment::kLater;
-  bounds.push_back({gauge, claim, later ? Later(usage, more, id) : __int128{usage.used.Get(id)},
-                    later ? limit : limit - more.Get(id), kLowest, kHighest});
+  bounds.push_back({claim, later ? Later(usage, more, id) : __int128{usage.used.Get(id)},
+                    later ? limit : limit - more.Get(id)});
 }
 
-bool QuotaRoom::AnyExceeds(Bounds& bounds) {
-  for (Bound& bound : bounds) {
+bool QuotaRoom::AnyExceeds(const Bounds& bounds) const {
+  for (const Bound& bound : bounds) {
     const UsageChanges::Change change = &bounds == &of_all_
                                             ? state_.changes.OfTotal(bound.claim)
                                             : state_.changes.Of(namespace_name_, bound.claim);
     __int128 limit = bound.limit - change.used;
     if (moment_ == Moment::kLater) limit += change.leaving;
-    if (bound.shown > limit) {
-      bound.low = std::max(bound.low, limit + 1);
-      return true;
-    }
-    bound.high = std::min(bound.high, limit);
+    if (bound.shown > limit) return true;
   }
   return false;
-}
-
-void QuotaRoom::Tell(DryRun& run) const {
-  for (const Bounds* bounds : {&of_quota_, &of_all_}) {
-    for (const Bound& bound : *bounds) {
-      if (bound.low == kLowest && bound.high == kHighest) continue;  // not asked
-      run.HoldsWhile(bound.gauge, Clamped(bound.low), Clamped(bound.high));
-    }
-  }
 }
 
 }  // namespace berth

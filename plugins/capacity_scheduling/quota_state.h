@@ -14,7 +14,6 @@
 #include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
-#include "berth/framework/preemption.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 
 namespace berth {
@@ -84,37 +83,10 @@ struct QuotaState final : StateData {
 };
 inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
 
-// The numbers that are compared with bounds below, as gauges of preemption. For each resource that
-// the pod claims: what all quotas use, now and when the pending pods run and the leaving ones are
-// gone; by how much the pod's own quota is over its max, now and then; and what each quota uses.
-// Pods of different quotas have the same gauges, so that they can share what is found out.
-class QuotaGauges {
- public:
-  QuotaGauges(const QuotaLedger& ledger, const QuotaState& state)
-      : ledger_(ledger), state_(state), stride_(4 + static_cast<int>(ledger.namespaces().size())) {}
-
-  // The numbers; `claim` is a position in QuotaState::claimed.
-  int Total(size_t claim) const { return At(claim, 0); }
-  int TotalLater(size_t claim) const { return At(claim, 1); }
-  int OverOwnMax(size_t claim) const { return At(claim, 2); }
-  int OverOwnMaxLater(size_t claim) const { return At(claim, 3); }
-  int UsedBy(const Quota& quota, size_t claim) const { return At(claim, 4 + quota.index); }
-  // The values, for a pod of that quota.
-  std::vector<int64_t> Read(const Quota& own) const;
-
- private:
-  int At(size_t claim, int which) const { return static_cast<int>(claim) * stride_ + which; }
-
-  const QuotaLedger& ledger_;
-  const QuotaState& state_;
-  const int stride_;
-};
-
 // Whether what the quota's pods use now, as the state sees it, and `more`, exceeds its min in any
-// resource that the pod claims and the quota names. `run`, if not null, is told on what that
-// depends.
+// resource that the pod claims and the quota names.
 bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
-             const ResourceVector& more = {}, DryRun* run = nullptr);
+             const ResourceVector& more = {});
 
 // Whether there is room for a pod in its quota and in all of them, as a state sees the usage:
 // looked up once, and asked after every change of the state, which has to outlive this.
@@ -129,28 +101,23 @@ class QuotaRoom {
             const ResourceVector& of_quota, const ResourceVector& of_all);
 
   // Whether the usage and what is asked for exceeds the quota's max in any claimed resource.
-  bool OverMax() { return AnyExceeds(of_quota_); }
+  bool OverMax() const { return AnyExceeds(of_quota_); }
   // The same of all quotas together and the sum of their mins. A resource in no min is not shared
   // out and has no such limit.
-  bool TotalOverMin() { return AnyExceeds(of_all_); }
-
-  // On what all answers so far depend.
-  void Tell(DryRun& run) const;
+  bool TotalOverMin() const { return AnyExceeds(of_all_); }
 
  private:
   // Exceeded if `shown`, what the ledger and the pending pods say, is greater than `limit` but for
-  // what the state changes. The answers are the same for what is shown from `low` to `high`.
+  // what the state changes.
   struct Bound {
-    int gauge;
     size_t claim;
     __int128 shown, limit;
-    __int128 low, high;
   };
   using Bounds = absl::InlinedVector<Bound, 3>;
 
-  void AddBound(Bounds& bounds, size_t claim, int gauge, const Usage& usage,
-                const ResourceVector& more, __int128 limit) const;
-  bool AnyExceeds(Bounds& bounds);
+  void AddBound(Bounds& bounds, size_t claim, const Usage& usage, const ResourceVector& more,
+                __int128 limit) const;
+  bool AnyExceeds(const Bounds& bounds) const;
 
   const QuotaState& state_;
   const Symbol namespace_name_;
