@@ -30,7 +30,7 @@ struct PreemptorClass {
   int64_t below() const { return by_priority ? priority : std::numeric_limits<int64_t>::max(); }
   // Where too little room is made by all of them, a dry run fails as the filters do.
   bool fails_as_filters = false;
-  // PreemptionRules::VictimsByPriority().
+  // PreemptionHints::FirstVictimHasHighestPriority().
   bool victims_by_priority = false;
 
   friend bool operator==(const PreemptorClass&, const PreemptorClass&) = default;
@@ -97,7 +97,7 @@ class ExhaustedBudgets {
   absl::flat_hash_map<Symbol, std::vector<const DisruptionBudget*>> by_namespace_;
 };
 
-// Answers a preemptor for rows of a table. Valid until the table changes; `priority_levels` is as
+// Bounds for the preemptors of one class. Valid until the table changes; `priority_levels` are as
 // of now.
 class BoundCalculator {
  public:
