@@ -1,0 +1,57 @@
+// Tests of berth/framework/work_budget.h.
+#include "berth/framework/work_budget.h"
+
+#include <cstdint>
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace berth {
+namespace {
+
+TEST(WorkBudgetTest, IsSpentAfterItsSteps) {
+  WorkBudget budget(10);
+  budget.Spend(9);
+  EXPECT_FALSE(budget.IsSpent());
+  budget.Spend(1);
+  EXPECT_TRUE(budget.IsSpent());
+  EXPECT_FALSE(budget.yielded());
+  budget.Yield();
+  EXPECT_TRUE(budget.yielded());
+}
+
+TEST(WorkBudgetTest, TheNextStageMayDoAsMuchAgain) {
+  WorkBudget budget(10);
+  budget.Spend(100);
+  budget.Yield();
+  budget.Refill();
+  EXPECT_FALSE(budget.IsSpent());
+  EXPECT_FALSE(budget.yielded());
+  budget.Spend(10);
+  EXPECT_TRUE(budget.IsSpent());
+}
+
+TEST(WorkBudgetTest, ALiftedOneIsFullUntilTheNextStage) {
+  WorkBudget budget(1);
+  budget.Spend(1);
+  budget.Lift();
+  budget.Spend(1'000'000);
+  EXPECT_FALSE(budget.IsSpent());
+  budget.Refill();
+  budget.Spend(1);
+  EXPECT_TRUE(budget.IsSpent());
+}
+
+TEST(WorkBudgetTest, NobodyYieldsWithoutALimit) {
+  for (WorkBudget budget : {WorkBudget(), WorkBudget(0)}) {
+    EXPECT_FALSE(budget.is_limited());
+    EXPECT_EQ(budget.steps(), std::numeric_limits<int64_t>::max());
+    budget.Spend(int64_t{1} << 60);
+    EXPECT_FALSE(budget.IsSpent());
+    budget.Yield();
+    EXPECT_FALSE(budget.yielded());
+  }
+}
+
+}  // namespace
+}  // namespace berth
