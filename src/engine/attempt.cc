@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "engine/diagnosis.h"
-#include "engine/rejected_nodes.h"
+#include "evaluation/diagnosis.h"
+#include "evaluation/incremental/rejection_cache.h"
 
 namespace berth {
 
@@ -214,7 +214,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   const CycleStatuses by_node(*request.framework, state, *pod, nodes, cycle_.verdicts(),
                               cycle.left_out);
   const UniformStatuses uniform(nodes.size(), cycle.status);
-  std::optional<RejectedStatuses> kept;
+  std::optional<CachedStatuses> kept;
   if (cycle.kept != nullptr) kept.emplace(*cycle.kept);
   const NodeStatuses& statuses = kept.has_value() ? static_cast<const NodeStatuses&>(*kept)
                                  : judged         ? static_cast<const NodeStatuses&>(by_node)

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 namespace berth {
 namespace {

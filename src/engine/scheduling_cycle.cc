@@ -5,7 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 namespace berth {
 namespace {
@@ -25,7 +25,7 @@ bool TakesPart(const Hooks& hooks, PluginMask plugins) {
 
 // Whether a filter of which `ranked` knows nothing goes by objects.
 bool OthersGoByObjects(const Framework& framework, const CycleState& state,
-                       const RankedNodes& ranked) {
+                       const ScoreCache& ranked) {
   const PluginMask others = framework.ObjectFilters() & ~ranked.filters();
   return TakesPart(framework.filter(), others & ~state.skips().filter);
 }
@@ -135,7 +135,7 @@ bool SchedulingCycle::RunFromMemory(const Inputs& in, CycleState& state, CycleRe
   if (was_rejected && StillRejected(in, state, nullptr, result)) {
     return true;
   }
-  RankedNodes* ranked = memory_.RankedByObjects();
+  ScoreCache* ranked = memory_.RankedByObjects();
   const bool may_go_by_objects = ranked != nullptr;
   if (ranked == nullptr) ranked = memory_.Ranked(in.nodes.size(), !was_rejected);
   if (ranked == nullptr) return false;
@@ -143,7 +143,7 @@ bool SchedulingCycle::RunFromMemory(const Inputs& in, CycleState& state, CycleRe
   const PreFilterOutcome pre_filter =
       in.framework.RunPreFilter(own, in.pod, in.nodes, ~ranked->done());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return false;
-  RankedNodes::Objects objects{own, {}};
+  ScoreCache::Objects objects{own, {}};
   const bool by_objects =
       may_go_by_objects &&
       in.framework.FindBases(own, in.pod, ranked->object_filters(), objects.bases) &&
@@ -179,15 +179,15 @@ bool SchedulingCycle::StillRejected(const Inputs& in, CycleState& state, const N
   Framework::RejectionGrounds grounds;
   if (!in.framework.FindRejectionGrounds(own, in.pod, memory_.plugins(), grounds)) return false;
   const bool by_spec = !grounds.empty();
-  RejectedNodes* const kept = memory_.AddRejected(by_spec, in.nodes.size());
+  RejectionCache* const kept = memory_.AddRejected(by_spec, in.nodes.size());
   tried_to_keep_ = true;
   if (kept == nullptr) return false;
   if (by_spec) judged = nullptr;  // others have a say
   const auto outcome =
       kept->Refresh(own, in.pod, in.nodes, in.nominator, grounds, judged, in.steps_at_once);
-  if (outcome == RejectedNodes::Outcome::kStopped) return result.goes_on = true;
-  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
-  if (outcome != RejectedNodes::Outcome::kRejected) return false;
+  if (outcome == RejectionCache::Outcome::kStopped) return result.goes_on = true;
+  if (outcome == RejectionCache::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
+  if (outcome != RejectionCache::Outcome::kRejected) return false;
   kept->set_was_last(true);
   ++remembered_;
   state = std::move(own);
@@ -203,22 +203,22 @@ bool SchedulingCycle::StillRejected(const Inputs& in, CycleState& state, const N
 }
 
 // Notes for the next pod like this one that it was rejected. Null if that is not worth it.
-RejectedNodes* SchedulingCycle::KeepRejected(const Inputs& in, const CycleState& state) {
+RejectionCache* SchedulingCycle::KeepRejected(const Inputs& in, const CycleState& state) {
   Framework::RejectionGrounds grounds;
   if (!in.framework.FindRejectionGrounds(state, in.pod, memory_.plugins(), grounds)) return nullptr;
   const bool by_spec = !grounds.empty();
-  RejectedNodes* const kept =
+  RejectionCache* const kept =
       tried_to_keep_ ? memory_.Rejected(by_spec) : memory_.AddRejected(by_spec, in.nodes.size());
   if (kept == nullptr) return nullptr;
   const auto outcome = kept->Refresh(state, in.pod, in.nodes, in.nominator, grounds);
-  if (outcome == RejectedNodes::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
-  if (outcome != RejectedNodes::Outcome::kRejected) return nullptr;
+  if (outcome == RejectionCache::Outcome::kUnknown) memory_.ForgetRejected(by_spec);
+  if (outcome != RejectionCache::Outcome::kRejected) return nullptr;
   kept->set_was_last(true);
   last_verdicts_ = &kept->verdicts();
   return kept;
 }
 
-bool SchedulingCycle::ChooseRanked(const Inputs& in, CycleState& state, RankedNodes& ranked,
+bool SchedulingCycle::ChooseRanked(const Inputs& in, CycleState& state, ScoreCache& ranked,
                                    CycleResult& result) {
   const PluginMask others = ~ranked.plugins();
   const bool judged = !TakesPart(in.framework.filter(), ~ranked.filters() & ~state.skips().filter);
@@ -258,14 +258,14 @@ bool SchedulingCycle::ChooseRanked(const Inputs& in, CycleState& state, RankedNo
 // After filters beyond `ranked` were asked about many rows: if they go by objects, what they say is
 // kept for pods of this spec.
 void SchedulingCycle::KeepObjectFilters(const Inputs& in, const CycleState& state,
-                                        const RankedNodes& ranked) {
+                                        const ScoreCache& ranked) {
   if (OthersGoByObjects(in.framework, state, ranked)) memory_.AddRankedByObjects(in.nodes.size());
 }
 
 // Where other plugins do not score: the best row that they accept is the best of all they accept.
 // False if it was not found.
 bool SchedulingCycle::ChooseBest(const Inputs& in, const CycleState& state, bool judged, int tries,
-                                 RankedNodes& ranked, Choice& choice) {
+                                 ScoreCache& ranked, Choice& choice) {
   NodeRow row = ranked.best();
   if (!judged) {
     if (!ranked.uniform()) return false;
@@ -286,7 +286,7 @@ bool SchedulingCycle::ChooseBest(const Inputs& in, const CycleState& state, bool
 
 // Where other plugins go by topology domains: `sums` are what those that score go by. False if that
 // is not known of all of them, or not kept.
-bool SchedulingCycle::ChooseByClass(const Inputs& in, CycleState& state, const RankedNodes& ranked,
+bool SchedulingCycle::ChooseByClass(const Inputs& in, CycleState& state, const ScoreCache& ranked,
                                     std::vector<DomainSum> sums, Choice& choice) {
   if (ranked.looked_at_all()) return false;  // one look at all rows in a cycle is enough
   Framework::RejectionGrounds grounds;
@@ -297,9 +297,10 @@ bool SchedulingCycle::ChooseByClass(const Inputs& in, CycleState& state, const R
   for (const DomainVerdicts& rule : grounds.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
-  AlikeNodes* const alike = memory_.Alike(ranked, sums, in.nodes);
+  NodeEquivalenceClasses* const alike = memory_.Alike(ranked, sums, in.nodes);
   // Nominated pods count in domains too, but for who leaves room on their node only.
-  const AlikeNodes::Asker asker = {in.pod, grounds.domains.empty() ? nullptr : &in.nominator};
+  const NodeEquivalenceClasses::Asker asker = {in.pod,
+                                               grounds.domains.empty() ? nullptr : &in.nominator};
   if (alike == nullptr || !alike->Refresh(ranked, in.nodes, sums, asker)) return false;
   bool failed = false;
   alike->List(ranked, [&](NodeRow row) {
@@ -334,7 +335,7 @@ bool SchedulingCycle::ChooseByClass(const Inputs& in, CycleState& state, const R
 }
 
 // The totals of rows that stand for all feasible ones. False if a plugin fails.
-bool SchedulingCycle::AddUpClasses(const Inputs& in, CycleState& state, const RankedNodes& ranked,
+bool SchedulingCycle::AddUpClasses(const Inputs& in, CycleState& state, const ScoreCache& ranked,
                                    const AlikeRows& feasible) {
   const size_t size = feasible.rows.size();
   totals_.resize(size);
@@ -352,7 +353,7 @@ bool SchedulingCycle::AddUpClasses(const Inputs& in, CycleState& state, const Ra
 
 // Asks the other plugins about every feasible row. False if one of them fails.
 bool SchedulingCycle::ChooseByRow(const Inputs& in, CycleState& state, bool judged,
-                                  RankedNodes& ranked, Choice& choice) {
+                                  ScoreCache& ranked, Choice& choice) {
   const PluginMask others = ~ranked.plugins();
   absl::Span<const NodeRow> feasible = ranked.feasible();
   if (!judged && !feasible.empty()) {

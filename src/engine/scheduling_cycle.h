@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "berth/framework/node_verdicts.h"
-#include "engine/verdict_memory.h"
+#include "evaluation/incremental/evaluation_caches.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -24,7 +24,7 @@ struct CycleResult {
   // The plugins that rejected the pod or a node, in the profile's order.
   std::vector<Symbol> rejecting_plugins;
   // Why, node by node, if that is kept for pods like this one. Until the next cycle.
-  RejectedNodes* kept = nullptr;
+  RejectionCache* kept = nullptr;
 };
 
 // Runs cycles. One per scheduler; keeps scratch memory between cycles, and what it learned about
@@ -67,21 +67,21 @@ class SchedulingCycle {
                         CycleResult& result);
   bool StillRejected(const Inputs& in, CycleState& state, const NodeVerdicts* judged,
                      CycleResult& result);
-  RejectedNodes* KeepRejected(const Inputs& in, const CycleState& state);
+  RejectionCache* KeepRejected(const Inputs& in, const CycleState& state);
   bool RunFromMemory(const Inputs& in, CycleState& state, CycleResult& result);
-  bool ChooseRanked(const Inputs& in, CycleState& state, RankedNodes& ranked, CycleResult& result);
+  bool ChooseRanked(const Inputs& in, CycleState& state, ScoreCache& ranked, CycleResult& result);
   struct Choice {
     NodeRow row = -1;  // -1: no node is feasible
     int64_t score = 0;
   };
-  void KeepObjectFilters(const Inputs& in, const CycleState& state, const RankedNodes& ranked);
+  void KeepObjectFilters(const Inputs& in, const CycleState& state, const ScoreCache& ranked);
   bool ChooseBest(const Inputs& in, const CycleState& state, bool judged, int tries,
-                  RankedNodes& ranked, Choice& choice);
-  bool ChooseByClass(const Inputs& in, CycleState& state, const RankedNodes& ranked,
+                  ScoreCache& ranked, Choice& choice);
+  bool ChooseByClass(const Inputs& in, CycleState& state, const ScoreCache& ranked,
                      std::vector<DomainSum> sums, Choice& choice);
-  bool AddUpClasses(const Inputs& in, CycleState& state, const RankedNodes& ranked,
+  bool AddUpClasses(const Inputs& in, CycleState& state, const ScoreCache& ranked,
                     const AlikeRows& feasible);
-  bool ChooseByRow(const Inputs& in, CycleState& state, bool judged, RankedNodes& ranked,
+  bool ChooseByRow(const Inputs& in, CycleState& state, bool judged, ScoreCache& ranked,
                    Choice& choice);
   void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
   Status FindFeasible(const Inputs& in, const CycleState& state, int wanted);
@@ -91,7 +91,7 @@ class SchedulingCycle {
   static void NoteRejectors(const Framework& framework, const std::vector<bool>& rejected,
                             CycleResult& result);
 
-  VerdictMemory memory_;
+  EvaluationCaches memory_;
   const bool memory_on_;
   const int rows_at_once_;
   int64_t remembered_ = 0;

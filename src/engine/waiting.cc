@@ -46,15 +46,15 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
 // What is free of the resource that is short, where nothing else is in the way.
 void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rejector,
                  WaitingFor& waiting) {
-  FreeRoom::Question question = {waiting.resource, rejector, waiting.needed};
-  FreeRoom::Answer free;
+  FreeCapacity::Question question = {waiting.resource, rejector, waiting.needed};
+  FreeCapacity::Answer free;
   if (failure.kept != nullptr) {
     free = failure.kept->MeasureFree(question, nodes);
   } else {
-    free = FreeRoom::Look(question, nodes, failure.verdicts);
+    free = FreeCapacity::Look(question, nodes, failure.verdicts);
     question.rejector = NodeVerdicts::kNobody;
     if (HasRejector(failure.verdicts, NodeVerdicts::kNobody)) {  // and rooms of feasible nodes
-      free.all_free += FreeRoom::Look(question, nodes, failure.verdicts).all_free;
+      free.all_free += FreeCapacity::Look(question, nodes, failure.verdicts).all_free;
     }
   }
   waiting.all_free += free.all_free;

@@ -9,8 +9,8 @@
 #include "berth/framework/node_verdicts.h"
 #include "berth/framework/waiting.h"
 #include "engine/binding.h"
-#include "engine/diagnosis.h"
-#include "engine/rejected_nodes.h"
+#include "evaluation/diagnosis.h"
+#include "evaluation/incremental/rejection_cache.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -31,7 +31,7 @@ struct NodeFailure {
   const ReasonCounts& reasons;
   Symbol narrowed_by;                       // to blame for nodes that were left out
   absl::Span<const Binder::Member> placed;  // pods of the same group that hold their places
-  RejectedNodes* kept = nullptr;            // that has `verdicts`, if they are kept
+  RejectionCache* kept = nullptr;           // that has `verdicts`, if they are kept
 };
 WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
                          const NodeFailure& failure);

@@ -1,6 +1,6 @@
 // Whether what verdicts go by stays the same for long enough that to keep them pays.
-#ifndef BERTH_SRC_ENGINE_SETTLED_BASES_H_
-#define BERTH_SRC_ENGINE_SETTLED_BASES_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,7 @@ namespace berth {
 // To take up other bases costs a look at all nodes. Those that come after bases that did not last
 // are taken up once they have come several times in a row: twice, four times, up to 64 times. So
 // bases that are others for each pod are soon left alone. Scheduling thread.
-class SettledBases {
+class StableInputs {
  public:
   using Bases = std::vector<Framework::PluginBasis>;
 
@@ -52,4 +52,4 @@ class SettledBases {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_SETTLED_BASES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_

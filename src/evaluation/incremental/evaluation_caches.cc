@@ -1,5 +1,5 @@
-// Implementation of verdict_memory.h.
-#include "engine/verdict_memory.h"
+// Implementation of evaluation_caches.h.
+#include "evaluation/incremental/evaluation_caches.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,7 +28,8 @@ size_t MostEntries(size_t most_rows, int rows) {
 
 }  // namespace
 
-void VerdictMemory::SetKind(const Framework& framework, const std::shared_ptr<const PodInfo>& pod) {
+void EvaluationCaches::SetKind(const Framework& framework,
+                               const std::shared_ptr<const PodInfo>& pod) {
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
   const PluginMask signed_by = framework.SignForNodesBesideSpec(*pod, beside_spec);
@@ -42,55 +43,56 @@ void VerdictMemory::SetKind(const Framework& framework, const std::shared_ptr<co
   signature_.clear();
   signature_.Add(framework.profile().scheduler_name);
   plugins_ = framework.SignForNodes(*pod, signature_);
-  kind_ = PodKind(signature_.bytes(), nullptr);
-  kind_with_spec_ = PodKind(signature_.bytes(), pod->shared_spec().get());
+  kind_ = PodClass(signature_.bytes(), nullptr);
+  kind_with_spec_ = PodClass(signature_.bytes(), pod->shared_spec().get());
 }
 
-RankedNodes* VerdictMemory::Ranked(int rows, bool add) {
-  RankedNodes* const ranked = ranked_.Find(kind_);
+ScoreCache* EvaluationCaches::Ranked(int rows, bool add) {
+  ScoreCache* const ranked = ranked_.Find(kind_);
   if (ranked != nullptr || !add) return ranked;
   return ranked_.Add(kind_, MostEntries(kMaxRankedRows, rows),
-                     [&] { return std::make_unique<RankedNodes>(*framework_, pod_, plugins_); });
+                     [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); });
 }
 
-RankedNodes* VerdictMemory::RankedByObjects() {
+ScoreCache* EvaluationCaches::RankedByObjects() {
   const bool all_signed = (framework_->ObjectFilters() & ~plugins_) == 0;
   return all_signed ? nullptr : ranked_by_objects_.Find(kind_with_spec_);
 }
 
-void VerdictMemory::AddRankedByObjects(int rows) {
+void EvaluationCaches::AddRankedByObjects(int rows) {
   // A pod with a claim of its own that is tried again is like no other.
   const size_t asker = absl::HashOf(pod_->uid());
   ranked_by_objects_.Add(
       kind_with_spec_, MostEntries(kMaxRankedByObjectsRows, rows),
       [&] {
-        return std::make_unique<RankedNodes>(*framework_, pod_, plugins_,
-                                             framework_->ObjectFilters() & ~plugins_);
+        return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
+                                            framework_->ObjectFilters() & ~plugins_);
       },
       asker);
 }
 
-AlikeNodes* VerdictMemory::Alike(const RankedNodes& ranked, const std::vector<DomainSum>& sums,
-                                 const NodeTable& nodes) {
+NodeEquivalenceClasses* EvaluationCaches::Alike(const ScoreCache& ranked,
+                                                const std::vector<DomainSum>& sums,
+                                                const NodeTable& nodes) {
   scratch_.clear();
-  AlikeNodes::Identify(sums, nodes, scratch_);
-  const PodKind kind(scratch_.bytes(), &ranked);
-  AlikeNodes* const alike = alike_.Find(kind);
+  NodeEquivalenceClasses::Identify(sums, nodes, scratch_);
+  const PodClass kind(scratch_.bytes(), &ranked);
+  NodeEquivalenceClasses* const alike = alike_.Find(kind);
   if (alike != nullptr) return alike;
   return alike_.Add(kind, MostEntries(kMaxAlikeRows, nodes.size()),
-                    [] { return std::make_unique<AlikeNodes>(); });
+                    [] { return std::make_unique<NodeEquivalenceClasses>(); });
 }
 
-RejectedNodes* VerdictMemory::AddRejected(bool by_spec, int rows) {
-  if (RejectedNodes* const rejected = Rejected(by_spec); rejected != nullptr) return rejected;
+RejectionCache* EvaluationCaches::AddRejected(bool by_spec, int rows) {
+  if (RejectionCache* const rejected = Rejected(by_spec); rejected != nullptr) return rejected;
   return rejected_.Add(KindOf(by_spec), MostEntries(kMaxRejectedRows, rows),
-                       [&] { return std::make_unique<RejectedNodes>(*framework_, plugins_); });
+                       [&] { return std::make_unique<RejectionCache>(*framework_, plugins_); });
 }
 
-bool VerdictMemory::WasRejected() {
+bool EvaluationCaches::WasRejected() {
   if (rejected_.empty() && rejected_.saw_nothing()) return false;
   for (const bool by_spec : {false, true}) {
-    const RejectedNodes* const rejected = Rejected(by_spec);
+    const RejectionCache* const rejected = Rejected(by_spec);
     if (rejected != nullptr ? rejected->was_last() : rejected_.Saw(KindOf(by_spec))) {
       return true;
     }
@@ -98,10 +100,10 @@ bool VerdictMemory::WasRejected() {
   return false;
 }
 
-void VerdictMemory::NotePlaced() {
+void EvaluationCaches::NotePlaced() {
   for (const bool by_spec : {false, true}) {
     rejected_.ForgetSeen(KindOf(by_spec));
-    if (RejectedNodes* const rejected = Rejected(by_spec); rejected != nullptr) {
+    if (RejectionCache* const rejected = Rejected(by_spec); rejected != nullptr) {
       rejected->set_was_last(false);
     }
   }

@@ -1,6 +1,6 @@
 // What speaks against each node, kept so that a cycle in which little changed need not ask again.
-#ifndef BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
-#define BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/status.h"
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 namespace berth {
 
@@ -65,4 +65,4 @@ class RejectionCounts {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_

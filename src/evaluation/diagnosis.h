@@ -1,6 +1,6 @@
 // Why a pod fits no node: kept as codes, put into words only when somebody asks.
-#ifndef BERTH_SRC_ENGINE_DIAGNOSIS_H_
-#define BERTH_SRC_ENGINE_DIAGNOSIS_H_
+#ifndef BERTH_SRC_EVALUATION_DIAGNOSIS_H_
+#define BERTH_SRC_EVALUATION_DIAGNOSIS_H_
 
 #include <array>
 #include <cstdint>
@@ -119,4 +119,4 @@ std::string RefusalMessage(const Status& status);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_DIAGNOSIS_H_
+#endif  // BERTH_SRC_EVALUATION_DIAGNOSIS_H_

@@ -1,5 +1,5 @@
 // Implementation of rejection_counts.h.
-#include "engine/rejection_counts.h"
+#include "evaluation/incremental/rejection_counts.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"

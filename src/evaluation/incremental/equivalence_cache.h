@@ -1,6 +1,6 @@
 // What is kept for pods that come in numbers or come again: by kind, as much as there is room for.
-#ifndef BERTH_SRC_ENGINE_KIND_MEMORY_H_
-#define BERTH_SRC_ENGINE_KIND_MEMORY_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 
 #include <cstdint>
 #include <list>
@@ -15,9 +15,9 @@
 namespace berth {
 
 // What pods of a kind have in common.
-class PodKind {
+class PodClass {
  public:
-  PodKind(absl::string_view signature, const void* spec) : signature_(signature), spec_(spec) {}
+  PodClass(absl::string_view signature, const void* spec) : signature_(signature), spec_(spec) {}
 
   absl::string_view signature() const { return signature_; }
   // Where pods of another spec are another kind.
@@ -35,12 +35,12 @@ class PodKind {
 
 // A T for each kind. Scheduling thread.
 template <class T>
-class KindMemory {
+class EquivalenceCache {
  public:
   bool empty() const { return entries_.empty(); }
 
   // What is kept of the kind, which counts as a use; null if nothing is.
-  T* Find(const PodKind& kind) {
+  T* Find(const PodClass& kind) {
     if (entries_.empty()) return nullptr;
     ++uses_;
     if (!entries_.front().Is(kind)) {  // pods mostly come in runs of alike ones
@@ -57,7 +57,7 @@ class KindMemory {
   // many so leave each other in place, and a part of them stays. Null if it is not worth it.
   // `asker`, a hash, if not 0: a kind that has come for one asker only did not come before.
   template <class Make>
-  T* Add(const PodKind& kind, size_t most, Make make, size_t asker = 0) {
+  T* Add(const PodClass& kind, size_t most, Make make, size_t asker = 0) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
@@ -75,11 +75,11 @@ class KindMemory {
     return entries_.front().value.get();
   }
   // Whether the kind came once, so that Add() would take it if there is room.
-  bool Saw(const PodKind& kind) const { return seen_.contains(kind.hash()); }
+  bool Saw(const PodClass& kind) const { return seen_.contains(kind.hash()); }
   bool saw_nothing() const { return seen_.empty(); }
-  void ForgetSeen(const PodKind& kind) { seen_.erase(kind.hash()); }
+  void ForgetSeen(const PodClass& kind) { seen_.erase(kind.hash()); }
 
-  void Forget(const PodKind& kind) {
+  void Forget(const PodClass& kind) {
     const auto it = by_hash_.find(kind.hash());
     if (it == by_hash_.end() || !it->second->Is(kind)) return;
     entries_.erase(it->second);
@@ -100,7 +100,7 @@ class KindMemory {
     std::unique_ptr<T> value;
     uint64_t last_use;
 
-    bool Is(const PodKind& kind) const {
+    bool Is(const PodClass& kind) const {
       return spec == kind.spec() && signature == kind.signature();
     }
   };
@@ -119,4 +119,4 @@ class KindMemory {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_KIND_MEMORY_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_

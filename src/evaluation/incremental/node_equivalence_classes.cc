@@ -1,5 +1,5 @@
-// Implementation of alike_nodes.h.
-#include "engine/alike_nodes.h"
+// Implementation of node_equivalence_classes.h.
+#include "evaluation/incremental/node_equivalence_classes.h"
 
 #include <algorithm>
 #include <limits>
@@ -41,7 +41,7 @@ int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
   return number;
 }
 
-bool LeavesRoom(Symbol node, const AlikeNodes::Asker& asker) {
+bool LeavesRoom(Symbol node, const NodeEquivalenceClasses::Asker& asker) {
   return absl::c_any_of(asker.nominator->NominatedPods(node), [&](const auto& nominated) {
     return nominated->priority() >= asker.pod.priority();
   });
@@ -57,8 +57,8 @@ int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
 
 }  // namespace
 
-bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::Refresh(const ScoreCache& ranked, const NodeTable& nodes,
+                                     const std::vector<DomainSum>& sums, const Asker& asker) {
   if (pauses_ > 0) {
     --pauses_;
     return false;
@@ -75,8 +75,8 @@ bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
 // --- What changed --------------------------------------------------------------------------------
 
 // False if all rows are to be looked at.
-bool AlikeNodes::Follow(const RankedNodes& ranked, const NodeTable& nodes,
-                        const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::Follow(const ScoreCache& ranked, const NodeTable& nodes,
+                                    const std::vector<DomainSum>& sums, const Asker& asker) {
   if (!IsKnown(sums) || !FollowRows(ranked, sums) || !FollowDomains(sums) ||
       !FollowNominations(ranked, nodes, sums, asker)) {
     return false;
@@ -87,7 +87,7 @@ bool AlikeNodes::Follow(const RankedNodes& ranked, const NodeTable& nodes,
   return !is_crowded_ && (has_classes_ ? classes_.size() : cells_.size()) <= most;
 }
 
-bool AlikeNodes::IsKnown(const std::vector<DomainSum>& sums) const {
+bool NodeEquivalenceClasses::IsKnown(const std::vector<DomainSum>& sums) const {
   if (kept_.size() != sums.size()) return false;
   for (size_t i = 0; i < sums.size(); ++i) {
     const Kept& kept = kept_[i];
@@ -98,7 +98,8 @@ bool AlikeNodes::IsKnown(const std::vector<DomainSum>& sums) const {
 }
 
 // Rows whose total changed, or whose own sum.
-bool AlikeNodes::FollowRows(const RankedNodes& ranked, const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::FollowRows(const ScoreCache& ranked,
+                                        const std::vector<DomainSum>& sums) {
   const auto changes = ranked.changes().Since(ranked_);
   if (!changes.has_value()) return false;
   for (const NodeRow row : *changes) {
@@ -121,7 +122,7 @@ bool AlikeNodes::FollowRows(const RankedNodes& ranked, const std::vector<DomainS
 }
 
 // Domains whose sum changed.
-bool AlikeNodes::FollowDomains(const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
   for (size_t i = 0; i < sums.size(); ++i) {
     Kept& kept = kept_[i];
     if (kept.way != Way::kBySumOfCells) continue;
@@ -140,8 +141,9 @@ bool AlikeNodes::FollowDomains(const std::vector<DomainSum>& sums) {
 }
 
 // Rows on which room is left now, or not any more.
-bool AlikeNodes::FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
-                                   const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::FollowNominations(const ScoreCache& ranked, const NodeTable& nodes,
+                                               const std::vector<DomainSum>& sums,
+                                               const Asker& asker) {
   if (asker.nominator == nullptr) return apart_.empty();
   const bool is_known = asker.pod.priority() == asker_priority_;
   if (is_known && asker.nominator->version() == nominations_version_) return true;
@@ -168,8 +170,8 @@ bool AlikeNodes::FollowNominations(const RankedNodes& ranked, const NodeTable& n
   return absl::c_all_of(rows, [&](NodeRow row) { return Place(ranked, row, sums); });
 }
 
-absl::flat_hash_set<NodeRow> AlikeNodes::FindApart(const NodeTable& nodes,
-                                                   const Asker& asker) const {
+absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindApart(const NodeTable& nodes,
+                                                               const Asker& asker) const {
   absl::flat_hash_set<NodeRow> rows;
   if (asker.nominator == nullptr) return rows;
   ForEachNominatedRow(*asker.nominator, nodes, [&](NodeRow row) {
@@ -180,7 +182,7 @@ absl::flat_hash_set<NodeRow> AlikeNodes::FindApart(const NodeTable& nodes,
 
 // --- Keys ----------------------------------------------------------------------------------------
 
-GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
+GroupKey NodeEquivalenceClasses::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
   GroupKey key;
   for (size_t i = 0; i < sums.size(); ++i) {
     if (kept_[i].way != Way::kBySum) {
@@ -197,7 +199,8 @@ GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) 
   return key;
 }
 
-GroupKey AlikeNodes::ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const {
+GroupKey NodeEquivalenceClasses::ClassKeyOf(const GroupKey& cell,
+                                            const std::vector<DomainSum>& sums) const {
   GroupKey key = cell;
   for (size_t i = 0; i < sums.size(); ++i) {
     if (kept_[i].way == Way::kBySumOfCells) {
@@ -210,10 +213,11 @@ GroupKey AlikeNodes::ClassKeyOf(const GroupKey& cell, const std::vector<DomainSu
 // --- One row -------------------------------------------------------------------------------------
 
 // Puts the row into its cell. False if there are too many of them now.
-bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::Place(const ScoreCache& ranked, NodeRow row,
+                                   const std::vector<DomainSum>& sums) {
   Leave(ranked, row);
   const int64_t total = ranked.total(row);
-  if (total == RankedNodes::kOut) return true;
+  if (total == ScoreCache::kOut) return true;
   GroupKey key = CellKeyOf(row, sums);
   int number = FindCell(key);
   if (number == kNone) number = AddCell(std::move(key), sums);
@@ -232,7 +236,7 @@ bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector
   return true;
 }
 
-void AlikeNodes::Leave(const RankedNodes& ranked, NodeRow row) {
+void NodeEquivalenceClasses::Leave(const ScoreCache& ranked, NodeRow row) {
   const int number = std::exchange(cell_of_row_[row], kNone);
   if (number == kNone) return;
   Read(ranked, number);
@@ -246,11 +250,11 @@ void AlikeNodes::Leave(const RankedNodes& ranked, NodeRow row) {
 }
 
 // The rows that the cell has had since the last Rebuild() go into its heap.
-void AlikeNodes::Read(const RankedNodes& ranked, int number) {
+void NodeEquivalenceClasses::Read(const ScoreCache& ranked, int number) {
   Cell& cell = cells_[number];
   if (cell.begin == cell.end) return;
   constexpr int kSomeMore = 4;
-  std::vector<RankedRow> rows;
+  std::vector<ScoredRow> rows;
   rows.reserve(cell.end - cell.begin + kSomeMore);
   for (int i = cell.begin; i < cell.end; ++i) {
     if (cell_of_row_[order_[i]] == number) rows.push_back({ranked.total(order_[i]), order_[i]});
@@ -261,7 +265,7 @@ void AlikeNodes::Read(const RankedNodes& ranked, int number) {
 
 // --- One cell ------------------------------------------------------------------------------------
 
-int AlikeNodes::FindCell(const GroupKey& key) const {
+int NodeEquivalenceClasses::FindCell(const GroupKey& key) const {
   if (!has_classes_) {
     const auto it = number_of_key_.find(key);
     return it == number_of_key_.end() ? kNone : it->second;
@@ -277,7 +281,7 @@ int AlikeNodes::FindCell(const GroupKey& key) const {
   return found == fewest->end() ? kNone : *found;
 }
 
-int AlikeNodes::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
+int NodeEquivalenceClasses::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
   const int number = TakeNumber(unused_cells_, cells_);
   cells_[number].key = std::move(key);
   JoinDomains(number);
@@ -289,7 +293,7 @@ int AlikeNodes::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
   return number;
 }
 
-void AlikeNodes::JoinDomains(int number) {
+void NodeEquivalenceClasses::JoinDomains(int number) {
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (kept_[i].way != Way::kBySumOfCells) continue;
     auto& cells = kept_[i].cells[cells_[number].key[i]];
@@ -300,7 +304,7 @@ void AlikeNodes::JoinDomains(int number) {
   }
 }
 
-void AlikeNodes::DropCell(int number) {
+void NodeEquivalenceClasses::DropCell(int number) {
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (kept_[i].way != Way::kBySumOfCells) continue;
     auto& cells = kept_[i].cells[cells_[number].key[i]];
@@ -318,7 +322,7 @@ void AlikeNodes::DropCell(int number) {
 
 // --- Cells in classes ----------------------------------------------------------------------------
 
-void AlikeNodes::JoinClass(int number, const std::vector<DomainSum>& sums) {
+void NodeEquivalenceClasses::JoinClass(int number, const std::vector<DomainSum>& sums) {
   GroupKey key = ClassKeyOf(cells_[number].key, sums);
   const auto [known, is_new] = number_of_key_.try_emplace(key, kNone);
   if (is_new) {
@@ -330,7 +334,7 @@ void AlikeNodes::JoinClass(int number, const std::vector<DomainSum>& sums) {
   classes_[known->second].tally.Count(cells_[number].tally, 1);
 }
 
-void AlikeNodes::LeaveClass(int number) {
+void NodeEquivalenceClasses::LeaveClass(int number) {
   Class& its = classes_[cells_[number].of_class];
   its.tally.Count(cells_[number].tally, -1);
   if (its.tally.rows > 0) return;
@@ -340,7 +344,7 @@ void AlikeNodes::LeaveClass(int number) {
 }
 
 // Its sums may be others.
-void AlikeNodes::MoveCell(int number, const std::vector<DomainSum>& sums) {
+void NodeEquivalenceClasses::MoveCell(int number, const std::vector<DomainSum>& sums) {
   if (classes_[cells_[number].of_class].key == ClassKeyOf(cells_[number].key, sums)) return;
   LeaveClass(number);
   JoinClass(number, sums);
@@ -348,10 +352,10 @@ void AlikeNodes::MoveCell(int number, const std::vector<DomainSum>& sums) {
 }
 
 // The best of the cell goes into the heap of its class.
-void AlikeNodes::ShowCell(const RankedNodes& ranked, int number) {
+void NodeEquivalenceClasses::ShowCell(const ScoreCache& ranked, int number) {
   Cell& cell = cells_[number];
   if (cell.tally.rows == 0) return;
-  const RankedRow best = cell.heap.Best(IsInCell(ranked, number));
+  const ScoredRow best = cell.heap.Best(IsInCell(ranked, number));
   if (best == cell.shown) return;
   cell.shown = best;
   Class& its = classes_[cell.of_class];
@@ -360,7 +364,8 @@ void AlikeNodes::ShowCell(const RankedNodes& ranked, int number) {
 
 // --- Classes -------------------------------------------------------------------------------------
 
-void AlikeNodes::List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)> accepts) {
+void NodeEquivalenceClasses::List(const ScoreCache& ranked,
+                                  absl::FunctionRef<bool(NodeRow)> accepts) {
   best_.clear();
   counts_.clear();
   listed_.clear();
@@ -389,7 +394,7 @@ void AlikeNodes::List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)
   }
 }
 
-NodeRow AlikeNodes::FetchAhead(NodeRow row) const {
+NodeRow NodeEquivalenceClasses::FetchAhead(NodeRow row) const {
   const Cell& cell = cells_[cell_of_row_[row]];
   Prefetch(&cell);
   if (cell.begin < cell.end) Prefetch(&order_[cell.begin]);
@@ -401,8 +406,8 @@ NodeRow AlikeNodes::FetchAhead(NodeRow row) const {
   return next;
 }
 
-std::optional<int> AlikeNodes::CountDomains(const LabelColumn& column,
-                                            absl::FunctionRef<bool(NodeRow)> takes) const {
+std::optional<int> NodeEquivalenceClasses::CountDomains(
+    const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const {
   const auto kept = absl::c_find_if(kept_, [&](const Kept& kept) {
     return kept.column == &column && kept.way == Way::kBySumOfCells;
   });
@@ -422,7 +427,8 @@ std::optional<int> AlikeNodes::CountDomains(const LabelColumn& column,
 // --- All rows ------------------------------------------------------------------------------------
 
 // Absent if nodes cannot be told apart by this topology.
-std::optional<AlikeNodes::Way> AlikeNodes::WayOf(const DomainSum& sum, const NodeTable& nodes) {
+std::optional<NodeEquivalenceClasses::Way> NodeEquivalenceClasses::WayOf(const DomainSum& sum,
+                                                                         const NodeTable& nodes) {
   const int domains = sum.column->values_in_use();
   if (domains <= kFewDomains) return Way::kByDomain;
   const bool is_followed =
@@ -432,8 +438,8 @@ std::optional<AlikeNodes::Way> AlikeNodes::WayOf(const DomainSum& sum, const Nod
   return domains <= MostClasses(nodes.size()) ? std::optional(Way::kByDomain) : std::nullopt;
 }
 
-void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
-                          PodSignature& signature) {
+void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
+                                      PodSignature& signature) {
   const auto add = [&](const void* address) {
     signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
   };
@@ -448,7 +454,7 @@ void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& n
 }
 
 // False if there is a topology by which nodes cannot be told apart.
-bool AlikeNodes::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
   kept_.clear();
   has_classes_ = is_crowded_ = false;
   for (const DomainSum& sum : sums) {
@@ -470,8 +476,8 @@ bool AlikeNodes::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& 
   return true;
 }
 
-bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::Rebuild(const ScoreCache& ranked, const NodeTable& nodes,
+                                     const std::vector<DomainSum>& sums, const Asker& asker) {
   if (!FindWays(nodes, sums)) return false;
   apart_ = FindApart(nodes, asker);
   nominations_version_ = asker.nominator != nullptr ? asker.nominator->version() : 0;
@@ -515,7 +521,7 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
 }
 
 // The cells that cell_of_row_ says, with the best of each in its heap.
-void AlikeNodes::FillCells(const RankedNodes& ranked, int cells) {
+void NodeEquivalenceClasses::FillCells(const ScoreCache& ranked, int cells) {
   cells_.assign(cells, {});
   unused_cells_.clear();
   extremes_of_row_.assign(cell_of_row_.size(), 0);
@@ -529,19 +535,19 @@ void AlikeNodes::FillCells(const RankedNodes& ranked, int cells) {
     next += cell.tally.rows;
   }
   order_.resize(next);
-  std::vector<RankedRow> best(cells);
+  std::vector<ScoredRow> best(cells);
   for (const NodeRow row : ranked.feasible()) {
     const int number = cell_of_row_[row];
     order_[cells_[number].end++] = row;
-    const RankedRow its = {ranked.total(row), row};
+    const ScoredRow its = {ranked.total(row), row};
     if (best[number].row < 0 || best[number] < its) best[number] = its;
   }
   for (int number = 0; number < cells; ++number) cells_[number].heap.Assign({best[number]});
 }
 
 // What the cells of each row are told apart by.
-void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
-                            std::vector<int64_t>& values) {
+void NodeEquivalenceClasses::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
+                                        std::vector<int64_t>& values) {
   const LabelColumn& column = *kept.column;
   if (kept.way != Way::kBySum) {
     values.assign(column.indexes().begin(), column.indexes().end());
@@ -559,7 +565,7 @@ void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
 
 // Parts the cells so that the rows of one have one value. Returns how many there are, 0 if there
 // are more than `most`.
-int AlikeNodes::TellApart(const std::vector<int64_t>& values, int cells, int most) {
+int NodeEquivalenceClasses::TellApart(const std::vector<int64_t>& values, int cells, int most) {
   constexpr uint64_t kMostPairs = 1 << 16;
   const auto extremes = absl::c_minmax_element(values);
   const auto low = static_cast<uint64_t>(*extremes.first);

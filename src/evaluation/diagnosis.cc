@@ -1,5 +1,5 @@
 // Implementation of diagnosis.h.
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 #include <algorithm>
 #include <cstring>

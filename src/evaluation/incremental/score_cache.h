@@ -1,8 +1,8 @@
 // What the plugins that look at one node at a time made of every node, and filters that go by
 // objects, kept between the cycles of alike pods: only nodes that changed are judged and scored
 // again.
-#ifndef BERTH_SRC_ENGINE_RANKED_NODES_H_
-#define BERTH_SRC_ENGINE_RANKED_NODES_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
-#include "engine/settled_bases.h"
+#include "evaluation/incremental/stable_inputs.h"
 #include "framework/best_row.h"
 #include "framework/change_journal.h"
 #include "framework/framework.h"
@@ -24,20 +24,20 @@ namespace berth {
 
 // One profile's judgement on all nodes for pods of one signature, and of one spec if filters that
 // go by objects are among it. Scheduling thread.
-class RankedNodes {
+class ScoreCache {
  public:
   // The total of a row that does not come into question.
   static constexpr int64_t kOut = std::numeric_limits<int64_t>::min();
 
   // `plugins` are those that signed (Framework::SignForNodes), `object_filters` others, of
   // Framework::ObjectFilters(); `pod` stands for all alike pods.
-  RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
-              PluginMask object_filters = 0);
+  ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
+             PluginMask object_filters = 0);
 
   // What object filters make of a pod.
   struct Objects {
     CycleState& state;  // as their PreFilter left it
-    SettledBases::Bases bases;
+    StableInputs::Bases bases;
   };
   // With object filters: whether to Refresh(), now that `asker` goes by `objects`. Not if none of
   // them takes part, if bases change with each pod, or many nodes are to be judged again anyway.
@@ -181,7 +181,7 @@ class RankedNodes {
   int32_t asker_priority_ = 0;
   Symbol own_node_;  // that the asker itself was nominated to, or empty
   CycleState state_;
-  SettledBases bases_;
+  StableInputs bases_;
   int bases_version_ = 0;             // of bases_, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the asker, in a Refresh() with object filters
   std::vector<Participant> filters_;  // without object filters
@@ -207,4 +207,4 @@ class RankedNodes {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_RANKED_NODES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_

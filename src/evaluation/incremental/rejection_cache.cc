@@ -1,5 +1,5 @@
-// Implementation of rejected_nodes.h.
-#include "engine/rejected_nodes.h"
+// Implementation of rejection_cache.h.
+#include "evaluation/incremental/rejection_cache.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,10 +28,10 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 
 }  // namespace
 
-RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
-                                              const NodeTable& nodes, const Nominator& nominator,
-                                              const Framework::RejectionGrounds& grounds,
-                                              const NodeVerdicts* judged, int64_t steps_at_once) {
+RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state, const PodInfo& asker,
+                                                const NodeTable& nodes, const Nominator& nominator,
+                                                const Framework::RejectionGrounds& grounds,
+                                                const NodeVerdicts* judged, int64_t steps_at_once) {
   Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
@@ -58,8 +58,8 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
   return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 
-RejectedNodes::Outcome RejectedNodes::JudgeMarked(const CycleState& state, const PodInfo& asker,
-                                                  const NodeTable& nodes, bool filter) {
+RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state, const PodInfo& asker,
+                                                    const NodeTable& nodes, bool filter) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
     const Outcome outcome = JudgeMany(state, asker, nodes, at_once, filter);
@@ -74,8 +74,8 @@ RejectedNodes::Outcome RejectedNodes::JudgeMarked(const CycleState& state, const
   return Outcome::kRejected;
 }
 
-RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const PodInfo& asker,
-                                               const NodeTable& nodes, NodeRow row) {
+RejectionCache::Outcome RejectionCache::JudgeOne(const CycleState& state, const PodInfo& asker,
+                                                 const NodeTable& nodes, NodeRow row) {
   const Status status = framework_.RunFilterWithNominatedPods(state, asker, nodes.node(row));
   if (status.ok()) return Outcome::kFits;
   const auto said = status.IsError() ? std::nullopt : counts_.IndexOf(status);
@@ -87,7 +87,7 @@ RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const Po
 }
 
 // Whether it stops, with so many marked rows left.
-bool RejectedNodes::StopsWith(size_t marked) {
+bool RejectionCache::StopsWith(size_t marked) {
   if (steps_left_ > 0) return false;
   if (stops_.MayStop(marked)) return true;
   steps_left_ = std::numeric_limits<int64_t>::max();
@@ -96,9 +96,9 @@ bool RejectedNodes::StopsWith(size_t marked) {
 
 // Rows that are not judged yet; marks those that fit. kUnknown, kRejected, or kStopped: then those
 // that are left are marked.
-RejectedNodes::Outcome RejectedNodes::JudgeEach(const CycleState& state, const PodInfo& asker,
-                                                const NodeTable& nodes,
-                                                absl::Span<const NodeRow> rows) {
+RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state, const PodInfo& asker,
+                                                  const NodeTable& nodes,
+                                                  absl::Span<const NodeRow> rows) {
   constexpr int64_t kStepsOfRow = 20;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (StopsWith(marked_.size() + rows.size() - i)) {
@@ -116,9 +116,9 @@ RejectedNodes::Outcome RejectedNodes::JudgeEach(const CycleState& state, const P
 
 // Up to `at_once` marked rows by the batch forms, unless they have been asked; those that fit stay
 // marked.
-RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const PodInfo& asker,
-                                                const NodeTable& nodes, size_t at_once,
-                                                bool filter) {
+RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state, const PodInfo& asker,
+                                                  const NodeTable& nodes, size_t at_once,
+                                                  bool filter) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
@@ -164,8 +164,8 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
 
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything as the rows did. False if all of them are to be judged.
-bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-                           Aspects depends_on, bool looks_further) {
+bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
+                            const PodInfo& asker, Aspects depends_on, bool looks_further) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node =
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
@@ -207,8 +207,8 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
 // that a plugin that goes by other objects now, or a later one, rejected. False if all are.
-bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
-                                  const Framework::RejectionGrounds& grounds) {
+bool RejectionCache::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
+                                   const Framework::RejectionGrounds& grounds) {
   if (!grounds.objects.empty() && spec_ != asker.shared_spec()) return false;
   const bool followed = domains_.Follow(grounds.domains, nodes, [this](NodeRow row) { Mark(row); });
   const uint8_t changed = FirstChanged(objects_, grounds.objects);
@@ -219,20 +219,20 @@ bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
   return true;
 }
 
-FreeRoom::Answer RejectedNodes::MeasureFree(const FreeRoom::Question& question,
-                                            const NodeTable& nodes) {
+FreeCapacity::Answer RejectionCache::MeasureFree(const FreeCapacity::Question& question,
+                                                 const NodeTable& nodes) {
   const auto found_again = judged_.Since(measured_);
   measured_ = judged_.end();
   return free_room_.Follow(question, nodes, verdicts_, found_again);
 }
 
-void RejectedNodes::Mark(NodeRow row) {
+void RejectionCache::Mark(NodeRow row) {
   if (row < 0 || verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return;
   verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotJudged);
   marked_.push_back(row);
 }
 
-void RejectedNodes::MarkAll(int rows) {
+void RejectionCache::MarkAll(int rows) {
   judged_.Restart();
   verdicts_.Reset(rows);
   counts_.Reset(rows);
@@ -240,7 +240,7 @@ void RejectedNodes::MarkAll(int rows) {
   for (NodeRow row = 0; row < rows; ++row) marked_[row] = rows - 1 - row;  // the first one first
 }
 
-std::vector<NodeRow> RejectedStatuses::RowsWith(Code code) const {
+std::vector<NodeRow> CachedStatuses::RowsWith(Code code) const {
   return berth::RowsWith(nodes_.verdicts(), code);
 }
 

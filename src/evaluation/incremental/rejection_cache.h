@@ -1,7 +1,7 @@
 // Why the pods of a kind fit no node, kept from one try to the next: only nodes are judged again
 // that changed, or whose topology domains or objects did.
-#ifndef BERTH_SRC_ENGINE_REJECTED_NODES_H_
-#define BERTH_SRC_ENGINE_REJECTED_NODES_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
-#include "engine/diagnosis.h"
-#include "engine/free_room.h"
-#include "engine/rejection_counts.h"
+#include "evaluation/diagnosis.h"
+#include "evaluation/free_capacity.h"
+#include "evaluation/incremental/rejection_counts.h"
 #include "framework/change_journal.h"
 #include "framework/fewer_left.h"
 #include "framework/followed_domains.h"
@@ -23,10 +23,10 @@
 namespace berth {
 
 // One profile's rejections for pods of one signature. Scheduling thread.
-class RejectedNodes {
+class RejectionCache {
  public:
   // `plugins` are those that signed (Framework::SignForNodes).
-  RejectedNodes(const Framework& framework, PluginMask plugins)
+  RejectionCache(const Framework& framework, PluginMask plugins)
       : framework_(framework), plugins_(plugins) {}
 
   enum class Outcome : uint8_t {
@@ -54,7 +54,7 @@ class RejectedNodes {
   // Each row that was judged.
   const RowJournal& judged() const { return judged_; }
   // What is free of a resource where these pods are rejected.
-  FreeRoom::Answer MeasureFree(const FreeRoom::Question& question, const NodeTable& nodes);
+  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question, const NodeTable& nodes);
 
  private:
   bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
@@ -91,14 +91,14 @@ class RejectedNodes {
   FewerLeft stops_;              // with marked rows left
   RejectionCounts counts_;       // of rows that are not marked
   RowJournal judged_;
-  FreeRoom free_room_;
+  FreeCapacity free_room_;
   RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()
 };
 
 // The statuses that are kept. Valid until the next Refresh().
-class RejectedStatuses final : public NodeStatuses {
+class CachedStatuses final : public NodeStatuses {
  public:
-  explicit RejectedStatuses(const RejectedNodes& nodes) : nodes_(nodes) {}
+  explicit CachedStatuses(const RejectionCache& nodes) : nodes_(nodes) {}
 
   Code code(NodeRow row) const override { return nodes_.verdicts().code(row); }
   absl::Span<const Code> codes() const override { return nodes_.verdicts().codes(); }
@@ -116,9 +116,9 @@ class RejectedStatuses final : public NodeStatuses {
   }
 
  private:
-  const RejectedNodes& nodes_;
+  const RejectionCache& nodes_;
 };
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_REJECTED_NODES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
