@@ -53,9 +53,8 @@ struct AttemptResult {
     PostFilterResult result;
   };
   std::optional<Plan> plan;
-  // It stopped (SchedulerOptions::steps_at_once): nothing was decided, the same is to be tried
-  // again.
-  bool goes_on = false;
+  // It yielded (WorkBudget): nothing was decided, the same is to be tried again.
+  bool yielded = false;
   int cycles = 0;
   int most_placed = 0;  // the most pods that were placed at once
 };

@@ -36,8 +36,8 @@ BERTH_VECTOR_CLONES FreeCapacity::Answer LookAtAll(FreeColumn column, const uint
 // For too_little_.
 class FreeCapacity::ByFree {
  public:
-  explicit ByFree(const FreeCapacity& room)
-      : free_(room.free_.data()), needed_(room.question_.needed) {}
+  explicit ByFree(const FreeCapacity& capacity)
+      : free_(capacity.free_.data()), needed_(capacity.question_.needed) {}
 
   NodeRow BestOf(NodeRow begin, NodeRow end) const {
     NodeRow best = -1;

@@ -29,7 +29,7 @@ class FreeColumn {
   const int64_t* used_;
 };
 
-// Sum and maximum over rejections that are kept. The first answer to a question takes one look at
+// Sum and maximum over cached rejections. The first answer to a question takes one look at
 // all rows, the second one two; from then on it costs the rows that changed, unless these are many.
 // Scheduling thread.
 class FreeCapacity {

@@ -1,5 +1,5 @@
-// Nodes in classes: those of one class are not told apart by plugins that go by topology domains,
-// so that of each class only the best node comes into question.
+// Equivalence classes of nodes: plugins that depend on topology domains do not tell apart the nodes
+// of one class, so that of each class only the best node is a candidate.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
 
@@ -39,29 +39,29 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
   // For whom the classes are.
   struct Asker {
     const PodInfo& pod;
-    // What it leaves room for; null if what filters say goes by no sum.
+    // What it leaves room for; null if no filter depends on a sum.
     const Nominator* nominator;
   };
-  // Brings everything in step with `ranked`, as of its last Refresh(), what `sums` come to, and
+  // Brings everything in step with `scores`, as of its last Refresh(), what `sums` come to, and
   // where `asker` leaves room. False if that makes too many cells or classes to be worth it: the
   // object is of no use then.
-  bool Refresh(const ScoreCache& ranked, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+  bool Refresh(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
                const Asker& asker);
 
-  // Whether the pod leaves room for others on that node: what sums come to does not say whether it
-  // fits there.
+  // Whether the pod leaves room for others on that node: the sums do not tell whether it fits
+  // there.
   bool is_apart(NodeRow row) const { return apart_.contains(row); }
   // Lists the classes whose best row `accepts`; the others are out.
-  void List(const ScoreCache& ranked, absl::FunctionRef<bool(NodeRow)> accepts);
+  void List(const ScoreCache& scores, absl::FunctionRef<bool(NodeRow)> accepts);
   // What follows is as of the last List(). The best row of each class, the first one of equals, and
   // how many rows the class has.
-  AlikeRows classes() const { return {best_, counts_, this}; }
+  AlikeRows rows() const { return {best_, counts_, this}; }
   bool some_are_out() const { return some_are_out_; }
   // ScoreCache::extremes() that some of their rows have.
   uint8_t extremes() const { return extremes_; }
-  // A pod goes to `row`. Returns where the next one like it will go if its class is left to the
-  // others in it, -1 if nobody is left; lets the processor fetch what is kept of both.
-  NodeRow FetchAhead(NodeRow row) const;
+  // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod like it
+  // will go if its class is left to the others in it; returns that, or -1 if nobody is left.
+  NodeRow PrefetchRunnerUp(NodeRow row) const;
   // Of topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;
@@ -73,7 +73,7 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
     kBySumOfCells,  // domains have several nodes
   };
   // One of the sums, as of the last Refresh().
-  struct Kept {
+  struct FollowedSum {
     const LabelColumn* column;
     Way way;
     uint64_t version;                                     // of the column
@@ -100,25 +100,26 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
 
   static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
-  bool Follow(const ScoreCache& ranked, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+  bool Follow(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
               const Asker& asker);
   bool IsKnown(const std::vector<DomainSum>& sums) const;
-  bool FollowRows(const ScoreCache& ranked, const std::vector<DomainSum>& sums);
+  bool FollowRows(const ScoreCache& scores, const std::vector<DomainSum>& sums);
   bool FollowDomains(const std::vector<DomainSum>& sums);
-  bool FollowNominations(const ScoreCache& ranked, const NodeTable& nodes,
+  bool FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
                          const std::vector<DomainSum>& sums, const Asker& asker);
-  bool Rebuild(const ScoreCache& ranked, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+  bool Rebuild(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
                const Asker& asker);
   absl::flat_hash_set<NodeRow> FindApart(const NodeTable& nodes, const Asker& asker) const;
   int TellApart(const std::vector<int64_t>& values, int cells, int most);
-  void ReadValues(const Kept& kept, const DomainSum& sum, int rows, std::vector<int64_t>& values);
-  void FillCells(const ScoreCache& ranked, int cells);
+  void ReadValues(const FollowedSum& followed, const DomainSum& sum, int rows,
+                  std::vector<int64_t>& values);
+  void FillCells(const ScoreCache& scores, int cells);
 
   GroupKey CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
   GroupKey ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const;
-  bool Place(const ScoreCache& ranked, NodeRow row, const std::vector<DomainSum>& sums);
-  void Leave(const ScoreCache& ranked, NodeRow row);
-  void Read(const ScoreCache& ranked, int number);
+  bool Place(const ScoreCache& scores, NodeRow row, const std::vector<DomainSum>& sums);
+  void Leave(const ScoreCache& scores, NodeRow row);
+  void Read(const ScoreCache& scores, int number);
   int FindCell(const GroupKey& key) const;
   int AddCell(GroupKey key, const std::vector<DomainSum>& sums);
   void JoinDomains(int number);
@@ -126,23 +127,23 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
   void JoinClass(int number, const std::vector<DomainSum>& sums);
   void MoveCell(int number, const std::vector<DomainSum>& sums);
   void LeaveClass(int number);
-  void ShowCell(const ScoreCache& ranked, int number);
+  void ShowCell(const ScoreCache& scores, int number);
 
-  auto IsInCell(const ScoreCache& ranked, int number) const {
-    return [this, &ranked, number](const ScoredRow& entry) {
-      return cell_of_row_[entry.row] == number && ranked.total(entry.row) == entry.total;
+  auto IsInCell(const ScoreCache& scores, int number) const {
+    return [this, &scores, number](const ScoredRow& entry) {
+      return cell_of_row_[entry.row] == number && scores.total(entry.row) == entry.total;
     };
   }
-  auto IsInClass(const ScoreCache& ranked, int number) const {
-    return [this, &ranked, number](const ScoredRow& entry) {
+  auto IsInClass(const ScoreCache& scores, int number) const {
+    return [this, &scores, number](const ScoredRow& entry) {
       const int cell = cell_of_row_[entry.row];
-      return cell >= 0 && cells_[cell].of_class == number && ranked.total(entry.row) == entry.total;
+      return cell >= 0 && cells_[cell].of_class == number && scores.total(entry.row) == entry.total;
     };
   }
 
   int pauses_ = 0;  // so many times it is not tried again
-  std::vector<Kept> kept_;
-  RowJournal::Position ranked_;  // in ScoreCache::changes()
+  std::vector<FollowedSum> followed_;
+  RowJournal::Position scores_seen_;  // in ScoreCache::changes()
   absl::flat_hash_set<NodeRow> apart_;
   // What apart_ is as of.
   uint64_t nominations_version_ = 0;

@@ -47,7 +47,7 @@ class ByTotal {
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
 // What of a node concerns object filters, and kObjects alone, on which nobody depends whom a
-// ScoreCache knows: what they go by may have changed, and nothing of the node.
+// ScoreCache knows: what they depend on may have changed, and nothing of the node.
 constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject | Aspect::kObjects;
 
 // With more nominated pods that somebody has to yield to, their nodes are not judged in each cycle.
@@ -118,17 +118,17 @@ ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo
       plugins_(plugins),
       object_filters_(object_filters) {}
 
-bool ScoreCache::IsWorthwhile(const Objects& objects, const Nominator& nominator,
+bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
                               const PodInfo& asker) {
-  if (objects.bases.empty()) return false;
+  if (objects.inputs.empty()) return false;
   int nominated = 0;
   nominator.ForEach(
       [&](const PodInfo& pod, absl::string_view) { nominated += LeavesRoom(asker, pod) ? 1 : 0; });
-  return nominated <= kMostNominated && bases_.Suit(objects.bases);
+  return nominated <= kMostNominated && inputs_.AreStable(objects.inputs);
 }
 
 Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-                           const Objects* objects) {
+                           const ObjectInputs* objects) {
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
@@ -138,16 +138,16 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator, c
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
-  const bool other_bases = std::exchange(bases_version_, bases_.version()) != bases_.version();
+  const bool other_inputs = std::exchange(inputs_version_, inputs_.version()) != inputs_.version();
   if (rebuild) return Rebuild(nodes, asker);
   const bool have_moved = first_moved_ != kNothingMoved;
   if (have_moved && scored_) UnlistMoved();
-  if (other_bases) {
+  if (other_inputs) {
     bool scored_anew = false;
-    Status status = FollowBases(nodes, asker, scored_anew);
+    Status status = FollowInputs(nodes, asker, scored_anew);
     if (!status.ok() || scored_anew) return status;
   }
-  if (!scored_) return LookForRoom(nodes, asker);
+  if (!scored_) return LookForFeasible(nodes, asker);
   if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
 
   std::vector<std::pair<int64_t, int64_t>> extremes;
@@ -185,7 +185,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator, c
 }
 
 // Where nothing was feasible: whether that is still so.
-Status ScoreCache::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
+Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& asker) {
   for (const NodeRow row : changed_) {
     const Status status = FilterAgain(row, Aspect::kEverything, asker);
     if (status.IsError()) return status;
@@ -196,9 +196,9 @@ Status ScoreCache::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
   return Status::Success();
 }
 
-// Object filters go by something else now: asks them again about rows that nobody else rejects.
+// Object filters have other inputs now: asks them again about rows that nobody else rejects.
 // Sets `scored_anew` if others are feasible then, and everything is up to date.
-Status ScoreCache::FollowBases(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
+Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
   const std::vector<NodeRow> before(feasible().begin(), feasible().end());
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
@@ -558,7 +558,7 @@ uint8_t ScoreCache::extremes(NodeRow row) const {
   return extremes;
 }
 
-void ScoreCache::FetchAhead(NodeRow row) const {
+void ScoreCache::PrefetchRow(NodeRow row) const {
   if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
   Prefetch(&totals_[row]);
   Prefetch(&plain_totals_[row]);

@@ -1,4 +1,4 @@
-// Whether what verdicts go by stays the same for long enough that to keep them pays.
+// Whether the inputs of verdicts stay the same for so long that it pays to cache these.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_
 
@@ -9,31 +9,32 @@
 
 namespace berth {
 
-// To take up other bases costs a look at all nodes. Those that come after bases that did not last
-// are taken up once they have come several times in a row: twice, four times, up to 64 times. So
-// bases that are others for each pod are soon left alone. Scheduling thread.
+// To adopt other inputs costs a look at all nodes. Those that come after inputs that did not last
+// are adopted once they have come several times in a row: twice, four times, up to 64 times. So
+// inputs that differ from pod to pod are soon left alone. Scheduling thread.
 class StableInputs {
  public:
-  using Bases = std::vector<Framework::PluginBasis>;
+  using Inputs = std::vector<Framework::PluginBasis>;
 
-  // Grows when others are taken up.
+  // Grows when others are adopted.
   int version() const { return version_; }
 
-  // A pod goes by `bases`. Returns whether they are those that are taken up, perhaps by now.
-  bool Suit(const Bases& bases) {
-    if (version_ > 0 && bases == bases_) {
+  // The verdicts on a pod depend on `inputs`. Returns whether they are those that are adopted,
+  // perhaps just now.
+  bool AreStable(const Inputs& inputs) {
+    if (version_ > 0 && inputs == inputs_) {
       ++uses_;
       candidate_uses_ = 0;
       return true;
     }
-    if (candidate_uses_ == 0 || !(bases == candidate_)) {
-      candidate_ = bases;
+    if (candidate_uses_ == 0 || !(inputs == candidate_)) {
+      candidate_ = inputs;
       candidate_uses_ = 0;
     }
     if (++candidate_uses_ < needed_) return false;
     if (version_ > 0) needed_ = uses_ < kEnough ? std::min(2 * needed_, kMost) : 1;
     ++version_;
-    bases_ = bases;
+    inputs_ = inputs;
     uses_ = 1;
     candidate_uses_ = 0;
     return true;
@@ -44,10 +45,10 @@ class StableInputs {
   static constexpr int kMost = 64;
 
   int version_ = 0;
-  Bases bases_, candidate_;  // taken up, and another one that came after it
-  int uses_ = 0;             // of bases_
-  int candidate_uses_ = 0;   // of candidate_, in a row
-  int needed_ = 1;           // for taking it up
+  Inputs inputs_, candidate_;  // adopted, and others that came after them
+  int uses_ = 0;               // of inputs_
+  int candidate_uses_ = 0;     // of candidate_, in a row
+  int needed_ = 1;             // for adopting it
 };
 
 }  // namespace berth

@@ -78,14 +78,14 @@ TEST(RejectionCounts, FollowRowsThatMove) {
 // kept.
 int CountSuited(StableInputs& settled, int pods, int lasts) {
   static int64_t next = 0;
-  StableInputs::Bases bases(1);
+  StableInputs::Inputs bases(1);
   int suited = 0;
   for (int i = 0; i < pods; ++i) {
     if (i % lasts == 0) {
       bases[0].basis = {};
       bases[0].basis.Add(++next);
     }
-    suited += settled.Suit(bases);
+    suited += settled.AreStable(bases);
   }
   return suited;
 }
