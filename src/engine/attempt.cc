@@ -144,11 +144,11 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
   ++result.cycles;
   FetchAhead();
   CycleState state;
-  WorkBudget budget(request.steps_at_once);
+  state.SetWorkBudget(WorkBudget(request.steps_at_once));
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
-                 request.percentage_of_nodes_to_score, budget);
-  result.yielded = budget.yielded();
+                 request.percentage_of_nodes_to_score);
+  result.yielded = state.work_budget().yielded();
   if (result.yielded) return false;
   if (cycle.row < 0) {
     Diagnose(request, pod, state, cycle, result);
@@ -221,12 +221,9 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.nominated_node = "";
   } else if (alone && !result.plan.has_value()) {
     PostFilterResult found;
-    found.steps_at_once = request.steps_at_once;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
-    if (found.goes_on) {
-      result.yielded = true;
-      return;
-    }
+    result.yielded = state.work_budget().yielded();
+    if (result.yielded) return;
     post_filter_message = status.message();
     failure.nominated_node = found.nominated_node;
     retry_at = found.retry_at;

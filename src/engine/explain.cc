@@ -99,9 +99,11 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
                              const PreFilterOutcome& pre_filter, PodExplanation& explanation) {
   const PodInfo& pod = *shared_pod;
   const NodeTable& nodes = cluster_->nodes();
-  WorkBudget no_limit;
-  const EvaluationRequest request = {framework, state, shared_pod, nodes, cluster_->nominations(),
-                                     no_limit};
+  const EvaluationRequest request = {.framework = framework,
+                                     .state = state,
+                                     .pod = shared_pod,
+                                     .nodes = nodes,
+                                     .nominator = cluster_->nominations()};
   const Evaluation evaluation = evaluator_.Evaluate(request, pre_filter);
   if (!evaluation.status.ok()) explanation.error = evaluation.status.message();
   if (evaluation.diagnosis == nullptr) return;

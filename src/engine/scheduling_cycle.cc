@@ -76,11 +76,16 @@ SchedulingCycle::SchedulingCycle(bool incremental, int rows_at_once)
 
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                                 const Nominator& nominator, int percentage, WorkBudget& budget) {
+                                 const Nominator& nominator, int percentage) {
   expected_ = -1;
   if (nodes.size() == 0) return NoNodes(framework);
-  const EvaluationRequest request = {
-      framework, state, pod, nodes, nominator, budget, nominator.NominatedNode(*pod), percentage};
+  const EvaluationRequest request = {.framework = framework,
+                                     .state = state,
+                                     .pod = pod,
+                                     .nodes = nodes,
+                                     .nominator = nominator,
+                                     .nominated_node = nominator.NominatedNode(*pod),
+                                     .percentage = percentage};
   // Of a pod like others before it the answer may be known. But a nominated node goes first.
   if (request.nominated_node.empty()) {
     std::optional<Evaluation> known = evaluator_->Recall(request);

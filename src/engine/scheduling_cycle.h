@@ -33,7 +33,7 @@ class SchedulingCycle {
   // `percentage`: 0 judges every node; else kube-scheduler's percentageOfNodesToScore.
   CycleResult Run(const Framework& framework, CycleState& state,
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
-                  const Nominator& nominator, int percentage, WorkBudget& budget);
+                  const Nominator& nominator, int percentage);
 
   // Where a pod like that of the last Run() will go next, perhaps; -1 if nothing is known of that.
   NodeRow expected() const { return expected_; }

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
 #include "framework/framework.h"
 
@@ -21,13 +20,12 @@ struct EvaluationRequest {
   const std::shared_ptr<const PodInfo>& pod;
   const NodeTable& nodes;  // at least one
   const Nominator& nominator;
-  WorkBudget& budget;
   std::string nominated_node = {};  // of the pod, or empty
   int percentage = 0;  // 0 judges every node; else kube-scheduler's percentageOfNodesToScore
 };
 
 // The answer: a node, or an Error, or why there is no node. None of them if the evaluator has
-// yielded (EvaluationRequest::budget).
+// yielded (CycleState::work_budget()).
 struct Evaluation {
   Status status;  // Success, or the Error of a plugin, which ends the cycle
   // The feasible node with the highest total, the first of equals. The per-node Filter accepts it

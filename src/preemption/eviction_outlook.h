@@ -37,7 +37,7 @@ class EvictionOutlook {
   // higher one.
   static constexpr size_t kMostLevels = 4;
 
-  // Reads the nodes that changed. After `most_steps`, of PostFilterResult::steps_at_once, it stops
+  // Reads the nodes that changed. After `most_steps`, of CycleState::work_budget(), it stops
   // and returns false: what follows is of no use until it is called again, and reads the others. It
   // stops again only if fewer are left than the last time.
   bool Refresh(const NodeTable& nodes, int64_t most_steps = std::numeric_limits<int64_t>::max());

@@ -22,7 +22,7 @@ namespace berth {
 // One search: keeps what came of the nodes. Scheduling thread.
 class NodeSearch {
  public:
-  // `most_steps`: after how many, of PostFilterResult::steps_at_once, it asks whether it may stop.
+  // `most_steps`: after how many, of CycleState::work_budget(), it asks whether it may stop.
   NodeSearch(Handle& handle, PreemptionRules& rules, const DisruptionBudgets& budgets,
              const CycleState& state, const PodInfo& pod, RememberedSearch* remembered,
              int64_t most_steps, std::function<bool()> may_stop)

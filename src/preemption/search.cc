@@ -73,8 +73,8 @@ void SetInPlay(BoundsOfQuestions::Asked& asked, const NodeStatuses& statuses) {
 
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-Status GoesOn(PostFilterResult& result) {
-  result.goes_on = true;
+Status Yield(const CycleState& state) {
+  state.work_budget().Yield();
   return Status::Unschedulable("the search for victims goes on");
 }
 
@@ -192,11 +192,11 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const int count = statuses.CountWith(Code::kUnschedulable);
   const PreemptionRules::SearchRange range =
       count == 0 ? PreemptionRules::SearchRange{} : rules.Range(count);
-  const int64_t most_steps = result.steps_at_once > 0 ? result.steps_at_once : kNoLimit;
+  const int64_t most_steps = state.work_budget().steps();
   EvictionQuestion question;
   bool somebody_goes = false;
   if (count > 0) {
-    if (!outlook_->Refresh(nodes, most_steps)) return GoesOn(result);
+    if (!outlook_->Refresh(nodes, most_steps)) return Yield(state);
     const PreemptionRules::Evictable who = rules.WhoMayGo(state, pod);
     question = QuestionOf(rules, who, state, pod);
     somebody_goes = who != PreemptionRules::Evictable::kNobody &&
@@ -207,7 +207,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       somebody_goes ? Remembered(rules, state, pod, question, key) : nullptr;
   // Another search in turn would begin elsewhere, and find other candidates.
   const bool has_offset = range.candidates < count && !rules.OrderedScores().empty();
-  const bool may_stop = most_steps < kNoLimit && !key.empty() && !has_offset;
+  const bool may_stop = state.work_budget().is_limited() && !key.empty() && !has_offset;
   NodeSearch search(handle_, rules, budgets(), state, pod, remembered,
                     may_stop ? most_steps : kNoLimit, [&] { return memory_->MayStop(key); });
   Candidates found(range.candidates);
@@ -232,7 +232,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     if (remembered != nullptr) remembered->standings.Follow(statuses, remembered->runs, nullptr);
     done = LookInTurn(ListRows(statuses, count), range.offset, *outlook_, question, search, found);
   }
-  if (!done) return GoesOn(result);
+  if (!done) return Yield(state);
   if (may_stop) memory_->Done(key);
 
   const std::vector<const WeighedPtr*> candidates = std::move(found).Take();

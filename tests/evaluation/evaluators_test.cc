@@ -55,7 +55,7 @@ class History {
   explicit History(uint64_t seed)
       : random_(seed),
         percentage_(seed % 4 == 0 ? 40 : 0),
-        budget_(seed % 3 == 0 ? 1 : 0),
+        steps_(seed % 3 == 0 ? 1 : 0),
         generated_(MakeRandomCluster(random_, percentage_ > 0 ? 160 : 30)),
         world_(seed) {
     for (const Object& object : generated_.objects) world_.Set(object);
@@ -135,22 +135,21 @@ class History {
                        NodeRow& best) {
     std::string found;
     do {
-      budget_.Refill();
-      found = EvaluateOnce(evaluator, pod, best);
-    } while (budget_.yielded());
-    return found;
+      CycleState state;
+      state.SetWorkBudget(WorkBudget(steps_));
+      found = EvaluateOnce(evaluator, pod, state, best);
+      if (!state.work_budget().yielded()) return found;
+    } while (true);
   }
 
   std::string EvaluateOnce(NodeEvaluator& evaluator, const std::shared_ptr<const PodInfo>& pod,
-                           NodeRow& best) {
-    CycleState state;
+                           CycleState& state, NodeRow& best) {
     const EvaluationRequest request = {
         .framework = world_.framework(),
         .state = state,
         .pod = pod,
         .nodes = world_.nodes(),
         .nominator = world_.cluster().nominations(),
-        .budget = budget_,
         .nominated_node = world_.cluster().nominations().NominatedNode(*pod),
         .percentage = percentage_};
     std::optional<Evaluation> evaluation;
@@ -161,7 +160,7 @@ class History {
       if (!pre_filter.status.ok()) return absl::StrCat("PreFilter: ", pre_filter.status.message());
       evaluation = evaluator.Evaluate(request, pre_filter);
     }
-    if (budget_.yielded()) return "";
+    if (state.work_budget().yielded()) return "";
     if (!evaluation->status.ok()) return absl::StrCat("Error: ", evaluation->status.message());
     best = evaluation->best;
     if (best >= 0) return std::string(request.nodes.node(best).name().view());
@@ -170,7 +169,7 @@ class History {
 
   Random random_;
   const int percentage_;
-  WorkBudget budget_;
+  const int64_t steps_;  // of the budget; 0: no limit
   testing::RandomCluster generated_;
   OneProfile world_;
   FullEvaluator full_;

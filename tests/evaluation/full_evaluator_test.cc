@@ -24,13 +24,11 @@ class FullEvaluatorTest : public ::testing::Test {
   }
 
   Evaluation Evaluate(CycleState& state, int percentage = 0) {
-    WorkBudget budget;
     const EvaluationRequest request = {.framework = world_.framework(),
                                        .state = state,
                                        .pod = pod_,
                                        .nodes = world_.nodes(),
                                        .nominator = world_.cluster().nominations(),
-                                       .budget = budget,
                                        .percentage = percentage};
     const PreFilterOutcome pre_filter = request.framework.RunPreFilter(state, *pod_, request.nodes);
     EXPECT_TRUE(pre_filter.status.ok());

@@ -592,10 +592,10 @@ int SearchBitByBit(Preemption& preemption, PreemptionRules& rules, const PodInfo
                    PostFilterResult& result) {
   for (int stops = 0;; ++stops) {
     result = {};
-    result.steps_at_once = steps;
     CycleState state;
+    state.SetWorkBudget(WorkBudget(steps));
     status = preemption.Run(rules, state, pod, statuses, result);
-    if (!result.goes_on) return stops;
+    if (!state.work_budget().yielded()) return stops;
     EXPECT_EQ(status.code(), Code::kUnschedulable);
     EXPECT_TRUE(result.candidates.empty() && result.victims.empty());
   }

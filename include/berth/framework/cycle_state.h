@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "berth/framework/work_budget.h"
 
 namespace berth {
 
@@ -74,6 +75,11 @@ class CycleState {
   bool for_explanation() const { return for_explanation_; }
   void SetForExplanation() { for_explanation_ = true; }
 
+  // How much a stage of the attempt may do before it yields: of the plugins, PostFilter. A Clone()
+  // is without a limit.
+  WorkBudget& work_budget() const { return work_budget_; }
+  void SetWorkBudget(const WorkBudget& budget) { work_budget_ = budget; }
+
   CycleState Clone() const {
     CycleState copy;
     copy.skips_ = skips_;
@@ -101,6 +107,7 @@ class CycleState {
   Skips skips_;
   bool for_explanation_ = false;
   absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
+  mutable WorkBudget work_budget_;
 };
 
 }  // namespace berth

@@ -186,7 +186,7 @@ class Preemption {
   // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
   // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
   // time may mend it. Changes nothing. Nodes that cannot be the best are not looked at, unless
-  // `state` is for an explanation. Heeds `result.steps_at_once` while it reads nodes that
+  // `state` is for an explanation. Heeds `state.work_budget()` while it reads nodes that
   // changed, and where what came of nodes may be remembered (the first search of a kind begins
   // again), but for rules that want some of the candidates by scores of their own.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,

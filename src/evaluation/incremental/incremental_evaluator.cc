@@ -104,17 +104,19 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   asked_to_cache_ = true;
   if (cache == nullptr) return std::nullopt;
   if (by_spec) judged = nullptr;  // others have a say
-  request.budget.Refill();
+  WorkBudget& budget = request.state.work_budget();
+  budget.Refill();
   const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, grounds, judged, request.budget);
+      cache->Refresh(own, pod, request.nodes, request.nominator, grounds, judged, budget);
   if (outcome == Outcome::kYielded) {
-    request.budget.Yield();
+    budget.Yield();
     return Evaluation();
   }
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return std::nullopt;
   cache->set_was_last(true);
   ++recalled_;
+  own.SetWorkBudget(budget);
   request.state = std::move(own);
   Evaluation rejection;
   rejection.diagnosis = &diagnosis_.emplace(request.framework, *cache, request.nodes);
