@@ -33,8 +33,10 @@ struct SchedulerOptions {
   const Clock* clock = nullptr;
   Executor* executor = nullptr;
   uint64_t seed = 0;
-  // Whether what plugins said of a node is kept for the next pod like it, until the node changes.
-  // The decisions are the same; without it every cycle looks at every node.
+  // Whether what plugins said of a node is kept for the next pod like it, until the node changes,
+  // and preemption leaves nodes out that cannot be chosen. The decisions are the same (of
+  // preemption, as long as no more nodes have candidates than minCandidateNodesPercentage and
+  // minCandidateNodesAbsolute want); without it every cycle looks at every node.
   bool remember_verdicts = true;
   // How many nodes the batch form of Filter is asked about at once, at most; 0 is all of them. The
   // decisions are the same; to find a batch form for which they are not.

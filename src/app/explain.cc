@@ -256,7 +256,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
     ++done;
     progress.Show(
         [&] { return absl::StrCat("explaining pod ", done, " of ", explainer->pending().size()); });
-    const PodExplanation explanation = explainer->Explain(*pod);
+    const PodExplanation explanation = explainer->Explain(pod);
     if (options.output == OutputFormat::kJson) {
       WritePod(explanation, json);
     } else {

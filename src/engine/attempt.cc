@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "engine/diagnosis.h"
-#include "engine/rejected_nodes.h"
+#include "evaluation/diagnosis.h"
 
 namespace berth {
 
@@ -26,12 +24,12 @@ AttemptResult Attempts::Run(const AttemptRequest& request) {
   cluster_.Refresh();
   if (request.pods.size() == 1) {
     const bool placed = PlaceOne(request, request.pods.front(), result);
-    result.reached = placed || (request.minimum == 0 && !result.goes_on);
+    result.reached = placed || (request.minimum == 0 && !result.yielded);
   } else {
     PlaceGroup(request, result);
   }
   if (result.reached) Permit(request, result);
-  BERTH_CHECK(result.reached || result.goes_on || !result.failed.empty());
+  BERTH_CHECK(result.reached || result.yielded || !result.failed.empty());
   return result;
 }
 
@@ -146,11 +144,13 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
   ++result.cycles;
   FetchAhead();
   CycleState state;
+  if (!remember_verdicts_) state.SetInFull();
+  state.SetWorkBudget(WorkBudget(request.steps_at_once));
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
-                 {request.percentage_of_nodes_to_score, request.steps_at_once});
-  result.goes_on = cycle.goes_on;
-  if (result.goes_on) return false;
+                 request.percentage_of_nodes_to_score);
+  result.yielded = state.work_budget().yielded();
+  if (result.yielded) return false;
   if (cycle.row < 0) {
     Diagnose(request, pod, state, cycle, result);
     return false;
@@ -201,8 +201,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
                         CycleState& state, const CycleResult& cycle, AttemptResult& result) {
   PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
   const NodeTable& nodes = cluster_.nodes();
-  const bool judged =
-      cycle.status.code() == Code::kUnschedulable && !cycle.pre_filter_rejected && nodes.size() > 0;
+  const bool judged = cycle.diagnosis != nullptr;
   if (!judged && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
     failure.nominated_node = "";
     failure.waiting = cycle.status.IsError()
@@ -211,18 +210,10 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     result.failed.push_back(std::move(failure));
     return;
   }
-  const CycleStatuses by_node(*request.framework, state, *pod, nodes, cycle_.verdicts(),
-                              cycle.left_out);
   const UniformStatuses uniform(nodes.size(), cycle.status);
-  std::optional<RejectedStatuses> kept;
-  if (cycle.kept != nullptr) kept.emplace(*cycle.kept);
-  const NodeStatuses& statuses = kept.has_value() ? static_cast<const NodeStatuses&>(*kept)
-                                 : judged         ? static_cast<const NodeStatuses&>(by_node)
-                                                  : static_cast<const NodeStatuses&>(uniform);
+  const NodeStatuses& statuses = judged ? cycle.diagnosis->statuses() : uniform;
   // Reasons first: PostFilter may change `state`.
-  const ReasonCounts reasons = kept.has_value() ? cycle.kept->counts().Count()
-                               : judged         ? CountReasons(by_node, nodes.size())
-                                                : ReasonCounts();
+  const ReasonCounts reasons = judged ? cycle.diagnosis->CountReasons() : ReasonCounts();
 
   std::string post_filter_message;
   absl::Time retry_at = absl::InfiniteFuture();
@@ -231,12 +222,9 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.nominated_node = "";
   } else if (alone && !result.plan.has_value()) {
     PostFilterResult found;
-    found.steps_at_once = request.steps_at_once;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
-    if (found.goes_on) {
-      result.goes_on = true;
-      return;
-    }
+    result.yielded = state.work_budget().yielded();
+    if (result.yielded) return;
     post_filter_message = status.message();
     failure.nominated_node = found.nominated_node;
     retry_at = found.retry_at;
@@ -249,10 +237,9 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
   const Symbol blamed = failure.status.plugin_symbol();
-  failure.waiting =
-      judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
-                             {cycle_.verdicts(), reasons, blamed, result.placed, cycle.kept})
-             : WhyRejected(*request.framework, *pod, nodes, failure.status);
+  failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
+                                           {*cycle.diagnosis, reasons, blamed, result.placed})
+                           : WhyRejected(*request.framework, *pod, nodes, failure.status);
   if (retry_at < absl::InfiniteFuture()) {
     failure.waiting = WhyNobodyMayGoYet(*failure.waiting, retry_at);
   }

@@ -53,9 +53,8 @@ struct AttemptResult {
     PostFilterResult result;
   };
   std::optional<Plan> plan;
-  // It stopped (SchedulerOptions::steps_at_once): nothing was decided, the same is to be tried
-  // again.
-  bool goes_on = false;
+  // It yielded (WorkBudget): nothing was decided, the same is to be tried again.
+  bool yielded = false;
   int cycles = 0;
   int most_placed = 0;  // the most pods that were placed at once
 };
@@ -65,7 +64,9 @@ struct AttemptResult {
 class Attempts {
  public:
   Attempts(ClusterState& cluster, bool remember_verdicts, int rows_at_once)
-      : cluster_(cluster), cycle_(remember_verdicts, rows_at_once) {}
+      : cluster_(cluster),
+        remember_verdicts_(remember_verdicts),
+        cycle_(remember_verdicts, rows_at_once) {}
 
   AttemptResult Run(const AttemptRequest& request);
 
@@ -96,6 +97,7 @@ class Attempts {
   void UndoAll(AttemptResult& result);
 
   ClusterState& cluster_;
+  const bool remember_verdicts_;
   SchedulingCycle cycle_;
   int fetched_ = 0;  // steps, of where the cycle expects the next pod to go
 };

@@ -190,7 +190,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     unfinished_.spent += absl::FromChrono(ended - begun);
     Observe(request, result, woken_by, ended);
   }
-  if (result.goes_on) {
+  if (result.yielded) {
     unfinished_.entry = &entry;
     return;
   }
@@ -239,7 +239,7 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
             .error = error,
             .group = request.group,
             .woken_by = woken_by.view(),
-            .goes_on = result.goes_on,
+            .goes_on = result.yielded,
             .outcomes = outcomes});
 }
 

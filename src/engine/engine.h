@@ -174,7 +174,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   Binder binder_;
   Evictions evictions_;
   Attempts attempts_;
-  // An attempt that is not over (AttemptResult::goes_on).
+  // An attempt that is not over (AttemptResult::yielded).
   struct Unfinished {
     const QueuedGroup* entry = nullptr;  // in flight, or null
     absl::Duration spent;

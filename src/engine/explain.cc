@@ -5,29 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 namespace berth {
 namespace {
-
-// The statuses that were found node by node.
-class ListedStatuses final : public NodeStatuses {
- public:
-  explicit ListedStatuses(std::vector<Status> statuses) : statuses_(std::move(statuses)) {}
-
-  Code code(NodeRow row) const override { return statuses_[row].code(); }
-  Status status(NodeRow row) const override { return statuses_[row]; }
-  std::vector<NodeRow> RowsWith(Code code) const override {
-    std::vector<NodeRow> rows;
-    for (NodeRow row = 0; row < static_cast<NodeRow>(statuses_.size()); ++row) {
-      if (statuses_[row].code() == code) rows.push_back(row);
-    }
-    return rows;
-  }
-
- private:
-  std::vector<Status> statuses_;
-};
 
 void SortByName(std::vector<NodeExplanation>& nodes) {
   std::sort(nodes.begin(), nodes.end(),
@@ -59,7 +40,8 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
   return explainer;
 }
 
-PodExplanation Explainer::Explain(const PodInfo& pod) {
+PodExplanation Explainer::Explain(const std::shared_ptr<const PodInfo>& shared_pod) {
+  const PodInfo& pod = *shared_pod;
   PodExplanation explanation;
   explanation.pod = pod.key();
   const Framework* framework = profiles_->Find(pod.scheduler_name());
@@ -108,44 +90,45 @@ PodExplanation Explainer::Explain(const PodInfo& pod) {
     }
     std::sort(shown.node_names->begin(), shown.node_names->end());
   }
-  ExplainNodes(*framework, state, pod, pre_filter, explanation);
+  ExplainNodes(*framework, state, shared_pod, pre_filter, explanation);
   return explanation;
 }
 
-void Explainer::ExplainNodes(const Framework& framework, CycleState& state, const PodInfo& pod,
+void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
+                             const std::shared_ptr<const PodInfo>& shared_pod,
                              const PreFilterOutcome& pre_filter, PodExplanation& explanation) {
+  const PodInfo& pod = *shared_pod;
   const NodeTable& nodes = cluster_->nodes();
-  std::vector<Status> statuses;
-  std::vector<NodeRow> feasible;
+  const EvaluationRequest request = {.framework = framework,
+                                     .state = state,
+                                     .pod = shared_pod,
+                                     .nodes = nodes,
+                                     .nominator = cluster_->nominations()};
+  const Evaluation evaluation = evaluator_.Evaluate(request, pre_filter);
+  if (!evaluation.status.ok()) explanation.error = evaluation.status.message();
+  if (evaluation.diagnosis == nullptr) return;
+  const NodeStatuses& statuses = evaluation.diagnosis->statuses();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const NodeInfo& node = nodes.node(row);
-    const bool left_out = pre_filter.narrowed.node_names.has_value() &&
-                          !pre_filter.narrowed.node_names->contains(node.name());
-    Status status =
-        left_out ? pre_filter.left_out : framework.RunFilterWithNominatedPods(state, pod, node);
-    if (status.IsError()) {
-      explanation.error = status.message();
-      explanation.nodes.clear();
-      return;
-    }
-    if (status.ok()) feasible.push_back(row);
-    explanation.nodes.push_back({std::string(node.name().view()), status, {}, std::nullopt, {}});
-    statuses.push_back(std::move(status));
+    explanation.nodes.push_back({.name = std::string(nodes.node(row).name().view()),
+                                 .filter = statuses.status(row),
+                                 .scores = {},
+                                 .total = std::nullopt,
+                                 .notes = {}});
   }
   const std::string nominated = cluster_->nominations().NominatedNode(pod);
   if (!nominated.empty()) {
     const NodeRow row = nodes.FindRow(Symbol::Intern(nominated));
-    explanation.nominated = {nominated, row >= 0 && statuses[row].ok()};
+    explanation.nominated = {nominated, row >= 0 && explanation.nodes[row].filter.ok()};
   }
-  if (feasible.empty()) {
-    const ReasonCounts reasons = CountReasons(statuses);
-    const ListedStatuses listed(std::move(statuses));
-    ExplainPostFilter(framework, state, pod, listed, explanation);
+  if (!evaluation.status.ok()) return;
+  if (evaluation.best >= 0) {
+    ExplainScores(framework, explanation);
+  } else {
+    const ReasonCounts reasons = evaluation.diagnosis->CountReasons();
+    ExplainPostFilter(framework, state, pod, statuses, explanation);
     explanation.message = FilterFailureMessage(
         nodes.size(), reasons,
         explanation.post_filter.has_value() ? explanation.post_filter->status.message() : "");
-  } else if (!ExplainScores(framework, state, pod, feasible, explanation)) {
-    return;
   }
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     explanation.nodes[row].notes = framework.RunExplainNode(state, pod, nodes.node(row));
@@ -153,33 +136,20 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state, cons
   SortByName(explanation.nodes);
 }
 
-bool Explainer::ExplainScores(const Framework& framework, CycleState& state, const PodInfo& pod,
-                              const std::vector<NodeRow>& feasible, PodExplanation& explanation) {
-  const NodeTable& nodes = cluster_->nodes();
-  std::vector<int64_t> totals(feasible.size(), 1);  // without a score plugin all are alike
-  std::vector<PluginScores> by_plugin;
-  if (!framework.score().empty()) {
-    Status status = framework.RunPreScore(state, pod, nodes, feasible);
-    if (status.ok()) {
-      status = framework.RunScore(state, pod, nodes, feasible, absl::MakeSpan(totals), &by_plugin);
-    }
-    if (!status.ok()) {
-      explanation.error = status.message();
-      return false;
-    }
-  }
+void Explainer::ExplainScores(const Framework& framework, PodExplanation& explanation) const {
   explanation.score_resolution = framework.score_resolution();
+  const absl::Span<const NodeRow> feasible = evaluator_.feasible();
+  const absl::Span<const int64_t> totals = evaluator_.totals();
   const int64_t best = *std::max_element(totals.begin(), totals.end());
   for (size_t i = 0; i < feasible.size(); ++i) {
     NodeExplanation& node = explanation.nodes[feasible[i]];
     node.total = totals[i];
-    for (const PluginScores& scores : by_plugin) {
+    for (const PluginScores& scores : evaluator_.scores_by_plugin()) {
       node.scores.emplace(scores.plugin.view(), scores.weighted[i]);
     }
     if (totals[i] == best) explanation.best_nodes.push_back(node.name);
   }
   std::sort(explanation.best_nodes.begin(), explanation.best_nodes.end());
-  return true;
 }
 
 void Explainer::ExplainPostFilter(const Framework& framework, CycleState& state, const PodInfo& pod,

@@ -14,6 +14,7 @@
 #include "berth/framework/postfilter.h"
 #include "engine/cluster_state.h"
 #include "engine/profiles.h"
+#include "evaluation/full_evaluator.h"
 
 namespace berth {
 
@@ -69,14 +70,14 @@ class Explainer {
   // The pods without a node, in the order of the objects.
   const std::vector<std::shared_ptr<const PodInfo>>& pending() const { return pending_; }
 
-  PodExplanation Explain(const PodInfo& pod);
+  PodExplanation Explain(const std::shared_ptr<const PodInfo>& pod);
 
  private:
   Explainer() = default;
-  void ExplainNodes(const Framework& framework, CycleState& state, const PodInfo& pod,
-                    const PreFilterOutcome& pre_filter, PodExplanation& explanation);
-  bool ExplainScores(const Framework& framework, CycleState& state, const PodInfo& pod,
-                     const std::vector<NodeRow>& feasible, PodExplanation& explanation);
+  void ExplainNodes(const Framework& framework, CycleState& state,
+                    const std::shared_ptr<const PodInfo>& pod, const PreFilterOutcome& pre_filter,
+                    PodExplanation& explanation);
+  void ExplainScores(const Framework& framework, PodExplanation& explanation) const;
   void ExplainPostFilter(const Framework& framework, CycleState& state, const PodInfo& pod,
                          const NodeStatuses& statuses, PodExplanation& explanation);
 
@@ -84,6 +85,7 @@ class Explainer {
   std::unique_ptr<ClusterState> cluster_;
   std::unique_ptr<Profiles> profiles_;
   std::vector<std::shared_ptr<const PodInfo>> pending_;
+  FullEvaluator evaluator_;
 };
 
 }  // namespace berth

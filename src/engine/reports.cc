@@ -168,8 +168,9 @@ SchedulerCounters Engine::counters() const {
     }
   }
   for (auto& [where, trouble] : troubles) counters.troubles.push_back(std::move(trouble));
-  counters.unconfirmed = attempts_.cycle().unconfirmed();
-  counters.remembered_cycles = attempts_.cycle().remembered();
+  const NodeEvaluator::Counters evaluations = attempts_.cycle().evaluator().counters();
+  counters.unconfirmed = evaluations.unconfirmed;
+  counters.remembered_cycles = evaluations.recalled;
   return counters;
 }
 

@@ -2,7 +2,6 @@
 #include "engine/waiting.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
 
@@ -25,14 +24,7 @@ const ReasonCounts::value_type* Dominant(const ReasonCounts& reasons) {
 }
 
 void CountByPlugin(const Framework& framework, const NodeFailure& failure, WaitingFor& waiting) {
-  std::array<int, 256> counts{};
-  if (failure.kept != nullptr) {
-    for (size_t i = 0; i < framework.filter().size(); ++i) {
-      counts[i] = failure.kept->counts().CountOf(framework.filter()[i].name);
-    }
-  } else {
-    counts = CountRejectors(failure.verdicts);
-  }
+  const RejectorCounts counts = failure.diagnosis.CountRejectors();
   const int left_out = counts[NodeVerdicts::kNotJudged];
   if (left_out > 0) {
     waiting.nodes_by_plugin.push_back({std::string(failure.narrowed_by.view()), left_out});
@@ -44,19 +36,9 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
 }
 
 // What is free of the resource that is short, where nothing else is in the way.
-void MeasureFree(const NodeTable& nodes, const NodeFailure& failure, uint8_t rejector,
-                 WaitingFor& waiting) {
-  FreeRoom::Question question = {waiting.resource, rejector, waiting.needed};
-  FreeRoom::Answer free;
-  if (failure.kept != nullptr) {
-    free = failure.kept->MeasureFree(question, nodes);
-  } else {
-    free = FreeRoom::Look(question, nodes, failure.verdicts);
-    question.rejector = NodeVerdicts::kNobody;
-    if (HasRejector(failure.verdicts, NodeVerdicts::kNobody)) {  // and rooms of feasible nodes
-      free.all_free += FreeRoom::Look(question, nodes, failure.verdicts).all_free;
-    }
-  }
+void MeasureFree(const NodeFailure& failure, uint8_t rejector, WaitingFor& waiting) {
+  const FreeCapacity::Answer free =
+      failure.diagnosis.MeasureFree({waiting.resource, rejector, waiting.needed});
   waiting.all_free += free.all_free;
   waiting.most_free = std::max(waiting.most_free, free.most_free);
   for (const Binder::Member& member : failure.placed) {
@@ -100,7 +82,7 @@ WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const N
   const Code code = count.resolvable ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable;
   framework.ExplainWaiting(pod, Status::Make(code, {reason}).WithPlugin(plugin), nodes, *waiting);
   if (waiting->reason == WaitingReason::kInsufficientResources && !waiting->resource.empty()) {
-    MeasureFree(nodes, failure, framework.FilterIndex(plugin), *waiting);
+    MeasureFree(failure, framework.FilterIndex(plugin), *waiting);
   }
   return waiting;
 }

@@ -9,8 +9,7 @@
 #include "berth/framework/node_verdicts.h"
 #include "berth/framework/waiting.h"
 #include "engine/binding.h"
-#include "engine/diagnosis.h"
-#include "engine/rejected_nodes.h"
+#include "evaluation/diagnosis.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -27,11 +26,10 @@ WaitingPtr WhyNoNodes();
 // No node fits: the reason that most nodes gave counts; among equals one that evictions could
 // mend, then the first by its text.
 struct NodeFailure {
-  const NodeVerdicts& verdicts;
+  Diagnosis& diagnosis;
   const ReasonCounts& reasons;
   Symbol narrowed_by;                       // to blame for nodes that were left out
   absl::Span<const Binder::Member> placed;  // pods of the same group that hold their places
-  RejectedNodes* kept = nullptr;            // that has `verdicts`, if they are kept
 };
 WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
                          const NodeFailure& failure);

@@ -54,22 +54,23 @@ Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
 // that changes the pod's nomination stands.
 Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                                 PostFilterResult& result) const {
-  const int64_t steps_at_once = std::exchange(result, {}).steps_at_once;
+  result = {};
+  WorkBudget& budget = state.work_budget();
   CallTimer timer(fault_log_);
   std::vector<std::string> reasons;
   Symbol rejector;
   absl::Time retry_at = absl::InfiniteFuture();
   for (const Hook<PostFilterPlugin>& hook : post_filter_) {
     PostFilterResult of_plugin;
-    of_plugin.steps_at_once = steps_at_once;
+    budget.Refill();
     timer.Start();
     Status status = Guarded(kPostFilter, hook.name, [&] {
       return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
     });
     timer.Lap(hook.name, kPostFilter.name);
-    of_plugin.goes_on &= steps_at_once > 0 && status.code() == Code::kUnschedulable;
+    if (status.code() != Code::kUnschedulable) budget.Refill();  // it has an answer
     of_plugin.plugin = hook.name;
-    if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable || of_plugin.goes_on) {
+    if (status.ok() || status.code() == Code::kUnschedulableAndUnresolvable || budget.yielded()) {
       result = std::move(of_plugin);
       return status;
     }

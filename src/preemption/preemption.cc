@@ -95,13 +95,9 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .scores = rules.OrderedScores(),
       .budgets = budgets,
       .budgets_version = *budgets_version_};
-  WorkBudget budget(result.steps_at_once);
-  CandidateSearch& search = prunes_ && query.scores.empty() ? *pruned_ : *full_;
-  std::optional<SearchResult> found = search.Find(query, budget);
-  if (!found.has_value()) {
-    result.goes_on = true;
-    return Status::Unschedulable("the search for victims has yielded");
-  }
+  CandidateSearch& search = state.in_full() || !query.scores.empty() ? *full_ : *pruned_;
+  std::optional<SearchResult> found = search.Find(query, state.work_budget());
+  if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 
   if (found->candidates.empty()) {
     result.retry_at = found->retry_at;

@@ -41,7 +41,7 @@ profiles:
 - schedulerName: default-scheduler
   pluginConfig:
   - name: DefaultPreemption
-    args: {minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 3}
+    args: {minCandidateNodesPercentage: 100}
 )";
 constexpr absl::string_view kByQuota = R"(
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "berth/framework/cycle_state.h"
 #include "gtest/gtest.h"
 
 namespace berth {
@@ -51,6 +52,15 @@ TEST(WorkBudgetTest, NobodyYieldsWithoutALimit) {
     budget.Yield();
     EXPECT_FALSE(budget.yielded());
   }
+}
+
+// What is tried on a copy must not stop half way.
+TEST(WorkBudgetTest, ACopyOfAPodsStateHasNoLimit) {
+  CycleState state;
+  EXPECT_FALSE(state.work_budget().is_limited());
+  state.SetWorkBudget(WorkBudget(5));
+  EXPECT_TRUE(state.work_budget().is_limited());
+  EXPECT_FALSE(state.Clone().work_budget().is_limited());
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ MAY_INCLUDE = {
     "src/queue/": FRAMEWORK + ["framework/"],
     "src/group/": ENGINE,
     "src/preemption/": ENGINE,
-    "src/engine/": ENGINE,
+    "src/evaluation/": FRAMEWORK + ["framework/"],
+    "src/engine/": ENGINE + ["evaluation/"],
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h"],
     "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
@@ -40,6 +41,13 @@ MAY_INCLUDE = {
     "src/gpu/": API + ["berth/gpu/"],
     "plugins/": FRAMEWORK + ["berth/gpu/"],  # and its own folder; builtin.cc all of them
 }
+# And what no file may include but those below the prefixes behind it: the full evaluator stands without the
+# incremental one, of which the engine sees the evaluator and none of the caches.
+INSIDE = {
+    "evaluation/incremental/": ["src/evaluation/incremental/"],
+    "preemption/pruning/": ["src/preemption/pruning/"],
+}
+EXPORTED = ["evaluation/incremental/incremental_evaluator.h", "preemption/pruning/pruned_search.h"]
 # Nobody but their own users should have to know these.
 HEAVY = re.compile(r"^(yaml-cpp|rapidjson|google/protobuf|grpc|grpcpp)/|\.pb\.h$")
 # Spelled otherwise in this tree, and why.
@@ -105,6 +113,9 @@ def violations(root):
             ours = any(top + name in tree for top in ("include/", "src/", "")) or name.startswith("berth/")
             if ours and not any(name.startswith(prefix) for prefix in allowed):
                 yield path, number, "%s may not include %s" % (layer, name)
+            for inside, users in INSIDE.items():
+                if name.startswith(inside) and name not in EXPORTED and not path.startswith(tuple(users)):
+                    yield path, number, "only %s may include %s" % (" ".join(users), name)
 
 
 def main():

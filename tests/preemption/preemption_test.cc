@@ -238,10 +238,11 @@ Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& po
   EXPECT_EQ(chosen.retry_at, outcome.result.retry_at);
   outcome.scored_to_choose = chosen.candidates.size();
   if (in_full_too == InFullToo::kNo) return outcome;
-  Preemption in_full(cluster);
-  in_full.DisablePruning();
+  CycleState in_full;
+  in_full.SetInFull();
   PostFilterResult full;
-  const Status full_status = in_full.Run(rules, CycleState(), pod, ListedStatuses(statuses), full);
+  const Status full_status =
+      Preemption(cluster).Run(rules, in_full, pod, ListedStatuses(statuses), full);
   EXPECT_EQ(full_status.ToString(), outcome.status.ToString());
   EXPECT_EQ(full.nominated_node, outcome.result.nominated_node);
   EXPECT_EQ(Names(full.victims), Names(outcome.result.victims));
@@ -613,10 +614,10 @@ int SearchBitByBit(Preemption& preemption, PreemptionRules& rules, const PodInfo
                    PostFilterResult& result) {
   for (int stops = 0;; ++stops) {
     result = {};
-    result.steps_at_once = steps;
     CycleState state;
+    state.SetWorkBudget(WorkBudget(steps));
     status = preemption.Run(rules, state, pod, statuses, result);
-    if (!result.goes_on) return stops;
+    if (!state.work_budget().yielded()) return stops;
     EXPECT_EQ(status.code(), Code::kUnschedulable);
     EXPECT_TRUE(result.candidates.empty() && result.victims.empty());
   }
@@ -940,7 +941,8 @@ TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
       for (int p = upto(5); p > 0; --p) add_pod(n);
     }
     Preemption pruned(cluster), full(cluster);
-    full.DisablePruning();
+    CycleState in_full;
+    in_full.SetInFull();
     Remembering<DefaultRules> rules(cluster, 100, 0);
     for (int step = 0; step < 40; ++step) {
       const int node = upto(nodes - 1);
@@ -984,7 +986,7 @@ status: {disruptionsAllowed: )",
       const ListedStatuses listed(std::move(statuses));
       PostFilterResult by_full, by_pruned;
       int before = cluster.filter_calls;
-      const Status want = full.Run(rules, CycleState(), *pod, listed, by_full);
+      const Status want = full.Run(rules, in_full, *pod, listed, by_full);
       full_runs += cluster.filter_calls - before;
       before = cluster.filter_calls;
       const Status got = pruned.Run(rules, CycleState(), *pod, listed, by_pruned);

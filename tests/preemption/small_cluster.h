@@ -274,6 +274,15 @@ inline Plan PlanFor(SmallCluster& cluster, PostFilterPlugin& plugin, const PodIn
   EXPECT_EQ(chosen.nominated_node, plan.result.nominated_node);
   EXPECT_EQ(chosen.victims, plan.result.victims);
   EXPECT_EQ(chosen.retry_at, plan.result.retry_at);
+  // And so does one that leaves nothing out.
+  CycleState in_full = plain.Clone();
+  in_full.SetInFull();
+  PostFilterResult full;
+  const Status full_status = plugin.PostFilter(in_full, pod, listed, full);
+  EXPECT_EQ(full_status.ToString(), plan.post_filter.ToString());
+  EXPECT_EQ(full.nominated_node, plan.result.nominated_node);
+  EXPECT_EQ(full.victims, plan.result.victims);
+  EXPECT_EQ(full.retry_at, plan.result.retry_at);
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "berth/framework/work_budget.h"
 
 namespace berth {
 
@@ -74,10 +75,21 @@ class CycleState {
   bool for_explanation() const { return for_explanation_; }
   void SetForExplanation() { for_explanation_ = true; }
 
+  // Whether nothing may be left out or kept from one cycle to the next to save time
+  // (SchedulerOptions::remember_verdicts). The decisions are the same.
+  bool in_full() const { return in_full_; }
+  void SetInFull() { in_full_ = true; }
+
+  // How much a stage of the attempt may do before it yields: of the plugins, PostFilter. A Clone()
+  // is without a limit.
+  WorkBudget& work_budget() const { return work_budget_; }
+  void SetWorkBudget(const WorkBudget& budget) { work_budget_ = budget; }
+
   CycleState Clone() const {
     CycleState copy;
     copy.skips_ = skips_;
     copy.for_explanation_ = for_explanation_;
+    copy.in_full_ = in_full_;
     for (const Entry& entry : entries_) {
       if (entry.data != nullptr) copy.entries_.push_back({entry.key, entry.data->Clone()});
     }
@@ -100,7 +112,9 @@ class CycleState {
 
   Skips skips_;
   bool for_explanation_ = false;
+  bool in_full_ = false;
   absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
+  mutable WorkBudget work_budget_;
 };
 
 }  // namespace berth

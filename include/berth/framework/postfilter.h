@@ -77,12 +77,6 @@ struct PostFilterResult {
   std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;
   // Positions in `candidates` of those, among them, that nothing tells apart from the chosen one.
   std::vector<int> equally_good;
-  // How much PostFilter may do at once, in steps of some 0.2 us; 0: all there is. Set by the
-  // scheduler if it may go on: whatever takes longer keeps what it has found out and returns
-  // Unschedulable with `goes_on`. It is called again for the same pod, before any other pod is
-  // tried, when the scheduler has taken in what happened meanwhile.
-  int64_t steps_at_once = 0;
-  bool goes_on = false;
 
   // The names of the nodes in equally_good, sorted.
   std::vector<std::string> EquallyGoodNodes() const;
@@ -96,6 +90,9 @@ class PostFilterPlugin {
   // Unschedulable to let the next PostFilter plugin try; UnschedulableAndUnresolvable or Error
   // to end PostFilter. Changes nothing outside `state` and `result`: the same call answers "what
   // would happen" in explanations.
+  //
+  // What takes longer than state.work_budget() allows keeps what it has found out, calls Yield()
+  // and returns Unschedulable. It is called again for the same pod, before any other pod is tried.
   virtual Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                             PostFilterResult& result) = 0;
 };

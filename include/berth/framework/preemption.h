@@ -138,13 +138,9 @@ class Preemption {
   // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
   // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
   // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
-  // Heeds `result.steps_at_once`.
+  // Yields where state.work_budget() is spent. With state.in_full() every node is dry-run.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
-
-  // Dry-runs every node from now on and keeps nothing. The decisions are the same, but where more
-  // nodes have candidates than PreemptionRules::Range() wants.
-  void DisablePruning() { prunes_ = false; }
 
   // Parsed once a version of the object store.
   const DisruptionBudgets& budgets();
@@ -153,7 +149,6 @@ class Preemption {
   Handle& handle_;
   std::optional<uint64_t> budgets_version_;
   DisruptionBudgets budgets_;
-  bool prunes_ = true;
   std::unique_ptr<CandidateSearch> full_, pruned_;
 };
 

@@ -1,5 +1,5 @@
-// The parts of which RankedNodes is made: each against the plain way to find the same.
-#include "engine/ranked_nodes.h"
+// The parts of which ScoreCache is made: each against the plain way to find the same.
+#include "evaluation/incremental/score_cache.h"
 
 #include <numeric>
 #include <optional>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/rejection_counts.h"
-#include "engine/settled_bases.h"
+#include "evaluation/incremental/rejection_counts.h"
+#include "evaluation/incremental/stable_inputs.h"
 #include "gmock/gmock.h"
 
 namespace berth {
@@ -76,29 +76,29 @@ TEST(RejectionCounts, FollowRowsThatMove) {
 
 // Of so many pods, each `lasts` times with the bases of the one before, how many go by what is
 // kept.
-int CountSuited(SettledBases& settled, int pods, int lasts) {
+int CountSuited(StableInputs& settled, int pods, int lasts) {
   static int64_t next = 0;
-  SettledBases::Bases bases(1);
+  StableInputs::Inputs bases(1);
   int suited = 0;
   for (int i = 0; i < pods; ++i) {
     if (i % lasts == 0) {
       bases[0].basis = {};
       bases[0].basis.Add(++next);
     }
-    suited += settled.Suit(bases);
+    suited += settled.AreStable(bases);
   }
   return suited;
 }
 
-TEST(SettledBases, ThatLastAreTakenUpAtOnce) {
-  SettledBases settled;
+TEST(StableInputs, ThatLastAreTakenUpAtOnce) {
+  StableInputs settled;
   EXPECT_EQ(CountSuited(settled, 1000, 20), 1000);
   EXPECT_EQ(settled.version(), 50);
 }
 
-TEST(SettledBases, ThatDoNotLastAreSoonLeftAlone) {
+TEST(StableInputs, ThatDoNotLastAreSoonLeftAlone) {
   for (const int lasts : {1, 2, 5, 10}) {
-    SettledBases settled;
+    StableInputs settled;
     CountSuited(settled, 1000, lasts);
     EXPECT_LE(settled.version(), 5) << lasts;
     EXPECT_GE(CountSuited(settled, 164, 164), 100) << lasts << ": those that do are taken up";

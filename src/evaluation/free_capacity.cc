@@ -1,5 +1,5 @@
-// Implementation of free_room.h.
-#include "engine/free_room.h"
+// Implementation of free_capacity.h.
+#include "evaluation/free_capacity.h"
 
 #include <cstddef>
 #include <utility>
@@ -20,8 +20,8 @@ namespace {
 
 int64_t OnlyIf(bool condition, int64_t value) { return value & -static_cast<int64_t>(condition); }
 
-BERTH_VECTOR_CLONES FreeRoom::Answer LookAtAll(FreeColumn column, const uint8_t* rejectors,
-                                               NodeRow rows, uint8_t rejector, int64_t needed) {
+BERTH_VECTOR_CLONES FreeCapacity::Answer LookAtAll(FreeColumn column, const uint8_t* rejectors,
+                                                   NodeRow rows, uint8_t rejector, int64_t needed) {
   int64_t all_free = 0, most_free = 0;
   for (NodeRow row = 0; row < rows; ++row) {
     const int64_t free = OnlyIf(rejectors[row] == rejector, column.free(row));
@@ -34,10 +34,10 @@ BERTH_VECTOR_CLONES FreeRoom::Answer LookAtAll(FreeColumn column, const uint8_t*
 }  // namespace
 
 // For too_little_.
-class FreeRoom::ByFree {
+class FreeCapacity::ByFree {
  public:
-  explicit ByFree(const FreeRoom& room)
-      : free_(room.free_.data()), needed_(room.question_.needed) {}
+  explicit ByFree(const FreeCapacity& capacity)
+      : free_(capacity.free_.data()), needed_(capacity.question_.needed) {}
 
   NodeRow BestOf(NodeRow begin, NodeRow end) const {
     NodeRow best = -1;
@@ -58,15 +58,15 @@ class FreeRoom::ByFree {
   int64_t needed_;
 };
 
-FreeRoom::Answer FreeRoom::Look(const Question& question, const NodeTable& nodes,
-                                const NodeVerdicts& verdicts) {
+FreeCapacity::Answer FreeCapacity::Look(const Question& question, const NodeTable& nodes,
+                                        const NodeVerdicts& verdicts) {
   return LookAtAll(FreeColumn(nodes, question.resource), verdicts.rejectors().data(),
                    verdicts.rows(), question.rejector, question.needed);
 }
 
-FreeRoom::Answer FreeRoom::Follow(const Question& question, const NodeTable& nodes,
-                                  const NodeVerdicts& verdicts,
-                                  std::optional<absl::Span<const NodeRow>> found_again) {
+FreeCapacity::Answer FreeCapacity::Follow(const Question& question, const NodeTable& nodes,
+                                          const NodeVerdicts& verdicts,
+                                          std::optional<absl::Span<const NodeRow>> found_again) {
   const auto changes = nodes.ChangesSince(table_version_);
   const size_t size = static_cast<size_t>(nodes.size());
   const bool few_changed = table_ == nodes.id() && question_ == question && changes.has_value() &&
@@ -90,7 +90,7 @@ FreeRoom::Answer FreeRoom::Follow(const Question& question, const NodeTable& nod
   return {.all_free = all_free_, .most_free = most < 0 ? 0 : free_[most]};
 }
 
-void FreeRoom::Build(const FreeColumn& column, const NodeVerdicts& verdicts) {
+void FreeCapacity::Build(const FreeColumn& column, const NodeVerdicts& verdicts) {
   const absl::Span<const uint8_t> rejectors = verdicts.rejectors();
   free_.assign(rejectors.size(), kNotCounted);
   all_free_ = 0;
@@ -102,7 +102,7 @@ void FreeRoom::Build(const FreeColumn& column, const NodeVerdicts& verdicts) {
   too_little_.Build(verdicts.rows(), ByFree(*this));
 }
 
-void FreeRoom::Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts) {
+void FreeCapacity::Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts) {
   const bool counts = verdicts.rejector(row) == question_.rejector;
   const int64_t free = counts ? column.free(row) : kNotCounted;
   const int64_t before = std::exchange(free_[row], free);

@@ -1,5 +1,5 @@
 // Which kinds of pods are remembered, if there are more of them than there is room for.
-#include "engine/kind_memory.h"
+#include "evaluation/incremental/equivalence_cache.h"
 
 #include <memory>
 #include <string>
@@ -13,31 +13,31 @@ namespace {
 constexpr size_t kRoom = 10;
 
 // Whether the kind was remembered; if not, it is to be from now on.
-bool Ask(KindMemory<int>& memory, int kind) {
+bool Ask(EquivalenceCache<int>& memory, int kind) {
   const std::string signature = absl::StrCat(kind);
-  const PodKind key(signature, nullptr);
+  const PodClass key(signature, nullptr);
   if (memory.Find(key) != nullptr) return true;
   memory.Add(key, kRoom, [] { return std::make_unique<int>(0); });
   return false;
 }
 
-int CountRemembered(KindMemory<int>& memory, int first, int last) {
+int CountRemembered(EquivalenceCache<int>& memory, int first, int last) {
   int count = 0;
   for (int kind = first; kind < last; ++kind) count += Ask(memory, kind);
   return count;
 }
 
-TEST(KindMemory, TheFirstOfAKindIsNotKept) {
-  KindMemory<int> memory;
+TEST(EquivalenceCache, TheFirstOfAKindIsNotKept) {
+  EquivalenceCache<int> memory;
   EXPECT_FALSE(Ask(memory, 1));
   EXPECT_FALSE(Ask(memory, 1));
   EXPECT_TRUE(Ask(memory, 1));
 }
 
 // As a pod does that has a claim of its own and is tried again.
-TEST(KindMemory, WhatComesForOneAskerOnlyIsNotKept) {
-  KindMemory<int> memory;
-  const PodKind kind("1", nullptr);
+TEST(EquivalenceCache, WhatComesForOneAskerOnlyIsNotKept) {
+  EquivalenceCache<int> memory;
+  const PodClass kind("1", nullptr);
   const auto add = [&](size_t asker) {
     return memory.Add(
                kind, kRoom, [] { return std::make_unique<int>(0); }, asker) != nullptr;
@@ -48,27 +48,27 @@ TEST(KindMemory, WhatComesForOneAskerOnlyIsNotKept) {
   EXPECT_TRUE(add(8));
 }
 
-TEST(KindMemory, OfKindsThatTakeTurnsAPartStays) {
-  KindMemory<int> memory;
+TEST(EquivalenceCache, OfKindsThatTakeTurnsAPartStays) {
+  EquivalenceCache<int> memory;
   CountRemembered(memory, 0, 25);
   CountRemembered(memory, 0, 25);
   for (int round = 0; round < 5; ++round) EXPECT_EQ(CountRemembered(memory, 0, 25), 10);
 }
 
-TEST(KindMemory, KindsThatCameLaterTakeTheRoomOfThoseThatStayAway) {
-  KindMemory<int> memory;
+TEST(EquivalenceCache, KindsThatCameLaterTakeTheRoomOfThoseThatStayAway) {
+  EquivalenceCache<int> memory;
   for (int round = 0; round < 3; ++round) CountRemembered(memory, 0, 10);
   for (int round = 0; round < 2; ++round) CountRemembered(memory, 100, 110);
   EXPECT_EQ(CountRemembered(memory, 100, 110), 10);
   EXPECT_EQ(CountRemembered(memory, 0, 10), 0);
 }
 
-TEST(KindMemory, WhatIsForgottenIsNotKept) {
-  KindMemory<int> memory;
+TEST(EquivalenceCache, WhatIsForgottenIsNotKept) {
+  EquivalenceCache<int> memory;
   Ask(memory, 1);
   Ask(memory, 1);
-  memory.Forget(PodKind("1", nullptr));
-  EXPECT_EQ(memory.Find(PodKind("1", nullptr)), nullptr);
+  memory.Forget(PodClass("1", nullptr));
+  EXPECT_EQ(memory.Find(PodClass("1", nullptr)), nullptr);
   EXPECT_TRUE(memory.empty());
 }
 

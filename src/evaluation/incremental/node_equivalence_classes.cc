@@ -1,5 +1,5 @@
-// Implementation of alike_nodes.h.
-#include "engine/alike_nodes.h"
+// Implementation of node_equivalence_classes.h.
+#include "evaluation/incremental/node_equivalence_classes.h"
 
 #include <algorithm>
 #include <limits>
@@ -22,7 +22,7 @@ constexpr int kFewDomains = 16;
 constexpr int kFew = 64;
 constexpr int kRowsAClass = 16;
 constexpr int kRowsACell = 4;
-constexpr size_t kMostParts = 16;   // of a sum that is kept by domain
+constexpr size_t kMostParts = 16;   // of a sum that is followed by domain
 constexpr size_t kMostMoved = 256;  // cells, with a domain
 constexpr int kPauses = 256;
 
@@ -41,7 +41,7 @@ int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
   return number;
 }
 
-bool LeavesRoom(Symbol node, const AlikeNodes::Asker& asker) {
+bool LeavesRoom(Symbol node, const NodeEquivalenceClasses::Asker& asker) {
   return absl::c_any_of(asker.nominator->NominatedPods(node), [&](const auto& nominated) {
     return nominated->priority() >= asker.pod.priority();
   });
@@ -57,15 +57,15 @@ int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
 
 }  // namespace
 
-bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& nodes,
+                                     const std::vector<DomainSum>& sums, const Asker& asker) {
   if (pauses_ > 0) {
     --pauses_;
     return false;
   }
-  if (!Follow(ranked, nodes, sums, asker) && !Rebuild(ranked, nodes, sums, asker)) {
-    kept_.clear();
-    ranked_ = {};
+  if (!Follow(scores, nodes, sums, asker) && !Rebuild(scores, nodes, sums, asker)) {
+    followed_.clear();
+    scores_seen_ = {};
     pauses_ = kPauses;
     return false;
   }
@@ -75,73 +75,79 @@ bool AlikeNodes::Refresh(const RankedNodes& ranked, const NodeTable& nodes,
 // --- What changed --------------------------------------------------------------------------------
 
 // False if all rows are to be looked at.
-bool AlikeNodes::Follow(const RankedNodes& ranked, const NodeTable& nodes,
-                        const std::vector<DomainSum>& sums, const Asker& asker) {
-  if (!IsKnown(sums) || !FollowRows(ranked, sums) || !FollowDomains(sums) ||
-      !FollowNominations(ranked, nodes, sums, asker)) {
+bool NodeEquivalenceClasses::Follow(const ScoreCache& scores, const NodeTable& nodes,
+                                    const std::vector<DomainSum>& sums, const Asker& asker) {
+  if (!IsKnown(sums) || !FollowRows(scores, sums) || !FollowDomains(sums) ||
+      !FollowNominations(scores, nodes, sums, asker)) {
     return false;
   }
-  for (const int number : std::exchange(touched_, {})) ShowCell(ranked, number);
+  for (const int number : std::exchange(touched_, {})) ShowCell(scores, number);
   const int rows = static_cast<int>(cell_of_row_.size());
   const size_t most = 2 * MostClasses(rows);
   return !is_crowded_ && (has_classes_ ? classes_.size() : cells_.size()) <= most;
 }
 
-bool AlikeNodes::IsKnown(const std::vector<DomainSum>& sums) const {
-  if (kept_.size() != sums.size()) return false;
+bool NodeEquivalenceClasses::IsKnown(const std::vector<DomainSum>& sums) const {
+  if (followed_.size() != sums.size()) return false;
   for (size_t i = 0; i < sums.size(); ++i) {
-    const Kept& kept = kept_[i];
-    if (kept.column != sums[i].column || kept.version != kept.column->version()) return false;
-    if (kept.way != Way::kByDomain && kept.of_parts.size() != sums[i].parts.size()) return false;
+    const FollowedSum& followed = followed_[i];
+    const bool same_column =
+        followed.column == sums[i].column && followed.version == followed.column->version();
+    const bool same_parts =
+        followed.way == Way::kByDomain || followed.of_parts.size() == sums[i].parts.size();
+    if (!same_column || !same_parts) return false;
   }
   return true;
 }
 
 // Rows whose total changed, or whose own sum.
-bool AlikeNodes::FollowRows(const RankedNodes& ranked, const std::vector<DomainSum>& sums) {
-  const auto changes = ranked.changes().Since(ranked_);
+bool NodeEquivalenceClasses::FollowRows(const ScoreCache& scores,
+                                        const std::vector<DomainSum>& sums) {
+  const auto changes = scores.changes().Since(scores_seen_);
   if (!changes.has_value()) return false;
   for (const NodeRow row : *changes) {
-    if (!Place(ranked, row, sums)) return false;
+    if (!Place(scores, row, sums)) return false;
   }
-  ranked_ = ranked.changes().end();
+  scores_seen_ = scores.changes().end();
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (kept_[i].way != Way::kBySum) continue;
-    for (size_t k = 0; k < kept_[i].of_parts.size(); ++k) {
+    if (followed_[i].way != Way::kBySum) continue;
+    for (size_t k = 0; k < followed_[i].of_parts.size(); ++k) {
       const PodCounts& pods = *sums[i].parts[k].pods;
-      const auto rows = pods.RowsSince(kept_[i].of_parts[k]);
+      const auto rows = pods.RowsSince(followed_[i].of_parts[k]);
       if (!rows.has_value()) return false;
       for (const NodeRow row : *rows) {
-        if (!Place(ranked, row, sums)) return false;
+        if (!Place(scores, row, sums)) return false;
       }
-      kept_[i].of_parts[k] = pods.row_version();
+      followed_[i].of_parts[k] = pods.row_version();
     }
   }
   return true;
 }
 
 // Domains whose sum changed.
-bool AlikeNodes::FollowDomains(const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
   for (size_t i = 0; i < sums.size(); ++i) {
-    Kept& kept = kept_[i];
-    if (kept.way != Way::kBySumOfCells) continue;
-    for (size_t k = 0; k < kept.of_parts.size(); ++k) {
+    FollowedSum& followed = followed_[i];
+    if (followed.way != Way::kBySumOfCells) continue;
+    for (size_t k = 0; k < followed.of_parts.size(); ++k) {
       const PodCounts& pods = *sums[i].parts[k].pods;
-      const auto changes = pods.ChangesSince(*kept.column, kept.of_parts[k]);
+      const auto changes = pods.ChangesSince(*followed.column, followed.of_parts[k]);
       if (!changes.has_value()) return false;
       for (const PodCounts::Change& change : *changes) {
-        if (!kept.column->values()[change.domain].present) continue;  // no domain: nothing counts
-        for (const int number : kept.cells[change.domain]) MoveCell(number, sums);
+        const bool is_domain = followed.column->values()[change.domain].present;
+        if (!is_domain) continue;  // nothing counts there
+        for (const int number : followed.cells[change.domain]) MoveCell(number, sums);
       }
-      kept.of_parts[k] = pods.version(*kept.column);
+      followed.of_parts[k] = pods.version(*followed.column);
     }
   }
   return true;
 }
 
 // Rows on which room is left now, or not any more.
-bool AlikeNodes::FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
-                                   const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
+                                               const std::vector<DomainSum>& sums,
+                                               const Asker& asker) {
   if (asker.nominator == nullptr) return apart_.empty();
   const bool is_known = asker.pod.priority() == asker_priority_;
   if (is_known && asker.nominator->version() == nominations_version_) return true;
@@ -165,11 +171,11 @@ bool AlikeNodes::FollowNominations(const RankedNodes& ranked, const NodeTable& n
   }
   nominations_version_ = asker.nominator->version();
   asker_priority_ = asker.pod.priority();
-  return absl::c_all_of(rows, [&](NodeRow row) { return Place(ranked, row, sums); });
+  return absl::c_all_of(rows, [&](NodeRow row) { return Place(scores, row, sums); });
 }
 
-absl::flat_hash_set<NodeRow> AlikeNodes::FindApart(const NodeTable& nodes,
-                                                   const Asker& asker) const {
+absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindApart(const NodeTable& nodes,
+                                                               const Asker& asker) const {
   absl::flat_hash_set<NodeRow> rows;
   if (asker.nominator == nullptr) return rows;
   ForEachNominatedRow(*asker.nominator, nodes, [&](NodeRow row) {
@@ -180,12 +186,12 @@ absl::flat_hash_set<NodeRow> AlikeNodes::FindApart(const NodeTable& nodes,
 
 // --- Keys ----------------------------------------------------------------------------------------
 
-GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
+GroupKey NodeEquivalenceClasses::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const {
   GroupKey key;
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (kept_[i].way != Way::kBySum) {
-      key.push_back(kept_[i].column->index(row));
-    } else if (!kept_[i].column->at(row).present) {
+    if (followed_[i].way != Way::kBySum) {
+      key.push_back(followed_[i].column->index(row));
+    } else if (!followed_[i].column->at(row).present) {
       key.push_back(kNoDomain);
     } else {
       int64_t sum = 0;
@@ -197,10 +203,11 @@ GroupKey AlikeNodes::CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) 
   return key;
 }
 
-GroupKey AlikeNodes::ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const {
+GroupKey NodeEquivalenceClasses::ClassKeyOf(const GroupKey& cell,
+                                            const std::vector<DomainSum>& sums) const {
   GroupKey key = cell;
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (kept_[i].way == Way::kBySumOfCells) {
+    if (followed_[i].way == Way::kBySumOfCells) {
       key[i] = SumOfDomain(sums[i], static_cast<uint32_t>(key[i]));
     }
   }
@@ -210,21 +217,22 @@ GroupKey AlikeNodes::ClassKeyOf(const GroupKey& cell, const std::vector<DomainSu
 // --- One row -------------------------------------------------------------------------------------
 
 // Puts the row into its cell. False if there are too many of them now.
-bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums) {
-  Leave(ranked, row);
-  const int64_t total = ranked.total(row);
-  if (total == RankedNodes::kOut) return true;
+bool NodeEquivalenceClasses::Place(const ScoreCache& scores, NodeRow row,
+                                   const std::vector<DomainSum>& sums) {
+  Leave(scores, row);
+  const int64_t total = scores.total(row);
+  if (total == ScoreCache::kOut) return true;
   GroupKey key = CellKeyOf(row, sums);
   int number = FindCell(key);
   if (number == kNone) number = AddCell(std::move(key), sums);
   const size_t most = 2 * MostCells(static_cast<int>(cell_of_row_.size()));
   if (cells_.size() > most) return false;
-  Read(ranked, number);
+  Read(scores, number);
   cell_of_row_[row] = number;
-  extremes_of_row_[row] = ranked.extremes(row);
+  extremes_of_row_[row] = scores.extremes(row);
   Cell& cell = cells_[number];
   cell.tally.Count(extremes_of_row_[row], 1);
-  cell.heap.Add({total, row}, cell.tally.rows, IsInCell(ranked, number));
+  cell.heap.Add({total, row}, cell.tally.rows, IsInCell(scores, number));
   if (has_classes_) {
     classes_[cell.of_class].tally.Count(extremes_of_row_[row], 1);
     touched_.push_back(number);
@@ -232,10 +240,10 @@ bool AlikeNodes::Place(const RankedNodes& ranked, NodeRow row, const std::vector
   return true;
 }
 
-void AlikeNodes::Leave(const RankedNodes& ranked, NodeRow row) {
+void NodeEquivalenceClasses::Leave(const ScoreCache& scores, NodeRow row) {
   const int number = std::exchange(cell_of_row_[row], kNone);
   if (number == kNone) return;
-  Read(ranked, number);
+  Read(scores, number);
   Cell& cell = cells_[number];
   cell.tally.Count(extremes_of_row_[row], -1);
   if (has_classes_) {
@@ -246,14 +254,14 @@ void AlikeNodes::Leave(const RankedNodes& ranked, NodeRow row) {
 }
 
 // The rows that the cell has had since the last Rebuild() go into its heap.
-void AlikeNodes::Read(const RankedNodes& ranked, int number) {
+void NodeEquivalenceClasses::Read(const ScoreCache& scores, int number) {
   Cell& cell = cells_[number];
   if (cell.begin == cell.end) return;
   constexpr int kSomeMore = 4;
-  std::vector<RankedRow> rows;
+  std::vector<ScoredRow> rows;
   rows.reserve(cell.end - cell.begin + kSomeMore);
   for (int i = cell.begin; i < cell.end; ++i) {
-    if (cell_of_row_[order_[i]] == number) rows.push_back({ranked.total(order_[i]), order_[i]});
+    if (cell_of_row_[order_[i]] == number) rows.push_back({scores.total(order_[i]), order_[i]});
   }
   cell.heap.Assign(std::move(rows));
   cell.begin = cell.end = 0;
@@ -261,15 +269,15 @@ void AlikeNodes::Read(const RankedNodes& ranked, int number) {
 
 // --- One cell ------------------------------------------------------------------------------------
 
-int AlikeNodes::FindCell(const GroupKey& key) const {
+int NodeEquivalenceClasses::FindCell(const GroupKey& key) const {
   if (!has_classes_) {
     const auto it = number_of_key_.find(key);
     return it == number_of_key_.end() ? kNone : it->second;
   }
   const absl::InlinedVector<int, 4>* fewest = nullptr;  // cells that it may be
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].way != Way::kBySumOfCells) continue;
-    const auto& cells = kept_[i].cells[key[i]];
+  for (size_t i = 0; i < followed_.size(); ++i) {
+    if (followed_[i].way != Way::kBySumOfCells) continue;
+    const auto& cells = followed_[i].cells[key[i]];
     if (fewest == nullptr || cells.size() < fewest->size()) fewest = &cells;
   }
   const auto found =
@@ -277,7 +285,7 @@ int AlikeNodes::FindCell(const GroupKey& key) const {
   return found == fewest->end() ? kNone : *found;
 }
 
-int AlikeNodes::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
+int NodeEquivalenceClasses::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
   const int number = TakeNumber(unused_cells_, cells_);
   cells_[number].key = std::move(key);
   JoinDomains(number);
@@ -289,23 +297,23 @@ int AlikeNodes::AddCell(GroupKey key, const std::vector<DomainSum>& sums) {
   return number;
 }
 
-void AlikeNodes::JoinDomains(int number) {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].way != Way::kBySumOfCells) continue;
-    auto& cells = kept_[i].cells[cells_[number].key[i]];
-    if (cells.empty()) ++kept_[i].domains;
+void NodeEquivalenceClasses::JoinDomains(int number) {
+  for (size_t i = 0; i < followed_.size(); ++i) {
+    if (followed_[i].way != Way::kBySumOfCells) continue;
+    auto& cells = followed_[i].cells[cells_[number].key[i]];
+    if (cells.empty()) ++followed_[i].domains;
     cells.push_back(number);
-    const bool is_domain = kept_[i].column->values()[cells_[number].key[i]].present;
+    const bool is_domain = followed_[i].column->values()[cells_[number].key[i]].present;
     is_crowded_ |= is_domain && cells.size() > kMostMoved;
   }
 }
 
-void AlikeNodes::DropCell(int number) {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].way != Way::kBySumOfCells) continue;
-    auto& cells = kept_[i].cells[cells_[number].key[i]];
+void NodeEquivalenceClasses::DropCell(int number) {
+  for (size_t i = 0; i < followed_.size(); ++i) {
+    if (followed_[i].way != Way::kBySumOfCells) continue;
+    auto& cells = followed_[i].cells[cells_[number].key[i]];
     cells.erase(absl::c_find(cells, number));
-    if (cells.empty()) --kept_[i].domains;
+    if (cells.empty()) --followed_[i].domains;
   }
   if (has_classes_) {
     LeaveClass(number);
@@ -318,7 +326,7 @@ void AlikeNodes::DropCell(int number) {
 
 // --- Cells in classes ----------------------------------------------------------------------------
 
-void AlikeNodes::JoinClass(int number, const std::vector<DomainSum>& sums) {
+void NodeEquivalenceClasses::JoinClass(int number, const std::vector<DomainSum>& sums) {
   GroupKey key = ClassKeyOf(cells_[number].key, sums);
   const auto [known, is_new] = number_of_key_.try_emplace(key, kNone);
   if (is_new) {
@@ -330,7 +338,7 @@ void AlikeNodes::JoinClass(int number, const std::vector<DomainSum>& sums) {
   classes_[known->second].tally.Count(cells_[number].tally, 1);
 }
 
-void AlikeNodes::LeaveClass(int number) {
+void NodeEquivalenceClasses::LeaveClass(int number) {
   Class& its = classes_[cells_[number].of_class];
   its.tally.Count(cells_[number].tally, -1);
   if (its.tally.rows > 0) return;
@@ -340,7 +348,7 @@ void AlikeNodes::LeaveClass(int number) {
 }
 
 // Its sums may be others.
-void AlikeNodes::MoveCell(int number, const std::vector<DomainSum>& sums) {
+void NodeEquivalenceClasses::MoveCell(int number, const std::vector<DomainSum>& sums) {
   if (classes_[cells_[number].of_class].key == ClassKeyOf(cells_[number].key, sums)) return;
   LeaveClass(number);
   JoinClass(number, sums);
@@ -348,19 +356,20 @@ void AlikeNodes::MoveCell(int number, const std::vector<DomainSum>& sums) {
 }
 
 // The best of the cell goes into the heap of its class.
-void AlikeNodes::ShowCell(const RankedNodes& ranked, int number) {
+void NodeEquivalenceClasses::ShowCell(const ScoreCache& scores, int number) {
   Cell& cell = cells_[number];
   if (cell.tally.rows == 0) return;
-  const RankedRow best = cell.heap.Best(IsInCell(ranked, number));
+  const ScoredRow best = cell.heap.Best(IsInCell(scores, number));
   if (best == cell.shown) return;
   cell.shown = best;
   Class& its = classes_[cell.of_class];
-  its.heap.Add(best, its.tally.rows, IsInClass(ranked, cell.of_class));
+  its.heap.Add(best, its.tally.rows, IsInClass(scores, cell.of_class));
 }
 
 // --- Classes -------------------------------------------------------------------------------------
 
-void AlikeNodes::List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)> accepts) {
+void NodeEquivalenceClasses::List(const ScoreCache& scores,
+                                  absl::FunctionRef<bool(NodeRow)> accepts) {
   best_.clear();
   counts_.clear();
   listed_.clear();
@@ -380,16 +389,16 @@ void AlikeNodes::List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)
   };
   if (has_classes_) {
     for (int i = 0; i < static_cast<int>(classes_.size()); ++i) {
-      list(i, classes_[i], IsInClass(ranked, i));
+      list(i, classes_[i], IsInClass(scores, i));
     }
   } else {
     for (int i = 0; i < static_cast<int>(cells_.size()); ++i) {
-      list(i, cells_[i], IsInCell(ranked, i));
+      list(i, cells_[i], IsInCell(scores, i));
     }
   }
 }
 
-NodeRow AlikeNodes::FetchAhead(NodeRow row) const {
+NodeRow NodeEquivalenceClasses::PrefetchRunnerUp(NodeRow row) const {
   const Cell& cell = cells_[cell_of_row_[row]];
   Prefetch(&cell);
   if (cell.begin < cell.end) Prefetch(&order_[cell.begin]);
@@ -397,24 +406,24 @@ NodeRow AlikeNodes::FetchAhead(NodeRow row) const {
   if (next < 0) return next;
   Prefetch(&cell_of_row_[next]);
   Prefetch(&extremes_of_row_[next]);
-  for (const Kept& kept : kept_) Prefetch(&kept.column->indexes()[next]);
+  for (const FollowedSum& followed : followed_) Prefetch(&followed.column->indexes()[next]);
   return next;
 }
 
-std::optional<int> AlikeNodes::CountDomains(const LabelColumn& column,
-                                            absl::FunctionRef<bool(NodeRow)> takes) const {
-  const auto kept = absl::c_find_if(kept_, [&](const Kept& kept) {
-    return kept.column == &column && kept.way == Way::kBySumOfCells;
+std::optional<int> NodeEquivalenceClasses::CountDomains(
+    const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const {
+  const auto followed = absl::c_find_if(followed_, [&](const FollowedSum& followed) {
+    return followed.column == &column && followed.way == Way::kBySumOfCells;
   });
-  if (kept == kept_.end()) return std::nullopt;
+  if (followed == followed_.end()) return std::nullopt;
   std::vector<bool> taken(classes_.size());
   bool all = !some_are_out_;
   for (size_t i = 0; i < best_.size(); ++i) {
     taken[listed_[i]] = takes(best_[i]);
     all = all && taken[listed_[i]];
   }
-  if (all) return kept->domains;
-  return static_cast<int>(absl::c_count_if(kept->cells, [&](const auto& cells) {
+  if (all) return followed->domains;
+  return static_cast<int>(absl::c_count_if(followed->cells, [&](const auto& cells) {
     return absl::c_any_of(cells, [&](int number) { return taken[cells_[number].of_class]; });
   }));
 }
@@ -422,7 +431,8 @@ std::optional<int> AlikeNodes::CountDomains(const LabelColumn& column,
 // --- All rows ------------------------------------------------------------------------------------
 
 // Absent if nodes cannot be told apart by this topology.
-std::optional<AlikeNodes::Way> AlikeNodes::WayOf(const DomainSum& sum, const NodeTable& nodes) {
+std::optional<NodeEquivalenceClasses::Way> NodeEquivalenceClasses::WayOf(const DomainSum& sum,
+                                                                         const NodeTable& nodes) {
   const int domains = sum.column->values_in_use();
   if (domains <= kFewDomains) return Way::kByDomain;
   const bool is_followed =
@@ -432,8 +442,8 @@ std::optional<AlikeNodes::Way> AlikeNodes::WayOf(const DomainSum& sum, const Nod
   return domains <= MostClasses(nodes.size()) ? std::optional(Way::kByDomain) : std::nullopt;
 }
 
-void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
-                          PodSignature& signature) {
+void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
+                                      PodSignature& signature) {
   const auto add = [&](const void* address) {
     signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
   };
@@ -448,42 +458,42 @@ void AlikeNodes::Identify(const std::vector<DomainSum>& sums, const NodeTable& n
 }
 
 // False if there is a topology by which nodes cannot be told apart.
-bool AlikeNodes::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
-  kept_.clear();
+bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
+  followed_.clear();
   has_classes_ = is_crowded_ = false;
   for (const DomainSum& sum : sums) {
     const std::optional<Way> way = WayOf(sum, nodes);
     if (!way.has_value()) return false;
-    Kept& kept = kept_.emplace_back(Kept{.column = sum.column,
-                                         .way = *way,
-                                         .version = sum.column->version(),
-                                         .of_parts = {},
-                                         .cells = {}});
+    FollowedSum& followed = followed_.emplace_back(FollowedSum{.column = sum.column,
+                                                               .way = *way,
+                                                               .version = sum.column->version(),
+                                                               .of_parts = {},
+                                                               .cells = {}});
     if (way == Way::kByDomain) continue;
     const bool in_cells = way == Way::kBySumOfCells;
     for (const auto& [pods, weight] : sum.parts) {
-      kept.of_parts.push_back(in_cells ? pods->version(*sum.column) : pods->row_version());
+      followed.of_parts.push_back(in_cells ? pods->version(*sum.column) : pods->row_version());
     }
-    if (in_cells) kept.cells.resize(sum.column->values().size());
+    if (in_cells) followed.cells.resize(sum.column->values().size());
     has_classes_ |= in_cells;
   }
   return true;
 }
 
-bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums, const Asker& asker) {
+bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& nodes,
+                                     const std::vector<DomainSum>& sums, const Asker& asker) {
   if (!FindWays(nodes, sums)) return false;
   apart_ = FindApart(nodes, asker);
   nominations_version_ = asker.nominator != nullptr ? asker.nominator->version() : 0;
   asker_priority_ = asker.pod.priority();
   cell_of_row_.assign(nodes.size(), kNone);
-  for (const NodeRow row : ranked.feasible()) cell_of_row_[row] = 0;
+  for (const NodeRow row : scores.feasible()) cell_of_row_[row] = 0;
   const int most_classes = MostClasses(nodes.size());
   const int most = has_classes_ ? MostCells(nodes.size()) : most_classes;
   int cells = 1;
   std::vector<int64_t> values;
   for (size_t i = 0; i < sums.size(); ++i) {
-    ReadValues(kept_[i], sums[i], nodes.size(), values);
+    ReadValues(followed_[i], sums[i], nodes.size(), values);
     cells = TellApart(values, cells, most);
     if (cells == 0) return false;
   }
@@ -493,7 +503,7 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
     cells = TellApart(values, cells, most);
     if (cells == 0) return false;
   }
-  FillCells(ranked, cells);
+  FillCells(scores, cells);
   classes_.clear();
   unused_classes_.clear();
   number_of_key_.clear();
@@ -509,18 +519,18 @@ bool AlikeNodes::Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
     JoinClass(number, sums);
     if (is_crowded_ || static_cast<int>(classes_.size()) > most_classes) return false;
   }
-  for (int number = 0; has_classes_ && number < cells; ++number) ShowCell(ranked, number);
-  ranked_ = ranked.changes().end();
+  for (int number = 0; has_classes_ && number < cells; ++number) ShowCell(scores, number);
+  scores_seen_ = scores.changes().end();
   return true;
 }
 
 // The cells that cell_of_row_ says, with the best of each in its heap.
-void AlikeNodes::FillCells(const RankedNodes& ranked, int cells) {
+void NodeEquivalenceClasses::FillCells(const ScoreCache& scores, int cells) {
   cells_.assign(cells, {});
   unused_cells_.clear();
   extremes_of_row_.assign(cell_of_row_.size(), 0);
-  for (const NodeRow row : ranked.feasible()) {
-    extremes_of_row_[row] = ranked.extremes(row);
+  for (const NodeRow row : scores.feasible()) {
+    extremes_of_row_[row] = scores.extremes(row);
     cells_[cell_of_row_[row]].tally.Count(extremes_of_row_[row], 1);
   }
   int next = 0;
@@ -529,21 +539,21 @@ void AlikeNodes::FillCells(const RankedNodes& ranked, int cells) {
     next += cell.tally.rows;
   }
   order_.resize(next);
-  std::vector<RankedRow> best(cells);
-  for (const NodeRow row : ranked.feasible()) {
+  std::vector<ScoredRow> best(cells);
+  for (const NodeRow row : scores.feasible()) {
     const int number = cell_of_row_[row];
     order_[cells_[number].end++] = row;
-    const RankedRow its = {ranked.total(row), row};
+    const ScoredRow its = {scores.total(row), row};
     if (best[number].row < 0 || best[number] < its) best[number] = its;
   }
   for (int number = 0; number < cells; ++number) cells_[number].heap.Assign({best[number]});
 }
 
 // What the cells of each row are told apart by.
-void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
-                            std::vector<int64_t>& values) {
-  const LabelColumn& column = *kept.column;
-  if (kept.way != Way::kBySum) {
+void NodeEquivalenceClasses::ReadValues(const FollowedSum& followed, const DomainSum& sum, int rows,
+                                        std::vector<int64_t>& values) {
+  const LabelColumn& column = *followed.column;
+  if (followed.way != Way::kBySum) {
     values.assign(column.indexes().begin(), column.indexes().end());
     return;
   }
@@ -559,7 +569,7 @@ void AlikeNodes::ReadValues(const Kept& kept, const DomainSum& sum, int rows,
 
 // Parts the cells so that the rows of one have one value. Returns how many there are, 0 if there
 // are more than `most`.
-int AlikeNodes::TellApart(const std::vector<int64_t>& values, int cells, int most) {
+int NodeEquivalenceClasses::TellApart(const std::vector<int64_t>& values, int cells, int most) {
   constexpr uint64_t kMostPairs = 1 << 16;
   const auto extremes = absl::c_minmax_element(values);
   const auto low = static_cast<uint64_t>(*extremes.first);

@@ -1,5 +1,5 @@
-// Implementation of ranked_nodes.h.
-#include "engine/ranked_nodes.h"
+// Implementation of score_cache.h.
+#include "evaluation/incremental/score_cache.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "berth/check.h"
 #include "berth/prefetch.h"
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 #include "framework/far_behind.h"
 
 namespace berth {
@@ -25,7 +25,7 @@ class ByTotal {
 
   NodeRow BestOf(NodeRow begin, NodeRow end) const {
     NodeRow best = -1;
-    int64_t high = RankedNodes::kOut;
+    int64_t high = ScoreCache::kOut;
     for (NodeRow row = begin; row < end; ++row) {
       if (totals_[row] <= high) continue;
       high = totals_[row];
@@ -47,7 +47,7 @@ class ByTotal {
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
 // What of a node concerns object filters, and kObjects alone, on which nobody depends whom a
-// RankedNodes knows: what they go by may have changed, and nothing of the node.
+// ScoreCache knows: what they depend on may have changed, and nothing of the node.
 constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject | Aspect::kObjects;
 
 // With more nominated pods that somebody has to yield to, their nodes are not judged in each cycle.
@@ -72,13 +72,13 @@ Status AskOnly(PluginMask filters, CycleState& state, const Ask& ask) {
 
 // --- Columns ---
 
-void RankedNodes::Column::SetScore(NodeRow row, int64_t score, int rows) {
+void ScoreCache::Column::SetScore(NodeRow row, int64_t score, int rows) {
   if (raw.empty() && score == 0) return;
   raw.resize(rows);
   raw[row] = score;
 }
 
-void RankedNodes::Column::Add(int64_t score) {
+void ScoreCache::Column::Add(int64_t score) {
   const bool first = count++ == 0;
   if (first || score < low) {
     low = score;
@@ -93,13 +93,13 @@ void RankedNodes::Column::Add(int64_t score) {
 }
 
 // If no row is left at an extreme, it has to be looked for.
-void RankedNodes::Column::Remove(int64_t score) {
+void ScoreCache::Column::Remove(int64_t score) {
   --count;
   at_low -= score == low;
   at_high -= score == high;
 }
 
-void RankedNodes::FindExtremes(Column& column) const {
+void ScoreCache::FindExtremes(Column& column) const {
   if (column.raw.empty()) {
     column.low = column.high = 0;
     column.count = column.at_low = column.at_high = feasible_count_;
@@ -109,26 +109,26 @@ void RankedNodes::FindExtremes(Column& column) const {
   for (const NodeRow row : feasible()) column.Add(column.raw[row]);
 }
 
-// --- RankedNodes ---
+// --- ScoreCache ---
 
-RankedNodes::RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod,
-                         PluginMask plugins, PluginMask object_filters)
+ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod,
+                       PluginMask plugins, PluginMask object_filters)
     : framework_(framework),
       pod_(std::move(pod)),
       plugins_(plugins),
       object_filters_(object_filters) {}
 
-bool RankedNodes::IsWorthwhile(const Objects& objects, const Nominator& nominator,
-                               const PodInfo& asker) {
-  if (objects.bases.empty()) return false;
+bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
+                              const PodInfo& asker) {
+  if (objects.inputs.empty()) return false;
   int nominated = 0;
   nominator.ForEach(
       [&](const PodInfo& pod, absl::string_view) { nominated += LeavesRoom(asker, pod) ? 1 : 0; });
-  return nominated <= kMostNominated && bases_.Suit(objects.bases);
+  return nominated <= kMostNominated && inputs_.AreStable(objects.inputs);
 }
 
-Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                            const PodInfo& asker, const Objects* objects) {
+Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
+                           const ObjectInputs* objects) {
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
@@ -138,16 +138,16 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
-  const bool other_bases = std::exchange(bases_version_, bases_.version()) != bases_.version();
+  const bool other_inputs = std::exchange(inputs_version_, inputs_.version()) != inputs_.version();
   if (rebuild) return Rebuild(nodes, asker);
   const bool have_moved = first_moved_ != kNothingMoved;
   if (have_moved && scored_) UnlistMoved();
-  if (other_bases) {
+  if (other_inputs) {
     bool scored_anew = false;
-    Status status = FollowBases(nodes, asker, scored_anew);
+    Status status = FollowInputs(nodes, asker, scored_anew);
     if (!status.ok() || scored_anew) return status;
   }
-  if (!scored_) return LookForRoom(nodes, asker);
+  if (!scored_) return LookForFeasible(nodes, asker);
   if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
 
   std::vector<std::pair<int64_t, int64_t>> extremes;
@@ -185,7 +185,7 @@ Status RankedNodes::Refresh(const NodeTable& nodes, const Nominator& nominator,
 }
 
 // Where nothing was feasible: whether that is still so.
-Status RankedNodes::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
+Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& asker) {
   for (const NodeRow row : changed_) {
     const Status status = FilterAgain(row, Aspect::kEverything, asker);
     if (status.IsError()) return status;
@@ -196,9 +196,9 @@ Status RankedNodes::LookForRoom(const NodeTable& nodes, const PodInfo& asker) {
   return Status::Success();
 }
 
-// Object filters go by something else now: asks them again about rows that nobody else rejects.
+// Object filters have other inputs now: asks them again about rows that nobody else rejects.
 // Sets `scored_anew` if others are feasible then, and everything is up to date.
-Status RankedNodes::FollowBases(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
+Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
   const std::vector<NodeRow> before(feasible().begin(), feasible().end());
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
@@ -218,20 +218,20 @@ Status RankedNodes::FollowBases(const NodeTable& nodes, const PodInfo& asker, bo
   return ScoreAnew(nodes);
 }
 
-Status RankedNodes::AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
-                                     absl::Span<const NodeRow> rows) {
+Status ScoreCache::AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
+                                    absl::Span<const NodeRow> rows) {
   return AskOnly(object_filters_, *objects_, [&] {
     return framework_.RunFilterNodes(*objects_, asker, nodes, rows, verdicts_);
   });
 }
 
-bool RankedNodes::IsObjectFilter(uint8_t filter) const {
+bool ScoreCache::IsObjectFilter(uint8_t filter) const {
   return filter < framework_.filter().size() &&
          (object_filters_ >> framework_.filter()[filter].index & 1) != 0;
 }
 
 // The total of one row, its scores being those of now.
-Status RankedNodes::AddUp(NodeRow row) {
+Status ScoreCache::AddUp(NodeRow row) {
   totals_[row] = kOut;
   if (!is_feasible(row)) return Status::Success();
   int64_t total = plain_totals_[row];
@@ -247,8 +247,8 @@ Status RankedNodes::AddUp(NodeRow row) {
 
 // Fills changed_ with the rows to be judged again, each once, and moves everything as the rows did.
 // False if it is all of them.
-bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
-                                 const PodInfo& asker) {
+bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
+                                const PodInfo& asker) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node =
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
@@ -278,7 +278,7 @@ bool RankedNodes::CollectChanged(const NodeTable& nodes, const Nominator& nomina
 }
 
 // What became of the rows since the last Refresh(). False if all of them are to be judged again.
-bool RankedNodes::Follow(const NodeTable& nodes) {
+bool ScoreCache::Follow(const NodeTable& nodes) {
   changed_.clear();
   first_moved_ = kNothingMoved;
   spread_changed_ = false;
@@ -304,7 +304,7 @@ bool RankedNodes::Follow(const NodeTable& nodes) {
 }
 
 // Nodes came, which are to be judged, or went.
-void RankedNodes::Move(const RowMove& move) {
+void ScoreCache::Move(const RowMove& move) {
   first_moved_ = std::min(first_moved_, move.first());
   for (const NodeRow row : move.gone()) {
     if (!is_feasible(row)) continue;
@@ -324,7 +324,7 @@ void RankedNodes::Move(const RowMove& move) {
 }
 
 // After verdicts of any rows.
-void RankedNodes::CountFeasible() {
+void ScoreCache::CountFeasible() {
   feasible_count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNobody));
   feasible_.clear();
   unlisted_.clear();
@@ -332,7 +332,7 @@ void RankedNodes::CountFeasible() {
 }
 
 // What feasible_ says of these rows is not right any more.
-void RankedNodes::Unlist(RowRange range) {
+void ScoreCache::Unlist(RowRange range) {
   constexpr size_t kMost = 8;
   if (unlisted_.size() == kMost) {  // one that has them all
     for (const RowRange& other : unlisted_) {
@@ -344,7 +344,7 @@ void RankedNodes::Unlist(RowRange range) {
 }
 
 // Rows from first_moved_ on have other numbers now.
-void RankedNodes::UnlistMoved() {
+void ScoreCache::UnlistMoved() {
   feasible_.erase(absl::c_lower_bound(feasible_, first_moved_), feasible_.end());
   for (RowRange& range : unlisted_) {
     range = {std::min(range.begin, first_moved_), std::min(range.end, first_moved_)};
@@ -353,7 +353,7 @@ void RankedNodes::UnlistMoved() {
 }
 
 // Puts right what feasible_ says of these rows; without a branch a row.
-void RankedNodes::ListFeasible(RowRange range) const {
+void ScoreCache::ListFeasible(RowRange range) const {
   const uint8_t* const rejectors = verdicts_.rejectors().data();
   const auto count =
       std::count(rejectors + range.begin, rejectors + range.end, NodeVerdicts::kNobody);
@@ -373,14 +373,14 @@ void RankedNodes::ListFeasible(RowRange range) const {
   }
 }
 
-void RankedNodes::MarkChanged(NodeRow row, Aspects aspects) {
+void ScoreCache::MarkChanged(NodeRow row, Aspects aspects) {
   if (row < 0) return;
   if (aspects_[row] == 0) changed_.push_back(row);
   aspects_[row] |= aspects;
 }
 
 // The pod's state, once: these plugins' PreFilter and PreScore do not look at nodes.
-Status RankedNodes::Prepare(const NodeTable& nodes) {
+Status ScoreCache::Prepare(const NodeTable& nodes) {
   if (prepared_) return Status::Success();
   PreFilterOutcome outcome = framework_.RunPreFilter(state_, *pod_, nodes, plugins_);
   if (!outcome.status.ok()) return std::move(outcome.status);
@@ -405,7 +405,7 @@ Status RankedNodes::Prepare(const NodeTable& nodes) {
   return Status::Success();
 }
 
-Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
+Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
   Status status = Prepare(nodes);
   if (!status.ok() || narrows_) return status;
   feasible_.resize(nodes.size());
@@ -424,7 +424,7 @@ Status RankedNodes::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
 }
 
 // All feasible rows.
-Status RankedNodes::ScoreAnew(const NodeTable& nodes) {
+Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   aspects_.assign(nodes.size(), 0);
   scored_ = feasible_count_ > 0;
   if (!scored_) return Status::Success();
@@ -442,7 +442,7 @@ Status RankedNodes::ScoreAnew(const NodeTable& nodes) {
 }
 
 // Filter and raw scores of one row, by the plugins that depend on what of it changed.
-Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
+Status ScoreCache::JudgeAgain(NodeRow row, const PodInfo& asker) {
   const bool was_feasible = is_feasible(row);
   // Of a row that was rejected, another plugin may be the first to reject it now.
   const Aspects aspects = was_feasible ? aspects_[row] : Aspect::kEverything;
@@ -459,7 +459,7 @@ Status RankedNodes::JudgeAgain(NodeRow row, const PodInfo& asker) {
   return status.ok() ? ScoreAgain(row, aspects, was_feasible) : Status::Success();
 }
 
-Status RankedNodes::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker) {
+Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker) {
   PluginMask concerned = 0;
   for (const Participant& filter : filters_) {
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
@@ -474,7 +474,7 @@ Status RankedNodes::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& ask
   return AskOnly(object_filters_, *objects_, [&] { return filter(*objects_); });
 }
 
-void RankedNodes::SetVerdict(NodeRow row, const Status& status) {
+void ScoreCache::SetVerdict(NodeRow row, const Status& status) {
   if (status.ok()) {
     verdicts_.Accept(row);
   } else {
@@ -482,7 +482,7 @@ void RankedNodes::SetVerdict(NodeRow row, const Status& status) {
   }
 }
 
-Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) {
+Status ScoreCache::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) {
   if (!was_feasible) plain_totals_[row] = 0;
   for (Column& column : plain_) {
     if (!Concerns(aspects, column.depends_on)) continue;
@@ -507,7 +507,7 @@ Status RankedNodes::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) 
 }
 
 // All feasible rows; sets `differs` if one of the scores is another than it was.
-Status RankedNodes::ScoreAll(Column& column, bool& differs) {
+Status ScoreCache::ScoreAll(Column& column, bool& differs) {
   const bool plain = !column.hook->plugin->Normalizes();
   const absl::Span<const NodeRow> rows = feasible();
   std::vector<int64_t> scores(rows.size());
@@ -530,13 +530,13 @@ Status RankedNodes::ScoreAll(Column& column, bool& differs) {
   return Status::Success();
 }
 
-Status RankedNodes::ScoreRow(const Column& column, NodeRow row, int64_t& score) const {
+Status ScoreCache::ScoreRow(const Column& column, NodeRow row, int64_t& score) const {
   return framework_.RunScorePlugin(*column.hook, state_, *pod_, *nodes_, {&row, 1}, {&score, 1});
 }
 
 // What one row's raw score comes to among the others: SignPlugin's contract lets the extremes stand
 // for them.
-Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score) const {
+Status ScoreCache::Normalized(const Column& column, NodeRow row, int64_t& score) const {
   const NodeRow rows[] = {row, row, row};
   int64_t scores[] = {column.score(row), column.low, column.high};
   Status status =
@@ -545,7 +545,7 @@ Status RankedNodes::Normalized(const Column& column, NodeRow row, int64_t& score
   return status;
 }
 
-uint8_t RankedNodes::extremes(NodeRow row) const {
+uint8_t ScoreCache::extremes(NodeRow row) const {
   if (all_extremes_ == kTooManyExtremes) return 0;
   uint8_t extremes = 0;
   int bit = 0;
@@ -558,7 +558,7 @@ uint8_t RankedNodes::extremes(NodeRow row) const {
   return extremes;
 }
 
-void RankedNodes::FetchAhead(NodeRow row) const {
+void ScoreCache::PrefetchRow(NodeRow row) const {
   if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
   Prefetch(&totals_[row]);
   Prefetch(&plain_totals_[row]);
@@ -570,9 +570,9 @@ void RankedNodes::FetchAhead(NodeRow row) const {
   }
 }
 
-NodeRow RankedNodes::BestBut(NodeRow row) const { return best_.BestBut(row, ByTotal(totals_)); }
+NodeRow ScoreCache::BestBut(NodeRow row) const { return best_.BestBut(row, ByTotal(totals_)); }
 
-NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+NodeRow ScoreCache::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
   NodeRow row = best_.best();
   std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
   while (row >= 0 && !accepts(row)) {
@@ -587,7 +587,7 @@ NodeRow RankedNodes::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most
   return row;
 }
 
-Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
+Status ScoreCache::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
   if (uniform() || rows.size() == static_cast<size_t>(feasible_count_)) {
     for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
     return Status::Success();
@@ -605,7 +605,7 @@ Status RankedNodes::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t>
   return Status::Success();
 }
 
-void RankedNodes::NoteAllChanged() {
+void ScoreCache::NoteAllChanged() {
   constexpr int kBits = 7;
   const auto columns =
       absl::c_count_if(columns_, [](const Column& column) { return !column.uniform(); });
@@ -616,7 +616,7 @@ void RankedNodes::NoteAllChanged() {
 }
 
 // The totals of all feasible rows, and the order of them.
-Status RankedNodes::Renormalize() {
+Status ScoreCache::Renormalize() {
   totals_.assign(nodes_->size(), kOut);
   const absl::Span<const NodeRow> rows = feasible();
   for (const NodeRow row : rows) totals_[row] = plain_totals_[row];

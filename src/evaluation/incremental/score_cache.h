@@ -1,8 +1,8 @@
-// What the plugins that look at one node at a time made of every node, and filters that go by
-// objects, kept between the cycles of alike pods: only nodes that changed are judged and scored
-// again.
-#ifndef BERTH_SRC_ENGINE_RANKED_NODES_H_
-#define BERTH_SRC_ENGINE_RANKED_NODES_H_
+// The verdicts and scores of every node for one class of pods, by the plugins that look at one node
+// at a time, and by filters that depend on cluster objects. Only nodes that changed are judged and
+// scored again.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -15,43 +15,43 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
-#include "engine/settled_bases.h"
+#include "evaluation/incremental/stable_inputs.h"
 #include "framework/best_row.h"
 #include "framework/change_journal.h"
 #include "framework/framework.h"
 
 namespace berth {
 
-// One profile's judgement on all nodes for pods of one signature, and of one spec if filters that
-// go by objects are among it. Scheduling thread.
-class RankedNodes {
+// One profile's judgement on all nodes for pods of one signature; and of one spec, if it has
+// filters that depend on cluster objects. Scheduling thread.
+class ScoreCache {
  public:
-  // The total of a row that does not come into question.
+  // The total of a row that is not feasible.
   static constexpr int64_t kOut = std::numeric_limits<int64_t>::min();
 
   // `plugins` are those that signed (Framework::SignForNodes), `object_filters` others, of
-  // Framework::ObjectFilters(); `pod` stands for all alike pods.
-  RankedNodes(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
-              PluginMask object_filters = 0);
+  // Framework::ObjectFilters(); `pod` stands for its class.
+  ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
+             PluginMask object_filters = 0);
 
-  // What object filters make of a pod.
-  struct Objects {
+  // What the verdicts of object filters on a pod depend on.
+  struct ObjectInputs {
     CycleState& state;  // as their PreFilter left it
-    SettledBases::Bases bases;
+    StableInputs::Inputs inputs;
   };
-  // With object filters: whether to Refresh(), now that `asker` goes by `objects`. Not if none of
-  // them takes part, if bases change with each pod, or many nodes are to be judged again anyway.
-  bool IsWorthwhile(const Objects& objects, const Nominator& nominator, const PodInfo& asker);
+  // With object filters: whether a Refresh() for `objects` pays. Not if none of them takes part, if
+  // the inputs change with each pod, or if many nodes are to be judged again anyway.
+  bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator, const PodInfo& asker);
 
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
   // pod of this signature: it leaves room for those of at least its priority. `objects` if there
   // are object filters, which found them worthwhile. Errors are a plugin's; the object is of no use
   // then.
   Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-                 const Objects* objects = nullptr);
+                 const ObjectInputs* objects = nullptr);
 
-  // Whether PreFilter names the few nodes that come into question: the rest of this object is of
-  // no use then.
+  // Whether PreFilter names the few nodes that are eligible: the rest of this object is of no use
+  // then.
   bool narrows() const { return narrows_; }
   PluginMask plugins() const { return plugins_; }
   PluginMask object_filters() const { return object_filters_; }
@@ -59,7 +59,7 @@ class RankedNodes {
   PluginMask filters() const { return plugins_ | object_filters_; }
   // Those of them whose part of the pod's state is not needed beyond this object.
   PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
-  // What the filters said of each row, if the last Refresh() asked about all of them and none is
+  // The verdicts on all rows, if the last Refresh() judged all of them and none is
   // feasible; else null. Object filters are asked last, wherever they are in the profile, so with
   // them it is not known who rejects a row first.
   const NodeVerdicts* rejections() const {
@@ -82,11 +82,11 @@ class RankedNodes {
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? best_.best() : -1; }
-  // Lets the processor fetch what is kept of that row. A hint: any row will do.
-  void FetchAhead(NodeRow row) const;
+  // Prefetches what is kept of that row. A hint: any row will do.
+  void PrefetchRow(NodeRow row) const;
   // The best of feasible() but for `row`, or -1.
   NodeRow BestBut(NodeRow row) const;
-  // Whether plugins beyond these scored the last pod of this kind.
+  // Whether other plugins scored the last pod of this class.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
   // What follows is of feasible rows: not to be asked if there are none.
@@ -139,8 +139,8 @@ class RankedNodes {
   Status Prepare(const NodeTable& nodes);
   Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
   Status ScoreAnew(const NodeTable& nodes);
-  Status LookForRoom(const NodeTable& nodes, const PodInfo& asker);
-  Status FollowBases(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew);
+  Status LookForFeasible(const NodeTable& nodes, const PodInfo& asker);
+  Status FollowInputs(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew);
   Status AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
@@ -181,8 +181,8 @@ class RankedNodes {
   int32_t asker_priority_ = 0;
   Symbol own_node_;  // that the asker itself was nominated to, or empty
   CycleState state_;
-  SettledBases bases_;
-  int bases_version_ = 0;             // of bases_, as of the last Refresh()
+  StableInputs inputs_;
+  int inputs_version_ = 0;            // of inputs_, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the asker, in a Refresh() with object filters
   std::vector<Participant> filters_;  // without object filters
   std::vector<Column> plain_;         // score plugins that do not normalise
@@ -207,4 +207,4 @@ class RankedNodes {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_RANKED_NODES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_

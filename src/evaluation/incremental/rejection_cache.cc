@@ -1,9 +1,8 @@
-// Implementation of rejected_nodes.h.
-#include "engine/rejected_nodes.h"
+// Implementation of rejection_cache.h.
+#include "evaluation/incremental/rejection_cache.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,7 +15,7 @@ namespace {
 
 using PluginBasis = Framework::PluginBasis;
 
-// The first filter that goes by something else than before, or that has come or gone;
+// The first filter whose inputs are others than before, or that has come or gone;
 // NodeVerdicts::kNobody if there is none.
 uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<PluginBasis>& now) {
   const auto [old, young] = absl::c_mismatch(before, now);
@@ -28,10 +27,10 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 
 }  // namespace
 
-RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const PodInfo& asker,
-                                              const NodeTable& nodes, const Nominator& nominator,
-                                              const Framework::RejectionGrounds& grounds,
-                                              const NodeVerdicts* judged, int64_t steps_at_once) {
+RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state, const PodInfo& asker,
+                                                const NodeTable& nodes, const Nominator& nominator,
+                                                const Framework::RejectionGrounds& grounds,
+                                                const NodeVerdicts* judged, WorkBudget& budget) {
   Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
@@ -49,20 +48,20 @@ RejectedNodes::Outcome RejectedNodes::Refresh(const CycleState& state, const Pod
   nominations_version_ = nominator.version();
   asker_priority_ = asker.priority();
   const bool filter = judged == nullptr;
-  steps_left_ = steps_at_once > 0 ? steps_at_once : std::numeric_limits<int64_t>::max();
-  const Outcome outcome = JudgeMarked(state, asker, nodes, filter);
-  if (outcome != Outcome::kStopped) stops_.Reset();
+  const Outcome outcome = JudgeMarked(state, asker, nodes, filter, budget);
+  if (outcome != Outcome::kYielded) yields_.Reset();
   if (filter) return outcome;
   verdicts_.ForgetWords();
   // Rows that were not looked at yet count as judged.
   return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 
-RejectedNodes::Outcome RejectedNodes::JudgeMarked(const CycleState& state, const PodInfo& asker,
-                                                  const NodeTable& nodes, bool filter) {
+RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state, const PodInfo& asker,
+                                                    const NodeTable& nodes, bool filter,
+                                                    WorkBudget& budget) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = JudgeMany(state, asker, nodes, at_once, filter);
+    const Outcome outcome = JudgeMany(state, asker, nodes, at_once, filter, budget);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
@@ -74,38 +73,39 @@ RejectedNodes::Outcome RejectedNodes::JudgeMarked(const CycleState& state, const
   return Outcome::kRejected;
 }
 
-RejectedNodes::Outcome RejectedNodes::JudgeOne(const CycleState& state, const PodInfo& asker,
-                                               const NodeTable& nodes, NodeRow row) {
+RejectionCache::Outcome RejectionCache::JudgeOne(const CycleState& state, const PodInfo& asker,
+                                                 const NodeTable& nodes, NodeRow row) {
   const Status status = framework_.RunFilterWithNominatedPods(state, asker, nodes.node(row));
   if (status.ok()) return Outcome::kFits;
-  const auto said = status.IsError() ? std::nullopt : counts_.IndexOf(status);
-  if (!said.has_value()) return Outcome::kUnknown;
-  counts_.Set(row, *said);
+  const auto index = status.IsError() ? std::nullopt : counts_.IndexOf(status);
+  if (!index.has_value()) return Outcome::kUnknown;
+  counts_.Set(row, *index);
   verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
   judged_.Add(row, verdicts_.rows());
   return Outcome::kRejected;
 }
 
-// Whether it stops, with so many marked rows left.
-bool RejectedNodes::StopsWith(size_t marked) {
-  if (steps_left_ > 0) return false;
-  if (stops_.MayStop(marked)) return true;
-  steps_left_ = std::numeric_limits<int64_t>::max();
+// Whether it yields, with so many marked rows left.
+bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
+  if (!budget.IsSpent()) return false;
+  if (yields_.MayStop(marked)) return true;
+  budget.Lift();
   return false;
 }
 
-// Rows that are not judged yet; marks those that fit. kUnknown, kRejected, or kStopped: then those
+// Rows that are not judged yet; marks those that fit. kUnknown, kRejected, or kYielded: then those
 // that are left are marked.
-RejectedNodes::Outcome RejectedNodes::JudgeEach(const CycleState& state, const PodInfo& asker,
-                                                const NodeTable& nodes,
-                                                absl::Span<const NodeRow> rows) {
+RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state, const PodInfo& asker,
+                                                  const NodeTable& nodes,
+                                                  absl::Span<const NodeRow> rows,
+                                                  WorkBudget& budget) {
   constexpr int64_t kStepsOfRow = 20;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (StopsWith(marked_.size() + rows.size() - i)) {
+    if (YieldsWith(marked_.size() + rows.size() - i, budget)) {
       marked_.insert(marked_.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.end());
-      return Outcome::kStopped;
+      return Outcome::kYielded;
     }
-    steps_left_ -= kStepsOfRow;
+    budget.Spend(kStepsOfRow);
     FetchNodesAhead(nodes, rows, i);
     const Outcome outcome = JudgeOne(state, asker, nodes, rows[i]);
     if (outcome == Outcome::kUnknown) return outcome;
@@ -116,9 +116,9 @@ RejectedNodes::Outcome RejectedNodes::JudgeEach(const CycleState& state, const P
 
 // Up to `at_once` marked rows by the batch forms, unless they have been asked; those that fit stay
 // marked.
-RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const PodInfo& asker,
-                                                const NodeTable& nodes, size_t at_once,
-                                                bool filter) {
+RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state, const PodInfo& asker,
+                                                  const NodeTable& nodes, size_t at_once,
+                                                  bool filter, WorkBudget& budget) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
@@ -132,24 +132,24 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
     yielding = parted.yielding;
   }
   const Status nobody_left_out;
-  const CycleStatuses statuses(framework_, state, asker, nodes, verdicts_, nobody_left_out);
-  std::vector<std::optional<uint16_t>> said;  // by group
+  const VerdictStatuses statuses(framework_, state, asker, nodes, verdicts_, nobody_left_out);
+  std::vector<std::optional<uint16_t>> index_of;  // by group
   for (const NodeRow row : rows) {
     if (verdicts_.rejector(row) == NodeVerdicts::kNobody) {
       Mark(row);
       continue;
     }
     const int group = statuses.group(row);
-    if (group == CycleStatuses::kAlone) {
+    if (group == VerdictStatuses::kAlone) {
       const Outcome outcome = JudgeOne(state, asker, nodes, row);
       if (outcome == Outcome::kUnknown) return outcome;
       if (outcome == Outcome::kFits) Mark(row);
       continue;
     }
-    if (group == static_cast<int>(said.size()))
-      said.push_back(counts_.IndexOf(statuses.said(group)));
-    if (!said[group].has_value()) return Outcome::kUnknown;
-    counts_.Set(row, *said[group]);
+    if (group == static_cast<int>(index_of.size()))
+      index_of.push_back(counts_.IndexOf(statuses.status_of_group(group)));
+    if (!index_of[group].has_value()) return Outcome::kUnknown;
+    counts_.Set(row, *index_of[group]);
     judged_.Add(row, verdicts_.rows());
   }
   if (filter) verdicts_.ForgetWords();
@@ -157,15 +157,15 @@ RejectedNodes::Outcome RejectedNodes::JudgeMany(const CycleState& state, const P
     marked_.insert(marked_.end(), yielding.begin(), yielding.end());
     return Outcome::kFits;
   }
-  const Outcome outcome = JudgeEach(state, asker, nodes, yielding);
+  const Outcome outcome = JudgeEach(state, asker, nodes, yielding, budget);
   if (outcome != Outcome::kRejected) return outcome;
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
 
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything as the rows did. False if all of them are to be judged.
-bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-                           Aspects depends_on, bool looks_further) {
+bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
+                            const PodInfo& asker, Aspects depends_on, bool looks_further) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node =
       std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
@@ -197,7 +197,7 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
   // Nobody leaves room for itself.
   mark_node(last_own_node);
   mark_node(own_node_);
-  // Who yields to whom goes by priority. Pods that are nominated count in a domain as well, and on
+  // Priority decides who yields to whom. Pods that are nominated count in a domain as well, and on
   // their node a plugin may have let the pod in that does not any more.
   if (looks_further || asker.priority() != asker_priority_) {
     for (const NodeRow row : framework_.RowsWithNominatedPods(nodes)) Mark(row);
@@ -206,9 +206,9 @@ bool RejectedNodes::Follow(const NodeTable& nodes, const Nominator& nominator, c
 }
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
-// that a plugin that goes by other objects now, or a later one, rejected. False if all are.
-bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
-                                  const Framework::RejectionGrounds& grounds) {
+// that a plugin rejected whose objects are others now, or a later plugin. False if all are.
+bool RejectionCache::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
+                                   const Framework::RejectionGrounds& grounds) {
   if (!grounds.objects.empty() && spec_ != asker.shared_spec()) return false;
   const bool followed = domains_.Follow(grounds.domains, nodes, [this](NodeRow row) { Mark(row); });
   const uint8_t changed = FirstChanged(objects_, grounds.objects);
@@ -219,20 +219,20 @@ bool RejectedNodes::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
   return true;
 }
 
-FreeRoom::Answer RejectedNodes::MeasureFree(const FreeRoom::Question& question,
-                                            const NodeTable& nodes) {
+FreeCapacity::Answer RejectionCache::MeasureFree(const FreeCapacity::Question& question,
+                                                 const NodeTable& nodes) {
   const auto found_again = judged_.Since(measured_);
   measured_ = judged_.end();
-  return free_room_.Follow(question, nodes, verdicts_, found_again);
+  return free_capacity_.Follow(question, nodes, verdicts_, found_again);
 }
 
-void RejectedNodes::Mark(NodeRow row) {
+void RejectionCache::Mark(NodeRow row) {
   if (row < 0 || verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return;
   verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotJudged);
   marked_.push_back(row);
 }
 
-void RejectedNodes::MarkAll(int rows) {
+void RejectionCache::MarkAll(int rows) {
   judged_.Restart();
   verdicts_.Reset(rows);
   counts_.Reset(rows);
@@ -240,8 +240,16 @@ void RejectedNodes::MarkAll(int rows) {
   for (NodeRow row = 0; row < rows; ++row) marked_[row] = rows - 1 - row;  // the first one first
 }
 
-std::vector<NodeRow> RejectedStatuses::RowsWith(Code code) const {
-  return berth::RowsWith(nodes_.verdicts(), code);
+std::vector<NodeRow> CachedStatuses::RowsWith(Code code) const {
+  return berth::RowsWith(cache_.verdicts(), code);
+}
+
+RejectorCounts CachedDiagnosis::CountRejectors() const {
+  RejectorCounts counts{};
+  for (size_t i = 0; i < framework_.filter().size(); ++i) {
+    counts[i] = CountOf(static_cast<uint8_t>(i));
+  }
+  return counts;
 }
 
 }  // namespace berth

@@ -1,5 +1,5 @@
-// What is remembered between cycles changes no decision, nor does how many nodes are judged at
-// once: the same random history with memory and without, in large blocks and in small ones.
+// The incremental evaluator decides as the full one, however many nodes are judged at once: the
+// same random history with both, in large blocks and in small ones.
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -144,22 +144,22 @@ void Compare(Nodes nodes) {
   int64_t remembered = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
-    const Outcome with = AlikePods(nodes, seed, true).Run(60);
-    const Outcome without = AlikePods(nodes, seed, false).Run(60);
-    EXPECT_EQ(with.bindings, without.bindings);
-    EXPECT_EQ(with.evictions, without.evictions);
-    EXPECT_EQ(with.waiting, without.waiting);
-    EXPECT_EQ(without.remembered, 0);
-    cycles += with.cycles;
-    remembered += with.remembered;
+    const Outcome incremental = AlikePods(nodes, seed, true).Run(60);
+    const Outcome full = AlikePods(nodes, seed, false).Run(60);
+    EXPECT_EQ(incremental.bindings, full.bindings);
+    EXPECT_EQ(incremental.evictions, full.evictions);
+    EXPECT_EQ(incremental.waiting, full.waiting);
+    EXPECT_EQ(full.remembered, 0);
+    cycles += incremental.cycles;
+    remembered += incremental.remembered;
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
   EXPECT_GT(remembered * 4, cycles) << "hardly anything was remembered";
 }
 
-TEST(Memory, ChangesNoDecision) { Compare(Nodes::kStay); }
-TEST(Memory, ChangesNoDecisionWhileNodesComeAndGo) { Compare(Nodes::kComeAndGo); }
+TEST(Evaluators, DecideTheSame) { Compare(Nodes::kStay); }
+TEST(Evaluators, DecideTheSameWhileNodesComeAndGo) { Compare(Nodes::kComeAndGo); }
 
 TEST(RowsAtOnce, ChangeNoDecision) {
   const auto [first, last] = SeedsToRun(20);

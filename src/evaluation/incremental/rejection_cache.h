@@ -1,7 +1,7 @@
-// Why the pods of a kind fit no node, kept from one try to the next: only nodes are judged again
-// that changed, or whose topology domains or objects did.
-#ifndef BERTH_SRC_ENGINE_REJECTED_NODES_H_
-#define BERTH_SRC_ENGINE_REJECTED_NODES_H_
+// Why no node is feasible for one class of pods, kept from one try to the next: only nodes are
+// judged again that changed, or whose topology domains or objects did.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,10 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/framework/node_verdicts.h"
-#include "engine/diagnosis.h"
-#include "engine/free_room.h"
-#include "engine/rejection_counts.h"
+#include "berth/framework/work_budget.h"
+#include "evaluation/diagnosis.h"
+#include "evaluation/free_capacity.h"
+#include "evaluation/incremental/rejection_counts.h"
 #include "framework/change_journal.h"
 #include "framework/fewer_left.h"
 #include "framework/followed_domains.h"
@@ -23,29 +24,28 @@
 namespace berth {
 
 // One profile's rejections for pods of one signature. Scheduling thread.
-class RejectedNodes {
+class RejectionCache {
  public:
   // `plugins` are those that signed (Framework::SignForNodes).
-  RejectedNodes(const Framework& framework, PluginMask plugins)
+  RejectionCache(const Framework& framework, PluginMask plugins)
       : framework_(framework), plugins_(plugins) {}
 
   enum class Outcome : uint8_t {
     kRejected,  // on every node: what follows holds
     kFits,      // on some node, perhaps
     kUnknown,   // a plugin failed, or says too many things: the object is of no use
-    kStopped,   // it did as many steps as it may, and goes on with the next Refresh()
+    kYielded,   // the budget is spent: the next Refresh() continues
   };
   // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
   // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
   // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
   // `judged`: what the filters have just said of each node, which they all reject, if somebody
-  // asked them; of no use if there are grounds, or plugins that did not sign. `steps_at_once` as
-  // SchedulerOptions has it.
+  // asked them; of no use if there are grounds, or plugins that did not sign. Spends `budget`.
   Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                   const Nominator& nominator, const Framework::RejectionGrounds& grounds,
-                  const NodeVerdicts* judged = nullptr, int64_t steps_at_once = 0);
+                  const NodeVerdicts* judged, WorkBudget& budget);
 
-  // Whether the last pod of this kind was rejected.
+  // Whether the last pod of this class was rejected.
   bool was_last() const { return was_last_; }
   void set_was_last(bool was_last) { was_last_ = was_last; }
 
@@ -54,7 +54,7 @@ class RejectedNodes {
   // Each row that was judged.
   const RowJournal& judged() const { return judged_; }
   // What is free of a resource where these pods are rejected.
-  FreeRoom::Answer MeasureFree(const FreeRoom::Question& question, const NodeTable& nodes);
+  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question, const NodeTable& nodes);
 
  private:
   bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
@@ -62,14 +62,14 @@ class RejectedNodes {
   bool FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
                      const Framework::RejectionGrounds& grounds);
   Outcome JudgeMarked(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                      bool filter);
+                      bool filter, WorkBudget& budget);
   Outcome JudgeOne(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
                    NodeRow row);
   Outcome JudgeEach(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                    absl::Span<const NodeRow> rows);
+                    absl::Span<const NodeRow> rows, WorkBudget& budget);
   Outcome JudgeMany(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                    size_t at_once, bool filter);
-  bool StopsWith(size_t marked);
+                    size_t at_once, bool filter, WorkBudget& budget);
+  bool YieldsWith(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
   void MarkAll(int rows);
 
@@ -87,38 +87,62 @@ class RejectedNodes {
   std::shared_ptr<const void> spec_;
   NodeVerdicts verdicts_;        // kNotJudged: to be judged
   std::vector<NodeRow> marked_;  // these
-  int64_t steps_left_ = 0;       // of this Refresh()
-  FewerLeft stops_;              // with marked rows left
+  FewerLeft yields_;             // with marked rows left
   RejectionCounts counts_;       // of rows that are not marked
   RowJournal judged_;
-  FreeRoom free_room_;
+  FreeCapacity free_capacity_;
   RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()
 };
 
-// The statuses that are kept. Valid until the next Refresh().
-class RejectedStatuses final : public NodeStatuses {
+// The statuses that are cached. Valid until the next Refresh().
+class CachedStatuses final : public NodeStatuses {
  public:
-  explicit RejectedStatuses(const RejectedNodes& nodes) : nodes_(nodes) {}
+  explicit CachedStatuses(const RejectionCache& cache) : cache_(cache) {}
 
-  Code code(NodeRow row) const override { return nodes_.verdicts().code(row); }
-  absl::Span<const Code> codes() const override { return nodes_.verdicts().codes(); }
-  Status status(NodeRow row) const override { return nodes_.counts().status(row); }
-  Symbol rejecting_plugin(NodeRow row) const override { return nodes_.counts().plugin(row); }
-  absl::Span<const uint8_t> rejectors() const override { return nodes_.verdicts().rejectors(); }
+  Code code(NodeRow row) const override { return cache_.verdicts().code(row); }
+  absl::Span<const Code> codes() const override { return cache_.verdicts().codes(); }
+  Status status(NodeRow row) const override { return cache_.counts().status(row); }
+  Symbol rejecting_plugin(NodeRow row) const override { return cache_.counts().plugin(row); }
+  absl::Span<const uint8_t> rejectors() const override { return cache_.verdicts().rejectors(); }
   std::vector<NodeRow> RowsWith(Code code) const override;
-  int CountWith(Code code) const override { return nodes_.counts().CountWith(code); }
+  int CountWith(Code code) const override { return cache_.counts().CountWith(code); }
   Version version() const override {
-    const RowJournal::Position end = nodes_.judged().end();
+    const RowJournal::Position end = cache_.judged().end();
     return {end.journal, end.number};
   }
   std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& version) const override {
-    return nodes_.judged().Since({version.kept, version.number});
+    return cache_.judged().Since({version.kept, version.number});
   }
 
  private:
-  const RejectedNodes& nodes_;
+  const RejectionCache& cache_;
+};
+
+// Why no node is feasible, from the cache. Valid until the next Refresh().
+class CachedDiagnosis final : public Diagnosis {
+ public:
+  CachedDiagnosis(const Framework& framework, RejectionCache& cache, const NodeTable& nodes)
+      : framework_(framework), cache_(cache), nodes_(nodes), statuses_(cache) {}
+
+  const NodeStatuses& statuses() const override { return statuses_; }
+  ReasonCounts CountReasons() const override { return cache_.counts().Count(); }
+  bool HasRejected(uint8_t filter) const override { return CountOf(filter) > 0; }
+  RejectorCounts CountRejectors() const override;
+  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) override {
+    return cache_.MeasureFree(question, nodes_);
+  }
+
+ private:
+  int CountOf(uint8_t filter) const {
+    return cache_.counts().CountOf(framework_.filter()[filter].name);
+  }
+
+  const Framework& framework_;
+  RejectionCache& cache_;
+  const NodeTable& nodes_;
+  CachedStatuses statuses_;
 };
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_REJECTED_NODES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_

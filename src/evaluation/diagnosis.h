@@ -1,6 +1,6 @@
-// Why a pod fits no node: kept as codes, put into words only when somebody asks.
-#ifndef BERTH_SRC_ENGINE_DIAGNOSIS_H_
-#define BERTH_SRC_ENGINE_DIAGNOSIS_H_
+// Why a pod fits no node: kept as codes; messages are made only when somebody asks.
+#ifndef BERTH_SRC_EVALUATION_DIAGNOSIS_H_
+#define BERTH_SRC_EVALUATION_DIAGNOSIS_H_
 
 #include <array>
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "berth/framework/node_verdicts.h"
 #include "berth/framework/postfilter.h"
+#include "evaluation/free_capacity.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -20,18 +21,19 @@ namespace berth {
 // Whether this is NodeVerdicts::rejector() of any row.
 bool HasRejector(const NodeVerdicts& verdicts, uint8_t rejector);
 // How many rows each plugin rejected, by NodeVerdicts::rejector().
-std::array<int, 256> CountRejectors(const NodeVerdicts& verdicts);
+using RejectorCounts = std::array<int, 256>;
+RejectorCounts CountRejectors(const NodeVerdicts& verdicts);
 
 // In order.
 std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 
-// The statuses of all nodes after one pod's filters, each put into words once as far as the filters
-// say which rows are told the same. Borrows everything it is given; valid until the table, the
-// verdicts or the pod's state change.
-class CycleStatuses final : public NodeStatuses {
+// The statuses of all nodes after one pod's filters. Rows rejected for the same reason share a
+// message, as far as the filters say so: Filter() is asked for it once. Borrows everything it is
+// given; valid until the table, the verdicts or the pod's state change.
+class VerdictStatuses final : public NodeStatuses {
  public:
-  CycleStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
+  VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
+                  const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
       : framework_(framework),
         state_(state),
         pod_(pod),
@@ -47,23 +49,22 @@ class CycleStatuses final : public NodeStatuses {
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override;
 
-  // A number, counted from 0, that rows have in common of which the same is said; kAlone if it is
-  // not known of others.
+  // A number, counted from 0, that rows with the same status have in common; kAlone if it is not
+  // known which other rows have it.
   int group(NodeRow row) const {
     const uint8_t rejector = verdicts_.rejector(row);
     const uint8_t words = rejector < NodeVerdicts::kNobody ? verdicts_.words(row) : 0;
     if (words == NodeVerdicts::kOwnWords) return kAlone;
     const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
     const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | words;
-    if (key != last_key_) {  // mostly the same is said of the row before
+    if (key != last_key_) {  // mostly that of the row before
       last_group_ = FindGroup(row, key);
       last_key_ = key;
     }
     return last_group_;
   }
   static constexpr int kAlone = -1;
-  // What is said of the rows of a group.
-  const Status& said(int group) const { return said_[group]; }
+  const Status& status_of_group(int group) const { return status_of_group_[group]; }
 
  private:
   Status Ask(NodeRow row) const;
@@ -76,7 +77,7 @@ class CycleStatuses final : public NodeStatuses {
   const NodeVerdicts& verdicts_;
   const Status& left_out_;  // of the nodes that PreFilter plugins narrowed away
   // As far as somebody asked.
-  mutable std::vector<Status> said_;
+  mutable std::vector<Status> status_of_group_;
   mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and words
   mutable uint32_t last_key_ = 0;
   mutable int last_group_ = kAlone;
@@ -103,8 +104,45 @@ struct ReasonCount {
   bool resolvable = false;  // on some node evicting pods might help
 };
 using ReasonCounts = std::map<std::string, ReasonCount>;
-ReasonCounts CountReasons(const CycleStatuses& statuses, int rows);
-ReasonCounts CountReasons(absl::Span<const Status> statuses);
+ReasonCounts CountReasons(const VerdictStatuses& statuses, int rows);
+
+// Why nodes are not feasible for a pod: what PostFilter, the pod's event and WaitingFor are made
+// of.
+class Diagnosis {
+ public:
+  virtual ~Diagnosis() = default;
+  virtual const NodeStatuses& statuses() const = 0;
+  virtual ReasonCounts CountReasons() const = 0;
+  // Whether the Filter plugin of that index (Framework::filter()) rejected a node.
+  virtual bool HasRejected(uint8_t filter) const = 0;
+  virtual RejectorCounts CountRejectors() const = 0;
+  // How much is free of a resource on the nodes that are rejected for want of it, and all that is
+  // free on feasible ones.
+  virtual FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) = 0;
+};
+
+// What one look at all nodes found. Borrows everything it is given, as VerdictStatuses.
+class VerdictDiagnosis final : public Diagnosis {
+ public:
+  VerdictDiagnosis(const Framework& framework, const CycleState& state, const PodInfo& pod,
+                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
+      : nodes_(nodes),
+        verdicts_(verdicts),
+        statuses_(framework, state, pod, nodes, verdicts, left_out) {}
+
+  const NodeStatuses& statuses() const override { return statuses_; }
+  ReasonCounts CountReasons() const override {
+    return berth::CountReasons(statuses_, nodes_.size());
+  }
+  bool HasRejected(uint8_t filter) const override { return HasRejector(verdicts_, filter); }
+  RejectorCounts CountRejectors() const override { return berth::CountRejectors(verdicts_); }
+  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) override;
+
+ private:
+  const NodeTable& nodes_;
+  const NodeVerdicts& verdicts_;
+  VerdictStatuses statuses_;
+};
 
 // The text of the pod's FailedScheduling event. kube-scheduler v1.35 framework/types.go FitError:
 // "0/N nodes are available: " and either the PreFilter message or "count reason, ..." sorted as
@@ -119,4 +157,4 @@ std::string RefusalMessage(const Status& status);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_DIAGNOSIS_H_
+#endif  // BERTH_SRC_EVALUATION_DIAGNOSIS_H_

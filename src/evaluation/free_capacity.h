@@ -1,6 +1,6 @@
 // How much is free of a resource on the nodes that reject pods for want of it.
-#ifndef BERTH_SRC_ENGINE_FREE_ROOM_H_
-#define BERTH_SRC_ENGINE_FREE_ROOM_H_
+#ifndef BERTH_SRC_EVALUATION_FREE_CAPACITY_H_
+#define BERTH_SRC_EVALUATION_FREE_CAPACITY_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -29,10 +29,10 @@ class FreeColumn {
   const int64_t* used_;
 };
 
-// Sum and maximum over rejections that are kept. The first answer to a question takes one look at
+// Sum and maximum over cached rejections. The first answer to a question takes one look at
 // all rows, the second one two; from then on it costs the rows that changed, unless these are many.
 // Scheduling thread.
-class FreeRoom {
+class FreeCapacity {
  public:
   // Of which resource, where which filter plugin rejects, by its index; and how much of it is too
   // little.
@@ -70,4 +70,4 @@ class FreeRoom {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_FREE_ROOM_H_
+#endif  // BERTH_SRC_EVALUATION_FREE_CAPACITY_H_

@@ -1,5 +1,5 @@
 // What is free where pods are rejected, followed row by row, is what a look at all rows finds.
-#include "engine/free_room.h"
+#include "evaluation/free_capacity.h"
 
 #include <list>
 #include <optional>
@@ -18,7 +18,7 @@ namespace {
 using ::berth::testing::MakeNode;
 using ::berth::testing::MakePod;
 
-TEST(FreeRoom, FollowsPodsAndVerdicts) {
+TEST(FreeCapacity, FollowsPodsAndVerdicts) {
   constexpr unsigned kSeed = 41;
   constexpr int kNodes = 100;
   SCOPED_TRACE(kSeed);
@@ -36,7 +36,7 @@ TEST(FreeRoom, FollowsPodsAndVerdicts) {
   NodeVerdicts verdicts;
   verdicts.Reset(kNodes);
   RowJournal judged;
-  FreeRoom room;
+  FreeCapacity room;
   RowJournal::Position seen;
   int rejected = 0;
   for (int step = 0; step < 3'000; ++step) {
@@ -61,8 +61,9 @@ TEST(FreeRoom, FollowsPodsAndVerdicts) {
       table.Rearrange(order);
       judged.Restart();
     }
-    const FreeRoom::Question question = {below(4) > 0 ? "cpu" : "pods", 1, below(8) > 0 ? 3 : 6000};
-    const FreeRoom::Answer free = room.Follow(question, table, verdicts, judged.Since(seen));
+    const FreeCapacity::Question question = {below(4) > 0 ? "cpu" : "pods", 1,
+                                             below(8) > 0 ? 3 : 6000};
+    const FreeCapacity::Answer free = room.Follow(question, table, verdicts, judged.Since(seen));
     seen = judged.end();
 
     int64_t all_free = 0, most_free = 0;

@@ -1,6 +1,6 @@
 // Rows in groups, the best row of each at hand.
-#ifndef BERTH_SRC_ENGINE_ROW_GROUPS_H_
-#define BERTH_SRC_ENGINE_ROW_GROUPS_H_
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
 
 #include <algorithm>
 #include <array>
@@ -17,17 +17,17 @@ namespace berth {
 // What the rows of a group have in common.
 using GroupKey = absl::InlinedVector<int64_t, 4>;
 
-struct RankedRow {
+struct ScoredRow {
   int64_t total = 0;
   NodeRow row = -1;
   // For a heap with the best one on top, the first of equals.
-  friend bool operator<(const RankedRow& a, const RankedRow& b) {
+  friend bool operator<(const ScoredRow& a, const ScoredRow& b) {
     return a.total < b.total || (a.total == b.total && a.row > b.row);
   }
-  friend bool operator==(const RankedRow&, const RankedRow&) = default;
+  friend bool operator==(const ScoredRow&, const ScoredRow&) = default;
 };
 
-// How many rows there are, and how many have which of RankedNodes::extremes().
+// How many rows there are, and how many have which of ScoreCache::extremes().
 struct RowTally {
   int rows = 0;
   std::array<int, 6> at_extremes = {};  // rows, by bit
@@ -58,23 +58,23 @@ struct RowTally {
 
 // Rows as they were when they were added: some are not in the group any more, or have other totals,
 // and come out when they would be the best.
-class RankedHeap {
+class ScoredRowHeap {
  public:
   bool empty() const { return heap_.empty(); }
   // Of `rows` in the group, whose entries `is_now` knows.
   template <class IsNow>
-  void Add(RankedRow row, int rows, IsNow is_now) {
+  void Add(ScoredRow row, int rows, IsNow is_now) {
     heap_.push_back(row);
     absl::c_push_heap(heap_);
     if (heap_.size() > 2 * static_cast<size_t>(rows) + kFew) Tidy(is_now);
   }
-  void Assign(std::vector<RankedRow> rows) {
+  void Assign(std::vector<ScoredRow> rows) {
     heap_ = std::move(rows);
     absl::c_make_heap(heap_);
   }
   // The best one, not to be asked if there is none.
   template <class IsNow>
-  RankedRow Best(IsNow is_now) {
+  ScoredRow Best(IsNow is_now) {
     while (!is_now(heap_.front())) {
       absl::c_pop_heap(heap_);
       heap_.pop_back();
@@ -82,7 +82,7 @@ class RankedHeap {
     return heap_.front();
   }
   // Which is the best one when that is gone, perhaps.
-  RankedRow RunnerUp() const {
+  ScoredRow RunnerUp() const {
     if (heap_.size() < 2) return {};
     return heap_.size() == 2 || heap_[2] < heap_[1] ? heap_[1] : heap_[2];
   }
@@ -93,14 +93,14 @@ class RankedHeap {
   // Leaves what is true now, each row once.
   template <class IsNow>
   void Tidy(IsNow is_now) {
-    std::erase_if(heap_, [&](const RankedRow& row) { return !is_now(row); });
+    std::erase_if(heap_, [&](const ScoredRow& row) { return !is_now(row); });
     std::sort(heap_.rbegin(), heap_.rend());  // the best first, which makes a heap
     heap_.erase(std::unique(heap_.begin(), heap_.end()), heap_.end());
   }
 
-  std::vector<RankedRow> heap_;
+  std::vector<ScoredRow> heap_;
 };
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_ROW_GROUPS_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_

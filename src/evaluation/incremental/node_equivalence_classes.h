@@ -1,7 +1,7 @@
-// Nodes in classes: those of one class are not told apart by plugins that go by topology domains,
-// so that of each class only the best node comes into question.
-#ifndef BERTH_SRC_ENGINE_ALIKE_NODES_H_
-#define BERTH_SRC_ENGINE_ALIKE_NODES_H_
+// Equivalence classes of nodes: plugins that depend on topology domains do not tell apart the nodes
+// of one class, so that of each class only the best node is a candidate.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
 
 #include <cstdint>
 #include <optional>
@@ -15,13 +15,13 @@
 #include "berth/framework/domain_scorer.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/sign.h"
-#include "engine/ranked_nodes.h"
-#include "engine/row_groups.h"
+#include "evaluation/incremental/row_groups.h"
+#include "evaluation/incremental/score_cache.h"
 #include "framework/change_journal.h"
 
 namespace berth {
 
-// The feasible rows of a RankedNodes, kept from one cycle to another: only rows are looked at whose
+// The feasible rows of a ScoreCache, kept from one cycle to another: only rows are looked at whose
 // total changed, or to whose node or domain pods came that count. Scheduling thread.
 //
 // By a topology with very few domains nodes are told apart by their domain, whatever is in it;
@@ -29,7 +29,7 @@ namespace berth {
 // pod that comes moves a node to another class. Where domains have several nodes, as racks do, it
 // moves them all: rows are in cells then, of one rack each, and cells in classes. A node on which
 // room is left for nominated pods is a class of its own.
-class AlikeNodes final : public AlikeRows::Domains {
+class NodeEquivalenceClasses final : public AlikeRows::Domains {
  public:
   // Adds what makes an object one for these sums. Addresses are among it: should something else
   // come to stand there, Refresh() finds that it does not know it.
@@ -39,29 +39,29 @@ class AlikeNodes final : public AlikeRows::Domains {
   // For whom the classes are.
   struct Asker {
     const PodInfo& pod;
-    // What it leaves room for; null if what filters say goes by no sum.
+    // What it leaves room for; null if no filter depends on a sum.
     const Nominator* nominator;
   };
-  // Brings everything in step with `ranked`, as of its last Refresh(), what `sums` come to, and
+  // Brings everything in step with `scores`, as of its last Refresh(), what `sums` come to, and
   // where `asker` leaves room. False if that makes too many cells or classes to be worth it: the
   // object is of no use then.
-  bool Refresh(const RankedNodes& ranked, const NodeTable& nodes,
-               const std::vector<DomainSum>& sums, const Asker& asker);
+  bool Refresh(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+               const Asker& asker);
 
-  // Whether the pod leaves room for others on that node: what sums come to does not say whether it
-  // fits there.
+  // Whether the pod leaves room for others on that node: the sums do not tell whether it fits
+  // there.
   bool is_apart(NodeRow row) const { return apart_.contains(row); }
   // Lists the classes whose best row `accepts`; the others are out.
-  void List(const RankedNodes& ranked, absl::FunctionRef<bool(NodeRow)> accepts);
+  void List(const ScoreCache& scores, absl::FunctionRef<bool(NodeRow)> accepts);
   // What follows is as of the last List(). The best row of each class, the first one of equals, and
   // how many rows the class has.
-  AlikeRows classes() const { return {best_, counts_, this}; }
+  AlikeRows rows() const { return {best_, counts_, this}; }
   bool some_are_out() const { return some_are_out_; }
-  // RankedNodes::extremes() that some of their rows have.
+  // ScoreCache::extremes() that some of their rows have.
   uint8_t extremes() const { return extremes_; }
-  // A pod goes to `row`. Returns where the next one like it will go if its class is left to the
-  // others in it, -1 if nobody is left; lets the processor fetch what is kept of both.
-  NodeRow FetchAhead(NodeRow row) const;
+  // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod like it
+  // will go if its class is left to the others in it; returns that, or -1 if nobody is left.
+  NodeRow PrefetchRunnerUp(NodeRow row) const;
   // Of topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,
                                   absl::FunctionRef<bool(NodeRow)> takes) const override;
@@ -73,7 +73,7 @@ class AlikeNodes final : public AlikeRows::Domains {
     kBySumOfCells,  // domains have several nodes
   };
   // One of the sums, as of the last Refresh().
-  struct Kept {
+  struct FollowedSum {
     const LabelColumn* column;
     Way way;
     uint64_t version;                                     // of the column
@@ -85,7 +85,7 @@ class AlikeNodes final : public AlikeRows::Domains {
   struct Group {
     GroupKey key;
     RowTally tally;
-    RankedHeap heap;
+    ScoredRowHeap heap;
   };
   // Cells with the same sums; the heap is of the best of each.
   using Class = Group;
@@ -95,30 +95,31 @@ class AlikeNodes final : public AlikeRows::Domains {
     // Where its rows are in order_, until one comes or goes: only the best is in the heap so far.
     int begin = 0, end = 0;
     int of_class = -1;
-    RankedRow shown;  // the last one that went into the heap of the class
+    ScoredRow shown;  // the last one that went into the heap of the class
   };
 
   static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
-  bool Follow(const RankedNodes& ranked, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+  bool Follow(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
               const Asker& asker);
   bool IsKnown(const std::vector<DomainSum>& sums) const;
-  bool FollowRows(const RankedNodes& ranked, const std::vector<DomainSum>& sums);
+  bool FollowRows(const ScoreCache& scores, const std::vector<DomainSum>& sums);
   bool FollowDomains(const std::vector<DomainSum>& sums);
-  bool FollowNominations(const RankedNodes& ranked, const NodeTable& nodes,
+  bool FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
                          const std::vector<DomainSum>& sums, const Asker& asker);
-  bool Rebuild(const RankedNodes& ranked, const NodeTable& nodes,
-               const std::vector<DomainSum>& sums, const Asker& asker);
+  bool Rebuild(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+               const Asker& asker);
   absl::flat_hash_set<NodeRow> FindApart(const NodeTable& nodes, const Asker& asker) const;
   int TellApart(const std::vector<int64_t>& values, int cells, int most);
-  void ReadValues(const Kept& kept, const DomainSum& sum, int rows, std::vector<int64_t>& values);
-  void FillCells(const RankedNodes& ranked, int cells);
+  void ReadValues(const FollowedSum& followed, const DomainSum& sum, int rows,
+                  std::vector<int64_t>& values);
+  void FillCells(const ScoreCache& scores, int cells);
 
   GroupKey CellKeyOf(NodeRow row, const std::vector<DomainSum>& sums) const;
   GroupKey ClassKeyOf(const GroupKey& cell, const std::vector<DomainSum>& sums) const;
-  bool Place(const RankedNodes& ranked, NodeRow row, const std::vector<DomainSum>& sums);
-  void Leave(const RankedNodes& ranked, NodeRow row);
-  void Read(const RankedNodes& ranked, int number);
+  bool Place(const ScoreCache& scores, NodeRow row, const std::vector<DomainSum>& sums);
+  void Leave(const ScoreCache& scores, NodeRow row);
+  void Read(const ScoreCache& scores, int number);
   int FindCell(const GroupKey& key) const;
   int AddCell(GroupKey key, const std::vector<DomainSum>& sums);
   void JoinDomains(int number);
@@ -126,23 +127,23 @@ class AlikeNodes final : public AlikeRows::Domains {
   void JoinClass(int number, const std::vector<DomainSum>& sums);
   void MoveCell(int number, const std::vector<DomainSum>& sums);
   void LeaveClass(int number);
-  void ShowCell(const RankedNodes& ranked, int number);
+  void ShowCell(const ScoreCache& scores, int number);
 
-  auto IsInCell(const RankedNodes& ranked, int number) const {
-    return [this, &ranked, number](const RankedRow& entry) {
-      return cell_of_row_[entry.row] == number && ranked.total(entry.row) == entry.total;
+  auto IsInCell(const ScoreCache& scores, int number) const {
+    return [this, &scores, number](const ScoredRow& entry) {
+      return cell_of_row_[entry.row] == number && scores.total(entry.row) == entry.total;
     };
   }
-  auto IsInClass(const RankedNodes& ranked, int number) const {
-    return [this, &ranked, number](const RankedRow& entry) {
+  auto IsInClass(const ScoreCache& scores, int number) const {
+    return [this, &scores, number](const ScoredRow& entry) {
       const int cell = cell_of_row_[entry.row];
-      return cell >= 0 && cells_[cell].of_class == number && ranked.total(entry.row) == entry.total;
+      return cell >= 0 && cells_[cell].of_class == number && scores.total(entry.row) == entry.total;
     };
   }
 
   int pauses_ = 0;  // so many times it is not tried again
-  std::vector<Kept> kept_;
-  RowJournal::Position ranked_;  // in RankedNodes::changes()
+  std::vector<FollowedSum> followed_;
+  RowJournal::Position scores_seen_;  // in ScoreCache::changes()
   absl::flat_hash_set<NodeRow> apart_;
   // What apart_ is as of.
   uint64_t nominations_version_ = 0;
@@ -169,4 +170,4 @@ class AlikeNodes final : public AlikeRows::Domains {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_ALIKE_NODES_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_

@@ -1,6 +1,7 @@
-// What speaks against each node, kept so that a cycle in which little changed need not ask again.
-#ifndef BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
-#define BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
+// The status of each rejected node, kept so that a cycle in which little changed need not ask
+// again.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/status.h"
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 namespace berth {
 
@@ -20,15 +21,15 @@ class RejectionCounts {
  public:
   // Forgets everything; `rows` rows, none rejected.
   void Reset(int rows);
-  // A number for what is said of rows, until Reset(). Nothing if it is one thing too many.
+  // A number for the status, until Reset(). Nothing if there are too many.
   std::optional<uint16_t> IndexOf(const Status& status);
-  // What is said of `row` from now on, by its number.
+  // The status of `row` from now on, by its number.
   void Set(NodeRow row, uint16_t index) {
     Clear(row);
     status_of_[row] = index;
     ++rows_with_[index];
   }
-  // Nothing is said of `row` any more.
+  // `row` is not rejected any more.
   void Clear(NodeRow row) {
     if (status_of_[row] != kNone) --rows_with_[std::exchange(status_of_[row], kNone)];
   }
@@ -36,7 +37,7 @@ class RejectionCounts {
   void Move(const RowMove& move);
   // What CountReasons() would find, asking every row.
   ReasonCounts Count() const;
-  // Success if nothing is said of it.
+  // Success if it is not rejected.
   Status status(NodeRow row) const {
     return status_of_[row] == kNone ? Status::Success() : statuses_[status_of_[row]];
   }
@@ -46,7 +47,8 @@ class RejectionCounts {
   }
   int CountWith(Code code) const;
   int CountOf(Symbol plugin) const;
-  // Whether so many things were said, of which perhaps none is any more, that Reset() is worth it.
+  // Whether there were so many statuses, most of which perhaps no row has any more, that Reset()
+  // pays.
   bool is_crowded() const { return statuses_.size() > 64 + status_of_.size() / 8; }
 
  private:
@@ -65,4 +67,4 @@ class RejectionCounts {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_ENGINE_REJECTION_COUNTS_H_
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_

@@ -52,9 +52,9 @@ Object NodeWith(int i, absl::string_view label) {
 }
 
 // The default profile with OnlyOpen.
-class RejectedNodesTest : public ::testing::Test {
+class RejectionCacheTest : public ::testing::Test {
  protected:
-  RejectedNodesTest() {
+  RejectionCacheTest() {
     std::vector<PluginRegistration> extra;
     extra.push_back(WithPlugin(
         "OnlyOpen", [this](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
@@ -110,7 +110,7 @@ class RejectedNodesTest : public ::testing::Test {
 
 // The profile scores by images, whose spread is another with each node; that is no reason to filter
 // all nodes again.
-TEST_F(RejectedNodesTest, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
+TEST_F(RejectionCacheTest, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
   const auto simulation = NewSimulation(true);
   AddPods(0, 3, *simulation);  // what is said of a kind is kept from its second pod on
   EXPECT_GE(asked_, kNodes);
@@ -131,7 +131,7 @@ TEST_F(RejectedNodesTest, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
 
 // When all nodes have been filtered to find a place for a pod, and none is feasible, they are not
 // filtered again to keep why.
-TEST_F(RejectedNodesTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
+TEST_F(RejectionCacheTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
   std::string said[2];
   for (const bool remember : {false, true}) {
     const auto simulation = NewSimulation(remember);
@@ -173,7 +173,7 @@ TEST_F(RejectedNodesTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
 }
 
 // To judge the node of a nominated pod takes longer: where they are many, it stops in between.
-TEST_F(RejectedNodesTest, NodesOfNominatedPodsAreJudgedBitByBit) {
+TEST_F(RejectionCacheTest, NodesOfNominatedPodsAreJudgedBitByBit) {
   std::string said[2];
   for (const int64_t steps_at_once : {0, 1}) {
     const auto simulation = NewSimulation(true, steps_at_once);
@@ -201,7 +201,7 @@ TEST_F(RejectedNodesTest, NodesOfNominatedPodsAreJudgedBitByBit) {
   EXPECT_EQ(said[0], said[1]);
 }
 
-TEST_F(RejectedNodesTest, AGroupIsTriedAtOnce) {
+TEST_F(RejectionCacheTest, AGroupIsTriedAtOnce) {
   const auto simulation =
       NewSimulation(true, 1,
                     "{multiPoint: {enabled: [{name: OnlyOpen}, {name: Coscheduling}]}, queueSort: "
@@ -227,7 +227,7 @@ TEST_F(RejectedNodesTest, AGroupIsTriedAtOnce) {
 }
 
 // Each time one more of them is to be judged again than was judged.
-TEST_F(RejectedNodesTest, TheLookAtThemEndsThoughTheyChange) {
+TEST_F(RejectionCacheTest, TheLookAtThemEndsThoughTheyChange) {
   const auto simulation = NewSimulation(true, 1);
   int stops = 0, attempts = 0, next = 0;
   simulation->scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {

@@ -1,5 +1,5 @@
 // Implementation of rejection_counts.h.
-#include "engine/rejection_counts.h"
+#include "evaluation/incremental/rejection_counts.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
@@ -71,7 +71,7 @@ ReasonCounts RejectionCounts::Count() const {
       if (is_new) {
         count.plugin = status.plugin_symbol();
       } else if (count.plugin != status.plugin_symbol()) {
-        // Two plugins in the same words: the one that comes first by row counts.
+        // Two plugins give the same reason: the one that comes first by row counts.
         count.plugin = FirstPlugin(reason);
       }
     }

@@ -1,6 +1,6 @@
 // Pods that go by topology domains, on more nodes than are told apart one by one: nodes in classes
 // change no decision.
-#include "engine/alike_nodes.h"
+#include "evaluation/incremental/node_equivalence_classes.h"
 
 #include <cstdlib>
 #include <memory>
@@ -204,7 +204,7 @@ class History {
 };
 
 // BERTH_SEED=N repeats one history.
-TEST(AlikeNodes, ChangeNoDecision) {
+TEST(NodeEquivalenceClasses, ChangeNoDecision) {
   uint64_t first = 1, last = 100;
   if (const char* text = std::getenv("BERTH_SEED"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &first));
@@ -400,14 +400,14 @@ void ExpectFewAreAsked(Question question) {
   EXPECT_EQ(by_class, by_row);
 }
 
-TEST(AlikeNodes, FewRowsAreAskedAbout) { ExpectFewAreAsked({}); }
+TEST(NodeEquivalenceClasses, FewRowsAreAskedAbout) { ExpectFewAreAsked({}); }
 
-TEST(AlikeNodes, FewRowsAreAskedAboutInRacks) {
+TEST(NodeEquivalenceClasses, FewRowsAreAskedAboutInRacks) {
   ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5});
   ExpectFewAreAsked({.key = kRack, .nodes_a_domain = 5, .most_are_full = false});
 }
 
-TEST(AlikeNodes, FewRowsAreAskedAboutBesideNominatedPods) {
+TEST(NodeEquivalenceClasses, FewRowsAreAskedAboutBesideNominatedPods) {
   ExpectFewAreAsked({.nominated = true});
 }
 

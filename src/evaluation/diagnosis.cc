@@ -1,5 +1,5 @@
 // Implementation of diagnosis.h.
-#include "engine/diagnosis.h"
+#include "evaluation/diagnosis.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,25 +12,25 @@
 
 namespace berth {
 
-Status CycleStatuses::status(NodeRow row) const {
+Status VerdictStatuses::status(NodeRow row) const {
   const int group = this->group(row);
-  return group == kAlone ? Ask(row) : said_[group];
+  return group == kAlone ? Ask(row) : status_of_group_[group];
 }
 
-Symbol CycleStatuses::rejecting_plugin(NodeRow row) const {
+Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
   const uint8_t rejector = verdicts_.rejector(row);
   if (rejector < framework_.filter().size()) return framework_.filter()[rejector].name;
   return status(row).plugin_symbol();
 }
 
-Status CycleStatuses::Ask(NodeRow row) const {
+Status VerdictStatuses::Ask(NodeRow row) const {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return left_out_;
   if (verdicts_.rejector(row) == NodeVerdicts::kNobody) return Status::Success();
   return framework_.RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
-// The first row speaks for its group, if it says what its verdict is about.
-int CycleStatuses::FindGroup(NodeRow row, uint32_t key) const {
+// The status of the first row is that of its group, if its per-node form agrees with the verdict.
+int VerdictStatuses::FindGroup(NodeRow row, uint32_t key) const {
   const auto [it, is_new] = group_of_.try_emplace(key, kAlone);
   if (!is_new) return it->second;
   Status status = Ask(row);
@@ -39,16 +39,16 @@ int CycleStatuses::FindGroup(NodeRow row, uint32_t key) const {
                       (status.code() == verdicts_.code(row) &&
                        framework_.FilterIndex(status.plugin_symbol()) == rejector);
   if (!agrees) return kAlone;
-  it->second = static_cast<int>(said_.size());
-  said_.push_back(std::move(status));
+  it->second = static_cast<int>(status_of_group_.size());
+  status_of_group_.push_back(std::move(status));
   return it->second;
 }
 
-std::vector<NodeRow> CycleStatuses::RowsWith(Code code) const {
+std::vector<NodeRow> VerdictStatuses::RowsWith(Code code) const {
   return berth::RowsWith(verdicts_, code);
 }
 
-int CycleStatuses::CountWith(Code code) const {
+int VerdictStatuses::CountWith(Code code) const {
   return static_cast<int>(absl::c_count(verdicts_.codes(), code));
 }
 
@@ -57,7 +57,7 @@ bool HasRejector(const NodeVerdicts& verdicts, uint8_t rejector) {
   return !rejectors.empty() && std::memchr(rejectors.data(), rejector, rejectors.size()) != nullptr;
 }
 
-std::array<int, 256> CountRejectors(const NodeVerdicts& verdicts) {
+RejectorCounts CountRejectors(const NodeVerdicts& verdicts) {
   // Mostly the same has rejected the row before: in turn, none waits for that one's count.
   constexpr NodeRow kTurns = 4;
   std::array<std::array<int, 256>, kTurns> counts{};
@@ -83,6 +83,16 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {
   return rows;
 }
 
+FreeCapacity::Answer VerdictDiagnosis::MeasureFree(const FreeCapacity::Question& question) {
+  FreeCapacity::Answer free = FreeCapacity::Look(question, nodes_, verdicts_);
+  if (HasRejector(verdicts_, NodeVerdicts::kNobody)) {
+    FreeCapacity::Question of_feasible = question;
+    of_feasible.rejector = NodeVerdicts::kNobody;
+    free.all_free += FreeCapacity::Look(of_feasible, nodes_, verdicts_).all_free;
+  }
+  return free;
+}
+
 std::vector<NodeRow> UniformStatuses::RowsWith(Code code) const {
   std::vector<NodeRow> rows;
   if (code != status_.code()) return rows;
@@ -104,27 +114,22 @@ void Count(const Status& status, int nodes, ReasonCounts& counts) {
 
 }  // namespace
 
-ReasonCounts CountReasons(absl::Span<const Status> statuses) {
-  ReasonCounts counts;
-  for (const Status& status : statuses) Count(status, 1, counts);
-  return counts;
-}
-
-ReasonCounts CountReasons(const CycleStatuses& statuses, int rows) {
+ReasonCounts CountReasons(const VerdictStatuses& statuses, int rows) {
   ReasonCounts counts;
   std::vector<int> rows_of;  // by group
   for (NodeRow row = 0; row < rows; ++row) {
     const int group = statuses.group(row);
-    if (group == CycleStatuses::kAlone) {
+    if (group == VerdictStatuses::kAlone) {
       Count(statuses.status(row), 1, counts);
       continue;
     }
     if (group >= static_cast<int>(rows_of.size())) rows_of.resize(group + 1, 0);
-    if (++rows_of[group] == 1) Count(statuses.said(group), 1, counts);  // who says it first
+    // At once, so that a reason names the plugin of the first row that has it.
+    if (++rows_of[group] == 1) Count(statuses.status_of_group(group), 1, counts);
   }
   for (size_t group = 0; group < rows_of.size(); ++group) {
     if (rows_of[group] < 2) continue;
-    Count(statuses.said(static_cast<int>(group)), rows_of[group] - 1, counts);
+    Count(statuses.status_of_group(static_cast<int>(group)), rows_of[group] - 1, counts);
   }
   return counts;
 }

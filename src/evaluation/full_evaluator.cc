@@ -1,0 +1,142 @@
+// Implementation of full_evaluator.h.
+#include "evaluation/full_evaluator.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+
+namespace berth {
+namespace {
+
+constexpr int kMinFeasibleNodesToFind = 100;
+constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
+
+}  // namespace
+
+int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
+  if (!scores) return 1;  // nothing tells them apart: the first will do
+  if (percentage == 0 || percentage >= 100 || nodes < kMinFeasibleNodesToFind) return nodes;
+  return std::max(nodes * percentage / 100, kMinFeasibleNodesToFind);
+}
+
+Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
+                                   const PreFilterOutcome& pre_filter) {
+  const bool explain = request.state.for_explanation();
+  Evaluation evaluation;
+  scores_by_plugin_.clear();
+  ListRows(request.nodes, pre_filter.narrowed);
+  evaluation.status = FindFeasible(request);
+  if (!evaluation.status.ok()) return evaluation;
+  const bool score = feasible_.size() > 1 || (explain && !feasible_.empty());
+  if (score) evaluation.status = ScoreFeasible(request);
+  if (evaluation.status.ok()) evaluation.best = ChooseBest(request);
+  if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
+    left_out_ = pre_filter.left_out;
+    evaluation.diagnosis = &diagnosis_.emplace(request.framework, request.state, *request.pod,
+                                               request.nodes, verdicts_, left_out_);
+  }
+  return evaluation;
+}
+
+// The rows that PreFilter left.
+void FullEvaluator::ListRows(const NodeTable& nodes, const PreFilterResult& narrowed) {
+  rows_.clear();
+  if (!narrowed.node_names.has_value()) {
+    rows_.resize(nodes.size());
+    absl::c_iota(rows_, 0);
+    return;
+  }
+  for (const Symbol name : *narrowed.node_names) {
+    const NodeRow row = nodes.FindRow(name);
+    if (row >= 0) rows_.push_back(row);
+  }
+  std::sort(rows_.begin(), rows_.end());
+}
+
+// --- Filter --------------------------------------------------------------------------------------
+
+Status FullEvaluator::FindFeasible(const EvaluationRequest& request) {
+  verdicts_.Reset(request.nodes.size());
+  feasible_.clear();
+  if (rows_.empty()) return Status::Success();
+  const int count = static_cast<int>(rows_.size());
+  const int wanted =
+      FeasibleNodesToFind(count, request.percentage, !request.framework.score().empty());
+  return wanted >= count || request.state.for_explanation() ? FindAllFeasible(request)
+                                                            : FindSomeFeasible(request, wanted);
+}
+
+Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
+  const absl::Span<const NodeRow> rows = rows_;
+  const size_t most = rows_at_once_ > 0 ? rows_at_once_ : rows.size();
+  for (size_t begin = 0; begin < rows.size(); begin += most) {
+    Status error = request.framework.RunFilterNodes(request.state, *request.pod, request.nodes,
+                                                    rows.subspan(begin, most), verdicts_);
+    if (!error.ok()) return error;
+  }
+  verdicts_.AppendFeasible(rows, feasible_);
+  return Status::Success();
+}
+
+// Ends with the `wanted`th feasible node, and begins where the last such search ended.
+Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wanted) {
+  const int count = static_cast<int>(rows_.size());
+  std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
+  const int most = rows_at_once_ > 0 ? rows_at_once_ : kPartialSearchBlock;
+  int judged = 0;
+  while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
+    const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(judged, most);
+    Status error = request.framework.RunFilterNodes(request.state, *request.pod, request.nodes,
+                                                    rows, verdicts_);
+    if (!error.ok()) return error;
+    for (const NodeRow row : rows) {
+      if (static_cast<int>(feasible_.size()) == wanted) break;
+      ++judged;
+      if (verdicts_.rejector(row) == NodeVerdicts::kNobody) feasible_.push_back(row);
+    }
+  }
+  next_start_ = (next_start_ + judged) % count;
+  std::sort(feasible_.begin(), feasible_.end());
+  return Status::Success();
+}
+
+// --- Score ---------------------------------------------------------------------------------------
+
+Status FullEvaluator::ScoreFeasible(const EvaluationRequest& request) {
+  totals_.resize(feasible_.size());
+  if (request.framework.score().empty()) {
+    // kube-scheduler v1.35 schedule_one.go prioritizeNodes: every node gets 1.
+    absl::c_fill(totals_, 1);
+    return Status::Success();
+  }
+  Status status =
+      request.framework.RunPreScore(request.state, *request.pod, request.nodes, feasible_);
+  if (!status.ok()) return status;
+  return request.framework.RunScore(request.state, *request.pod, request.nodes, feasible_,
+                                    absl::MakeSpan(totals_),
+                                    request.state.for_explanation() ? &scores_by_plugin_ : nullptr);
+}
+
+// The best row whose per-node Filter agrees, the first of equals; -1 if there is none. A batch form
+// that is too generous costs a second look here, never a wrong placement.
+NodeRow FullEvaluator::ChooseBest(const EvaluationRequest& request) {
+  if (feasible_.size() == 1 && !request.state.for_explanation()) totals_.assign(1, 0);
+  while (!feasible_.empty()) {
+    const auto best = absl::c_max_element(totals_) - totals_.begin();
+    const NodeRow row = feasible_[best];
+    const Status confirmed = request.framework.RunFilterWithNominatedPods(
+        request.state, *request.pod, request.nodes.node(row));
+    if (confirmed.ok()) return row;
+    ++unconfirmed_;
+    verdicts_.Reject(row, confirmed.code(),
+                     request.framework.FilterIndex(confirmed.plugin_symbol()));
+    feasible_.erase(feasible_.begin() + best);
+    totals_.erase(totals_.begin() + best);
+    for (PluginScores& scores : scores_by_plugin_) {
+      scores.weighted.erase(scores.weighted.begin() + best);
+    }
+  }
+  return -1;
+}
+
+}  // namespace berth

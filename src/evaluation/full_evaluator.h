@@ -1,0 +1,59 @@
+// Judges and scores the nodes for each pod anew: what an evaluation means.
+#ifndef BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_
+#define BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "evaluation/node_evaluator.h"
+
+namespace berth {
+
+// FilterNodes, PreScore, ScoreNodes and the choice. Between two pods it keeps scratch memory, and
+// where the last partial search ended. For an explanation (CycleState::for_explanation()) all nodes
+// are judged and all feasible ones are scored, even a single one.
+class FullEvaluator final : public NodeEvaluator {
+ public:
+  // `rows_at_once` as SchedulerOptions has it.
+  explicit FullEvaluator(int rows_at_once = 0) : rows_at_once_(rows_at_once) {}
+
+  Evaluation Evaluate(const EvaluationRequest& request,
+                      const PreFilterOutcome& pre_filter) override;
+  Counters counters() const override { return {.unconfirmed = unconfirmed_}; }
+
+  // As of the last Evaluate(). The feasible rows in order, and their totals if they were scored.
+  absl::Span<const NodeRow> feasible() const { return feasible_; }
+  absl::Span<const int64_t> totals() const { return totals_; }
+  // What each Score plugin adds to the totals; for an explanation only.
+  absl::Span<const PluginScores> scores_by_plugin() const { return scores_by_plugin_; }
+
+ private:
+  void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
+  Status FindFeasible(const EvaluationRequest& request);
+  Status FindAllFeasible(const EvaluationRequest& request);
+  Status FindSomeFeasible(const EvaluationRequest& request, int wanted);
+  Status ScoreFeasible(const EvaluationRequest& request);
+  NodeRow ChooseBest(const EvaluationRequest& request);
+
+  const int rows_at_once_;
+  int next_start_ = 0;  // where a partial search begins, rotating over the nodes
+  int64_t unconfirmed_ = 0;
+  // Of the last Evaluate().
+  std::vector<NodeRow> rows_;  // to be judged, in search order
+  NodeVerdicts verdicts_;
+  std::vector<NodeRow> feasible_;
+  std::vector<int64_t> totals_;  // by position in feasible_
+  std::vector<PluginScores> scores_by_plugin_;
+  Status left_out_;  // of nodes that PreFilter narrowed away
+  std::optional<VerdictDiagnosis> diagnosis_;
+};
+
+// kube-scheduler v1.35 schedule_one.go numFeasibleNodesToFind: how many feasible nodes end a search
+// over `nodes`. `percentage` 0 means all.
+int FeasibleNodesToFind(int nodes, int percentage, bool scores);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_

@@ -1,0 +1,223 @@
+// Implementation of best_node.h.
+#include "evaluation/incremental/best_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+
+namespace berth {
+namespace {
+
+// Rows asked about one by one, before classes are, where there are such, or it may pay to cache
+// what object filters say of them; and before all are.
+constexpr int kFewTries = 8;
+constexpr int kMostTries = 64;
+
+// Whether one of `plugins` is among the hooks.
+template <class Hooks>
+bool TakesPart(const Hooks& hooks, PluginMask plugins) {
+  return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins >> hook.index & 1) != 0; });
+}
+
+// Whether a filter that is not in the cache depends on cluster objects.
+bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
+                           const ScoreCache& scores) {
+  const PluginMask others = framework.ObjectFilters() & ~scores.filters();
+  return TakesPart(framework.filter(), others & ~state.skips().filter);
+}
+
+}  // namespace
+
+bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
+                          Evaluation& evaluation) {
+  const Framework& framework = request.framework;
+  const bool judged = !TakesPart(framework.filter(), ~scores.filters() & ~state.skips().filter);
+  const Search in = {request, framework, *request.pod, request.nodes, state, scores, judged};
+  Choice choice;
+  if (!Choose(in, choice) || choice.row < 0) return false;
+  // The plugins of the cache, then the others.
+  if (!scores.Confirm(choice.row, in.pod).ok()) return false;
+  if (!framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row)).ok()) {
+    return false;
+  }
+  evaluation.best = choice.row;
+  evaluation.runner_up = choice.runner_up;
+  return true;
+}
+
+// False if a plugin fails.
+bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
+  ScoreCache& scores = in.scores;
+  if (scores.feasible_count() <= 1) return ChooseByRow(in, choice);
+  const PluginMask others = ~scores.plugins();
+  std::vector<DomainSum> sums;
+  const bool by_domains = in.framework.RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
+  // If others score, or filter where totals may be others then, all rows are asked about below.
+  const bool asks_now = by_domains || (!scores.others_score() && (in.judged || scores.uniform()));
+  if (asks_now) {
+    if (!by_domains &&
+        !in.framework.RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others).ok()) {
+      return false;
+    }
+    scores.set_others_score(TakesPart(in.framework.score(), others & ~in.state.skips().score));
+  }
+  const auto choose_best = [&](int tries) {
+    return asks_now && !scores.others_score() && ChooseBest(in, tries, choice);
+  };
+  const bool by_class = by_domains && !OthersDependOnObjects(in.framework, in.state, scores);
+  if (choose_best(by_class ? kFewTries : kMostTries)) return true;
+  if (by_class && (ChooseByClass(in, std::move(sums), choice) || choose_best(kMostTries))) {
+    return true;
+  }
+  return ChooseByRow(in, choice);
+}
+
+// Filters that depend on cluster objects were asked about many rows: what they say is cached for
+// pods of this spec.
+void BestNodeSearch::CacheObjectFilters(const Search& in) {
+  if (OthersDependOnObjects(in.framework, in.state, in.scores)) {
+    caches_.AddScoresBySpec(in.nodes.size());
+  }
+}
+
+// --- 1. The best row that other plugins accept ---------------------------------------------------
+
+// False if it was not found.
+bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
+  NodeRow row = in.scores.best();
+  if (!in.judged) {
+    if (!in.scores.uniform()) return false;
+    int asked = 0;
+    row = in.scores.BestThat(
+        [&](NodeRow row) {
+          if (++asked == kFewTries) CacheObjectFilters(in);
+          const NodeInfo& node = in.nodes.node(row);
+          return in.framework.RunFilterWithNominatedPods(in.state, in.pod, node).ok();
+        },
+        tries);
+  }
+  if (row < 0) return false;
+  choice = {row, in.scores.BestBut(row)};
+  in.scores.PrefetchRow(choice.runner_up);
+  return true;
+}
+
+// --- 2. A row of each node equivalence class -----------------------------------------------------
+
+// `sums` are what the plugins that score depend on. False if that is not known of all plugins, or
+// there are no classes.
+bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice) {
+  ScoreCache& scores = in.scores;
+  if (scores.looked_at_all()) return false;  // one look at all rows in a cycle is enough
+  Framework::RejectionGrounds grounds;
+  if (!in.framework.FindRejectionGrounds(in.state, in.pod, scores.filters(), grounds) ||
+      !grounds.objects.empty()) {
+    return false;
+  }
+  for (const DomainVerdicts& rule : grounds.domains) {
+    sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
+  }
+  NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
+  // Nominated pods count in domains too, but for who leaves room on their node only.
+  const NodeEquivalenceClasses::Asker asker = {
+      in.pod, grounds.domains.empty() ? nullptr : &in.request.nominator};
+  if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, asker)) return false;
+  bool failed = false;
+  classes->List(scores, [&](NodeRow row) {
+    if (classes->is_apart(row)) {
+      const Status status =
+          in.framework.RunFilterWithNominatedPods(in.state, in.pod, in.nodes.node(row));
+      failed |= status.IsError();
+      return status.ok();
+    }
+    return absl::c_none_of(grounds.domains,
+                           [row](const auto& rule) { return rule.OfRow(row) != 0; });
+  });
+  if (failed) return false;  // the full evaluation will meet the error, and report it
+  const AlikeRows feasible = classes->rows();
+  if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
+    choice = {feasible.rows.empty() ? -1 : feasible.rows.front()};
+    return true;
+  }
+  // The totals were normalised over more rows than are feasible: are they the same over these?
+  if (classes->some_are_out() && classes->extremes() != scores.all_extremes()) return false;
+  if (!ScoreClasses(in, feasible)) return false;
+  size_t best = 0;
+  for (size_t i = 1; i < feasible.rows.size(); ++i) {
+    const bool is_better = totals_[i] > totals_[best] ||
+                           (totals_[i] == totals_[best] && feasible.rows[i] < feasible.rows[best]);
+    if (is_better) best = i;
+  }
+  choice.row = feasible.rows[best];
+  choice.runner_up = classes->PrefetchRunnerUp(choice.row);
+  scores.PrefetchRow(choice.runner_up);
+  return true;
+}
+
+// The totals of the rows that stand for all feasible ones. False if a plugin fails.
+bool BestNodeSearch::ScoreClasses(const Search& in, const AlikeRows& feasible) {
+  const size_t size = feasible.rows.size();
+  totals_.resize(size);
+  for (size_t i = 0; i < size; ++i) totals_[i] = in.scores.total(feasible.rows[i]);
+  if (!in.scores.others_score()) return true;
+  other_totals_.resize(size);
+  if (!in.framework.SetFeasible(in.state, feasible) ||
+      !in.framework
+           .RunScore(in.state, in.pod, in.nodes, feasible.rows, absl::MakeSpan(other_totals_),
+                     nullptr)
+           .ok()) {
+    return false;
+  }
+  for (size_t i = 0; i < size; ++i) totals_[i] += other_totals_[i];
+  return true;
+}
+
+// --- 3. Every feasible row -----------------------------------------------------------------------
+
+// False if a plugin fails.
+bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
+  ScoreCache& scores = in.scores;
+  absl::Span<const NodeRow> feasible = scores.feasible();
+  if (!in.judged && !feasible.empty()) {
+    if (!FilterRows(in).ok()) return false;
+    feasible = feasible_;
+  }
+  if (feasible.size() <= 1) {
+    choice = {feasible.empty() ? -1 : feasible.front()};
+    return true;
+  }
+  const PluginMask others = ~scores.plugins();
+  if (!in.framework.RunPreScore(in.state, in.pod, in.nodes, feasible, others).ok()) return false;
+  scores.set_others_score(TakesPart(in.framework.score(), others & ~in.state.skips().score));
+  const bool all = static_cast<int>(feasible.size()) == scores.feasible_count();
+  if (all && !scores.others_score()) {
+    choice = {scores.best()};
+    return true;
+  }
+  totals_.resize(feasible.size());
+  other_totals_.resize(feasible.size());
+  if (!scores.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
+      !in.framework
+           .RunScore(in.state, in.pod, in.nodes, feasible, absl::MakeSpan(other_totals_), nullptr)
+           .ok()) {
+    return false;
+  }
+  for (size_t i = 0; i < feasible.size(); ++i) totals_[i] += other_totals_[i];
+  choice = {feasible[absl::c_max_element(totals_) - totals_.begin()]};
+  return true;
+}
+
+// Lists in feasible_ the rows that the other plugins accept.
+Status BestNodeSearch::FilterRows(const Search& in) {
+  CacheObjectFilters(in);
+  const absl::Span<const NodeRow> rows = in.scores.feasible();
+  verdicts_.Reset(in.nodes.size());
+  Status status = in.framework.RunFilterNodes(in.state, in.pod, in.nodes, rows, verdicts_,
+                                              ~in.scores.filters());
+  feasible_.clear();
+  if (status.ok()) verdicts_.AppendFeasible(rows, feasible_);
+  return status;
+}
+
+}  // namespace berth

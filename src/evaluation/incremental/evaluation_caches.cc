@@ -1,0 +1,113 @@
+// Implementation of evaluation_caches.h.
+#include "evaluation/incremental/evaluation_caches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+
+namespace berth {
+namespace {
+
+// A row takes some 50 bytes.
+constexpr size_t kMaxScoresRows = size_t{8} << 20;
+constexpr size_t kMaxScoresBySpecRows = size_t{2} << 20;
+// A row takes some 40 bytes, more where there are many classes.
+constexpr size_t kMaxNodeClassesRows = size_t{4} << 20;
+// A row takes 5 bytes, 9 more where a resource is short, and one for each rule in whose topology it
+// is a domain of its own; what the verdicts depend on takes some hundred bytes a class, 2 KiB for
+// pods with very many volumes.
+constexpr size_t kMaxRejectionsRows = size_t{16} << 20;
+constexpr size_t kMinEntries = 8;
+
+// An entry of few rows takes as much as if it had some more.
+size_t MostEntries(size_t most_rows, int rows) {
+  constexpr int kFew = 1024;
+  return std::max(kMinEntries, most_rows / static_cast<size_t>(std::max(rows, kFew)));
+}
+
+}  // namespace
+
+void EvaluationCaches::SetClass(const Framework& framework,
+                                const std::shared_ptr<const PodInfo>& pod) {
+  PodSignature& beside_spec = scratch_;
+  beside_spec.clear();
+  const PluginMask signed_by = framework.SignForNodesBesideSpec(*pod, beside_spec);
+  beside_spec.Add(static_cast<int64_t>(signed_by));
+  const bool is_like_last = framework_ == &framework && pod_->SharesSpec(*pod) &&
+                            beside_spec_.bytes() == beside_spec.bytes();
+  pod_ = pod;
+  if (is_like_last) return;
+  framework_ = &framework;
+  std::swap(beside_spec_, beside_spec);
+  signature_.clear();
+  signature_.Add(framework.profile().scheduler_name);
+  plugins_ = framework.SignForNodes(*pod, signature_);
+  class_ = PodClass(signature_.bytes(), nullptr);
+  class_with_spec_ = PodClass(signature_.bytes(), pod->shared_spec().get());
+}
+
+ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
+  ScoreCache* const scores = scores_.Find(class_);
+  if (scores != nullptr || !add) return scores;
+  return scores_.Add(class_, MostEntries(kMaxScoresRows, rows),
+                     [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); });
+}
+
+ScoreCache* EvaluationCaches::ScoresBySpec() {
+  const bool all_signed = (framework_->ObjectFilters() & ~plugins_) == 0;
+  return all_signed ? nullptr : scores_by_spec_.Find(class_with_spec_);
+}
+
+void EvaluationCaches::AddScoresBySpec(int rows) {
+  // A pod with a claim of its own that is tried again is like no other.
+  const size_t asker = absl::HashOf(pod_->uid());
+  scores_by_spec_.Add(
+      class_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
+      [&] {
+        return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
+                                            framework_->ObjectFilters() & ~plugins_);
+      },
+      asker);
+}
+
+NodeEquivalenceClasses* EvaluationCaches::NodeClasses(const ScoreCache& scores,
+                                                      const std::vector<DomainSum>& sums,
+                                                      const NodeTable& nodes) {
+  scratch_.clear();
+  NodeEquivalenceClasses::Identify(sums, nodes, scratch_);
+  const PodClass pods(scratch_.bytes(), &scores);
+  NodeEquivalenceClasses* const classes = node_classes_.Find(pods);
+  if (classes != nullptr) return classes;
+  return node_classes_.Add(pods, MostEntries(kMaxNodeClassesRows, nodes.size()),
+                           [] { return std::make_unique<NodeEquivalenceClasses>(); });
+}
+
+RejectionCache* EvaluationCaches::AddRejections(bool by_spec, int rows) {
+  if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr)
+    return rejections;
+  return rejections_.Add(ClassOf(by_spec), MostEntries(kMaxRejectionsRows, rows),
+                         [&] { return std::make_unique<RejectionCache>(*framework_, plugins_); });
+}
+
+bool EvaluationCaches::WasRejected() {
+  if (rejections_.empty() && rejections_.saw_nothing()) return false;
+  for (const bool by_spec : {false, true}) {
+    const RejectionCache* const rejections = Rejections(by_spec);
+    if (rejections != nullptr ? rejections->was_last() : rejections_.Saw(ClassOf(by_spec))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void EvaluationCaches::SetPlaced() {
+  for (const bool by_spec : {false, true}) {
+    rejections_.ForgetSeen(ClassOf(by_spec));
+    if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr) {
+      rejections->set_was_last(false);
+    }
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,148 @@
+// Implementation of incremental_evaluator.h.
+#include "evaluation/incremental/incremental_evaluator.h"
+
+#include <utility>
+
+namespace berth {
+
+using Outcome = RejectionCache::Outcome;
+
+std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& request) {
+  asked_to_cache_ = false;
+  if (!JudgesEveryNode(request)) return std::nullopt;
+  caches_.SetClass(request.framework, request.pod);
+  const bool was_rejected = caches_.WasRejected();
+  if (was_rejected) {
+    std::optional<Evaluation> rejection = RecallRejection(request, nullptr);
+    if (rejection.has_value()) return rejection;
+  }
+  CycleState own;  // of the plugins that are not in the cache
+  ScoreCache* const scores = FindScores(request, !was_rejected, own);
+  if (scores == nullptr) return std::nullopt;
+  Evaluation placement;
+  if (best_node_.Find(request, own, *scores, placement)) {
+    if (was_rejected) caches_.SetPlaced();
+    ++recalled_;
+    request.state = std::move(own);
+    return placement;
+  }
+  if (was_rejected || !caches_.HasRejections()) return std::nullopt;
+  return RecallRejection(request, scores->rejections());
+}
+
+Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
+                                          const PreFilterOutcome& pre_filter) {
+  const bool may_cache = JudgesEveryNode(request) && !pre_filter.narrowed.node_names.has_value();
+  // A nominated pod tries its node before anything is recalled.
+  if (may_cache && !request.nominated_node.empty()) {
+    std::optional<Evaluation> recalled = Recall(request);
+    if (recalled.has_value()) return *std::move(recalled);
+  }
+  Evaluation evaluation = full_.Evaluate(request, pre_filter);
+  if (!may_cache || !evaluation.status.ok()) return evaluation;
+  caches_.SetClass(request.framework, request.pod);
+  if (evaluation.best >= 0) {
+    if (caches_.WasRejected()) caches_.SetPlaced();
+  } else if (Diagnosis* const cached = CacheRejection(request); cached != nullptr) {
+    evaluation.diagnosis = cached;
+  }
+  return evaluation;
+}
+
+bool IncrementalEvaluator::JudgesEveryNode(const EvaluationRequest& request) const {
+  const int nodes = request.nodes.size();
+  const bool scores = !request.framework.score().empty();
+  return FeasibleNodesToFind(nodes, request.percentage, scores) >= nodes;
+}
+
+// The scores for pods like this one, up to date, and in `own` the state of the plugins that are not
+// in the cache. Null if there are none, or they are of no use for this pod. `add`: whether they may
+// be cached from now on.
+ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, bool add,
+                                             CycleState& own) {
+  const int rows = request.nodes.size();
+  const PodInfo& pod = *request.pod;
+  ScoreCache* const by_spec = caches_.ScoresBySpec();
+  ScoreCache* scores = by_spec != nullptr ? by_spec : caches_.Scores(rows, add);
+  if (scores == nullptr) return nullptr;
+  const PreFilterOutcome pre_filter =
+      request.framework.RunPreFilter(own, pod, request.nodes, ~scores->done());
+  if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return nullptr;
+  ScoreCache::ObjectInputs objects{own, {}};
+  const bool with_objects =
+      by_spec != nullptr &&
+      request.framework.FindBases(own, pod, by_spec->object_filters(), objects.inputs) &&
+      by_spec->IsWorthwhile(objects, request.nominator, pod);
+  if (by_spec != nullptr && !with_objects) {
+    scores = caches_.Scores(rows, add);
+    if (scores == nullptr) return nullptr;
+  }
+  const Status refreshed =
+      scores->Refresh(request.nodes, request.nominator, pod, with_objects ? &objects : nullptr);
+  if (!refreshed.ok()) {  // the full evaluation will meet the error, and report it
+    caches_.ForgetScores();
+    return nullptr;
+  }
+  return scores->narrows() ? nullptr : scores;
+}
+
+// Of a pod like those that were rejected before: whether no node changed so that it fits there now.
+// The second pod of a class pays for what is kept. `judged`: what the filters that signed have just
+// said of each node, which they all reject; or null.
+std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const EvaluationRequest& request,
+                                                                const NodeVerdicts* judged) {
+  CycleState own;  // PostFilter wants that of all plugins
+  const PodInfo& pod = *request.pod;
+  const PreFilterOutcome pre_filter = request.framework.RunPreFilter(own, pod, request.nodes);
+  if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return std::nullopt;
+  Framework::RejectionGrounds grounds;
+  if (!request.framework.FindRejectionGrounds(own, pod, caches_.plugins(), grounds)) {
+    return std::nullopt;
+  }
+  const bool by_spec = !grounds.empty();
+  RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
+  asked_to_cache_ = true;
+  if (cache == nullptr) return std::nullopt;
+  if (by_spec) judged = nullptr;  // others have a say
+  WorkBudget& budget = request.state.work_budget();
+  budget.Refill();
+  const Outcome outcome =
+      cache->Refresh(own, pod, request.nodes, request.nominator, grounds, judged, budget);
+  if (outcome == Outcome::kYielded) {
+    budget.Yield();
+    return Evaluation();
+  }
+  if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
+  if (outcome != Outcome::kRejected) return std::nullopt;
+  cache->set_was_last(true);
+  ++recalled_;
+  own.SetWorkBudget(budget);
+  request.state = std::move(own);
+  Evaluation rejection;
+  rejection.diagnosis = &diagnosis_.emplace(request.framework, *cache, request.nodes);
+  return rejection;
+}
+
+// After a full evaluation: what it found, for the next pod like this one. Null if that does not
+// pay.
+Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request) {
+  Framework::RejectionGrounds grounds;
+  if (!request.framework.FindRejectionGrounds(request.state, *request.pod, caches_.plugins(),
+                                              grounds)) {
+    return nullptr;
+  }
+  const bool by_spec = !grounds.empty();
+  RejectionCache* const cache = asked_to_cache_
+                                    ? caches_.Rejections(by_spec)
+                                    : caches_.AddRejections(by_spec, request.nodes.size());
+  if (cache == nullptr) return nullptr;
+  WorkBudget no_limit;
+  const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
+                                         request.nominator, grounds, nullptr, no_limit);
+  if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
+  if (outcome != Outcome::kRejected) return nullptr;
+  cache->set_was_last(true);
+  return &diagnosis_.emplace(request.framework, *cache, request.nodes);
+}
+
+}  // namespace berth

@@ -1,0 +1,47 @@
+// Evaluates a pod by what was found for pods like it: only nodes that changed since are judged and
+// scored again. README.md has what is kept, for whom, and what makes it stale.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_INCREMENTAL_EVALUATOR_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_INCREMENTAL_EVALUATOR_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "evaluation/full_evaluator.h"
+#include "evaluation/incremental/best_node.h"
+#include "evaluation/incremental/evaluation_caches.h"
+#include "evaluation/node_evaluator.h"
+
+namespace berth {
+
+// Recall() answers from the caches; where these cannot tell, Evaluate() is the full evaluation, and
+// puts what it finds into the caches. Searches that end before they judged every node use no cache.
+class IncrementalEvaluator final : public NodeEvaluator {
+ public:
+  // `rows_at_once` as SchedulerOptions has it.
+  explicit IncrementalEvaluator(int rows_at_once = 0) : full_(rows_at_once) {}
+
+  std::optional<Evaluation> Recall(const EvaluationRequest& request) override;
+  Evaluation Evaluate(const EvaluationRequest& request,
+                      const PreFilterOutcome& pre_filter) override;
+  Counters counters() const override {
+    return {.recalled = recalled_, .unconfirmed = full_.counters().unconfirmed};
+  }
+
+ private:
+  bool JudgesEveryNode(const EvaluationRequest& request) const;
+  std::optional<Evaluation> RecallRejection(const EvaluationRequest& request,
+                                            const NodeVerdicts* judged);
+  ScoreCache* FindScores(const EvaluationRequest& request, bool add, CycleState& own);
+  Diagnosis* CacheRejection(const EvaluationRequest& request);
+
+  FullEvaluator full_;
+  EvaluationCaches caches_;
+  BestNodeSearch best_node_{caches_};
+  std::optional<CachedDiagnosis> diagnosis_;  // of the last evaluation
+  bool asked_to_cache_ = false;               // in this evaluation: AddRejections() was called
+  int64_t recalled_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_INCREMENTAL_EVALUATOR_H_
