@@ -3,8 +3,10 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 
 namespace berth {
@@ -48,7 +50,12 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   quota_state.request.ForEach([&](ResourceId id, int64_t) {
     if (quota->Names(id)) quota_state.claimed.push_back(id);
   });
-  quota_state.changes.SetResources(quota_state.claimed);
+  quota_state.counted = quota_state.claimed;
+  ledger_.total_min().ForEach([&](ResourceId id) {
+    if (!IsScalar(id) || absl::c_linear_search(quota_state.counted, id)) return;
+    quota_state.counted.push_back(id);
+  });
+  quota_state.changes.SetResources(quota_state.counted);
   quota_state.pending_of_quota = quota_state.pending_of_all = quota_state.request;
   AddNominatedPods(pod, *quota, quota_state);
 

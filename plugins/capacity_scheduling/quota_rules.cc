@@ -51,7 +51,14 @@ bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& v
     case Scope::kReclaim:
       // The pod's own quota is not over its min, but a pod of another may share the answer:
       // compared first, so that the run knows.
-      return quota != nullptr && OverMin(ledger_, state, *quota, {}, run) && !same_namespace;
+      if (quota == nullptr) return false;
+      // A pod that leaves gives back what it has, and evicts nobody.
+      if (victim.deletion_time().has_value()
+              ? !OverMin(ledger_, state, *quota, {}, run)
+              : !IsBorrowed(ledger_, state, *quota, ledger_.RequestOf(victim), run)) {
+        return false;
+      }
+      return !same_namespace;
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
@@ -117,15 +124,19 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
     return room.has_value() && (room->OverMax() || room->TotalOverMin());
   };
 
-  auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
-  const bool exceeded = exceeds(room);
-  if (room.has_value()) room->Tell(run);
-  if (exceeded) return Status::Unschedulable("global quota max exceeded");
-
   // Pods that wait for victims of their own are pending, and those victims are leaving: to count
-  // both would take the same room twice. The node is asked first: what it rejects does not depend
-  // on the quotas.
+  // both would take the same room twice.
+  auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
   auto room_later = room_for(QuotaRoom::Moment::kLater, now.pending_of_quota, now.pending_of_all);
+  // If nothing is left later even without all of them, nobody could be spared.
+  const bool exceeded = exceeds(room) || exceeds(room_later);
+  if (room.has_value()) room->Tell(run);
+  if (exceeded) {
+    if (room_later.has_value()) room_later->Tell(run);
+    return Status::Unschedulable("global quota max exceeded");
+  }
+
+  // The node is asked first: what it rejects does not depend on the quotas.
   const auto fits = [&] { return run.Filter().ok() && !exceeds(room_later); };
   Status status = Reprieve(run, std::move(removed), budgets, MoreImportant, fits, candidate);
   if (room_later.has_value()) room_later->Tell(run);

@@ -107,19 +107,24 @@ __int128 MaxOf(const Quota& quota, ResourceId id) {
   return max == nullptr ? kNoBound : __int128{*max};
 }
 
-// What will be used when the leaving pods are gone and `pending` ones run.
+// What is still used when the leaving pods are gone.
+__int128 Kept(const Usage& usage, ResourceId id) {
+  return __int128{usage.used.Get(id)} - usage.leaving.Get(id);
+}
+
+// And when `pending` ones run.
 __int128 Later(const Usage& usage, const ResourceVector& pending, ResourceId id) {
-  return __int128{usage.used.Get(id)} - usage.leaving.Get(id) + pending.Get(id);
+  return Kept(usage, id) + pending.Get(id);
 }
 
 }  // namespace
 
 std::vector<int64_t> QuotaGauges::Read(const Quota& own) const {
-  const size_t claims = state_.claimed.size();
+  const size_t claims = state_.counted.size();
   const Usage& of_own = ledger_.UsageOf(own.namespace_name);
   std::vector<int64_t> values(claims * stride_);
   for (size_t claim = 0; claim < claims; ++claim) {
-    const ResourceId id = state_.claimed[claim];
+    const ResourceId id = state_.counted[claim];
     const __int128 max = MaxOf(own, id);
     values[Total(claim)] = ledger_.total_usage().used.Get(id);
     values[TotalLater(claim)] = Clamped(Later(ledger_.total_usage(), state_.pending_of_all, id));
@@ -130,7 +135,10 @@ std::vector<int64_t> QuotaGauges::Read(const Quota& own) const {
   for (size_t i = 0; i < namespaces.size(); ++i) {
     const Usage& usage = ledger_.UsageOf(namespaces[i]);
     for (size_t claim = 0; claim < claims; ++claim) {
-      values[At(claim, 4 + static_cast<int>(i))] = usage.used.Get(state_.claimed[claim]);
+      const ResourceId id = state_.counted[claim];
+      const int at = At(claim, 4 + 2 * static_cast<int>(i));
+      values[at] = usage.used.Get(id);
+      values[at + 1] = Clamped(Kept(usage, id));
     }
   }
   return values;
@@ -145,6 +153,16 @@ namespace {
 
 constexpr __int128 kLowest = -(__int128{1} << 120), kHighest = __int128{1} << 120;
 
+// Whether the gauge, which shows `shown`, exceeds `limit`; the run is told that it depends on it.
+bool Exceeds(int gauge, __int128 shown, __int128 limit, DryRun* run) {
+  const bool exceeds = shown > limit;
+  if (run != nullptr) {
+    run->HoldsWhile(gauge, Clamped(exceeds ? limit + 1 : kLowest),
+                    Clamped(exceeds ? kHighest : limit));
+  }
+  return exceeds;
+}
+
 }  // namespace
 
 bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
@@ -156,14 +174,26 @@ bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& qu
     if (!quota.Names(id)) continue;
     const __int128 limit = __int128{quota.MinOf(id)} -
                            state.changes.Of(quota.namespace_name, claim).used - more.Get(id);
-    const bool exceeds = usage.used.Get(id) > limit;
-    if (run != nullptr) {
-      run->HoldsWhile(gauges.UsedBy(quota, claim), exceeds ? Clamped(limit + 1) : Clamped(kLowest),
-                      exceeds ? Clamped(kHighest) : Clamped(limit));
-    }
-    if (exceeds) return true;
+    if (Exceeds(gauges.UsedBy(quota, claim), usage.used.Get(id), limit, run)) return true;
   }
   return false;
+}
+
+bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
+                const ResourceVector& amounts, DryRun* run) {
+  const QuotaGauges gauges(ledger, state);
+  const Usage& usage = ledger.UsageOf(quota.namespace_name);
+  bool is_borrowed = false;
+  for (size_t i = 0; i < state.counted.size(); ++i) {
+    const ResourceId id = state.counted[i];
+    if (!quota.Names(id) || amounts.Get(id) == 0) continue;
+    const UsageChanges::Change change = state.changes.Of(quota.namespace_name, i);
+    const __int128 limit = __int128{quota.MinOf(id)} - (change.used - change.leaving);
+    const bool over_min = Exceeds(gauges.KeptBy(quota, i), Kept(usage, id), limit, run);
+    if (!over_min && IsScalar(id)) return false;
+    is_borrowed |= over_min && i < state.claimed.size();
+  }
+  return is_borrowed;
 }
 
 QuotaRoom::QuotaRoom(const QuotaLedger& ledger, const QuotaState& state, const Quota& own,

@@ -71,9 +71,12 @@ class UsageChanges {
 
 struct QuotaState final : StateData {
   ResourceVector request;
-  // The resources that the pod requests and its quota names: the only ones that are compared.
-  // Empty without a quota. `changes` counts these.
+  // The resources that the pod requests and its quota names: what it may be admitted for and take
+  // back. Empty without a quota.
   absl::InlinedVector<ResourceId, 3> claimed;
+  // `claimed`, and then every other scalar resource that is in some min: evicting a pod may take
+  // that too. `changes` counts these.
+  absl::InlinedVector<ResourceId, 3> counted;
   // `request` and that of the pods nominated to nodes that go first: of the same quota with at
   // least the same priority; for `pending_of_all` also those of other quotas that are not over
   // their min.
@@ -85,20 +88,24 @@ struct QuotaState final : StateData {
 inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
 
 // The numbers that are compared with bounds below, as gauges of preemption. For each resource that
-// the pod claims: what all quotas use, now and when the pending pods run and the leaving ones are
-// gone; by how much the pod's own quota is over its max, now and then; and what each quota uses.
-// Pods of different quotas have the same gauges, so that they can share what is found out.
+// is counted: what all quotas use, now and when the pending pods run and the leaving ones are gone;
+// by how much the pod's own quota is over its max, now and then; and what each quota uses, now and
+// when the leaving ones are gone. Pods of different quotas have the same gauges, so that they can
+// share what is found out.
 class QuotaGauges {
  public:
   QuotaGauges(const QuotaLedger& ledger, const QuotaState& state)
-      : ledger_(ledger), state_(state), stride_(4 + static_cast<int>(ledger.namespaces().size())) {}
+      : ledger_(ledger),
+        state_(state),
+        stride_(4 + 2 * static_cast<int>(ledger.namespaces().size())) {}
 
-  // The numbers; `claim` is a position in QuotaState::claimed.
+  // The numbers; `claim` is a position in QuotaState::counted.
   int Total(size_t claim) const { return At(claim, 0); }
   int TotalLater(size_t claim) const { return At(claim, 1); }
   int OverOwnMax(size_t claim) const { return At(claim, 2); }
   int OverOwnMaxLater(size_t claim) const { return At(claim, 3); }
-  int UsedBy(const Quota& quota, size_t claim) const { return At(claim, 4 + quota.index); }
+  int UsedBy(const Quota& quota, size_t claim) const { return At(claim, 4 + 2 * quota.index); }
+  int KeptBy(const Quota& quota, size_t claim) const { return At(claim, 5 + 2 * quota.index); }
   // The values, for a pod of that quota.
   std::vector<int64_t> Read(const Quota& own) const;
 
@@ -115,6 +122,14 @@ class QuotaGauges {
 // depends.
 bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
              const ResourceVector& more = {}, DryRun* run = nullptr);
+
+// Whether others may take back what a running pod of the quota, charged `amounts`, holds. As the
+// state sees it and without pods that are being deleted, the quota uses more than its min of some
+// resource that the pod holds and the preemptor claims, and of every scalar resource that the pod
+// holds: a pod that holds guaranteed GPUs does not go for CPU that was borrowed. A pod of which
+// only a part is borrowed goes all the same, since it cannot go in part. `run` as above.
+bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
+                const ResourceVector& amounts, DryRun* run);
 
 // Whether there is room for a pod in its quota and in all of them, as a state sees the usage:
 // looked up once, and asked after every change of the state, which has to outlive this.
