@@ -14,6 +14,24 @@ namespace {
 
 constexpr absl::string_view kMoreThanMax = " is more than Max";
 
+using Bounds = google::protobuf::Map<std::string, api::Quantity>;
+
+bool SameText(const Bounds& a, const Bounds& b) {
+  return a.size() == b.size() && absl::c_all_of(a, [&b](const auto& entry) {
+           const auto other = b.find(entry.first);
+           return other != b.end() && other->second.string() == entry.second.string();
+         });
+}
+
+// What a controller writes into the status of a quota helps nobody.
+absl::StatusOr<QueueingHint> BoundsChanged(const PodInfo&, const ObjectChange& change) {
+  if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+  const api::ElasticQuotaSpec& before = change.old_object->As<api::ElasticQuota>().spec();
+  const api::ElasticQuotaSpec& after = change.new_object->As<api::ElasticQuota>().spec();
+  const bool same = SameText(before.min(), after.min()) && SameText(before.max(), after.max());
+  return same ? QueueingHint::kSkip : QueueingHint::kQueue;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginArgs&,
@@ -97,7 +115,7 @@ Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
 
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
-          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, nullptr}};
+          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged}};
 }
 
 // The first resource by name that is over its bound; a pod that asks for more than the bound itself

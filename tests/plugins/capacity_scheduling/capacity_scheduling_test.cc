@@ -520,5 +520,10 @@ TEST_F(CapacitySchedulingTest, Events) {
   EXPECT_FALSE(wakes(EventResource::Node(), action::kAdd));
 }
 
+TEST_F(CapacitySchedulingTest, APodThatMayEvictNobodyWaitsForAnotherQuota) {
+  EXPECT_TRUE(plugin_.WaitsForEvents(*Pod("p", "ns1", 1).Obj()));
+  EXPECT_FALSE(plugin_.WaitsForEvents(*Pod("p", "ns1", 1).PreemptNever().Obj()));
+}
+
 }  // namespace
 }  // namespace berth
