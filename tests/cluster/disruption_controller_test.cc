@@ -106,7 +106,7 @@ class DisruptionControllerTest : public ::testing::Test {
   }
   void SetWebPods(int count) {
     for (int i = 0; i < count; ++i) {
-      cluster_.Set(Pod({.name = absl::StrCat("web-", i), .node = "n"}));
+      cluster_.Set(Pod({.name = absl::StrCat("web-", i), .node = "n1"}));
     }
   }
 
@@ -119,11 +119,11 @@ TEST_F(DisruptionControllerTest, FollowsThePods) {
   EXPECT_EQ(Allowed(), 0) << "what the manifest says does not count";
   SetWebPods(3);
   EXPECT_EQ(Allowed(), 2);
-  cluster_.Set(Pod({.name = "other", .node = "n", .app = "other"}));
+  cluster_.Set(Pod({.name = "other", .node = "n1", .app = "other"}));
   cluster_.Set(Pod({.name = "pending"}));
   EXPECT_EQ(Allowed(), 2);
-  cluster_.Set(
-      Pod({.name = "sick", .node = "n", .status = "conditions: [{type: Ready, status: 'False'}]"}));
+  cluster_.Set(Pod(
+      {.name = "sick", .node = "n1", .status = "conditions: [{type: Ready, status: 'False'}]"}));
   EXPECT_EQ(Allowed(), 2);
   EXPECT_TRUE(cluster_.DeleteGracefully("d/web-0"));
   EXPECT_EQ(Allowed(), 1) << "from the moment in which it begins to go";
@@ -131,7 +131,7 @@ TEST_F(DisruptionControllerTest, FollowsThePods) {
   EXPECT_EQ(Allowed(), 1);
   EXPECT_TRUE(cluster_.Finish("d/web-1"));
   EXPECT_EQ(Allowed(), 0);
-  cluster_.Set(Pod({.name = "web-0", .node = "n"}));
+  cluster_.Set(Pod({.name = "web-0", .node = "n1"}));
   EXPECT_EQ(Allowed(), 1);
   EXPECT_TRUE(cluster_.Evict(*Pod({.name = "web-0"}).identity(), "").ok());
   EXPECT_EQ(Allowed(), 0);
@@ -151,11 +151,11 @@ TEST_F(DisruptionControllerTest, AScaleIsTheMostPodsThatThereWere) {
   EXPECT_EQ(Allowed(), 1);
   cluster_.Delete(Kind::kPod, "d/web-0");
   EXPECT_EQ(Allowed(), 0) << "its controller wants three";
-  cluster_.Set(Pod({.name = "web-3", .node = "n"}));
+  cluster_.Set(Pod({.name = "web-3", .node = "n1"}));
   EXPECT_EQ(Allowed(), 1);
-  cluster_.Set(Pod({.name = "bare", .node = "n", .owner = ""}));
+  cluster_.Set(Pod({.name = "bare", .node = "n1", .owner = ""}));
   EXPECT_EQ(Allowed(), 2) << "healthy, and wanted by nobody";
-  cluster_.Set(Pod({.name = "agent", .node = "n", .owner = "DaemonSet/agent"}));
+  cluster_.Set(Pod({.name = "agent", .node = "n1", .owner = "DaemonSet/agent"}));
   EXPECT_EQ(Allowed(), 0) << "it has no scale";
 }
 
