@@ -31,6 +31,7 @@ namespace berth {
 
 class Admission;
 class Chance;
+class DisruptionController;
 namespace api {
 class Pod;
 }
@@ -59,6 +60,10 @@ class InMemoryCluster final : public Cluster {
   bool DeleteGracefully(absl::string_view pod_key);
   // The pod finished by itself: phase Succeeded.
   bool Finish(absl::string_view pod_key);
+
+  // From now on the status of every PodDisruptionBudget is what kube-controller-manager would make
+  // of the pods, whatever a manifest says of it. See docs/simulate.md.
+  void RunDisruptionController();
 
   // --- Looking ---
 
@@ -188,6 +193,11 @@ class InMemoryCluster final : public Cluster {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayDelay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  void Announce(Incident::What what, Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FeedPods(absl::FunctionRef<bool(const Identity& pod)> wanted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateBudgets() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   void Tell(const Incident& incident) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
@@ -195,7 +205,8 @@ class InMemoryCluster final : public Cluster {
   std::function<void(const Incident&)> observe_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
   std::unique_ptr<Admission> admission_ ABSL_PT_GUARDED_BY(mutex_);
-  std::array<Store, kKindCount> objects_ ABSL_GUARDED_BY(mutex_);  // by kind
+  std::unique_ptr<DisruptionController> disruptions_ ABSL_PT_GUARDED_BY(mutex_);  // null: not run
+  std::array<Store, kKindCount> objects_ ABSL_GUARDED_BY(mutex_);                 // by kind
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
   std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::pair<IdentityPtr, Symbol>> bindings_ ABSL_GUARDED_BY(mutex_);

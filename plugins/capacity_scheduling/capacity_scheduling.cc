@@ -3,14 +3,34 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 
 namespace berth {
 namespace {
 
 constexpr absl::string_view kMoreThanMax = " is more than Max";
+
+using Bounds = google::protobuf::Map<std::string, api::Quantity>;
+
+bool SameText(const Bounds& a, const Bounds& b) {
+  return a.size() == b.size() && absl::c_all_of(a, [&b](const auto& entry) {
+           const auto other = b.find(entry.first);
+           return other != b.end() && other->second.string() == entry.second.string();
+         });
+}
+
+// What a controller writes into the status of a quota helps nobody.
+absl::StatusOr<QueueingHint> BoundsChanged(const PodInfo&, const ObjectChange& change) {
+  if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+  const api::ElasticQuotaSpec& before = change.old_object->As<api::ElasticQuota>().spec();
+  const api::ElasticQuotaSpec& after = change.new_object->As<api::ElasticQuota>().spec();
+  const bool same = SameText(before.min(), after.min()) && SameText(before.max(), after.max());
+  return same ? QueueingHint::kSkip : QueueingHint::kQueue;
+}
 
 }  // namespace
 
@@ -48,7 +68,12 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
   quota_state.request.ForEach([&](ResourceId id, int64_t) {
     if (quota->Names(id)) quota_state.claimed.push_back(id);
   });
-  quota_state.changes.SetResources(quota_state.claimed);
+  quota_state.counted = quota_state.claimed;
+  ledger_.total_min().ForEach([&](ResourceId id) {
+    if (!IsScalar(id) || absl::c_linear_search(quota_state.counted, id)) return;
+    quota_state.counted.push_back(id);
+  });
+  quota_state.changes.SetResources(quota_state.counted);
   quota_state.pending_of_quota = quota_state.pending_of_all = quota_state.request;
   AddNominatedPods(pod, *quota, quota_state);
 
@@ -90,7 +115,7 @@ Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
 
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
-          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, nullptr}};
+          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged}};
 }
 
 // The first resource by name that is over its bound; a pod that asks for more than the bound itself

@@ -13,6 +13,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
+#include "berth/framework/post_filter_events.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
 #include "berth/framework/prefilter.h"
@@ -32,6 +33,7 @@ class CapacityScheduling final : public Plugin,
                                  public ReservePlugin,
                                  public AssignmentObserver,
                                  public EnqueueExtensions,
+                                 public PostFilterEvents,
                                  public WaitingExplainer {
  public:
   static constexpr absl::string_view kName = "CapacityScheduling";
@@ -62,8 +64,13 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override { ledger_.Charge(pod); }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override { ledger_.Release(pod); }
 
-  // A pod that goes or shrinks, and any change of a quota.
+  // A pod that goes or shrinks, and any change of a quota's min or max.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
+  // Who may evict whom depends on the quotas.
+  bool WaitsForEvents(const PodInfo& pod) const override {
+    return pod.preemption_policy() != PreemptionPolicy::kNever;
+  }
 
   const QuotaLedger& ledger() const { return ledger_; }
 

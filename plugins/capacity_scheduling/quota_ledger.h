@@ -20,6 +20,9 @@
 
 namespace berth {
 
+// Neither cpu, memory nor ephemeral-storage: GPUs, say. kube-scheduler's word.
+inline bool IsScalar(ResourceId id) { return id > kEphemeralStorage; }
+
 // A list of resources with an amount each. Unlike in a ResourceVector, a resource named with 0 is
 // something else than one that is not named.
 class ResourceBounds {
@@ -27,6 +30,10 @@ class ResourceBounds {
   // The amount of a resource, or null if it is not named.
   const int64_t* Find(ResourceId id) const;
   void Set(ResourceId id, int64_t amount) { amounts_.emplace_back(id, amount); }
+  template <class F>  // visit(ResourceId)
+  void ForEach(F visit) const {
+    for (const auto& [id, amount] : amounts_) visit(id);
+  }
   // Adds amount by amount; names what either names.
   void Add(const ResourceBounds& other);
 

@@ -49,7 +49,11 @@ bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& v
     case Scope::kWithoutQuota:
       return quota == nullptr && victim.priority() < pod.priority();
     case Scope::kReclaim:
-      return quota != nullptr && !same_namespace && OverMin(ledger_, state, *quota);
+      if (quota == nullptr || same_namespace) return false;
+      // A pod that leaves gives back what it has, and evicts nobody.
+      return victim.deletion_time().has_value()
+                 ? OverMin(ledger_, state, *quota)
+                 : IsBorrowed(ledger_, state, *quota, ledger_.RequestOf(victim));
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
@@ -115,13 +119,16 @@ Status QuotaRules::SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
     return room.has_value() && (room->OverMax() || room->TotalOverMin());
   };
 
-  const auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
-  if (exceeds(room)) return Status::Unschedulable("global quota max exceeded");
-
   // Pods that wait for victims of their own are pending, and those victims are leaving: to count
   // both would take the same room twice.
+  const auto room = room_for(QuotaRoom::Moment::kNow, now.request, now.request);
   const auto room_later =
       room_for(QuotaRoom::Moment::kLater, now.pending_of_quota, now.pending_of_all);
+  // If nothing is left later even without all of them, nobody could be spared.
+  if (exceeds(room) || exceeds(room_later)) {
+    return Status::Unschedulable("global quota max exceeded");
+  }
+
   const auto fits = [&] { return run.Filter().ok() && !exceeds(room_later); };
   Status status = Reprieve(run, std::move(removed), budgets, MoreImportant, fits, candidate);
   if (status.ok() && candidate.victims.empty()) {

@@ -100,9 +100,14 @@ __int128 MaxOf(const Quota& quota, ResourceId id) {
   return max == nullptr ? kNoBound : __int128{*max};
 }
 
-// What will be used when the leaving pods are gone and `pending` ones run.
+// What is still used when the leaving pods are gone.
+__int128 Kept(const Usage& usage, ResourceId id) {
+  return __int128{usage.used.Get(id)} - usage.leaving.Get(id);
+}
+
+// And when `pending` ones run.
 __int128 Later(const Usage& usage, const ResourceVector& pending, ResourceId id) {
-  return __int128{usage.used.Get(id)} - usage.leaving.Get(id) + pending.Get(id);
+  return Kept(usage, id) + pending.Get(id);
 }
 
 }  // namespace
@@ -118,6 +123,22 @@ bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& qu
     if (usage.used.Get(id) > limit) return true;
   }
   return false;
+}
+
+bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
+                const ResourceVector& amounts) {
+  const Usage& usage = ledger.UsageOf(quota.namespace_name);
+  bool is_borrowed = false;
+  for (size_t i = 0; i < state.counted.size(); ++i) {
+    const ResourceId id = state.counted[i];
+    if (!quota.Names(id) || amounts.Get(id) == 0) continue;
+    const UsageChanges::Change change = state.changes.Of(quota.namespace_name, i);
+    const __int128 limit = __int128{quota.MinOf(id)} - (change.used - change.leaving);
+    const bool over_min = Kept(usage, id) > limit;
+    if (!over_min && IsScalar(id)) return false;
+    is_borrowed |= over_min && i < state.claimed.size();
+  }
+  return is_borrowed;
 }
 
 QuotaRoom::QuotaRoom(const QuotaLedger& ledger, const QuotaState& state, const Quota& own,

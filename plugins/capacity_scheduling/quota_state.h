@@ -70,9 +70,12 @@ class UsageChanges {
 
 struct QuotaState final : StateData {
   ResourceVector request;
-  // The resources that the pod requests and its quota names: the only ones that are compared.
-  // Empty without a quota. `changes` counts these.
+  // The resources that the pod requests and its quota names: what it may be admitted for and take
+  // back. Empty without a quota.
   absl::InlinedVector<ResourceId, 3> claimed;
+  // `claimed`, and then every other scalar resource that is in some min: evicting a pod may take
+  // that too. `changes` counts these.
+  absl::InlinedVector<ResourceId, 3> counted;
   // `request` and that of the pods nominated to nodes that go first: of the same quota with at
   // least the same priority; for `pending_of_all` also those of other quotas that are not over
   // their min.
@@ -87,6 +90,14 @@ inline constexpr StateKey<QuotaState> kQuotaState{"CapacityScheduling"};
 // resource that the pod claims and the quota names.
 bool OverMin(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
              const ResourceVector& more = {});
+
+// Whether others may take back what a running pod of the quota, charged `amounts`, holds. As the
+// state sees it and without pods that are being deleted, the quota uses more than its min of some
+// resource that the pod holds and the preemptor claims, and of every scalar resource that the pod
+// holds: a pod that holds guaranteed GPUs does not go for CPU that was borrowed. A pod of which
+// only a part is borrowed goes all the same, since it cannot go in part.
+bool IsBorrowed(const QuotaLedger& ledger, const QuotaState& state, const Quota& quota,
+                const ResourceVector& amounts);
 
 // Whether there is room for a pod in its quota and in all of them, as a state sees the usage:
 // looked up once, and asked after every change of the state, which has to outlive this.

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
+#include "berth/framework/every_profile.h"
 #include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
@@ -40,6 +41,7 @@ class GpuDevices final : public Plugin,
                          public ScorePlugin,
                          public ReservePlugin,
                          public EnqueueExtensions,
+                         public EveryProfilePlugin,
                          public SignPlugin,
                          public ExplainPlugin {
  public:
@@ -67,6 +69,9 @@ class GpuDevices final : public Plugin,
 
   // A pod that goes, and any change of a node that may change its cards.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  absl::string_view WhyEveryProfile() const override {
+    return "its pods are given whole GPUs of which others have shares";
+  }
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   Aspects DependsOn() const override {
     return Aspect::kNodeAllocatable | Aspect::kNodeRequested | Aspect::kNodePods |

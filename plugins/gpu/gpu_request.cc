@@ -28,6 +28,7 @@ constexpr absl::string_view kGpuGroup = "berth.dev/gpu-group";
 constexpr absl::string_view kGpuGroupPolicy = "berth.dev/gpu-group-policy";
 
 constexpr int64_t kMaxCards = 1024;
+constexpr double kSmallestFraction = 0.001;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
 std::optional<int64_t> WholeNumber(const std::string& text) {
@@ -48,6 +49,10 @@ class Reader {
     ReadModels();
     ReadGroup();
     if (request_.cards > kMaxCards) Refuse("more GPUs than any node has");
+    // Any number of pods could have it of one card.
+    if (request_.cards > 0 && request_.milli == 0 && request_.memory_bytes == 0) {
+      Refuse(absl::StrCat(how_, ": a share of nothing"));
+    }
     if (!request_.problem.empty()) request_.cards = 0;
     return std::move(request_);
   }
@@ -97,6 +102,11 @@ class Reader {
     } else if (*count > 1 && *milli < kMilliPerGpu) {
       Refuse(
           absl::StrCat("a share (", kGpuMilli, ": ", *milli, ") is of one GPU, not of ", *count));
+    } else if (*count == 0 && milli_text != nullptr && *milli > 0) {
+      Refuse(absl::StrCat(kGpuCount, ": 0 with ", kGpuMilli, ": ", *milli,
+                          "; leave out the count for a share, or both for no GPU"));
+    } else if (count_text != nullptr && *count > 0 && *milli == 0) {
+      Refuse(absl::StrCat(kGpuMilli, ": 0 of ", *count, " GPUs; leave out both for no GPU"));
     } else if (*count > 0 && *milli > 0) {
       Want(kGpuMilli, GpuDialect::kGpuShare, *count, *milli, 0);
     }
@@ -106,7 +116,12 @@ class Reader {
     const std::string* const fraction_text = FindAnnotation(pod_, kGpuFraction);
     const std::string* const memory_text = FindAnnotation(pod_, kGpuMemory);
     const std::string* const devices_text = FindAnnotation(pod_, kGpuFractionDevices);
-    if (fraction_text == nullptr && memory_text == nullptr) return;
+    if (fraction_text == nullptr && memory_text == nullptr) {
+      if (devices_text != nullptr) {
+        Refuse(absl::StrCat(kGpuFractionDevices, " needs ", kGpuFraction, " or ", kGpuMemory));
+      }
+      return;
+    }
     if (fraction_text != nullptr && memory_text != nullptr) {
       Refuse(absl::StrCat("asks for both ", kGpuFraction, " and ", kGpuMemory));
       return;
@@ -132,6 +147,11 @@ class Reader {
                           "\" is no share of one GPU; ask for whole ones as a resource"));
       return;
     }
+    if (fraction < kSmallestFraction) {
+      Refuse(absl::StrCat(kGpuFraction, ": \"", *fraction_text,
+                          "\" is less than a thousandth of a GPU, the smallest share"));
+      return;
+    }
     // Rounded up: a share must hold what was asked for.
     Want(kGpuFraction, GpuDialect::kKai, *devices,
          static_cast<int64_t>(std::ceil(fraction * 1000 - 1e-9)), 0);
@@ -149,6 +169,10 @@ class Reader {
     const int64_t ratio = both > 0 ? both : asked.Get(kRatio);
     if (core == 0 && ratio == 0 && memory == 0) {
       if (shared > 0) Refuse("koordinator.sh/gpu.shared needs gpu-memory or gpu-memory-ratio");
+      return;
+    }
+    if (both > 0 && (asked.Get(kCore) > 0 || asked.Get(kRatio) > 0)) {
+      Refuse("asks for both koordinator.sh/gpu and gpu-core or gpu-memory-ratio");
       return;
     }
     if (ratio > 0 && memory > 0) {

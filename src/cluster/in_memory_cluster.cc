@@ -12,6 +12,7 @@
 #include "berth/api/time.h"
 #include "berth/prefetch.h"
 #include "cluster/chance.h"
+#include "cluster/disruption_controller.h"
 #include "cluster/watch_stream.h"
 
 namespace berth {
@@ -82,8 +83,7 @@ void InMemoryCluster::Put(Object object, const PodState& state) {
   if (!is_new) return Replace(*stored, std::move(object), state);
   ++next_order_;
   if (state.on_node) Start(object, state);
-  Tell({.what = Incident::What::kCreated, .object = &object});
-  watch_->Push(WatchStream::Change::kCreated, std::move(object), clock_.Now());
+  Announce(Incident::What::kCreated, std::move(object));
 }
 
 void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& state) {
@@ -93,14 +93,10 @@ void InMemoryCluster::Replace(Stored& stored, Object object, const PodState& sta
   Object last = std::exchange(stored.object, object);
   stored.pod = state;
   if (recreated) {
-    Tell({.what = Incident::What::kDeleted, .object = &last});
-    watch_->Push(WatchStream::Change::kDeleted, std::move(last), clock_.Now());
+    Announce(Incident::What::kDeleted, std::move(last));
   }
   if (state.on_node && !was_on_node) Start(object, state);
-  Tell(
-      {.what = recreated ? Incident::What::kCreated : Incident::What::kChanged, .object = &object});
-  watch_->Push(recreated ? WatchStream::Change::kCreated : WatchStream::Change::kChanged,
-               std::move(object), clock_.Now());
+  Announce(recreated ? Incident::What::kCreated : Incident::What::kChanged, std::move(object));
 }
 
 // The pod runs from now on, and ends if it says when.
@@ -115,9 +111,59 @@ bool InMemoryCluster::Remove(Kind kind, absl::string_view key) {
   if (stored == nullptr) return false;
   Object last = std::move(stored->object);
   store.Erase(key);
-  Tell({.what = Incident::What::kDeleted, .object = &last});
-  watch_->Push(WatchStream::Change::kDeleted, std::move(last), clock_.Now());
+  Announce(Incident::What::kDeleted, std::move(last));
   return true;
+}
+
+// --- Disruption budgets --------------------------------------------------------------------------
+
+void InMemoryCluster::RunDisruptionController() {
+  MutexLock lock(mutex_);
+  disruptions_ = std::make_unique<DisruptionController>();
+  for (const Object& budget : InOrder({&StoreOf(Kind::kPodDisruptionBudget), 1})) {
+    disruptions_->Set(budget, clock_.Now());
+  }
+  FeedPods([&](const Identity& pod) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return disruptions_->Follows(pod.namespace_name());
+  });
+  UpdateBudgets();
+}
+
+// Created, changed or deleted: all who follow hear of it.
+void InMemoryCluster::Announce(Incident::What what, Object object) {
+  Tell({.what = what, .object = &object});
+  const bool is_gone = what == Incident::What::kDeleted;
+  const WatchStream::Change change = is_gone ? WatchStream::Change::kDeleted
+                                     : what == Incident::What::kCreated
+                                         ? WatchStream::Change::kCreated
+                                         : WatchStream::Change::kChanged;
+  if (disruptions_ == nullptr || !disruptions_->IsConcernedWith(object)) {
+    watch_->Push(change, std::move(object), clock_.Now());
+    return;
+  }
+  watch_->Push(change, object, clock_.Now());
+  if (is_gone) {
+    disruptions_->Remove(object);
+  } else {
+    const bool is_first = !disruptions_->Follows(object.namespace_name());
+    disruptions_->Set(object, clock_.Now());
+    if (is_first) {
+      FeedPods(
+          [&](const Identity& pod) { return pod.namespace_name() == object.namespace_name(); });
+    }
+  }
+  UpdateBudgets();
+}
+
+void InMemoryCluster::FeedPods(absl::FunctionRef<bool(const Identity& pod)> wanted) {
+  StoreOf(Kind::kPod)
+      .ForEach([&](const Identity& who, const Stored& stored) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        if (wanted(who)) disruptions_->Set(stored.object, clock_.Now());
+      });
+}
+
+void InMemoryCluster::UpdateBudgets() {
+  for (Object& budget : disruptions_->Reconcile(clock_.Now())) Put(std::move(budget), PodState());
 }
 
 InMemoryCluster::Stored* InMemoryCluster::FindPod(const Identity& pod) {
@@ -296,7 +342,10 @@ std::vector<Object> InMemoryCluster::InOrder(absl::Span<const Store> stores) {
 
 absl::Time InMemoryCluster::NextDue() const {
   MutexLock lock(mutex_);
-  return std::min(watch_->NextDue(), ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first);
+  absl::Time due = watch_->NextDue();
+  if (!ends_.empty()) due = std::min(due, ends_.begin()->first);
+  if (disruptions_ != nullptr) due = std::min(due, disruptions_->NextDue());
+  return due;
 }
 
 void InMemoryCluster::AdvanceTo(absl::Time now) {
@@ -304,8 +353,12 @@ void InMemoryCluster::AdvanceTo(absl::Time now) {
   while (true) {
     const absl::Time end = ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first;
     const absl::Time event = watch_->NextDue();
-    if (std::min(end, event) > now) return;
-    if (end <= event) {
+    const absl::Time budget =
+        disruptions_ == nullptr ? absl::InfiniteFuture() : disruptions_->NextDue();
+    if (std::min({end, event, budget}) > now) return;
+    if (budget < std::min(end, event)) {
+      UpdateBudgets();
+    } else if (end <= event) {
       Reach(ends_.extract(ends_.begin()).mapped());
     } else {
       watch_->DeliverNext();

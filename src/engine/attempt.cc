@@ -5,11 +5,26 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "berth/framework/post_filter_events.h"
 #include "evaluation/diagnosis.h"
 
 namespace berth {
+namespace {
+
+// PostFilter rejected the pod: events of its plugins may change that.
+void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
+                       std::vector<Symbol>& rejecting_plugins) {
+  for (const Hook<PostFilterPlugin>& hook : framework.post_filter()) {
+    const auto* const events = dynamic_cast<const PostFilterEvents*>(hook.plugin);
+    if (events == nullptr || absl::c_linear_search(rejecting_plugins, hook.name)) continue;
+    if (events->WaitsForEvents(pod)) rejecting_plugins.push_back(hook.name);
+  }
+}
+
+}  // namespace
 
 // Pods that no plugin can tell apart: if one does not fit, neither do the others.
 struct Attempts::Class {
@@ -217,6 +232,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
 
   std::string post_filter_message;
   absl::Time retry_at = absl::InfiniteFuture();
+  bool rejected_by_post_filter = false;
   const bool alone = request.pods.size() == 1 || request.minimum == 0;
   if (request.framework->post_filter().empty()) {
     failure.nominated_node = "";
@@ -229,12 +245,17 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     failure.nominated_node = found.nominated_node;
     retry_at = found.retry_at;
     if (status.ok()) result.plan = {pod, std::move(found)};
+    // Where evicting helps nowhere, no event of a plugin that evicts does.
+    rejected_by_post_filter = status.IsRejected() && statuses.CountWith(Code::kUnschedulable) > 0;
   }
   failure.message =
       judged ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
              : PreFilterFailureMessage(nodes.size(), cycle.status.message(), post_filter_message);
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
     failure.status.SetPlugin(failure.rejecting_plugins.front());
+  }
+  if (rejected_by_post_filter) {  // who is blamed is settled
+    WaitForPostFilter(*request.framework, *pod, failure.rejecting_plugins);
   }
   const Symbol blamed = failure.status.plugin_symbol();
   failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,

@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "berth/framework/every_profile.h"
 
 namespace berth {
 namespace {
@@ -24,6 +27,28 @@ void CheckQueueSort(const Framework& first, const Framework& other, Problems& pr
   if (first.args(plugin).ToString() != other.args(plugin).ToString()) {
     problems.AddError(other.profile().where, absl::StrCat("profile ", name),
                       absl::StrCat("different queue sort plugin args for profile ", quoted(name)));
+  }
+}
+
+// A plugin that every profile needs is in all or in none. Each profile without it is told once.
+void CheckEveryProfile(absl::Span<const Framework* const> profiles, Problems& problems) {
+  absl::flat_hash_set<Symbol> checked;
+  for (const Framework* const profile : profiles) {
+    for (const Hook<FilterPlugin>& hook : profile->filter()) {
+      const auto* const needed = dynamic_cast<const EveryProfilePlugin*>(hook.plugin);
+      if (needed == nullptr || !checked.insert(hook.name).second) continue;
+      for (const Framework* const other : profiles) {
+        const auto is_it = [&](const Hook<FilterPlugin>& own) { return own.name == hook.name; };
+        if (absl::c_any_of(other->filter(), is_it)) continue;
+        const std::string& name = other->profile().scheduler_name;
+        problems.AddError(
+            other->profile().where, absl::StrCat("profile ", name),
+            absl::StrCat("plugin \"", hook.name.view(), "\" is enabled in profile \"",
+                         profile->profile().scheduler_name, "\", and not at filter in profile \"",
+                         name, "\"; without it ", needed->WhyEveryProfile(),
+                         "; enable it in every profile, or in none"));
+      }
+    }
   }
 }
 
@@ -48,6 +73,7 @@ std::unique_ptr<Profiles> Profiles::Create(const KubeSchedulerConfiguration& con
   for (size_t i = 1; i < profiles->all_.size(); ++i) {
     CheckQueueSort(*profiles->all_[0], *profiles->all_[i], problems);
   }
+  CheckEveryProfile(profiles->all_, problems);
   return problems.ok() && !profiles->all_.empty() ? std::move(profiles) : nullptr;
 }
 

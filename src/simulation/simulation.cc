@@ -20,6 +20,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
   std::vector<Object> objects = std::exchange(options.objects, {});
   std::unique_ptr<Simulation> simulation(new Simulation(options));
   for (Object& object : objects) simulation->cluster_.Set(std::move(object));
+  simulation->cluster_.RunDisruptionController();
   absl::Status started = simulation->Start();
   if (!started.ok()) return started;
   return simulation;

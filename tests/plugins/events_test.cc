@@ -33,7 +33,7 @@ std::string EventsOf(const PluginRegistration& registration) {
 
 TEST(Events, AreThoseOfKubeScheduler) {
   const std::map<std::string, std::string> want = {
-      {"CapacityScheduling", "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/*!"},
+      {"CapacityScheduling", "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/*"},
       {"Coscheduling",
        "PodGroup/Add PodGroup/Update AssignedPod/Delete AssignedPod/UpdatePodScaleDown Node/Add "
        "Node/UpdateNodeAllocatable"},

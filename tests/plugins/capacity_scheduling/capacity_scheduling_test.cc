@@ -441,6 +441,67 @@ TEST_F(CapacitySchedulingTest, DoesNotEvictMoreForRoomThatIsAlreadyComing) {
   EXPECT_THAT(plan.victims(), SizeIs(1));
 }
 
+// Two preemptors at once: all that the second could evict is not enough once the first one runs.
+TEST_F(CapacitySchedulingTest, EvictsNobodyWhereTheQuotaHasNoRoomLaterEither) {
+  SetQuota("a", absl::StrCat("min: {", kGpu, ": 12}, max: {", kGpu, ": 12}"));
+  const auto gpus = [](absl::string_view name, int count, int32_t priority) {
+    return Pod(name, "a", 0, priority).Request(kGpu, absl::StrCat(count));
+  };
+  for (const char* node : {"n1", "n2"}) cluster_.Add(Node(node, 100).Capacity(kGpu, "8"));
+  for (int i = 0; i < 5; ++i) {
+    cluster_.Add(On("n1", gpus(absl::StrCat("leaves-", i), 1, kMid)).Deleted());
+  }
+  for (int i = 0; i < 4; ++i) cluster_.Add(On("n2", gpus(absl::StrCat("stays-", i), 1, kMid)));
+  EXPECT_TRUE(PlanOf(gpus("second", 5, kHigh)).post_filter.ok()) << "on its own it may";
+  cluster_.Nominate(gpus("first", 8, kHigh), "n1");
+  const Plan plan = PlanOf(gpus("second", 5, kHigh));
+  EXPECT_THAT(plan.victims(), IsEmpty());
+  EXPECT_THAT(plan.post_filter.message(), HasSubstr("global quota max exceeded"));
+}
+
+TEST_F(CapacitySchedulingTest, WhatLeavesIsNotBorrowedAnyMore) {
+  SetQuota("a", absl::StrCat("min: {", kGpu, ": 2}, max: {", kGpu, ": 4}"));
+  SetQuota("b", absl::StrCat("min: {", kGpu, ": 4}"));
+  const auto gpu = [](absl::string_view name, absl::string_view ns) {
+    return Pod(name, ns, 0).Request(kGpu, "2");
+  };
+  for (const char* node : {"n1", "n2"}) cluster_.Add(Node(node, 100).Capacity(kGpu, "2"));
+  cluster_.Add(On("n2", gpu("a2", "a")));
+  cluster_.Nominate(gpu("b1", "b"), "n1");
+  cluster_.Add(On("n1", gpu("a1", "a")).Deleted());  // evicted for b1
+  EXPECT_THAT(PlanOf(gpu("b2", "b")).victims(), IsEmpty()) << "a keeps its min of two";
+  cluster_.Add(Node("n3", 100).Capacity(kGpu, "2")).Add(On("n3", gpu("a3", "a")));
+  EXPECT_THAT(PlanOf(gpu("b2", "b")).victims(), SizeIs(1)) << "what else a has borrowed may go";
+}
+
+TEST_F(CapacitySchedulingTest, BorrowedCpuDoesNotCostGuaranteedGpus) {
+  SetQuota("a", absl::StrCat("min: {cpu: 2, ", kGpu, ": 2}"));
+  SetQuota("b", absl::StrCat("min: {cpu: 8, ", kGpu, ": 2}"));
+  cluster_.Add(MakeNode().Name("n").Capacity("cpu", "10").Capacity(kGpu, "4"));
+  const auto train = [](absl::string_view name) {
+    return On("n", MakePod().Name(name).Namespace("a").Request("cpu", "4").Request(kGpu, "1"));
+  };
+  cluster_.Add(train("train-1")).Add(train("train-2"));
+  const PodBuilder with_gpu =
+      MakePod().Name("p").Namespace("b").Request("cpu", "4").Request(kGpu, "1");
+  const PodBuilder cpu_only = MakePod().Name("p").Namespace("b").Request("cpu", "4");
+  EXPECT_THAT(PlanOf(with_gpu).victims(), IsEmpty());
+  EXPECT_THAT(PlanOf(cpu_only).victims(), IsEmpty()) << "nor for a pod that asks for no GPU";
+  cluster_.Add(On("n", MakePod().Name("web").Namespace("a").Request("cpu", "2")));
+  EXPECT_THAT(PlanOf(PodBuilder(cpu_only).Request("cpu", "2")).victims(), ElementsAre("web"));
+}
+
+// It cannot go in part.
+TEST_F(CapacitySchedulingTest, APodThatIsPartlyBorrowedGoesWhole) {
+  SetQuota("a", absl::StrCat("min: {", kGpu, ": 3}"));
+  SetQuota("b", absl::StrCat("min: {", kGpu, ": 1}"));
+  cluster_.Add(Node("n", 100).Capacity(kGpu, "4"));
+  for (const char* name : {"a1", "a2"}) {
+    cluster_.Add(On("n", Pod(name, "a", 0).Request(kGpu, "2")));
+  }
+  EXPECT_THAT(PlanOf(Pod("p", "b", 0).Request(kGpu, "1")).victims(), SizeIs(1));
+}
+
 // --- Queueing ---
 
 TEST_F(CapacitySchedulingTest, Events) {
@@ -457,6 +518,11 @@ TEST_F(CapacitySchedulingTest, Events) {
   EXPECT_TRUE(wakes(EventResource::Of(Kind::kElasticQuota), action::kDelete));
   EXPECT_FALSE(wakes(EventResource::AssignedPod(), action::kAdd));
   EXPECT_FALSE(wakes(EventResource::Node(), action::kAdd));
+}
+
+TEST_F(CapacitySchedulingTest, APodThatMayEvictNobodyWaitsForAnotherQuota) {
+  EXPECT_TRUE(plugin_.WaitsForEvents(*Pod("p", "ns1", 1).Obj()));
+  EXPECT_FALSE(plugin_.WaitsForEvents(*Pod("p", "ns1", 1).PreemptNever().Obj()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -236,6 +237,7 @@ class RandomHistory {
     ++preemptions_;
     const bool has_quota = plugin_.ledger().Find(pod.namespace_name()) != nullptr;
     std::set<Symbol> namespaces;
+    ExpectGuaranteedGpusStay(pod, plan);
     for (const PodPtr& victim : plan.result.victims) {
       namespaces.insert(victim->namespace_name());
       const bool same = victim->namespace_name() == pod.namespace_name();
@@ -264,6 +266,27 @@ class RandomHistory {
     // Pods that are on their way out may be what the plan waits for.
     for (size_t i = running_.size(); i-- > 0;) {
       if (running_[i]->deletion_time().has_value()) Remove(running_.begin() + i);
+    }
+  }
+
+  // Of GPUs that a quota guarantees, its pods lose at most what the last victim cannot leave
+  // behind.
+  void ExpectGuaranteedGpusStay(const PodInfo& pod, const Plan& plan) {
+    const ResourceId gpu = ResourceIdOf(kGpu);
+    std::map<Symbol, int64_t> taken, largest;
+    for (const PodPtr& victim : plan.result.victims) {
+      const Symbol name = victim->namespace_name();
+      if (victim->deletion_time().has_value() || name == pod.namespace_name()) continue;
+      taken[name] += victim->requests().Get(gpu);
+      largest[name] = std::max(largest[name], victim->requests().Get(gpu));
+    }
+    for (const auto& [name, gpus] : taken) {
+      const Quota* const quota = plugin_.ledger().Find(name);
+      if (gpus == 0 || quota == nullptr || !quota->Names(gpu)) continue;
+      const Usage& usage = plugin_.ledger().UsageOf(name);
+      EXPECT_GT(usage.used.Get(gpu) - usage.leaving.Get(gpu) - gpus + largest[name],
+                quota->MinOf(gpu))
+          << name.view() << " loses more than it borrowed";
     }
   }
 

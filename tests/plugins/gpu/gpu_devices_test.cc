@@ -14,6 +14,7 @@
 #include "berth/configuration.h"
 #include "berth/framework/bind.h"
 #include "berth/simulation.h"
+#include "gmock/gmock.h"
 #include "plugins/gpu/gpu_inventory.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
@@ -274,6 +275,35 @@ TEST(GpuNodeTest, SickCardsThatNobodyNames) {
   EXPECT_THAT(node.Choose({.cards = 1, .milli = 1000}, CardOrder::kBinpack), ElementsAre(0));
   EXPECT_FALSE(node.Fits({.cards = 2, .milli = 1000}));
   EXPECT_EQ(node.Free(0).total_milli_gpu(), 1000);
+}
+
+// A pod of the other profile would be given the card of which another has a half.
+TEST(GpuProfiles, AProfileWithoutGpuDevicesBesideOneWithThemIsRefused) {
+  const Registry registry = BuiltinRegistry().value();
+  const auto create = [&](absl::string_view plugins) {
+    LoadedConfiguration loaded =
+        ParseConfiguration(absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n"
+                                        "kind: KubeSchedulerConfiguration\n"
+                                        "profiles:\n"
+                                        "- schedulerName: cards\n"
+                                        "  plugins: {multiPoint: {enabled: [{name: GpuDevices}]}}\n"
+                                        "- schedulerName: plain\n"
+                                        "  plugins: {",
+                                        plugins, "}\n"),
+                           "config", registry);
+    BERTH_CHECK(loaded.problems.ok()) << loaded.problems.ToString();
+    return Simulation::Create(
+               {.configuration = std::move(loaded.configuration), .registry = &registry})
+        .status();
+  };
+  EXPECT_TRUE(create("multiPoint: {enabled: [{name: GpuDevices}]}").ok());
+  for (const char* const without : {"", "score: {enabled: [{name: GpuDevices}]}"}) {
+    EXPECT_THAT(std::string(create(without).message()),
+                ::testing::HasSubstr(
+                    "plugin \"GpuDevices\" is enabled in profile \"cards\", and not at filter in "
+                    "profile \"plain\"; without it its pods are given whole GPUs of which others "
+                    "have shares; enable it in every profile, or in none"));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,300 @@
+// Implementation of disruption_controller.h.
+#include "cluster/disruption_controller.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
+#include "berth/api/time.h"
+
+namespace berth {
+namespace {
+
+// disruption.go DeletionTimeout: for how long a pod that was to be evicted is expected to go.
+constexpr absl::Duration kDeletionTimeout = absl::Minutes(2);
+
+// apimachinery util/intstr GetScaledValueFromIntOrPercent, rounded up. Nothing if it is neither a
+// number nor a percentage.
+std::optional<int64_t> Scaled(const api::IntOrString& value, int64_t total) {
+  if (value.type() == 0) return value.int_val();
+  absl::string_view text = value.str_val();
+  int32_t percent;
+  if (!absl::ConsumeSuffix(&text, "%") || !absl::SimpleAtoi(text, &percent)) return std::nullopt;
+  const __int128 parts = __int128{total} * percent;
+  return static_cast<int64_t>((parts + (parts > 0 ? 99 : 0)) / 100);
+}
+
+int32_t Clamped(int64_t number) {
+  return static_cast<int32_t>(std::clamp<int64_t>(number, 0, std::numeric_limits<int32_t>::max()));
+}
+
+bool IsHealthy(const api::Pod& own) {
+  if (own.spec().node_name().empty() || HasEnded(own.status())) return false;
+  if (own.metadata().has_deletion_timestamp()) return false;
+  for (const api::PodCondition& condition : own.status().conditions()) {
+    if (condition.type() == "Ready") return condition.status() == "True";
+  }
+  return true;
+}
+
+const api::OwnerReference* ControllerOf(const api::ObjectMeta& meta) {
+  for (const api::OwnerReference& owner : meta.owner_references()) {
+    if (owner.controller()) return &owner;
+  }
+  return nullptr;
+}
+
+// They have no scale subresource.
+bool HasScale(const api::OwnerReference& controller) {
+  return controller.kind() != "DaemonSet" && controller.kind() != "Job" &&
+         controller.kind() != "Node";
+}
+
+bool SameNumbers(const api::PodDisruptionBudgetStatus& a, const api::PodDisruptionBudgetStatus& b) {
+  return a.disruptions_allowed() == b.disruptions_allowed() &&
+         a.current_healthy() == b.current_healthy() && a.desired_healthy() == b.desired_healthy() &&
+         a.expected_pods() == b.expected_pods() &&
+         a.observed_generation() == b.observed_generation() &&
+         a.disrupted_pods().size() == b.disrupted_pods().size();
+}
+
+}  // namespace
+
+void SetBudgetStatus(const api::PodDisruptionBudgetSpec& spec, const BudgetPods& selected,
+                     api::PodDisruptionBudgetStatus& status) {
+  std::optional<int64_t> expected = 0, desired = 0;
+  const auto by_scale = [&](const api::IntOrString& value) {
+    expected = selected.has_scale ? std::optional<int64_t>(selected.scale) : std::nullopt;
+    return expected.has_value() ? Scaled(value, *expected) : std::nullopt;
+  };
+  if (spec.has_max_unavailable()) {
+    desired = by_scale(spec.max_unavailable());
+    if (desired.has_value()) desired = *expected - *desired;
+  } else if (spec.has_min_available() && spec.min_available().type() == 0) {
+    expected = selected.pods;
+    desired = spec.min_available().int_val();
+  } else if (spec.has_min_available()) {
+    desired = by_scale(spec.min_available());
+  }
+  if (!expected.has_value() || !desired.has_value()) {
+    status.set_disruptions_allowed(0);
+    return;
+  }
+  status.set_expected_pods(Clamped(*expected));
+  status.set_desired_healthy(Clamped(*desired));
+  status.set_current_healthy(selected.healthy);
+  // Of a budget that selects nobody yet it is not known whether it is up to date.
+  status.set_disruptions_allowed(
+      *expected <= 0 ? 0 : Clamped(int64_t{selected.healthy} - status.desired_healthy()));
+}
+
+// --- DisruptionController ---
+
+struct DisruptionController::Budget {
+  Object object;
+  std::optional<LabelSelector> selector;  // absent: it is wrong
+  int32_t pods = 0, healthy = 0;
+  std::map<std::string, int> controllers;       // pods of each
+  std::map<std::string, absl::Time> disrupted;  // by pod: until when it is expected to go
+  bool changed = true;
+};
+
+struct DisruptionController::Pod {
+  LabelSet labels;
+  std::string controller;  // "ReplicaSet/web"; empty: none
+  bool healthy = false, leaving = false, ended = false, has_scale = true;
+  std::vector<Budget*> budgets;  // that select it
+
+  void SelectedBy(Budget& budget) {
+    if (budget.selector.has_value() && budget.selector->Matches(labels)) budgets.push_back(&budget);
+  }
+};
+
+struct DisruptionController::Namespace {
+  struct Controller {
+    int64_t pods = 0, most = 0;
+    bool has_scale = true;
+  };
+  std::string name;
+  std::map<std::string, std::unique_ptr<Budget>, std::less<>> budgets;
+  absl::flat_hash_map<std::string, Pod> pods;
+  absl::flat_hash_map<std::string, Controller> controllers;
+};
+
+DisruptionController::DisruptionController() = default;
+DisruptionController::~DisruptionController() = default;
+
+void DisruptionController::Set(const Object& object, absl::Time now) {
+  if (object.kind() == Kind::kPodDisruptionBudget) return SetBudget(object, now);
+  if (object.kind() != Kind::kPod) return;
+  const auto in = namespaces_.find(object.namespace_name());
+  if (in != namespaces_.end()) SetPod(*in->second, object);
+}
+
+void DisruptionController::Remove(const Object& object) {
+  const auto found = namespaces_.find(object.namespace_name());
+  if (found == namespaces_.end()) return;
+  Namespace& in = *found->second;
+  if (object.kind() == Kind::kPod) {
+    const auto pod = in.pods.find(object.name());
+    if (pod == in.pods.end()) return;
+    Count(in, pod->second, -1);
+    const auto controller = in.controllers.find(pod->second.controller);
+    if (controller != in.controllers.end() && controller->second.pods == 0) {
+      in.controllers.erase(controller);
+    }
+    in.pods.erase(pod);
+  } else if (object.kind() == Kind::kPodDisruptionBudget) {
+    const auto budget = in.budgets.find(object.name());
+    if (budget == in.budgets.end()) return;
+    for (auto& [name, pod] : in.pods) std::erase(pod.budgets, budget->second.get());
+    in.budgets.erase(budget);
+    if (in.budgets.empty()) namespaces_.erase(found);
+  }
+}
+
+void DisruptionController::SetBudget(const Object& object, absl::Time now) {
+  std::unique_ptr<Namespace>& in = namespaces_[std::string(object.namespace_name())];
+  if (in == nullptr) {
+    in = std::make_unique<Namespace>();
+    in->name = std::string(object.namespace_name());
+  }
+  changed_.insert(in->name);
+  const auto& message = object.As<api::PodDisruptionBudget>();
+  auto parsed = LabelSelector::FromProto(message.spec().has_selector() ? &message.spec().selector()
+                                                                       : nullptr);
+  std::optional<LabelSelector> selector;
+  if (parsed.ok()) selector = *std::move(parsed);
+  std::unique_ptr<Budget>& slot = in->budgets[std::string(object.name())];
+  if (slot == nullptr || slot->selector != selector) {
+    for (auto& [name, pod] : in->pods) Count(*in, pod, -1);
+    for (auto& [name, pod] : in->pods) std::erase(pod.budgets, slot.get());
+    slot = std::make_unique<Budget>(Budget{object, std::move(selector)});
+    for (auto& [name, pod] : in->pods) pod.SelectedBy(*slot);
+    for (auto& [name, pod] : in->pods) Count(*in, pod, 1);
+  }
+  slot->object = object;
+  slot->changed = true;
+  Expect(*slot, message.status(), now);
+}
+
+// Of pods that the status says are about to go: until when that is believed. What is dated later
+// than the clock, as in a dump, is from now.
+void DisruptionController::Expect(Budget& budget, const api::PodDisruptionBudgetStatus& status,
+                                  absl::Time now) {
+  for (const auto& [pod, time] : status.disrupted_pods()) {
+    const absl::Time until = std::min(ToTime(time), now) + kDeletionTimeout;
+    next_due_ = std::min(next_due_, budget.disrupted.emplace(pod, until).first->second);
+  }
+}
+
+void DisruptionController::SetPod(Namespace& in, const Object& object) {
+  Pod& pod = in.pods[std::string(object.name())];
+  Count(in, pod, -1);
+  pod = Pod();
+  object.packed()->ReadOwn([&](const api::Pod& own) {
+    pod.labels = LabelSet::FromMap(own.metadata().labels());
+    pod.leaving = own.metadata().has_deletion_timestamp();
+    pod.ended = HasEnded(own.status());
+    pod.healthy = IsHealthy(own);
+    if (const api::OwnerReference* const controller = ControllerOf(own.metadata())) {
+      pod.controller = absl::StrCat(controller->kind(), "/", controller->name());
+      pod.has_scale = HasScale(*controller);
+    }
+  });
+  for (const auto& [name, budget] : in.budgets) pod.SelectedBy(*budget);
+  Count(in, pod, 1);
+}
+
+// Counts a pod in or out, with its budgets and its controller.
+void DisruptionController::Count(Namespace& in, const Pod& pod, int sign) {
+  for (Budget* const budget : pod.budgets) {
+    budget->changed = true;
+    budget->pods += sign;
+    if (pod.healthy) budget->healthy += sign;
+    if (pod.controller.empty()) continue;
+    if ((budget->controllers[pod.controller] += sign) == 0) {
+      budget->controllers.erase(pod.controller);
+    }
+  }
+  if (!pod.budgets.empty()) changed_.insert(in.name);
+  if (pod.controller.empty() || pod.ended) return;
+  Namespace::Controller& controller = in.controllers[pod.controller];
+  controller.has_scale = pod.has_scale;
+  controller.pods += sign;
+  if (controller.pods <= controller.most) return;
+  controller.most = controller.pods;
+  for (const auto& [name, budget] : in.budgets) {
+    if (!budget->controllers.contains(pod.controller)) continue;
+    budget->changed = true;
+    changed_.insert(in.name);
+  }
+}
+
+api::PodDisruptionBudgetStatus DisruptionController::StatusOf(Namespace& in, Budget& budget,
+                                                              absl::Time now) {
+  const auto& object = budget.object.As<api::PodDisruptionBudget>();
+  api::PodDisruptionBudgetStatus status = object.status();
+  BudgetPods selected{budget.pods, budget.healthy};
+  for (const auto& [name, time] : object.status().disrupted_pods()) {
+    const auto pod = in.pods.find(name);
+    const bool is_to_go = pod != in.pods.end() && !pod->second.leaving &&
+                          absl::c_linear_search(pod->second.budgets, &budget) &&
+                          budget.disrupted[name] > now;
+    if (is_to_go) {
+      selected.healthy -= pod->second.healthy ? 1 : 0;
+    } else {
+      status.mutable_disrupted_pods()->erase(name);
+    }
+  }
+  std::erase_if(budget.disrupted,
+                [&](const auto& entry) { return !status.disrupted_pods().contains(entry.first); });
+  for (const auto& [name, pods] : budget.controllers) {
+    const Namespace::Controller& controller = in.controllers[name];
+    selected.has_scale &= controller.has_scale;
+    selected.scale += controller.most;
+  }
+  status.set_observed_generation(object.metadata().generation());
+  if (budget.selector.has_value()) {
+    SetBudgetStatus(object.spec(), selected, status);
+  } else {
+    status.set_disruptions_allowed(0);
+  }
+  return status;
+}
+
+std::vector<Object> DisruptionController::Reconcile(absl::Time now) {
+  const bool is_due = next_due_ <= now;
+  std::vector<Object> updates;
+  if (changed_.empty() && !is_due) return updates;
+  for (const auto& [name, in] : namespaces_) {
+    if (!is_due && !changed_.contains(name)) continue;
+    for (const auto& [budget_name, budget] : in->budgets) {
+      if (!std::exchange(budget->changed, false) && !is_due) continue;
+      api::PodDisruptionBudgetStatus status = StatusOf(*in, *budget, now);
+      const auto& object = budget->object.As<api::PodDisruptionBudget>();
+      if (SameNumbers(status, object.status())) continue;
+      auto updated = std::make_shared<api::PodDisruptionBudget>(object);
+      *updated->mutable_status() = std::move(status);
+      updates.push_back(Object::Of(std::move(updated), budget->object.where()));
+    }
+  }
+  changed_.clear();
+  if (!is_due) return updates;
+  next_due_ = absl::InfiniteFuture();
+  for (const auto& [name, in] : namespaces_) {
+    for (const auto& [budget_name, budget] : in->budgets) {
+      for (const auto& [pod, until] : budget->disrupted) next_due_ = std::min(next_due_, until);
+    }
+  }
+  return updates;
+}
+
+}  // namespace berth
