@@ -66,12 +66,13 @@ profiles:
 )";
 constexpr const char* kNamespaces[] = {"a", "b", "c"};
 
-Object Budget(const std::string& name_space, int allowed, const std::string& app) {
+// At least `kept` of the pods stay; the simulation works out how many may go.
+Object Budget(const std::string& name_space, int kept, const std::string& app) {
   auto budget = std::make_shared<api::PodDisruptionBudget>();
   budget->mutable_metadata()->set_name(absl::StrCat("of-", app));
   budget->mutable_metadata()->set_namespace_(name_space);
   (*budget->mutable_spec()->mutable_selector()->mutable_match_labels())["app"] = app;
-  budget->mutable_status()->set_disruptions_allowed(allowed);
+  budget->mutable_spec()->mutable_min_available()->set_int_val(kept);
   return Object::Of(std::move(budget));
 }
 
@@ -190,9 +191,8 @@ class CrowdedCluster {
       }
     } else if (kind == 4) {
       const std::string name_space = kNamespaces[random_.Below(3)];
-      const int allowed = random_.Below(3);
-      simulation_->cluster().Set(
-          Budget(name_space, allowed, absl::StrCat("app-", random_.Below(2))));
+      const int kept = random_.Below(3);
+      simulation_->cluster().Set(Budget(name_space, kept, absl::StrCat("app-", random_.Below(2))));
     } else if (kind == 5) {
       const std::string name_space = kNamespaces[random_.Below(3)];
       const int min_cpu = random_.Between(1, 2 * nodes_);
