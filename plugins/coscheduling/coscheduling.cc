@@ -95,9 +95,14 @@ Status Coscheduling::GroupUnschedulable(const GroupMembers& group, int placed,
                                         const Status& cause) const {
   const std::optional<GroupSpec> spec = Spec(group.name());
   const int min_member = spec.has_value() ? spec->min_member : 1;
+  const int running = group.assigned_count();
+  const std::string can_run = running == 0
+                                  ? absl::StrCat(placed, " can run")
+                                  : absl::StrCat(running, running == 1 ? " runs, " : " run, ",
+                                                 placed - running, " more can");
   return Status::Make(cause.code(),
                       {absl::StrCat("PodGroup ", group.name(), " needs ", min_member,
-                                    " pods at once, ", placed, " can run: ", cause.message())});
+                                    " pods at once, ", can_run, ": ", cause.message())});
 }
 
 // --- Per pod ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/core_v1.pb.h"
 #include "berth/api/quantity.h"
 #include "berth/api/resources.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
@@ -78,6 +79,24 @@ OwnUses SumByNode(const GroupMembers* members) {
   return uses;
 }
 
+// scheduler-plugins core.go getNodeResource: beyond cpu, memory and ephemeral storage, what the
+// node lists counts, and nothing else, not even what pods hold there of what it does not list.
+bool Counts(const NodeInfo& node, const std::string& resource) {
+  return ResourceIdOf(resource) <= kEphemeralStorage ||
+         (IsScalarResourceName(resource) &&
+          node.spec().object->status().allocatable().contains(resource));
+}
+
+// What the node has left of it for a group whose pods take `own`; in thousandths of "cpu".
+int64_t LeftOf(const NodeInfo& node, const std::string& resource, const OwnUse& own) {
+  if (resource == kPodsResource) {
+    return node.allowed_pods() - (static_cast<int64_t>(node.pods().size()) - own.pods);
+  }
+  if (!Counts(node, resource)) return 0;
+  const ResourceId id = ResourceIdOf(resource);
+  return node.allocatable().Get(id) - (node.requested().Get(id) - own.requests.Get(id));
+}
+
 }  // namespace
 
 std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* members,
@@ -97,15 +116,7 @@ std::string MinResourcesGap(const api::PodGroup& pod_group, const GroupMembers* 
     const OwnUse own = found == own_uses.end() ? OwnUse() : found->second;
     for (auto it = needs.begin(); it != needs.end();) {
       auto& [name, need] = *it;
-      if (name == kPodsResource) {
-        need.Subtract(node.allowed_pods() - (static_cast<int64_t>(node.pods().size()) - own.pods),
-                      0);
-      } else {
-        const ResourceId id = ResourceIdOf(name);
-        need.Subtract(
-            node.allocatable().Get(id) - (node.requested().Get(id) - own.requests.Get(id)),
-            id == kCpu ? kMilli : 0);
-      }
+      need.Subtract(LeftOf(node, name, own), name == "cpu" ? kMilli : 0);
       it = need.value <= 0 ? needs.erase(it) : std::next(it);
     }
   }

@@ -94,6 +94,7 @@ void WritePostFilter(const PostFilterExplanation& shown, JsonWriter& json) {
 void WritePod(const PodExplanation& pod, JsonWriter& json) {
   json.BeginObject();
   json.Key("pod").String(pod.pod).Key("profile").String(pod.profile);
+  if (!pod.group.empty()) json.Key("group").String(pod.group);
   if (!pod.skipped.empty()) json.Key("skipped").String(pod.skipped);
   if (pod.pre_enqueue.has_value()) {
     json.Key("preEnqueue");
@@ -129,6 +130,16 @@ void WritePod(const PodExplanation& pod, JsonWriter& json) {
   }
   if (!pod.error.empty()) json.Key("error").String(pod.error);
   if (!pod.message.empty()) json.Key("message").String(pod.message);
+  json.EndObject();
+}
+
+void WriteGroup(const GroupExplanation& group, JsonWriter& json) {
+  json.BeginObject().Key("group").String(group.group).Key("profile").String(group.profile);
+  json.Key("minMember").Int(group.min_member).Key("running").Int(group.running);
+  json.Key("starts").Bool(group.starts).Key("placements").BeginObject();
+  for (const auto& [pod, node] : group.placements) json.Key(pod).String(node);
+  json.EndObject();
+  if (!group.message.empty()) json.Key("message").String(group.message);
   json.EndObject();
 }
 
@@ -210,26 +221,72 @@ void PrintPostFilter(const PodExplanation& pod) {
                absl::StrJoin(SortedKeys(result.victims), ", "));
 }
 
-void PrintPod(const PodExplanation& pod) {
-  std::string verdict;
-  if (!pod.skipped.empty()) {
-    verdict = Styled(Style::kDim, absl::StrCat("not scheduled: ", pod.skipped));
-  } else if (!pod.error.empty()) {
-    verdict = Styled(Style::kBad, absl::StrCat("error: ", pod.error));
-  } else if (!pod.best_nodes.empty()) {
-    verdict = Styled(Style::kGood, absl::StrCat("would go to ", pod.best_nodes.front()));
-    if (pod.best_nodes.size() > 1) {
-      absl::StrAppend(&verdict, " (or one of ", pod.best_nodes.size() - 1, " just as good)");
-    }
-  } else {
-    verdict = Styled(Style::kBad, pod.message);
+// Where the pod would go, or why nowhere, if it is judged on its own.
+std::string VerdictAlone(const PodExplanation& pod) {
+  if (pod.best_nodes.empty()) return pod.message;
+  std::string verdict = absl::StrCat("would go to ", pod.best_nodes.front());
+  if (pod.best_nodes.size() > 1) {
+    absl::StrAppend(&verdict, " (or one of ", pod.best_nodes.size() - 1, " just as good)");
   }
+  return verdict;
+}
+
+// What becomes of it is what becomes of its group, if it has one.
+std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
+  if (!pod.skipped.empty()) {
+    return Styled(Style::kDim, absl::StrCat("not scheduled: ", pod.skipped));
+  }
+  if (!pod.error.empty()) return Styled(Style::kBad, absl::StrCat("error: ", pod.error));
+  if (group != nullptr && !group->starts) {
+    return absl::StrCat(Styled(Style::kBad, group->message), "; on its own it ",
+                        pod.best_nodes.empty() ? "fits nowhere" : VerdictAlone(pod));
+  }
+  const auto placed = group == nullptr ? std::map<std::string, std::string>::const_iterator()
+                                       : group->placements.find(pod.pod);
+  if (group != nullptr && placed != group->placements.end()) {
+    return Styled(Style::kGood, absl::StrCat("would go to ", placed->second, " with ",
+                                             group->placements.size(), " of ", group->group));
+  }
+  if (group != nullptr && !pod.best_nodes.empty()) {
+    return Styled(Style::kBad,
+                  absl::StrCat("the rest of ", group->group,
+                               " leaves no room for it; on its own it ", VerdictAlone(pod)));
+  }
+  return Styled(pod.best_nodes.empty() ? Style::kBad : Style::kGood, VerdictAlone(pod));
+}
+
+void PrintPod(const PodExplanation& pod, const GroupExplanation* group) {
+  const std::string verdict = Verdict(pod, group);
   absl::PrintF("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
   PrintFeasible(pod);
   PrintRejections(pod);
   PrintPostFilter(pod);
   absl::PrintF("\n");
 }
+
+// Each group once, however many of its pods are explained.
+class ExplainedGroups {
+ public:
+  explicit ExplainedGroups(Explainer& explainer) : explainer_(explainer) {}
+
+  // The group that the pod is scheduled with, or null. Valid as long as this is.
+  const GroupExplanation* Find(const PodExplanation& explanation, const PodInfo& pod) {
+    if (explanation.group.empty() || !explanation.skipped.empty()) return nullptr;
+    const auto [it, is_new] = found_.try_emplace({explanation.profile, explanation.group});
+    if (is_new) {
+      it->second = explainer_.ExplainGroup(pod);
+      if (it->second.has_value()) in_order_.push_back(&*it->second);
+    }
+    return it->second.has_value() ? &*it->second : nullptr;
+  }
+  // In the order of their first pods.
+  absl::Span<const GroupExplanation* const> in_order() const { return in_order_; }
+
+ private:
+  Explainer& explainer_;
+  std::map<std::pair<std::string, std::string>, std::optional<GroupExplanation>> found_;
+  std::vector<const GroupExplanation*> in_order_;
+};
 
 }  // namespace
 
@@ -248,6 +305,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   JsonWriter json;
   if (options.output == OutputFormat::kJson) json.BeginObject().Key("pods").BeginArray();
   bool found = options.pod.empty();
+  ExplainedGroups groups(*explainer);
   Progress progress;
   int done = 0;
   for (const auto& pod : explainer->pending()) {
@@ -257,11 +315,12 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
     progress.Show(
         [&] { return absl::StrCat("explaining pod ", done, " of ", explainer->pending().size()); });
     const PodExplanation explanation = explainer->Explain(pod);
+    const GroupExplanation* const group = groups.Find(explanation, *pod);
     if (options.output == OutputFormat::kJson) {
       WritePod(explanation, json);
     } else {
       progress.Clear();
-      PrintPod(explanation);
+      PrintPod(explanation, group);
     }
   }
   progress.Clear();
@@ -270,7 +329,13 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
     return 1;
   }
   if (options.output == OutputFormat::kJson) {
-    json.EndArray().EndObject();
+    json.EndArray();
+    if (!groups.in_order().empty()) {
+      json.Key("groups").BeginArray();
+      for (const GroupExplanation* group : groups.in_order()) WriteGroup(*group, json);
+      json.EndArray();
+    }
+    json.EndObject();
     absl::PrintF("%s\n", json.text());
   } else if (explainer->pending().empty()) {
     absl::PrintF("There is no pending pod in the input.\n");

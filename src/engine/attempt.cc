@@ -2,7 +2,7 @@
 #include "engine/attempt.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -24,14 +24,39 @@ void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
   }
 }
 
+bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
+                const Binder::Members& placed) {
+  return absl::c_any_of(placed, [&](const Binder::Member& member) {
+    return absl::c_any_of(
+        victims, [&](const auto& victim) { return victim->uid() == member.placement.pod->uid(); });
+  });
+}
+
 }  // namespace
 
-// Pods that no plugin can tell apart: if one does not fit, neither do the others.
-struct Attempts::Class {
-  Order pods;
-  bool alike = false;  // signed: one failure speaks for all
-  int feasible = 0;    // nodes on which the first could run; fewer is harder
-};
+void SortByImportance(absl::InlinedVector<std::shared_ptr<const PodInfo>, 1>& pods) {
+  const auto before = [](const auto& a, const auto& b) { return a->priority() > b->priority(); };
+  if (!std::is_sorted(pods.begin(), pods.end(), before)) {
+    std::stable_sort(pods.begin(), pods.end(), before);
+  }
+}
+
+int MissingMembers(const GroupPlugin& plugin, const Groups& groups, const std::string& group) {
+  const std::optional<GroupSpec> spec = plugin.Spec(group);
+  const GroupMembers* members = groups.Find(group);
+  const int assigned = members == nullptr ? 0 : members->assigned_count();
+  return spec.has_value() ? std::max(0, spec->min_member - assigned) : 1;
+}
+
+Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
+                      const AttemptResult& result) {
+  const PodFailure& cause = result.failed.front();
+  Status why = request.framework->group_plugin()->GroupUnschedulable(
+      group, group.assigned_count() + result.most_placed,
+      Status::Make(cause.status.code(), {cause.message}));
+  why.SetPlugin(cause.status.plugin_symbol());
+  return why;
+}
 
 AttemptResult Attempts::Run(const AttemptRequest& request) {
   if (static_cast<int>(request.pods.size()) < request.minimum) return TooFew(request);
@@ -52,19 +77,11 @@ void Attempts::FetchAhead() {
   if (fetched_ < Cache::kFetchSteps) cluster_.cache().FetchAhead(cycle_.expected(), fetched_++);
 }
 
-void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) {
-  const std::vector<Class> classes = Classify(request);
-  std::vector<const Class*> order;
-  for (const Class& pods : classes) order.push_back(&pods);
-  result.reached = PlaceAll(request, order, result);
-  if (result.reached || order.size() == 1) return;
-  // What was hardest alone need not be hardest together: the other way round before giving up.
-  AttemptResult reversed;
-  std::reverse(order.begin(), order.end());
-  reversed.reached = PlaceAll(request, order, reversed);
-  const int cycles = result.cycles + reversed.cycles;
-  if (reversed.reached) result = std::move(reversed);
-  result.cycles = cycles;
+void Attempts::TakeBack(AttemptResult& result) {
+  for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {
+    Undo(member->placement);
+  }
+  result.placed.clear();
 }
 
 // Members that count for the group but cannot be tried now: gated by a plugin that the group's does
@@ -87,71 +104,6 @@ AttemptResult Attempts::TooFew(const AttemptRequest& request) {
     result.failed.push_back(std::move(failure));
   }
   return result;
-}
-
-// Groups the pods by signature, hardest to place first; pods that cannot be signed stand alone.
-std::vector<Attempts::Class> Attempts::Classify(const AttemptRequest& request) {
-  std::vector<Class> classes;
-  std::map<std::string, size_t> class_of;
-  PodSignature signature;
-  for (const auto& pod : request.pods) {
-    signature.clear();
-    if (!request.framework->SignPod(*pod, signature).ok()) {
-      classes.push_back({{pod}, false, 0});
-      continue;
-    }
-    const auto [it, is_new] = class_of.try_emplace(signature.bytes(), classes.size());
-    if (is_new) classes.push_back({{}, true, 0});
-    classes[it->second].pods.push_back(pod);
-  }
-  if (classes.size() > 1) {
-    for (Class& pods : classes) pods.feasible = CountFeasible(request, *pods.pods.front());
-    std::stable_sort(classes.begin(), classes.end(),
-                     [](const Class& a, const Class& b) { return a.feasible < b.feasible; });
-  }
-  return classes;
-}
-
-// On how many nodes `pod` could run now, as far as the filters know. 0 if it is rejected outright.
-int Attempts::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
-  const NodeTable& nodes = cluster_.nodes();
-  CycleState state;
-  const PreFilterOutcome pre_filter = request.framework->RunPreFilter(state, pod, nodes);
-  if (!pre_filter.status.ok()) return 0;
-  std::vector<NodeRow> rows;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const auto& names = pre_filter.narrowed.node_names;
-    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
-  }
-  NodeVerdicts verdicts;
-  verdicts.Reset(nodes.size());
-  if (!request.framework->RunFilterNodes(state, pod, nodes, rows, verdicts).ok()) return 0;
-  return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](NodeRow row) {
-    return verdicts.rejector(row) == NodeVerdicts::kNobody;
-  }));
-}
-
-// Places what fits. Undoes everything and returns false if the minimum is out of reach.
-bool Attempts::PlaceAll(const AttemptRequest& request, const std::vector<const Class*>& order,
-                        AttemptResult& result) {
-  const int wanted = static_cast<int>(request.pods.size());
-  for (const Class* pods : order) {
-    bool hopeless = false;
-    for (const auto& pod : pods->pods) {
-      if (hopeless) {
-        PodFailure failure = result.failed.back();
-        failure.pod = pod;
-        result.failed.push_back(std::move(failure));
-      } else {
-        hopeless = !PlaceOne(request, pod, result) && pods->alike;
-      }
-      if (wanted - static_cast<int>(result.failed.size()) < request.minimum) {
-        UndoAll(result);
-        return false;
-      }
-    }
-  }
-  return true;
 }
 
 bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
@@ -205,19 +157,27 @@ PodFailure Attempts::Refused(const AttemptRequest& request,
     failure.rejecting_plugins.push_back(status.plugin_symbol());
     failure.message = RefusalMessage(status);
   }
+  failure.asked = true;
   failure.nominated_node = "";
   failure.waiting = WhyRejected(*request.framework, *pod, cluster_.nodes(), status);
   return failure;
 }
 
-// Puts the failure of a cycle into words, and asks PostFilter if this one pod is all that is
-// missing: preempting for a part of a group would evict pods for nothing.
+// Whether the pod to be tried may preempt: if nothing stands or falls with it but itself.
+// Preempting for a part of a group would evict pods for nothing.
+bool Attempts::MayPreempt(const AttemptRequest& request, const AttemptResult& result) {
+  const int others = static_cast<int>(request.pods.size() - 1 - result.failed.size());
+  return request.minimum <= 1 || others >= request.minimum;
+}
+
+// Puts the failure of a cycle into words, and asks PostFilter if the pod may preempt.
 void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                         CycleState& state, const CycleResult& cycle, AttemptResult& result) {
   PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
   const NodeTable& nodes = cluster_.nodes();
   const bool judged = cycle.diagnosis != nullptr;
   if (!judged && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
+    failure.asked = true;
     failure.nominated_node = "";
     failure.waiting = cycle.status.IsError()
                           ? WhyRejected(*request.framework, *pod, nodes, cycle.status)
@@ -233,18 +193,22 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
   std::string post_filter_message;
   absl::Time retry_at = absl::InfiniteFuture();
   bool rejected_by_post_filter = false;
-  const bool alone = request.pods.size() == 1 || request.minimum == 0;
   if (request.framework->post_filter().empty()) {
+    failure.asked = true;
     failure.nominated_node = "";
-  } else if (alone && !result.plan.has_value()) {
+  } else if (MayPreempt(request, result)) {
+    failure.asked = true;
     PostFilterResult found;
     const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
     result.yielded = state.work_budget().yielded();
     if (result.yielded) return;
     post_filter_message = status.message();
-    failure.nominated_node = found.nominated_node;
     retry_at = found.retry_at;
-    if (status.ok()) result.plan = {pod, std::move(found)};
+    // A group is not started to lose a member at once.
+    if (!AnyIsAmong(found.victims, result.placed)) {
+      failure.nominated_node = found.nominated_node;
+      if (status.ok()) result.plans.push_back({pod, std::move(found)});
+    }
     // Where evicting helps nowhere, no event of a plugin that evicts does.
     rejected_by_post_filter = status.IsRejected() && statuses.CountWith(Code::kUnschedulable) > 0;
   }
@@ -280,7 +244,7 @@ void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
   result.placed.erase(refused, result.placed.end());
   if (static_cast<int>(result.placed.size()) < request.minimum) {
     result.reached = false;
-    UndoAll(result);
+    UndoAll(request, result);
   }
 }
 
@@ -303,11 +267,16 @@ void Attempts::Undo(Placement& placement) {
   cluster_.Refresh();
 }
 
-void Attempts::UndoAll(AttemptResult& result) {
-  for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {
-    Undo(member->placement);
+// Plans were made for pods beyond the minimum, and go with it. What a pod decides for itself stays.
+void Attempts::UndoAll(const AttemptRequest& request, AttemptResult& result) {
+  TakeBack(result);
+  if (request.minimum <= 1) return;
+  result.plans.clear();
+  for (PodFailure& failure : result.failed) {
+    if (failure.nominated_node.has_value() && !failure.nominated_node->empty()) {
+      failure.nominated_node.reset();
+    }
   }
-  result.placed.clear();
 }
 
 }  // namespace berth

@@ -141,10 +141,10 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   request.group = entry.name;
   for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
   if (entry.is_group && request.framework->group_plugin() != nullptr) {
-    const std::optional<GroupSpec> spec = request.framework->group_plugin()->Spec(entry.name);
-    const GroupMembers* members = cluster_.groups().Find(entry.name);
-    const int assigned = members == nullptr ? 0 : members->assigned_count();
-    request.minimum = spec.has_value() ? std::max(0, spec->min_member - assigned) : 1;
+    request.minimum =
+        MissingMembers(*request.framework->group_plugin(), cluster_.groups(), entry.name);
+    SortByImportance(request.pods);
+    request.now = options_.clock->Now();
   }
   request.percentage_of_nodes_to_score =
       request.framework->profile().percentage_of_nodes_to_score.value_or(
@@ -205,7 +205,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   }
   if (!result.reached) TellGroup(request, result);
   // Before the entry goes back: the evictions are what its gate asks for.
-  if (result.plan.has_value()) Preempt(result.plan->pod, result.plan->result);
+  for (const AttemptResult::Plan& plan : result.plans) Preempt(plan.pod, plan.result);
   queue_->AddUnschedulable(&entry, Describe(request, result));
   for (PodFailure& failure : result.failed) {
     NoteNomination(failure);
@@ -266,11 +266,7 @@ void Engine::TellGroup(const AttemptRequest& request, AttemptResult& result) {
   const GroupMembers* group =
       request.group.empty() ? nullptr : cluster_.groups().Find(request.group);
   if (group == nullptr) return;
-  const GroupPlugin& plugin = *request.framework->group_plugin();
-  const PodFailure cause = result.failed.front();
-  Status why = plugin.GroupUnschedulable(*group, group->assigned_count() + result.most_placed,
-                                         Status::Make(cause.status.code(), {cause.message}));
-  why.SetPlugin(cause.status.plugin_symbol());
+  const Status why = WhyGroupFailed(request, *group, result);
   const WaitingPtr waiting = WhyGroup(request, result);
   for (const auto& pod : request.pods) {
     const auto failed = std::find_if(result.failed.begin(), result.failed.end(),

@@ -27,6 +27,9 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
                                           *explainer->random_, nullptr, problems);
   if (explainer->profiles_ == nullptr) return nullptr;
   explainer->cluster_->SetProfiles(explainer->profiles_.get());
+  explainer->attempts_ =
+      std::make_unique<Attempts>(*explainer->cluster_, /*remember_verdicts=*/false,
+                                 /*rows_at_once=*/0);
   for (Object& object : objects) {
     ClusterChange change = explainer->cluster_->Apply({WatchEvent::Type::kSet, std::move(object)});
     if (!change.problem.ok()) {
@@ -50,6 +53,7 @@ PodExplanation Explainer::Explain(const std::shared_ptr<const PodInfo>& shared_p
     return explanation;
   }
   explanation.profile = std::string(pod.scheduler_name().view());
+  explanation.group = cluster_->GroupOf(pod).value_or("");
   if (pod.deletion_time().has_value()) {
     explanation.skipped = "the pod is being deleted";
     return explanation;
@@ -91,6 +95,47 @@ PodExplanation Explainer::Explain(const std::shared_ptr<const PodInfo>& shared_p
     std::sort(shown.node_names->begin(), shown.node_names->end());
   }
   ExplainNodes(*framework, state, shared_pod, pre_filter, explanation);
+  return explanation;
+}
+
+bool Explainer::IsTried(const Framework& framework, const PodInfo& pod) const {
+  return !pod.deletion_time().has_value() && framework.RunPreEnqueue(pod).ok();
+}
+
+std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
+  const Framework* framework = profiles_->Find(pod.scheduler_name());
+  const std::optional<std::string> name = cluster_->GroupOf(pod);
+  if (framework == nullptr || !name.has_value() || !IsTried(*framework, pod)) return std::nullopt;
+  const GroupPlugin& plugin = *framework->group_plugin();
+  const GroupMembers& members = *cluster_->groups().Find(*name);
+  GroupExplanation explanation{.group = *name,
+                               .profile = std::string(pod.scheduler_name().view()),
+                               .running = members.assigned_count()};
+  const std::optional<GroupSpec> spec = plugin.Spec(*name);
+  if (spec.has_value()) explanation.min_member = spec->min_member;
+  const Status ready = plugin.ReadyToSchedule(members);
+  if (!ready.ok()) {
+    explanation.message = ready.message();
+    return explanation;
+  }
+  AttemptRequest request{.framework = framework, .group = *name};
+  for (const GroupMember& member : members.members()) {
+    if (member.node_name.empty() && member.pod->scheduler_name() == pod.scheduler_name() &&
+        IsTried(*framework, *member.pod)) {
+      request.pods.push_back(member.pod);
+    }
+  }
+  SortByImportance(request.pods);
+  request.minimum = MissingMembers(plugin, cluster_->groups(), *name);
+  AttemptResult result = attempts_->Run(request);
+  explanation.starts = result.reached;
+  for (const Binder::Member& member : result.placed) {
+    explanation.placements.emplace(member.placement.pod->key(), member.placement.node_name);
+  }
+  attempts_->TakeBack(result);
+  if (!result.reached) {
+    explanation.message = WhyGroupFailed(request, members, result).message();
+  }
   return explanation;
 }
 

@@ -12,6 +12,7 @@
 #include "berth/clock.h"
 #include "berth/configuration.h"
 #include "berth/framework/postfilter.h"
+#include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/profiles.h"
 #include "evaluation/full_evaluator.h"
@@ -38,8 +39,20 @@ struct PostFilterExplanation {
   PostFilterResult result;
 };
 
+// A group as a whole: what one attempt on all its pending pods would come to.
+struct GroupExplanation {
+  std::string group;  // "namespace/name"
+  std::string profile;
+  int min_member = 0;
+  int running = 0;
+  bool starts = false;                            // at least its minimum would run, or does already
+  std::map<std::string, std::string> placements;  // by the pod's "namespace/name"
+  std::string message;                            // why it would not start, or is not tried at all
+};
+
 struct PodExplanation {
   std::string pod;      // "namespace/name"
+  std::string group;    // "namespace/name"; "" for a pod on its own
   std::string profile;  // "" if no profile is responsible
   std::string skipped;  // why the pod is not scheduled at all; then nothing below is set
   std::optional<Status> pre_enqueue;
@@ -58,7 +71,8 @@ struct PodExplanation {
 };
 
 // Each pod is judged on its own: none sees a placement or an eviction of another. All nodes are
-// filtered, and all feasible ones are scored, even a single one.
+// filtered, and all feasible ones are scored, even a single one. A group is judged as a whole, on
+// its own too.
 class Explainer {
  public:
   // The profiles over the cluster that `objects` describe. Problems with the profiles go to
@@ -71,9 +85,13 @@ class Explainer {
   const std::vector<std::shared_ptr<const PodInfo>>& pending() const { return pending_; }
 
   PodExplanation Explain(const std::shared_ptr<const PodInfo>& pod);
+  // The pod's group with all its pending pods; absent for a pod on its own, and for one that is not
+  // scheduled with its group: it has no profile, is gated, or is being deleted.
+  std::optional<GroupExplanation> ExplainGroup(const PodInfo& pod);
 
  private:
   Explainer() = default;
+  bool IsTried(const Framework& framework, const PodInfo& pod) const;
   void ExplainNodes(const Framework& framework, CycleState& state,
                     const std::shared_ptr<const PodInfo>& pod, const PreFilterOutcome& pre_filter,
                     PodExplanation& explanation);
@@ -84,6 +102,7 @@ class Explainer {
   std::unique_ptr<RandomSequence> random_;
   std::unique_ptr<ClusterState> cluster_;
   std::unique_ptr<Profiles> profiles_;
+  std::unique_ptr<Attempts> attempts_;
   std::vector<std::shared_ptr<const PodInfo>> pending_;
   FullEvaluator evaluator_;
 };

@@ -148,6 +148,35 @@ TEST_F(Command, ExplainSaysWhereAndWhyNot) {
             1);
 }
 
+// Each of the pods fits on n0, both do not.
+TEST_F(Command, ExplainAnswersForTheWholeGroup) {
+  const auto member = [](absl::string_view name, absl::string_view group) {
+    return absl::StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: ", name,
+                        ", labels: {scheduling.x-k8s.io/pod-group: ", group, "}}\n",
+                        "spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '2500m"
+                        "'}}}]}\n");
+  };
+  const auto group = [](absl::string_view name, int min_member) {
+    return absl::StrCat("---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n",
+                        "metadata: {name: ", name, "}\nspec: {minMember: ", min_member, "}\n");
+  };
+  const std::string gangs =
+      Write("gangs.yaml", absl::StrCat(group("two", 2), member("a", "two"), member("b", "two"),
+                                       group("one", 1), member("c", "one"), member("d", "one")));
+  const std::string input =
+      absl::StrCat("explain --config config/gang.yaml --cluster ", cluster_, " --cluster ", gangs);
+  const Outcome table = Run(input);
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("default/a: PodGroup default/two needs 2 pods at once, 1 can "
+                                   "run: 0/1 nodes are available: 1 Insufficient cpu.; on its own "
+                                   "it would go to n0"));
+  EXPECT_THAT(table.out, HasSubstr("default/c: would go to n0 with 1 of default/one"));
+  EXPECT_THAT(table.out, HasSubstr("default/d: the rest of default/one leaves no room for it"));
+  const Outcome json = Run(absl::StrCat(input, " -o json"));
+  EXPECT_THAT(json.out, HasSubstr(R"("groups":[{"group":"default/two","profile":"default-sched)"));
+  EXPECT_THAT(json.out, HasSubstr(R"("starts":true,"placements":{"default/c":"n0"}})"));
+}
+
 TEST_F(Command, SimulatePrintsPlacementsAndReasons) {
   const Outcome json =
       Run(absl::StrCat("simulate --config config/default.yaml -o json --cluster ", cluster_));
