@@ -71,6 +71,9 @@ class Explainer {
 
   PodExplanation Explain(const PodInfo& pod);
 
+  // What went wrong with plugins so far.
+  std::vector<PluginTrouble> troubles() const { return profiles_->troubles(); }
+
  private:
   Explainer() = default;
   void ExplainNodes(const Framework& framework, CycleState& state, const PodInfo& pod,
