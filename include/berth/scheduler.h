@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +27,10 @@
 
 namespace berth {
 
+// Wrong options are refused by Scheduler::Create(), with a sentence.
 struct SchedulerOptions {
-  KubeSchedulerConfiguration configuration;
-  const Registry* registry = nullptr;  // must outlive the scheduler, as the next three
+  KubeSchedulerConfiguration configuration;  // with at least one profile
+  const Registry* registry = nullptr;        // must outlive the scheduler, as the next three
   Cluster* cluster = nullptr;
   const Clock* clock = nullptr;
   Executor* executor = nullptr;
@@ -47,6 +49,9 @@ struct SchedulerOptions {
   int64_t steps_at_once = 8192;
   // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
+  // Is told, in a sentence, of what keeps the scheduler from working: a cluster backend that does
+  // not send kSynced. Called on the scheduling thread. Absent: written to standard error.
+  std::function<void(absl::string_view sentence)> warn;
 };
 
 // Why a pod is not running yet.
@@ -70,6 +75,13 @@ struct PodGroupState {
   std::optional<WaitingFor> waiting;  // of those that are not bound yet; absent if all are
 };
 
+// A Permit plugin holds a placed pod back.
+struct PermitHold {
+  absl::string_view plugin;
+  absl::Duration timeout;  // what it is held for at most
+  absl::Duration asked;    // what the plugin asked for: more, if that was cut to kMaxPermitTimeout
+};
+
 // What one attempt came to for one of its pods. Everything in it lives as long as the call.
 struct PodOutcome {
   const PodInfo* pod;
@@ -77,6 +89,7 @@ struct PodOutcome {
   absl::string_view plugin;   // that rejected it first
   absl::string_view message;  // of its FailedScheduling event
   absl::string_view nominated_node;
+  absl::Span<const PermitHold> holds;  // of a pod that was placed
 };
 
 // What one attempt came to; for figures, progress and timelines.
@@ -108,7 +121,11 @@ struct PluginTrouble {
   int64_t faults = 0;  // it threw, answered what the point does not allow, or scored out of range
   int64_t slow_calls = 0;  // SchedulerOptions::slow_plugin_call; of Less: slow insertions
   absl::Duration slowest;
+  std::string first_fault;  // what was wrong with the first: "threw: boom"
 };
+
+// Adds `trouble` to that of its plugin and point in `troubles`, which is sorted by these.
+void AddTrouble(const PluginTrouble& trouble, std::vector<PluginTrouble>& troubles);
 
 struct SchedulerCounters {
   int64_t attempts = 0;           // of groups, single pods being groups of one
@@ -121,12 +138,13 @@ struct SchedulerCounters {
   int64_t plugin_faults = 0;      // plugins that threw or answered out of contract
   int64_t unconfirmed = 0;        // rows a batch form accepted and the per-node form refused
   int64_t unusable_objects = 0;   // objects that could not be understood
+  int64_t put_off_calls = 0;      // what plugins gave Handle::RunAt() and Post(), and has run
   // Plugins that had any trouble, by name and point; the faults are those in plugin_faults.
   std::vector<PluginTrouble> troubles;
 };
 
 // Queue, cache and plugins belong to one thread at a time: the one in Run() or RunUntilIdle().
-// Only Stop() may be called from other threads.
+// Only Stop() and PluginCounters() may be called from other threads.
 class Scheduler {
  public:
   // Builds the profiles and starts watching the cluster. Errors name the profile and the plugin.
@@ -142,11 +160,17 @@ class Scheduler {
   // Does everything that is due at the clock's time, bindings on an inline executor included, and
   // returns. For simulated time: advance the clock to NextDue() and call again.
   virtual void RunUntilIdle() = 0;
+  // The same, but returns after `most` steps: attempts, portions of events, settled bindings, calls
+  // that plugins put off. Returns whether more is due. A plugin can see to it that something is
+  // always due.
+  virtual bool RunSteps(int64_t most) = 0;
   // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
   virtual absl::Time NextDue() const = 0;
   // The same without the five-minute look at everything unschedulable, a safety net that retries
-  // for ever: when a backoff or a Permit wait ends next.
+  // for ever, and without the timers of plugins: when a backoff or a Permit wait ends next.
   virtual absl::Time NextRetry() const = 0;
+  // When the next call is due that a plugin put off (Handle::RunAt) no later than `set_until`.
+  virtual absl::Time NextTimer(absl::Time set_until = absl::InfiniteFuture()) const = 0;
 
   // Every pod that is not bound, in queue order.
   virtual std::vector<UnboundPod> Unbound() const = 0;
@@ -156,6 +180,8 @@ class Scheduler {
   // not known.
   virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
   virtual SchedulerCounters counters() const = 0;
+  // Those of the plugins (Handle::CounterOf), by name. Any thread.
+  virtual std::map<std::string, int64_t> PluginCounters() const = 0;
   // Calls `observe` after each attempt.
   virtual void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,6 +43,7 @@ class Simulation {
 
   InMemoryCluster& cluster() { return cluster_; }
   Scheduler& scheduler() { return *scheduler_; }
+  const Scheduler& scheduler() const { return *scheduler_; }
   absl::Time now() const { return clock_.Now(); }
 
   // Takes in the cluster as it is, without scheduling anything that has to wait for a later time.
@@ -49,8 +51,9 @@ class Simulation {
   // Runs everything that becomes due up to `time`, and ends there.
   void AdvanceTo(absl::Time time);
   void Advance(absl::Duration by) { AdvanceTo(now() + by); }
-  // Runs until nothing more is due: no backoff, no wait, no deletion under way. Gives up when
-  // pods have only been retried in vain for `patience` of simulated time.
+  // Runs until nothing more is due: no backoff, no wait, no timer, no deletion under way. Gives up
+  // when pods have only been retried in vain for `patience` of simulated time; timers that plugins
+  // set within that time are waited for all the same.
   void RunUntilQuiet(absl::Duration patience = absl::Minutes(15));
   // The scheduler ends, and a new one starts from what the cluster has. What was on its way to the
   // cluster arrives at once. References to scheduler() and its observers end with the old one.
@@ -59,6 +62,9 @@ class Simulation {
   // later. Call it from the thread that runs: from an observer, say.
   void Stop();
   bool stopped() const { return stopped_; }
+  // A sentence if plugins keep the scheduler busy without end and without any pod being bound or
+  // evicted, whatever was being run: then it is stopped(). Empty otherwise.
+  const std::string& gave_up() const { return gave_up_; }
 
  private:
   explicit Simulation(const SimulationOptions& options)
@@ -68,6 +74,10 @@ class Simulation {
   absl::Status Start();
   // Takes time on to `due` and does what is due then, the scheduler's part included.
   void DoDue(absl::Time due);
+  // Lets the scheduler do what is due now, or gives up.
+  void RunScheduler();
+  bool IsInVain();
+  std::string DescribeBusyness(int64_t times) const;
   // When the cluster or a binding goes on next.
   absl::Time NextOutside() const;
   // What has been achieved so far: grows with every binding and eviction.
@@ -77,6 +87,13 @@ class Simulation {
   SimulatedClock clock_;
   InMemoryCluster cluster_;
   bool stopped_ = false;
+  std::string gave_up_;
+  // For IsInVain(): what had been achieved and tried when, and how much more may be tried.
+  struct {
+    int64_t progress = 0, tries = 0;
+    absl::Time since;
+    int64_t most = 0;  // 0: begin to count anew
+  } vain_;
   SimulatedExecutor executor_;
   std::unique_ptr<Scheduler> scheduler_;
 };

@@ -148,8 +148,9 @@ std::optional<Status> InterPodAffinity::PreScoreDomains(CycleState& state, const
 
 absl::StatusOr<int64_t> InterPodAffinity::Score(const CycleState& state, const PodInfo&,
                                                 const NodeInfo& node) const {
-  const AffinityScoreState* const s = state.Find(kScoreState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const AffinityScoreState*> read = state.Read(kScoreState);
+  if (!read.ok()) return read.status();
+  const AffinityScoreState* const s = *read;
   int64_t score = 0;
   for (const TopologyScores& topology : s->topologies) {
     const Symbol* const value = node.labels().Find(topology.key);
@@ -164,8 +165,9 @@ absl::StatusOr<int64_t> InterPodAffinity::Score(const CycleState& state, const P
 absl::Status InterPodAffinity::ScoreNodes(const CycleState& state, const PodInfo&, const NodeTable&,
                                           absl::Span<const NodeRow> rows,
                                           absl::Span<int64_t> scores) const {
-  const AffinityScoreState* const s = state.Find(kScoreState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const AffinityScoreState*> read = state.Read(kScoreState);
+  if (!read.ok()) return read.status();
+  const AffinityScoreState* const s = *read;
   absl::c_fill(scores, 0);
   for (const TopologyScores& topology : s->topologies) AddScores(topology, rows, scores);
   return absl::OkStatus();

@@ -270,8 +270,9 @@ Status InterPodAffinity::RemovePod(CycleState& state, const PodInfo& pod, const 
 
 Status InterPodAffinity::Filter(const CycleState& state, const PodInfo&,
                                 const NodeInfo& node) const {
-  const AffinityFilterState* const s = state.Find(kFilterState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const AffinityFilterState*> read = state.Read(kFilterState);
+  if (!read.ok()) return Status::Error(read.status());
+  const AffinityFilterState* const s = *read;
   switch (Judge(*s, node)) {
     case Verdict::kFits:
       break;
@@ -288,8 +289,9 @@ Status InterPodAffinity::Filter(const CycleState& state, const PodInfo&,
 // The first rule that keeps the pod off a node gives it its code, so the last one is written first.
 Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable&,
                                      NodeVerdicts& verdicts) const {
-  const AffinityFilterState* const s = state.Find(kFilterState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const AffinityFilterState*> read = state.Read(kFilterState);
+  if (!read.ok()) return Status::Error(read.status());
+  const AffinityFilterState* const s = *read;
   const absl::Span<const NodeRow> rows = verdicts.candidates();
   // Rejects the nodes of the domains of which `rejects` says true.
   const auto apply = [&](const DomainCounts& counts, Verdict verdict, auto rejects) {

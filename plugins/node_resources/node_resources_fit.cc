@@ -122,8 +122,9 @@ Status NodeResourcesFit::PreFilter(CycleState& state, const PodInfo& pod, const 
 
 Status NodeResourcesFit::Filter(const CycleState& state, const PodInfo&,
                                 const NodeInfo& node) const {
-  const FitState* fit = state.Find(kFitState);
-  if (fit == nullptr) return Status::Error("NodeResourcesFit filters only where its PreFilter ran");
+  const absl::StatusOr<const FitState*> read = state.Read(kFitState);
+  if (!read.ok()) return Status::Error(read.status());
+  const FitState* const fit = *read;
   std::vector<std::string> reasons;
   Shortage worst = PodShortage(static_cast<int64_t>(node.pods().size()), node.allowed_pods());
   if (worst != Shortage::kNone) reasons.emplace_back(kTooManyPods);
@@ -140,8 +141,9 @@ Status NodeResourcesFit::Filter(const CycleState& state, const PodInfo&,
 
 Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
-  const FitState* fit = state.Find(kFitState);
-  if (fit == nullptr) return Status::Error("NodeResourcesFit filters only where its PreFilter ran");
+  const absl::StatusOr<const FitState*> read = state.Read(kFitState);
+  if (!read.ok()) return Status::Error(read.status());
+  const FitState* const fit = *read;
   absl::InlinedVector<Columns, 4> columns;
   for (const auto& [resource, amount] : fit->requests) {
     columns.push_back(

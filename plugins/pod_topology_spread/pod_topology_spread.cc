@@ -209,8 +209,9 @@ Status PodTopologySpread::RemovePod(CycleState& state, const PodInfo& pod, const
 
 Status PodTopologySpread::Filter(const CycleState& state, const PodInfo&,
                                  const NodeInfo& node) const {
-  const SpreadFilterState* const s = state.Find(kFilterState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const SpreadFilterState*> read = state.Read(kFilterState);
+  if (!read.ok()) return Status::Error(read.status());
+  const SpreadFilterState* const s = *read;
   for (size_t i = 0; i < s->rules->constraints.size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
     const std::optional<uint32_t> domain = domains.pods.FindDomain(node.labels());
@@ -225,8 +226,9 @@ Status PodTopologySpread::Filter(const CycleState& state, const PodInfo&,
 // The first constraint that rejects a node gives it its code, so the last one is written first.
 Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable&,
                                       NodeVerdicts& verdicts) const {
-  const SpreadFilterState* const s = state.Find(kFilterState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const SpreadFilterState*> read = state.Read(kFilterState);
+  if (!read.ok()) return Status::Error(read.status());
+  const SpreadFilterState* const s = *read;
   const absl::Span<const NodeRow> rows = verdicts.candidates();
   for (size_t i = s->rules->constraints.size(); i-- > 0;) {
     const SpreadDomains& domains = s->domains[i];

@@ -165,8 +165,9 @@ void PodTopologySpread::SetFeasible(CycleState& state, const AlikeRows& feasible
 
 absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const PodInfo& pod,
                                                  const NodeInfo& node) const {
-  const SpreadScoreState* const s = state.Find(kScoreState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
+  if (!read.ok()) return read.status();
+  const SpreadScoreState* const s = *read;
   if (s->ignores_some && !HasTopologyKeys(node.labels(), s->constraints)) return 0;
   double score = 0;
   for (size_t i = 0; i < s->constraints.size(); ++i) {
@@ -187,8 +188,9 @@ absl::StatusOr<int64_t> PodTopologySpread::Score(const CycleState& state, const 
 absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInfo&,
                                            const NodeTable&, absl::Span<const NodeRow> rows,
                                            absl::Span<int64_t> scores) const {
-  const SpreadScoreState* const s = state.Find(kScoreState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
+  if (!read.ok()) return read.status();
+  const SpreadScoreState* const s = *read;
   for (size_t k = 0; k < rows.size(); ++k) {
     const NodeRow row = rows[k];
     double score = 0;
@@ -206,8 +208,9 @@ absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInf
 absl::Status PodTopologySpread::NormalizeScores(const CycleState& state, const PodInfo&,
                                                 absl::Span<const NodeRow> rows,
                                                 absl::Span<int64_t> scores) const {
-  const SpreadScoreState* const s = state.Find(kScoreState);
-  BERTH_CHECK(s != nullptr);
+  const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
+  if (!read.ok()) return read.status();
+  const SpreadScoreState* const s = *read;
   int64_t min = std::numeric_limits<int64_t>::max();
   int64_t max = 0;
   for (size_t k = 0; k < rows.size(); ++k) {

@@ -13,6 +13,7 @@
 #include "app/input.h"
 #include "app/json.h"
 #include "app/terminal.h"
+#include "app/trouble_report.h"
 
 namespace berth {
 namespace {
@@ -328,6 +329,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
     absl::FPrintF(stderr, "berth: there is no pending pod %s in the input\n", options.pod);
     return 1;
   }
+  const TroubleReport troubles{explainer->troubles()};
   if (options.output == OutputFormat::kJson) {
     json.EndArray();
     if (!groups.in_order().empty()) {
@@ -335,12 +337,15 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
       for (const GroupExplanation* group : groups.in_order()) WriteGroup(*group, json);
       json.EndArray();
     }
+    troubles.WriteTo(json);
     json.EndObject();
     absl::PrintF("%s\n", json.text());
   } else if (explainer->pending().empty()) {
     absl::PrintF("There is no pending pod in the input.\n");
+  } else {
+    absl::PrintF("%s", troubles.ToTable());
   }
-  return 0;
+  return troubles.ExitStatus(0);
 }
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 #include "app/interrupt.h"
 #include "app/json.h"
 #include "app/terminal.h"
+#include "app/trouble_report.h"
 #include "berth/api/time.h"
 #include "berth/testing/scenario.h"
 
@@ -52,6 +53,10 @@ bool FindScenarios(const std::vector<std::string>& paths, std::vector<std::strin
   return true;
 }
 
+TroubleReport TroublesOf(const ScenarioResult& result) {
+  return {result.figures.troubles, result.figures.unconfirmed};
+}
+
 // --- For people ---
 
 void PrintTimeline(const std::vector<ScenarioEvent>& events) {
@@ -83,6 +88,7 @@ void PrintResult(const ScenarioResult& result) {
                Thousands(figures.pods), Thousands(figures.bound), Thousands(figures.pending),
                Thousands(figures.attempts), Thousands(figures.evictions),
                DurationToString(figures.simulated));
+  absl::PrintF("%s", TroublesOf(result).ToTable());
   if (result.ok()) return;
   for (const std::string& failure : result.failures) absl::PrintF("  %s\n", failure);
   PrintTimeline(result.events);
@@ -101,6 +107,10 @@ void WriteResult(const ScenarioResult& result, JsonWriter& json) {
   json.Key("pending").Int(figures.pending).Key("attempts").Int(figures.attempts);
   json.Key("evictions").Int(figures.evictions);
   json.Key("simulated_seconds").Double(absl::ToDoubleSeconds(figures.simulated)).EndObject();
+  TroublesOf(result).WriteTo(json);
+  json.Key("pluginCounters").BeginObject();
+  for (const auto& [name, value] : figures.plugin_counters) json.Key(name).Int(value);
+  json.EndObject();
   json.Key("timeline").BeginArray();
   for (const ScenarioEvent& event : result.events) {
     json.BeginObject().Key("seconds").Double(absl::ToDoubleSeconds(event.time));
@@ -119,6 +129,7 @@ int RunScenarios(const CommandOptions& options, const Registry& registry) {
   const absl::Time start = absl::Now();
   int64_t passed = 0;
   int64_t failed = 0;
+  bool any_faults = false;
   JsonWriter json;
   json.BeginObject().Key("scenarios").BeginArray();
   for (const std::string& file : files) {
@@ -126,6 +137,7 @@ int RunScenarios(const CommandOptions& options, const Registry& registry) {
     const ScenarioResult result =
         testing::RunScenarioFile(file, registry, {.interrupted = &Interrupted});
     ++(result.ok() ? passed : failed);
+    any_faults |= TroublesOf(result).HasFaults();
     if (to_json) {
       WriteResult(result, json);
     } else {
@@ -143,7 +155,8 @@ int RunScenarios(const CommandOptions& options, const Registry& registry) {
                  Thousands(static_cast<int64_t>(files.size())), ShortDuration(absl::Now() - start));
   }
   if (Interrupted()) return kInterruptedStatus;
-  return failed == 0 ? 0 : 1;
+  if (failed > 0) return 1;
+  return any_faults ? kPluginFaultStatus : 0;
 }
 
 }  // namespace berth

@@ -96,7 +96,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   progress.Clear();
 
   RunFigures figures;
-  figures.interrupted = simulation.stopped();
+  figures.interrupted = simulation.stopped() && simulation.gave_up().empty();
   figures.load_seconds = load_seconds;
   figures.schedule_seconds =
       std::max(0.0, std::chrono::duration<double>(last_decision - start).count());
@@ -109,7 +109,8 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   } else {
     absl::PrintF("%s", report.ToTable());
   }
-  return figures.interrupted ? kInterruptedStatus : 0;
+  if (figures.interrupted) return kInterruptedStatus;
+  return simulation.gave_up().empty() ? report.troubles().ExitStatus(0) : kPluginFaultStatus;
 }
 
 }  // namespace berth

@@ -97,6 +97,9 @@ void SimulationReport::Finish(const RunFigures& figures) {
   ReadPods();
   ReadNodes();
   groups_ = simulation_.scheduler().PodGroups();
+  SchedulerCounters counters = simulation_.scheduler().counters();
+  troubles_ = {std::move(counters.troubles), counters.unconfirmed};
+  plugin_counters_ = simulation_.scheduler().PluginCounters();
 }
 
 void SimulationReport::ReadPods() {
@@ -179,6 +182,10 @@ std::string SimulationReport::ToJson() const {
     json.EndObject();
   }
   json.EndArray().Key("evicted").StringArray(evicted_);
+  troubles_.WriteTo(json);
+  json.Key("pluginCounters").BeginObject();
+  for (const auto& [name, value] : plugin_counters_) json.Key(name).Int(value);
+  json.EndObject();
   const int64_t pods = pending_at_start();
   json.Key("summary").BeginObject();
   json.Key("pods").Int(pods).Key("bound").Int(bound_).Key("pending").Int(pods - bound_);
@@ -194,6 +201,7 @@ std::string SimulationReport::ToJson() const {
   json.Key("p99").Double(figures_.cycle_us.p99).Key("max").Double(figures_.cycle_us.max);
   json.EndObject().Key("peak_rss_bytes").Int(figures_.peak_rss_bytes);
   if (figures_.interrupted) json.Key("interrupted").Bool(true);
+  if (!simulation_.gave_up().empty()) json.Key("gave_up").String(simulation_.gave_up());
   json.EndObject().EndObject();
   return std::string(json.text());
 }
@@ -207,6 +215,9 @@ std::string SimulationReport::ToTable() const {
       figures_.interrupted
           ? absl::StrCat(Styled(Style::kBad, "Interrupted: this is what was decided so far."), "\n")
           : "",
+      simulation_.gave_up().empty()
+          ? ""
+          : absl::StrCat(Styled(Style::kBad, simulation_.gave_up()), "\n"),
       Styled(Style::kGood,
              absl::StrCat(Thousands(bound_), bound_ == 1 ? " pod placed" : " pods placed")),
       ", ",
@@ -227,7 +238,8 @@ std::string SimulationReport::ToTable() const {
     absl::StrAppend(&text, Thousands(whole), " of ", Thousands(groups_.size()), " groups run, ",
                     Thousands(part), " in part\n");
   }
-  absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), GroupTable(), PendingTable());
+  absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), GroupTable(), PendingTable(),
+                  troubles_.ToTable(), CounterTable());
   const double seconds = figures_.schedule_seconds;
   absl::StrAppend(&text, "Loaded in ", ShortDuration(absl::Seconds(figures_.load_seconds)),
                   ", scheduled in ", ShortDuration(absl::Seconds(seconds)));
@@ -269,6 +281,13 @@ std::string SimulationReport::FragmentTables() const {
     absl::StrAppend(&text, table.ToString(), "\n");
   }
   return text;
+}
+
+std::string SimulationReport::CounterTable() const {
+  if (plugin_counters_.empty()) return "";
+  TextTable table({"COUNTED BY PLUGINS", "NUMBER"});
+  for (const auto& [name, value] : plugin_counters_) table.AddRow({name, Thousands(value)});
+  return absl::StrCat(table.ToString(), "\n");
 }
 
 // Groups that run in part or not at all, each with what it waits for.

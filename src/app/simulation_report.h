@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/trouble_report.h"
 #include "berth/api/resources.h"
 #include "berth/simulation.h"
 
@@ -35,6 +36,7 @@ class SimulationReport {
   // The shape of docs/simulate.md, one line.
   std::string ToJson() const;
   std::string ToTable() const;
+  const TroubleReport& troubles() const { return troubles_; }
 
  private:
   struct PodLine {
@@ -55,6 +57,7 @@ class SimulationReport {
   std::string PendingTable() const;
   std::string ResourceTable() const;
   std::string FragmentTables() const;
+  std::string CounterTable() const;
 
   Simulation& simulation_;
   std::vector<PodLine> pods_;  // in the order of the input
@@ -63,6 +66,8 @@ class SimulationReport {
   std::map<std::string, ResourceLine> resources_;  // by name
   // Of extended resources: free units on a node → how many nodes have so many.
   std::map<std::string, std::map<int64_t, int>> free_by_node_;
+  TroubleReport troubles_;
+  std::map<std::string, int64_t> plugin_counters_;
   int64_t bound_ = 0;
   int nodes_ = 0;
   RunFigures figures_;

@@ -9,6 +9,7 @@
 #include "app/input.h"
 #include "app/json.h"
 #include "app/terminal.h"
+#include "app/trouble_report.h"
 #include "trace/openb_run.h"
 
 namespace berth {
@@ -165,20 +166,23 @@ int RunTrace(const CommandOptions& options, const Registry& registry) {
     return 1;
   }
   if (!options.decisions.empty() && !WriteDecisions(options.decisions, *result)) return 1;
+  const TroubleReport troubles{result->troubles, result->unconfirmed};
   if (options.output == OutputFormat::kJson) {
     JsonWriter json;
     json.BeginObject().Key("list").String(options.list);
     json.Key("seed").Int(static_cast<int64_t>(options.seed));
     options.times ? WriteTimes(*result, json) : WriteArrivals(*result, json);
     json.Key("unscheduled").Int(result->unscheduled);
+    troubles.WriteTo(json);
     json.Key("seconds").Double(result->seconds).EndObject();
     absl::PrintF("%s\n", json.text());
   } else if (options.output == OutputFormat::kCsv) {
     options.times ? PrintTimesCsv(*result) : PrintArrivalsCsv(*result);
   } else {
     options.times ? PrintTimes(*result) : PrintArrivals(*result);
+    absl::PrintF("%s", troubles.ToTable());
   }
-  return 0;
+  return troubles.ExitStatus(0);
 }
 
 }  // namespace berth

@@ -32,12 +32,14 @@ class Binder::Waiting final : public WaitingPod {
     if (!waits()) return;  // allowed or rejected before: too late
     status_ = Status::Unschedulable(std::string(message)).WithPlugin(Symbol::Intern(plugin));
     refused_ = true;
+    waited_in_vain_ = true;
   }
   void Refuse(Status status) {
     status_ = std::move(status);
     refused_ = status_.IsRejected();
   }
   bool refused() const { return refused_; }
+  bool waited_in_vain() const { return waited_in_vain_; }
 
   bool waits() const { return status_.ok() && !pending_.empty(); }
   bool alive() const { return status_.ok(); }
@@ -75,6 +77,7 @@ class Binder::Waiting final : public WaitingPod {
   absl::Time not_before_;
   std::vector<Pending> pending_;
   bool refused_ = false;
+  bool waited_in_vain_ = false;
   Status status_;
 };
 
@@ -228,7 +231,8 @@ void Binder::Run(Batch& batch) {
 // Back on the scheduling thread: the batch's outcomes are known. It is dropped in Settle().
 void Binder::Finish(Batch& batch) {
   for (Waiting& member : batch.members) {
-    outcomes_.push_back({std::move(member.placement()), member.status(), member.refused()});
+    outcomes_.push_back({std::move(member.placement()), member.status(), member.refused(),
+                         member.waited_in_vain()});
   }
   batch.members.clear();
 }

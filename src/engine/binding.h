@@ -40,6 +40,8 @@ struct BindingOutcome {
   Status status;  // Success: bound. A rejection or an Error: to be undone by the engine
   // A plugin refused it, or its time was over, before anything was bound.
   bool refused = false;
+  // It waited for Permit, and that ended it: rejected, or its time was over.
+  bool waited_in_vain = false;
 };
 
 // Binds placements in batches, a group's together: all members are permitted, then all PreBinds

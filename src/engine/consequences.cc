@@ -270,6 +270,8 @@ void Engine::UndoPlacement(BindingOutcome outcome) {
       failure.message = RefusalMessage(outcome.status);
       rejection.unschedulable_plugins.push_back(outcome.status.plugin_symbol());
     }
+    // An empty queue would give it back at once, for Permit to make it wait again.
+    rejection.must_rest = outcome.waited_in_vain;
     failure.waiting = WhyNotBound(placement, outcome);
     rejection.pods.push_back({latest->uid(),
                               Status::Make(outcome.status.code(), {failure.message})

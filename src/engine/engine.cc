@@ -2,16 +2,25 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "berth/api/time.h"
 #include "berth/check.h"
 #include "berth/framework/pods_to_activate.h"
+#include "engine/scheduler_options.h"
 
 namespace berth {
+namespace {
+
+// How long a cluster may take to deliver what there is before people are told.
+constexpr absl::Duration kLongestSync = absl::Seconds(30);
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   return Engine::Create(std::move(options));
@@ -40,11 +49,15 @@ Engine::~Engine() {
     }
   }
   if (watching_) options_.cluster->StopWatching();
+  // While the plugins are there still.
+  arrived_.clear();
+  inbox_.Close();
+  timers_.Clear();
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options) {
-  BERTH_CHECK(options.registry != nullptr && options.cluster != nullptr &&
-              options.clock != nullptr && options.executor != nullptr);
+  absl::Status checked = CheckOptions(options);
+  if (!checked.ok()) return checked;
   std::unique_ptr<Engine> engine(new Engine(std::move(options)));
   Problems problems;
   engine->profiles_ =
@@ -59,6 +72,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
   absl::Status watching = engine->options_.cluster->Watch(engine->inbox_);
   if (!watching.ok()) return watching;
   engine->watching_ = true;
+  engine->sync_deadline_ = engine->options_.clock->Now() + kLongestSync;
   return engine;
 }
 
@@ -105,19 +119,29 @@ void Engine::RunUntilIdle() {
   }
 }
 
-// Does one thing that is due: takes in what has arrived, settles bindings, or tries one group.
-// Returns false if nothing was.
+bool Engine::RunSteps(int64_t most) {
+  for (int64_t done = 0; !inbox_.stopped() && done < most; ++done) {
+    if (!Step()) return false;
+  }
+  return !inbox_.stopped();
+}
+
+// Does one thing that is due: takes in what has arrived, settles bindings, or runs timers and tries
+// one group. Returns false if nothing was.
 bool Engine::Step() {
   attempts_.FetchAhead();
   const absl::Time now = options_.clock->Now();
   if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
+  WarnIfNotSynced(now);
   binder_.Expire(now);
   if (SettleBindings(now)) return true;
   // One portion of asking an attempt: the event that came may have taken it.
   const bool has_just_asked = queue_->is_asking() && queue_->steps() > ticked_steps_;
   events_in_a_row_ = 0;
   queue_steps_ = queue_->steps();
-  const bool more_is_due = has_just_asked || queue_->Tick(now);
+  const int timers = timers_.RunDue(now);
+  counters_.put_off_calls += timers;
+  const bool more_is_due = has_just_asked || queue_->Tick(now) || timers > 0;
   ticked_steps_ = queue_->steps();
   const QueuedGroup* const entry = synced_ ? NextEntry() : nullptr;
   if (synced_) FollowTables(entry != nullptr);
@@ -128,7 +152,19 @@ bool Engine::Step() {
   return true;
 }
 
-absl::Time Engine::NextDue() const { return std::min(queue_->NextDue(), binder_.NextDue()); }
+void Engine::WarnIfNotSynced(absl::Time now) {
+  if (now < sync_deadline_) return;
+  sync_deadline_ = absl::InfiniteFuture();
+  const std::string sentence = absl::StrCat(
+      "the cluster backend has not sent kSynced for ", DurationToString(kLongestSync), ", after ",
+      events_, events_ == 1 ? " event" : " events", "; nothing is scheduled until it does");
+  if (options_.warn != nullptr) return options_.warn(sentence);
+  std::fprintf(stderr, "berth: %s\n", sentence.c_str());
+}
+
+absl::Time Engine::NextDue() const {
+  return std::min({queue_->NextDue(), binder_.NextDue(), timers_.NextDue(), sync_deadline_});
+}
 
 absl::Time Engine::NextRetry() const { return std::min(queue_->NextRetry(), binder_.NextDue()); }
 
@@ -217,8 +253,18 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
                      SteadyTime ended) const {
   absl::InlinedVector<PodOutcome, 4> outcomes;
   outcomes.reserve(result.placed.size() + result.failed.size());
+  std::vector<PermitHold> holds;
   for (const Binder::Member& member : result.placed) {
-    outcomes.push_back({.pod = member.placement.pod.get(), .node = member.placement.node_name});
+    for (const PermitOutcome::Wait& wait : member.waits) {
+      holds.push_back({wait.plugin.view(), wait.timeout, wait.asked});
+    }
+  }
+  absl::Span<const PermitHold> holds_left = holds;
+  for (const Binder::Member& member : result.placed) {
+    outcomes.push_back({.pod = member.placement.pod.get(),
+                        .node = member.placement.node_name,
+                        .holds = holds_left.first(member.waits.size())});
+    holds_left.remove_prefix(member.waits.size());
   }
   bool error = false;
   for (const PodFailure& failure : result.failed) {

@@ -20,6 +20,7 @@
 #include "engine/evictions.h"
 #include "engine/profile_handle.h"
 #include "engine/profiles.h"
+#include "engine/timers.h"
 #include "queue/scheduling_queue.h"
 
 namespace berth {
@@ -37,6 +38,8 @@ class Inbox final : public WatchSink {
   void Deliver(std::vector<WatchEvent> events) override;
   void DeliverOne(WatchEvent event) override;
   void Post(std::function<void()> work);
+  // Drops what has arrived and whatever comes from now on.
+  void Close();
 
   // Puts what has arrived first into `items`, in order, which was empty: all, or a block of it.
   // The room that `items` had is used again.
@@ -56,6 +59,7 @@ class Inbox final : public WatchSink {
   static constexpr size_t kBlock = 256;
   std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::vector<Item>> more_ ABSL_GUARDED_BY(mutex_);  // what came after these
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   // Written with the mutex held, and read without. `any_` says that it is worth looking: what it
   // stands for is read with the mutex held, so that nothing need be ordered by it.
   std::atomic<bool> any_ = false;
@@ -71,12 +75,17 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void Stop() override { inbox_.Stop(); }
   void TakeEvents() override;
   void RunUntilIdle() override;
+  bool RunSteps(int64_t most) override;
   absl::Time NextDue() const override;
   absl::Time NextRetry() const override;
+  absl::Time NextTimer(absl::Time set_until) const override { return timers_.NextDue(set_until); }
   std::vector<UnboundPod> Unbound() const override;
   std::vector<PodGroupState> PodGroups() const override;
   std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   SchedulerCounters counters() const override;
+  std::map<std::string, int64_t> PluginCounters() const override {
+    return profiles_->plugin_counters();
+  }
   void ObserveAttempts(std::function<void(const AttemptRecord&)> observe) override {
     observe_ = std::move(observe);
   }
@@ -104,6 +113,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   // --- engine.cc: the loop, and one attempt with its consequences ---
   using SteadyTime = std::chrono::steady_clock::time_point;
   bool Step();
+  // Says once that the cluster has not sent kSynced for long.
+  void WarnIfNotSynced(absl::Time now);
   void FetchAhead(const QueuedGroup& entry) const;
   const QueuedGroup* NextEntry();
   void TryEntry(const QueuedGroup& entry);
@@ -156,11 +167,15 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
+  TimerId RunAt(absl::Time time, std::function<void()> work) override;
+  bool CancelTimer(TimerId timer) override { return timers_.Cancel(timer); }
+  void Post(std::function<void()> work) override;
   // The answer to a binding was lost, with `lost`: asks until the cluster says what happened.
   absl::Status FindOut(const PodBinding& binding, absl::Status lost) const;
 
   const SchedulerOptions options_;
   Inbox inbox_;
+  Timers timers_;                     // these two outlive the plugins, which may call until they go
   std::vector<Inbox::Item> arrived_;  // taken out of the inbox; emptied one by one
   size_t next_item_ = 0;              // of these
   size_t next_event_ = 0;             // of that one
@@ -186,6 +201,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   IdentityMap<std::string, ByUid> reported_;
   std::atomic<bool> ending_ = false;
   bool watching_ = false;
+  // When to warn that the cluster has not sent kSynced; InfiniteFuture if there is no need.
+  absl::Time sync_deadline_ = absl::InfiniteFuture();
   uint64_t events_ = 0;          // so far
   uint64_t followed_at_ = 0;     // ChangesSoFar() when plugins were told last
   uint64_t followed_order_ = 0;  // NodeTable::order_version() then

@@ -89,6 +89,9 @@ class Explainer {
   // scheduled with its group: it has no profile, is gated, or is being deleted.
   std::optional<GroupExplanation> ExplainGroup(const PodInfo& pod);
 
+  // What went wrong with plugins so far.
+  std::vector<PluginTrouble> troubles() const { return profiles_->troubles(); }
+
  private:
   Explainer() = default;
   bool IsTried(const Framework& framework, const PodInfo& pod) const;

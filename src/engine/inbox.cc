@@ -34,11 +34,23 @@ void Inbox::Post(std::function<void()> work) {
 
 void Inbox::Add(Item item) {
   MutexLock lock(mutex_);
+  if (closed_) return;
   const bool is_full = (more_.empty() ? items_ : more_.back()).size() >= kBlock;
   if (is_full) more_.emplace_back();
   (more_.empty() ? items_ : more_.back()).push_back(std::move(item));
   any_.store(true, std::memory_order_relaxed);
   arrived_.SignalAll();
+}
+
+// Outside the lock: what goes may post.
+void Inbox::Close() {
+  std::vector<Item> items;
+  std::deque<std::vector<Item>> more;
+  MutexLock lock(mutex_);
+  closed_ = true;
+  items.swap(items_);
+  more.swap(more_);
+  any_.store(false, std::memory_order_relaxed);
 }
 
 void Inbox::Take(std::vector<Item>& items) {
@@ -132,6 +144,7 @@ void Engine::OnEvent(WatchEvent event) {
   }
   if (change.type == ClusterChange::Type::kSynced) {
     synced_ = true;
+    sync_deadline_ = absl::InfiniteFuture();
     MakeTables();
     return;
   }
@@ -227,6 +240,19 @@ void Engine::ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) {
 }
 
 WaitingPod* Engine::FindWaitingPod(absl::string_view uid) { return binder_.FindWaitingPod(uid); }
+
+TimerId Engine::RunAt(absl::Time time, std::function<void()> work) {
+  if (ending_) return TimerId::kNone;
+  return timers_.Add(time, options_.clock->Now(), std::move(work));
+}
+
+void Engine::Post(std::function<void()> work) {
+  inbox_.Post([this, work = std::move(work)] {
+    if (ending_) return;
+    ++counters_.put_off_calls;
+    work();
+  });
+}
 
 absl::Status Engine::Bind(const PodInfo& pod, absl::string_view node_name,
                           const BindMetadata& metadata) {

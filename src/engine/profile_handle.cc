@@ -1,6 +1,8 @@
 // Implementation of profile_handle.h.
 #include "engine/profile_handle.h"
 
+#include <utility>
+
 #include "berth/check.h"
 
 namespace berth {
@@ -77,6 +79,25 @@ absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name
 
 void ProfileHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
   if (services_ != nullptr) services_->Warn(pod, reason, text);
+}
+
+TimerId ProfileHandle::RunAt(absl::string_view plugin, absl::Time time,
+                             std::function<void()> work) {
+  if (services_ == nullptr) return TimerId::kNone;
+  return services_->RunAt(time, [this, plugin = std::string(plugin), work = std::move(work)] {
+    framework_->RunPutOff("Timer", plugin, work);
+  });
+}
+
+bool ProfileHandle::CancelTimer(TimerId timer) {
+  return services_ != nullptr && services_->CancelTimer(timer);
+}
+
+void ProfileHandle::Post(absl::string_view plugin, std::function<void()> work) {
+  if (services_ == nullptr) return;
+  services_->Post([this, plugin = std::string(plugin), work = std::move(work)] {
+    framework_->RunPutOff("Post", plugin, work);
+  });
 }
 
 std::weak_ptr<void>& ProfileHandle::SharedSlot(absl::string_view type) {

@@ -30,6 +30,9 @@ class SchedulerServices {
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const BindMetadata& metadata) = 0;
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
+  virtual TimerId RunAt(absl::Time time, std::function<void()> work) = 0;
+  virtual bool CancelTimer(TimerId timer) = 0;
+  virtual void Post(std::function<void()> work) = 0;  // any thread
 };
 
 // What the plugins of one set of profiles share, by type.
@@ -39,12 +42,14 @@ class ProfileHandle final : public Handle {
  public:
   // Everything outlives the handle; `services` may be null.
   ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
-                RandomSequence& random, SharedObjects& shared, SchedulerServices* services)
+                RandomSequence& random, SharedObjects& shared, CounterSet& counters,
+                SchedulerServices* services)
       : profile_name_(std::move(profile_name)),
         cluster_(cluster),
         clock_(clock),
         random_(random),
         shared_(shared),
+        counters_(counters),
         services_(services) {}
 
   // The profile's framework, once it is built. Before that nothing can be run.
@@ -79,6 +84,10 @@ class ProfileHandle final : public Handle {
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
+  TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
+  bool CancelTimer(TimerId timer) override;
+  void Post(absl::string_view plugin, std::function<void()> work) override;
+  Counter& CounterOf(absl::string_view name) override { return counters_.Find(name); }
 
  private:
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override;
@@ -88,6 +97,7 @@ class ProfileHandle final : public Handle {
   const Clock& clock_;
   RandomSequence& random_;
   SharedObjects& shared_;
+  CounterSet& counters_;
   SchedulerServices* const services_;
   const Framework* framework_ = nullptr;
 };

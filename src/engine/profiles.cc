@@ -1,6 +1,8 @@
 // Implementation of profiles.h.
 #include "engine/profiles.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -61,8 +63,9 @@ std::unique_ptr<Profiles> Profiles::Create(const KubeSchedulerConfiguration& con
   auto profiles = std::make_unique<Profiles>();
   for (const Profile& profile : configuration.profiles) {
     Entry entry;
-    entry.handle = std::make_unique<ProfileHandle>(profile.scheduler_name, cluster, clock, random,
-                                                   *profiles->shared_, services);
+    entry.handle =
+        std::make_unique<ProfileHandle>(profile.scheduler_name, cluster, clock, random,
+                                        *profiles->shared_, *profiles->counters_, services);
     entry.framework = Framework::Create(profile, registry, *entry.handle, problems);
     if (entry.framework == nullptr) continue;
     entry.handle->SetFramework(entry.framework.get());
@@ -70,11 +73,45 @@ std::unique_ptr<Profiles> Profiles::Create(const KubeSchedulerConfiguration& con
     profiles->by_name_.emplace(Symbol::Intern(profile.scheduler_name), entry.framework.get());
     profiles->entries_.push_back(std::move(entry));
   }
+  if (configuration.profiles.empty() && problems.ok()) {
+    problems.AddError({}, "", "the configuration has no profile");
+  }
   for (size_t i = 1; i < profiles->all_.size(); ++i) {
     CheckQueueSort(*profiles->all_[0], *profiles->all_[i], problems);
   }
   CheckEveryProfile(profiles->all_, problems);
   return problems.ok() && !profiles->all_.empty() ? std::move(profiles) : nullptr;
+}
+
+void AddTrouble(const PluginTrouble& trouble, std::vector<PluginTrouble>& troubles) {
+  const auto place = [](const PluginTrouble& of) { return std::tie(of.plugin, of.point); };
+  auto it = std::lower_bound(
+      troubles.begin(), troubles.end(), trouble,
+      [&](const PluginTrouble& a, const PluginTrouble& b) { return place(a) < place(b); });
+  if (it == troubles.end() || place(*it) != place(trouble)) {
+    troubles.insert(it, trouble);
+    return;
+  }
+  if (it->faults == 0) it->first_fault = trouble.first_fault;
+  it->faults += trouble.faults;
+  it->slow_calls += trouble.slow_calls;
+  it->slowest = std::max(it->slowest, trouble.slowest);
+}
+
+std::vector<PluginTrouble> Profiles::troubles() const {
+  std::vector<PluginTrouble> troubles;
+  for (const Framework* framework : all_) {
+    for (const auto& [where, counts] : framework->fault_log().by_plugin()) {
+      AddTrouble({.plugin = where.first,
+                  .point = where.second,
+                  .faults = counts.faults,
+                  .slow_calls = counts.slow,
+                  .slowest = counts.longest,
+                  .first_fault = counts.first_fault},
+                 troubles);
+    }
+  }
+  return troubles;
 }
 
 const Framework* Profiles::Find(Symbol scheduler_name) const {

@@ -2,12 +2,17 @@
 #ifndef BERTH_SRC_ENGINE_PROFILES_H_
 #define BERTH_SRC_ENGINE_PROFILES_H_
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "berth/clock.h"
 #include "berth/configuration.h"
+#include "berth/framework/counter.h"
+#include "berth/scheduler.h"
 #include "engine/profile_handle.h"
 #include "framework/framework.h"
 
@@ -28,12 +33,18 @@ class Profiles {
   // In the order of the configuration; never empty.
   const std::vector<const Framework*>& all() const { return all_; }
 
+  // What went wrong with plugins, of all profiles, by plugin and point.
+  std::vector<PluginTrouble> troubles() const;
+  // Any thread.
+  std::map<std::string, int64_t> plugin_counters() const { return counters_->values(); }
+
  private:
   struct Entry {
     std::unique_ptr<ProfileHandle> handle;
     std::unique_ptr<Framework> framework;
   };
   std::unique_ptr<SharedObjects> shared_ = std::make_unique<SharedObjects>();
+  std::unique_ptr<CounterSet> counters_ = std::make_unique<CounterSet>();
   std::vector<Entry> entries_;
   std::vector<const Framework*> all_;
   absl::flat_hash_map<Symbol, const Framework*> by_name_;

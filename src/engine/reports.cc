@@ -155,19 +155,10 @@ std::optional<WaitingFor> Engine::ExplainWaiting(absl::string_view uid) const {
 
 SchedulerCounters Engine::counters() const {
   SchedulerCounters counters = counters_;
-  std::map<std::pair<std::string, std::string>, PluginTrouble> troubles;
   for (const Framework* framework : profiles_->all()) {
     counters.plugin_faults += framework->plugin_faults();
-    for (const auto& [where, counts] : framework->fault_log().by_plugin()) {
-      PluginTrouble& trouble = troubles[where];
-      trouble.plugin = where.first;
-      trouble.point = where.second;
-      trouble.faults += counts.faults;
-      trouble.slow_calls += counts.slow;
-      trouble.slowest = std::max(trouble.slowest, counts.longest);
-    }
   }
-  for (auto& [where, trouble] : troubles) counters.troubles.push_back(std::move(trouble));
+  counters.troubles = profiles_->troubles();
   const NodeEvaluator::Counters evaluations = attempts_.cycle().evaluator().counters();
   counters.unconfirmed = evaluations.unconfirmed;
   counters.remembered_cycles = evaluations.recalled;

@@ -199,6 +199,22 @@ absl::StatusOr<PluginArgs> PluginArgs::Parse(absl::string_view text, const Field
   return PluginArgs(&table, value);
 }
 
+PluginArgs PluginArgs::ReportingTo(const std::shared_ptr<std::string>& mismatch) const {
+  PluginArgs args = *this;
+  args.mismatch_ = mismatch;
+  return args;
+}
+
+void PluginArgs::ReportMismatch(const FieldTable& wanted) const {
+  const std::string text =
+      absl::StrCat("it reads ", wanted.name(), ", but was registered with ",
+                   table_ == nullptr ? "no table of arguments" : table_->name(),
+                   "; give WithPlugin() or Registry::Builder::Add() ", wanted.name(), "::Fields()");
+  const std::shared_ptr<std::string> mismatch = mismatch_.lock();
+  BERTH_CHECK(mismatch != nullptr) << "a plugin was made with wrong arguments: " << text;
+  *mismatch = text;
+}
+
 std::string PluginArgs::ToString() const {
   return table_ == nullptr ? "{}" : table_->Print(value_.get());
 }

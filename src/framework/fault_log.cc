@@ -5,13 +5,18 @@
 #include <chrono>
 #include <ctime>
 
+#include "absl/strings/str_cat.h"
+
 namespace berth {
 
-void FaultLog::AddFault(Symbol plugin, absl::string_view point) {
+void FaultLog::AddFault(Symbol plugin, absl::string_view point, absl::string_view what) {
   faults_.fetch_add(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  ++counts_[{std::string(plugin.view()), std::string(point)}].faults;
+  Counts& counts = counts_[{std::string(plugin.view()), std::string(point)}];
+  if (counts.faults++ == 0) counts.first_fault = std::string(what);
 }
+
+std::string ThrewText(absl::string_view what) { return absl::StrCat("threw: ", what); }
 
 void FaultLog::AddSlow(Symbol plugin, absl::string_view point, absl::Duration took) {
   MutexLock lock(mutex_);

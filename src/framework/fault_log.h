@@ -17,19 +17,23 @@
 
 namespace berth {
 
+// "threw: boom"
+std::string ThrewText(absl::string_view what);
+
 // One a profile. Threads: any; nothing is locked while plugins behave.
 class FaultLog {
  public:
   struct Counts {
     int64_t faults = 0;
     int64_t slow = 0;
-    absl::Duration longest;  // of the slow ones
+    absl::Duration longest;   // of the slow ones
+    std::string first_fault;  // what was wrong with the first: "boom", "returned \"Wait\", ..."
   };
   // By plugin and point ("Filter", "Less").
   using ByPlugin = std::map<std::pair<std::string, std::string>, Counts>;
 
-  // The plugin threw, or answered what the point does not allow.
-  void AddFault(Symbol plugin, absl::string_view point);
+  // The plugin threw, or answered what the point does not allow: `what` says so.
+  void AddFault(Symbol plugin, absl::string_view point, absl::string_view what);
   void AddSlow(Symbol plugin, absl::string_view point, absl::Duration took);
 
   int64_t faults() const { return faults_.load(std::memory_order_relaxed); }

@@ -76,9 +76,10 @@ struct PermitOutcome {
   Status status;  // Success, Wait, or the rejection or error
   struct Wait {
     Symbol plugin;
-    absl::Duration timeout;
+    absl::Duration timeout;  // positive, at most kMaxPermitTimeout
+    absl::Duration asked;    // what the plugin asked for
   };
-  std::vector<Wait> waits;  // one for each plugin that said Wait, timeouts capped
+  std::vector<Wait> waits;  // one for each plugin that said Wait
 };
 
 // What one plugin notes about a node.
@@ -124,6 +125,9 @@ class Framework {
   GroupPlugin* group_plugin() const { return group_plugin_; }
   Symbol group_plugin_name() const { return group_plugin_name_; }
   absl::Span<AssignmentObserver* const> observers() const { return observers_; }
+  // Runs what a plugin put off: `what` is "Timer" or "Post".
+  void RunPutOff(absl::string_view what, absl::string_view plugin,
+                 const std::function<void()>& work) const;
   void RunOnSynced() const;
   void RunOnManyChanges() const;
 
@@ -277,6 +281,8 @@ class Framework {
   void GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const;
   Status NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const;
   Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
+  // The Error that comes of an answer that is not of this point, for the reason in `text`.
+  Status BadAnswer(const PluginPoint& point, Symbol plugin, absl::string_view text) const;
   Status Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const;
 
   using PodList = absl::InlinedVector<std::shared_ptr<const PodInfo>, 2>;

@@ -42,6 +42,7 @@ std::unique_ptr<Framework> FrameworkBuilder::Build() {
   for (const PluginEntry* entry : needed_) Instantiate(*entry);
   ForEachPoint([this](ExtensionPoint point, auto& hooks) { FillPoint(point, hooks); });
   CheckQueueSortAndBind();
+  WarnOfUnwrittenState();
   FindScoreResolutions();
   FindPreFilterExtensions();
   FindGroupPlugin();
@@ -93,9 +94,12 @@ void FrameworkBuilder::Instantiate(const PluginEntry& entry) {
   const auto given = profile_.args.find(entry.name);
   const PluginArgs args =
       given != profile_.args.end() ? given->second : PluginArgs::Defaults(registration.args);
-  absl::StatusOr<std::unique_ptr<Plugin>> plugin = Make(registration, args);
+  const auto mismatch = std::make_shared<std::string>();
+  absl::StatusOr<std::unique_ptr<Plugin>> plugin = Make(registration, args.ReportingTo(mismatch));
   std::string trouble;
-  if (!plugin.ok()) {
+  if (!mismatch->empty()) {
+    trouble = *mismatch;
+  } else if (!plugin.ok()) {
     trouble = std::string(plugin.status().message());
   } else if (*plugin == nullptr) {
     trouble = "its factory returned null";
@@ -209,6 +213,36 @@ void FrameworkBuilder::CheckQueueSortAndBind() {
     AddError(profile_.where, "plugins.bind",
              absl::StrCat("at least one bind plugin is needed for profile with scheduler name \"",
                           profile_.scheduler_name, "\""));
+  }
+}
+
+// What in the file keeps the plugin from the point.
+SourceLocation FrameworkBuilder::WhereLeftOut(int index, ExtensionPoint point) const {
+  for (const absl::string_view name : {names_[index].view(), absl::string_view("*")}) {
+    const PluginEntry* const disabled = FindEntry(profile_.at(point).disabled, name);
+    if (disabled != nullptr) return disabled->where;
+  }
+  return Entry(index).where;
+}
+
+// A plugin that stands at one point of a pair alone may read what nobody has written.
+void FrameworkBuilder::WarnOfUnwrittenState() {
+  constexpr struct {
+    ExtensionPoint writer, reader;
+  } kPairs[] = {{ExtensionPoint::kPreFilter, ExtensionPoint::kFilter},
+                {ExtensionPoint::kPreScore, ExtensionPoint::kScore}};
+  for (const auto& [writer, reader] : kPairs) {
+    for (int index = 0; index < plugin_count(); ++index) {
+      if (!IsEnabled(index, reader) || IsEnabled(index, writer) || !Implements(index, writer)) {
+        continue;
+      }
+      problems_.AddWarning(
+          WhereLeftOut(index, writer), absl::StrCat("profile ", profile_.scheduler_name),
+          absl::StrCat("plugins: plugin \"", names_[index].view(), "\" is enabled at ",
+                       ExtensionPointField(reader), " but not at ", ExtensionPointField(writer),
+                       "; if it reads at ", ExtensionPointField(reader), " what it writes at ",
+                       ExtensionPointField(writer), ", every pod fails: enable it at both"));
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "framework/framework.h"
+#include "framework/framework_call.h"
 #include "framework/framework_guards.h"
 
 namespace berth {
@@ -102,6 +103,8 @@ class FrameworkBuilder {
   static std::string AlreadyRegistered(const PluginEntry& entry, ExtensionPoint point);
   int64_t Weight(absl::string_view name) const;
   void CheckQueueSortAndBind();
+  SourceLocation WhereLeftOut(int index, ExtensionPoint point) const;
+  void WarnOfUnwrittenState();
   void GuardQueueSort();
   FaultCounter CounterOf(int index) { return {names_[index], &framework_->fault_log_}; }
 
@@ -121,9 +124,11 @@ class FrameworkBuilder {
   void AskEvents(int index, const EnqueueExtensions& extensions, Framework::PluginEvents& events);
   void FindObservers();
   void FindExplainers();
-  static Aspects DependsOn(const SignPlugin& plugin);
-  static bool SignsSpecOnly(const SignPlugin& plugin);
-  static bool HintsReadSpecOnly(const EnqueueExtensions& extensions);
+  // Runs what asks the plugin something that it may do without; a throw is counted as its fault.
+  template <class Call>
+  void Ask(int index, absl::string_view where, const Call& call) {
+    framework_->GuardedVoid(where, names_[index], call);
+  }
   void FindSigners();
 
   const Registry& registry_;

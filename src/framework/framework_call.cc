@@ -38,16 +38,20 @@ Status Framework::NotSuccess(const PluginPoint& point, Symbol plugin, Status sta
 }
 
 Status Framework::Unsupported(const PluginPoint& point, Symbol plugin, Code code) const {
-  fault_log_.AddFault(plugin, point.name);
   const std::string text = absl::StrCat("returned \"", CodeName(code),
                                         "\", which is unsupported. It is supposed to return ",
                                         Supported(point.codes), " status");
+  return BadAnswer(point, plugin, text);
+}
+
+Status Framework::BadAnswer(const PluginPoint& point, Symbol plugin, absl::string_view text) const {
+  fault_log_.AddFault(plugin, point.name, text);
   return Status::Error(absl::Substitute(point.unsupported_text, plugin.view(), text))
       .WithPlugin(plugin);
 }
 
 Status Framework::Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const {
-  fault_log_.AddFault(plugin, point.name);
+  fault_log_.AddFault(plugin, point.name, ThrewText(what));
   return Status::Error(
              absl::StrCat("plugin \"", plugin.view(), "\" threw in ", point.name, ": ", what))
       .WithPlugin(plugin);

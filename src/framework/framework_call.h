@@ -59,8 +59,10 @@ template <class Call>
 void Framework::GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const {
   try {
     call();
+  } catch (const std::exception& error) {
+    fault_log_.AddFault(plugin, point, ThrewText(error.what()));
   } catch (...) {
-    fault_log_.AddFault(plugin, point);
+    fault_log_.AddFault(plugin, point, ThrewText("not a std::exception"));
   }
 }
 

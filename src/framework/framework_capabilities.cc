@@ -82,10 +82,7 @@ void FrameworkBuilder::FindScoreResolutions() {
   for (Hook<ScorePlugin>& hook : framework_->score_) {
     if (hook.plugin == nullptr) continue;  // reported
     hook.resolution = 0;                   // what a plugin that throws has
-    try {
-      hook.resolution = hook.plugin->ScoreResolution();
-    } catch (...) {
-    }
+    Ask(hook.index, "ScoreResolution", [&] { hook.resolution = hook.plugin->ScoreResolution(); });
     if (!IsPowerOfTen(hook.resolution) || hook.resolution > kMaxScoreResolution) {
       AddError(
           Entry(hook.index).where, "plugins",
@@ -130,7 +127,8 @@ void FrameworkBuilder::AskEvents(int index, const EnqueueExtensions& extensions,
       event.hint = Guard(std::move(event.hint), CounterOf(index));
     }
     events.events = std::move(registered);
-    events.hints_read_spec_only = HintsReadSpecOnly(extensions);
+    Ask(index, "HintsReadSpecOnly",
+        [&] { events.hints_read_spec_only = extensions.HintsReadSpecOnly(); });
     return;
   } catch (const std::exception& error) {
     what = error.what();
@@ -163,40 +161,20 @@ void FrameworkBuilder::FindExplainers() {
   }
 }
 
-// A plugin that throws is taken to depend on everything, which is always right.
-Aspects FrameworkBuilder::DependsOn(const SignPlugin& plugin) {
-  try {
-    return plugin.DependsOn();
-  } catch (...) {
-    return Aspect::kEverything;
-  }
-}
-
-bool FrameworkBuilder::SignsSpecOnly(const SignPlugin& plugin) {
-  try {
-    return plugin.SignsSpecOnly();
-  } catch (...) {
-    return false;
-  }
-}
-
-bool FrameworkBuilder::HintsReadSpecOnly(const EnqueueExtensions& extensions) {
-  try {
-    return extensions.HintsReadSpecOnly();
-  } catch (...) {
-    return false;
-  }
-}
-
 void FrameworkBuilder::FindSigners() {
   std::set<int> seen;
   const auto add = [&](const auto& hooks) {
     for (const auto& hook : hooks) {
       if (!seen.insert(hook.index).second) continue;
       const auto* plugin = As<const SignPlugin>(hook.index);
-      framework_->signers_.push_back({{plugin, hook.name, hook.index},
-                                      plugin != nullptr ? DependsOn(*plugin) : Aspect::kEverything,
-                                      plugin != nullptr && SignsSpecOnly(*plugin)});
+      // A plugin that throws is taken to depend on everything, which is always right.
+      Aspects aspects = Aspect::kEverything;
+      bool spec_only = false;
+      if (plugin != nullptr) {
+        Ask(hook.index, "DependsOn", [&] { aspects = plugin->DependsOn(); });
+        Ask(hook.index, "SignsSpecOnly", [&] { spec_only = plugin->SignsSpecOnly(); });
+      }
+      framework_->signers_.push_back({{plugin, hook.name, hook.index}, aspects, spec_only});
     }
   };
   add(framework_->filter_);

@@ -12,7 +12,7 @@ namespace {
 
 std::string NoteThrow(const FaultCounter& counter, absl::string_view where,
                       absl::string_view what) {
-  counter.log->AddFault(counter.plugin, where);
+  counter.log->AddFault(counter.plugin, where, ThrewText(what));
   return absl::StrCat("plugin \"", counter.plugin.view(), "\" threw in ", where, ": ", what);
 }
 
@@ -54,10 +54,12 @@ class GuardedQueueSort final : public QueueSortPlugin {
   bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override {
     try {
       return plugin_.Less(a, b);
+    } catch (const std::exception& error) {
+      NoteThrow(counter_, "Less", error.what());
     } catch (...) {
-      counter_.log->AddFault(counter_.plugin, "Less");
-      return false;
+      NoteThrow(counter_, "Less", "not a std::exception");
     }
+    return false;
   }
 
  private:
@@ -99,7 +101,8 @@ class GuardedGroup final : public GroupPlugin {
     if (status.ok()) return status;
     if (status.IsRejected() || status.IsError())
       return std::move(status).WithPlugin(counter_.plugin);
-    counter_.log->AddFault(counter_.plugin, point);
+    counter_.log->AddFault(counter_.plugin, point,
+                           absl::StrCat("returned \"", CodeName(status.code()), "\""));
     return Status::Error(absl::StrCat("group plugin \"", counter_.plugin.view(), "\" returned \"",
                                       CodeName(status.code()), "\", which is unsupported"))
         .WithPlugin(counter_.plugin);

@@ -4,6 +4,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/time.h"
 #include "framework/framework_call.h"
 
 namespace berth {
@@ -121,7 +122,13 @@ PermitOutcome Framework::RunPermit(CycleState& state, const PodInfo& pod,
                             [&] { return hook.plugin->Permit(state, pod, node_name, timeout); });
     timer.Lap(hook.name, kPermit.name);
     if (status.IsWait()) {
-      outcome.waits.push_back({hook.name, std::min(timeout, kMaxPermitTimeout)});
+      if (timeout <= absl::ZeroDuration()) {
+        return {BadAnswer(kPermit, hook.name,
+                          absl::StrCat("returned \"Wait\" with a timeout of ",
+                                       DurationToString(timeout), "; it must be positive")),
+                {}};
+      }
+      outcome.waits.push_back({hook.name, std::min(timeout, kMaxPermitTimeout), timeout});
     } else if (!status.ok()) {
       return {std::move(status), {}};
     }
@@ -192,6 +199,15 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
     GuardedVoid("PostBind", hook.name, [&] { hook.plugin->PostBind(state, pod, node_name); });
     timer.Lap(hook.name, "PostBind");
   }
+}
+
+void Framework::RunPutOff(absl::string_view what, absl::string_view plugin,
+                          const std::function<void()>& work) const {
+  const Symbol name = Symbol::Intern(plugin);
+  CallTimer timer(fault_log_);
+  timer.Start();
+  GuardedVoid(what, name, work);
+  timer.Lap(name, what);
 }
 
 void Framework::RunOnSynced() const {

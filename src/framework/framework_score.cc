@@ -196,7 +196,7 @@ Status Framework::CheckScores(const Hook<ScorePlugin>& hook,
                               absl::Span<const int64_t> scores) const {
   const int64_t max = kMaxNodeScore * hook.resolution;
   if (InRange(scores, max)) return Status::Success();
-  fault_log_.AddFault(hook.name, kScore.name);
+  fault_log_.AddFault(hook.name, kScore.name, "returned a score that is out of range");
   return OutOfRange(hook.name, scores, max);
 }
 

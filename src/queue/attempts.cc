@@ -146,7 +146,7 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
   entry.retry_at = rejection.retry_at;
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_policy_.Expiration(entry.history, entry.timestamp);
-  entry.must_rest = rejection.IsError();
+  entry.must_rest = rejection.IsError() || rejection.must_rest;
   const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value() && spec->backoff > absl::ZeroDuration() && !rejection.IsError()) {
     entry.must_rest = true;

@@ -22,7 +22,7 @@ struct WaitingKind;
 enum class QueueState : uint8_t {
   kActive,   // to be tried as soon as its turn comes
   kBackoff,  // rejected before; may be tried when its backoff is over or nothing else is active
-  kErrorBackoff,   // may be tried only when its backoff is over: after an error, mostly
+  kErrorBackoff,   // may be tried only when its backoff is over (must_rest)
   kUnschedulable,  // waits for an event that could help
   kGated,          // may not be tried: PreEnqueue or the group plugin holds it back
   kInFlight,       // popped, being tried or bound
@@ -76,8 +76,8 @@ struct QueuedGroup {
   Symbol profile;  // the schedulerName of its pods
   // The event that ended its last wait; empty if none did: its backoff, or nothing yet.
   Symbol woken_by;
-  // Not tried before its backoff is over, not even when nothing else is active: after an error, or
-  // because its group plugin asks for it.
+  // Not tried before its backoff is over, not even when nothing else is active: after an error,
+  // after a wait for Permit that came to nothing, or because its group plugin asks for it.
   bool must_rest = false;
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
@@ -109,6 +109,7 @@ struct Rejection {
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;           // those that said Pending
   absl::Time retry_at = absl::InfiniteFuture();  // when time alone may have helped
+  bool must_rest = false;  // see QueuedGroup::must_rest; an error means it without that
   // What to remember of single pods; pods not named keep what they had.
   struct Pod {
     std::string uid;

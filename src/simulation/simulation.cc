@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -13,6 +14,8 @@ namespace {
 
 // Where a clock that counts nanoseconds stops: what is due later never comes.
 const absl::Time kEndOfTime = absl::FromUnixNanos(std::numeric_limits<int64_t>::max());
+
+absl::Time IfItComes(absl::Time due) { return due < kEndOfTime ? due : absl::InfiniteFuture(); }
 
 }  // namespace
 
@@ -53,7 +56,10 @@ void Simulation::Restart() {
 // Bindings that still sleep use the scheduler.
 Simulation::~Simulation() { executor_.WakeAll(); }
 
-void Simulation::RunUntilIdle() { scheduler_->RunUntilIdle(); }
+void Simulation::RunUntilIdle() {
+  vain_.most = 0;
+  RunScheduler();
+}
 
 void Simulation::Stop() {
   stopped_ = true;
@@ -61,33 +67,85 @@ void Simulation::Stop() {
 }
 
 absl::Time Simulation::NextOutside() const {
-  const absl::Time due = std::min(cluster_.NextDue(), executor_.NextDue());
-  return due < kEndOfTime ? due : absl::InfiniteFuture();
+  return IfItComes(std::min(cluster_.NextDue(), executor_.NextDue()));
 }
 
 void Simulation::DoDue(absl::Time due) {
   clock_.AdvanceTo(due);
   cluster_.AdvanceTo(clock_.Now());
   executor_.RunDue();
-  scheduler_->RunUntilIdle();
+  RunScheduler();
+}
+
+void Simulation::RunScheduler() {
+  constexpr int64_t kPortion = 4096;
+  while (scheduler_->RunSteps(kPortion)) {
+    if (IsInVain()) return;
+  }
+}
+
+// --- Whether it would go on for ever ------------------------------------------------------------
+
+namespace {
+
+// So often may something be tried within a second of simulated time without any pod being bound or
+// evicted. It is much: pods that wait are tried again in the second in which their backoff ends,
+// and in between when somebody gives back a place.
+constexpr int64_t kMostTries = 20'000;
+constexpr int64_t kMostTriesForAPod = 1'000;  // that is not bound
+
+}  // namespace
+
+// Gives up if plugins ask without end for pods to be tried, or for timers.
+bool Simulation::IsInVain() {
+  const SchedulerCounters counters = scheduler_->counters();
+  const int64_t progress = counters.bound + counters.evictions;
+  const int64_t tries = counters.attempts + counters.put_off_calls;
+  if (vain_.most == 0 || progress != vain_.progress ||
+      clock_.Now() - vain_.since >= absl::Seconds(1)) {
+    vain_ = {progress, tries, clock_.Now(), std::max(vain_.most, kMostTries)};
+    return false;
+  }
+  if (tries - vain_.tries <= vain_.most) return false;
+  vain_.most = kMostTries + kMostTriesForAPod * static_cast<int64_t>(scheduler_->Unbound().size());
+  if (tries - vain_.tries <= vain_.most) return false;
+  gave_up_ = DescribeBusyness(tries - vain_.tries);
+  Stop();
+  return true;
+}
+
+std::string Simulation::DescribeBusyness(int64_t times) const {
+  std::string text = absl::StrCat(
+      "gave up: plugins keep the scheduler busy without end: ", times,
+      " attempts, timers and posted calls within a second, and no pod was bound or evicted");
+  const std::vector<UnboundPod> unbound = scheduler_->Unbound();
+  for (const UnboundPod& pod : unbound) {
+    if (pod.plugin.empty()) continue;
+    absl::StrAppend(&text, "; pod ", pod.pod, ": ", pod.plugin, ": ", pod.message);
+    break;
+  }
+  return text;
 }
 
 void Simulation::AdvanceTo(absl::Time time) {
-  scheduler_->RunUntilIdle();
+  RunUntilIdle();
   while (!stopped_) {
     const absl::Time due = std::min(scheduler_->NextDue(), NextOutside());
     if (due > time) break;
     DoDue(due);
+    if (IsInVain()) return;
   }
   if (!stopped_) DoDue(time);
 }
 
 void Simulation::RunUntilQuiet(absl::Duration patience) {
-  scheduler_->RunUntilIdle();
+  RunUntilIdle();
   int64_t progress = Progress();
   absl::Time last_progress = clock_.Now();
   while (!stopped_) {
-    const absl::Time outside = NextOutside();
+    if (IsInVain()) return;
+    const absl::Time outside =
+        std::min(NextOutside(), IfItComes(scheduler_->NextTimer(last_progress + patience)));
     const absl::Time due = std::min(scheduler_->NextRetry(), outside);
     if (due == absl::InfiniteFuture()) return;
     if (outside == absl::InfiniteFuture() && due - last_progress > patience) return;

@@ -267,6 +267,36 @@ absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,
   return bind_status_;
 }
 
+TimerId FakeHandle::RunAt(absl::string_view, absl::Time time, std::function<void()> work) {
+  const TimerId timer{++last_timer_};
+  timers_[{time, timer}] = std::move(work);
+  return timer;
+}
+
+bool FakeHandle::CancelTimer(TimerId timer) {
+  return std::erase_if(timers_, [&](const auto& set) { return set.first.second == timer; }) > 0;
+}
+
+void FakeHandle::Post(absl::string_view, std::function<void()> work) {
+  MutexLock lock(mutex_);
+  posted_.push_back(std::move(work));
+}
+
+void FakeHandle::AdvanceTo(absl::Time time) {
+  std::vector<std::function<void()>> posted;
+  {
+    MutexLock lock(mutex_);
+    posted.swap(posted_);
+  }
+  for (const std::function<void()>& work : posted) work();
+  while (!timers_.empty() && timers_.begin()->first.first <= time) {
+    clock_.AdvanceTo(timers_.begin()->first.first);
+    const auto timer = timers_.extract(timers_.begin());
+    timer.mapped()();
+  }
+  clock_.AdvanceTo(time);
+}
+
 void FakeHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
   warnings_.push_back(absl::StrCat(pod.key(), ": ", reason, ": ", text));
 }

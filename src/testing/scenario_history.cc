@@ -14,6 +14,18 @@ std::string NameOf(const Object& object) {
   return object.kind() == Kind::kPod ? std::string(object.key()) : object.ToString();
 }
 
+// Which plugins hold a pod back for less long than they asked for.
+std::string CutHolds(absl::Span<const PermitHold> holds) {
+  std::string text;
+  for (const PermitHold& hold : holds) {
+    if (hold.timeout == hold.asked) continue;
+    absl::StrAppend(&text, ", held by ", hold.plugin, " for ", DurationToString(hold.timeout),
+                    " at most, though it asked for ",
+                    hold.asked == absl::InfiniteDuration() ? "ever" : DurationToString(hold.asked));
+  }
+  return text;
+}
+
 }  // namespace
 
 void ScenarioHistory::Add(absl::Duration time, std::string object, std::string what) {
@@ -29,7 +41,7 @@ void ScenarioHistory::OnAttempt(const AttemptRecord& attempt, absl::Duration tim
     const std::string pod = outcome.pod->key();
     ++attempts_of_[pod];
     if (!outcome.node.empty()) {
-      Add(time, pod, absl::StrCat(tried, ", placed on ", outcome.node));
+      Add(time, pod, absl::StrCat(tried, ", placed on ", outcome.node, CutHolds(outcome.holds)));
       continue;
     }
     Add(time, pod,

@@ -69,6 +69,7 @@ void ScenarioRun::ObserveAttempts() {
 
 void ScenarioRun::Restart() {
   Log("scheduler", "started anew");
+  CountPlugins();
   simulation_.Restart();
   ObserveAttempts();
 }
@@ -99,6 +100,10 @@ void ScenarioRun::Run(const std::vector<ScenarioStep>& steps) {
       if (!Ended()) action(*this);
     }
   }
+  if (!simulation_.gave_up().empty()) {
+    result_.failures.push_back(
+        absl::StrCat(result_.file, ": t=", DurationToString(time()), ": ", simulation_.gave_up()));
+  }
   CountFigures();
   // Bindings that still sleep end with the simulation, and are no part of the run.
   cluster().Observe(nullptr);
@@ -115,6 +120,18 @@ void ScenarioRun::CountFigures() {
   figures.attempts = history_.attempts();
   figures.evictions = static_cast<int64_t>(cluster().Evictions().size());
   figures.simulated = time();
+  CountPlugins();
+}
+
+void ScenarioRun::CountPlugins() {
+  ScenarioFigures& figures = result_.figures;
+  const Scheduler& scheduler = simulation_.scheduler();
+  const SchedulerCounters counters = scheduler.counters();
+  figures.unconfirmed += counters.unconfirmed;
+  for (const PluginTrouble& trouble : counters.troubles) AddTrouble(trouble, figures.troubles);
+  for (const auto& [name, value] : scheduler.PluginCounters()) {
+    figures.plugin_counters[name] += value;
+  }
 }
 
 void ScenarioRun::Fail(SourceLocation at, absl::string_view message) {

@@ -99,6 +99,8 @@ class ScenarioRun {
   void ObserveAttempts();
   bool Ended();
   void CountFigures();
+  // Adds what this scheduler says of its plugins to the figures.
+  void CountPlugins();
 
   Simulation& simulation_;
   const ScenarioOptions& options_;

@@ -120,6 +120,14 @@ std::string Shape(const OpenbPod& pod) {
 
 }  // namespace
 
+absl::StatusOr<TraceResult> AddTroubles(const Simulation& simulation, TraceResult result) {
+  if (!simulation.gave_up().empty()) return absl::AbortedError(simulation.gave_up());
+  SchedulerCounters counters = simulation.scheduler().counters();
+  result.troubles = std::move(counters.troubles);
+  result.unconfirmed = counters.unconfirmed;
+  return result;
+}
+
 absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions options) {
   absl::Status given = GiveMix(trace.Mix(), *options.registry, options.configuration);
   if (!given.ok()) return given;
@@ -171,7 +179,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
     if (options.progress) options.progress(static_cast<int64_t>(event) + 1);
   }
   result.columns = columns.Finish();
-  return result;
+  return AddTroubles(simulation, std::move(result));
 }
 
 }  // namespace berth

@@ -11,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "berth/configuration.h"
 #include "berth/framework/registry.h"
+#include "berth/scheduler.h"
+#include "berth/simulation.h"
 #include "trace/openb.h"
 
 namespace berth {
@@ -53,7 +55,14 @@ struct TraceResult {
     double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;  // seconds from arrival to node
   } delays;
   double mean_allocation = 0;  // over time, percent of all GPUs
+
+  // What went wrong with plugins (SchedulerCounters).
+  std::vector<PluginTrouble> troubles;
+  int64_t unconfirmed = 0;
 };
+
+// `result` with what the scheduler says of its plugins; Aborted if the simulation gave up.
+absl::StatusOr<TraceResult> AddTroubles(const Simulation& simulation, TraceResult result);
 
 struct TraceOptions {
   KubeSchedulerConfiguration configuration;

@@ -205,8 +205,10 @@ absl::StatusOr<TraceResult> RunTimes(const OpenbTrace& trace, TraceOptions optio
                           .objects = OpenbNodes(trace)});
   if (!created.ok()) return created.status();
   (*created)->RunUntilIdle();
-  return TimedRun(trace, **created, std::move(profile), shares, every_seconds)
-      .Run(options.progress);
+  absl::StatusOr<TraceResult> result =
+      TimedRun(trace, **created, std::move(profile), shares, every_seconds).Run(options.progress);
+  if (!result.ok()) return result;
+  return AddTroubles(**created, *std::move(result));
 }
 
 }  // namespace berth

@@ -51,11 +51,45 @@ TEST_F(Permit, TheShortestTimerEndsTheWait) {
 
   plugins_["A"].permit = [](auto&...) { return Status::Unschedulable("no more"); };
   world_.Advance(absl::Seconds(70));  // both are over: the one that ended first counts
+  EXPECT_EQ(world_.Pending("p").state, UnboundPod::State::kBackoff) << "though nobody else waits";
+  world_.Advance(absl::Seconds(2));
   EXPECT_EQ(world_.Notes("p", "FailedScheduling").front(),
             "0/1 nodes are available: 1 rejected due to timeout after waiting 5s at plugin B.");
   EXPECT_THAT(plugins_["B"].log,
               ElementsAre("Reserve p", "Unreserve p", "Reserve p", "Unreserve p"));
   EXPECT_EQ(world_.Nominated("p"), "");
+}
+
+TEST_F(Permit, ATimeoutMustBePositive) {
+  for (const absl::Duration timeout : {absl::ZeroDuration(), -absl::Seconds(1)}) {
+    SCOPED_TRACE(timeout);
+    const int64_t faults = world_.scheduler->counters().plugin_faults;
+    plugins_["A"].permit = WaitFor(timeout);
+    world_.Set(CpuPod("p", "1").Object());
+    world_.Run();
+    const UnboundPod pending = world_.Pending("p");
+    EXPECT_EQ(pending.state, UnboundPod::State::kBackoff);
+    EXPECT_EQ(pending.waiting.reason, WaitingReason::kPluginError);
+    EXPECT_THAT(pending.message,
+                ::testing::HasSubstr("running Permit plugin \"A\": returned \"Wait\" with a "
+                                     "timeout of "));
+    EXPECT_EQ(world_.scheduler->counters().plugin_faults, faults + 1);
+    world_.memory().Delete(Kind::kPod, "default/p");
+    world_.Run();
+  }
+}
+
+TEST_F(Permit, AWaitThatIsRejectedIsFollowedByABackoff) {
+  plugins_["A"].permit = WaitFor(absl::Seconds(60));
+  world_.Set(CpuPod("p", "1").Object());
+  world_.Run();
+  Waiting("p")->Reject("A", "not today");
+  world_.Run();
+  EXPECT_EQ(Waiting("p"), nullptr);
+  EXPECT_EQ(world_.Pending("p").state, UnboundPod::State::kBackoff);
+  EXPECT_EQ(world_.scheduler->counters().attempts, 1);
+  world_.Advance(absl::Seconds(2));
+  EXPECT_NE(Waiting("p"), nullptr);
 }
 
 TEST_F(Permit, EveryPluginMustAllow) {
@@ -87,9 +121,18 @@ TEST_F(Permit, OneWaitsAndAnotherRejects) {
 
 TEST_F(Permit, ATimeoutIsCutToFifteenMinutes) {
   plugins_["A"].permit = WaitFor(absl::Hours(2));
+  PermitHold held;
+  world_.scheduler->ObserveAttempts([&](const AttemptRecord& attempt) {
+    ASSERT_EQ(attempt.outcomes.size(), 1u);
+    ASSERT_EQ(attempt.outcomes[0].holds.size(), 1u);
+    held = attempt.outcomes[0].holds[0];
+  });
   world_.Set(CpuPod("p", "1").Object());
   world_.Run();
   EXPECT_EQ(world_.Pending("p").waiting.until, world_.clock.Now() + absl::Minutes(15));
+  EXPECT_EQ(held.plugin, "A");
+  EXPECT_EQ(held.timeout, absl::Minutes(15));
+  EXPECT_EQ(held.asked, absl::Hours(2));
 }
 
 TEST_F(Permit, AWaitingPodThatIsDeletedGivesItsPlaceBack) {

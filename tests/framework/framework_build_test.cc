@@ -220,6 +220,62 @@ TEST_F(FrameworkBuildTest, ArgumentsAreGivenOrDefault) {
   EXPECT_EQ(framework->args("NotThere").table(), nullptr);
 }
 
+TEST_F(FrameworkBuildTest, ArgumentsThatWereRegisteredWithAnotherTableOrNone) {
+  struct OtherArgs {
+    static const FieldTable& Fields() {
+      static const FieldTable& table =
+          *new FieldTable(DescribeFields<OtherArgs>("OtherArgs", "For this test."));
+      return table;
+    }
+  };
+  const auto factory = [](const char* name) {
+    return [name](const PluginArgs& args, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+      EXPECT_EQ(args.As<TestArgs>().seconds, 60);
+      auto plugin = std::make_unique<Fake<FakeFilter>>();
+      plugin->name = name;
+      return plugin;
+    };
+  };
+  Add({"None", factory("None")});
+  Add({"Other", factory("Other"), &OtherArgs::Fields()});
+  EXPECT_THAT(ProblemsOf("filter: None Other"),
+              ElementsAre("1: plugins: initializing plugin \"None\": it reads TestArgs, but was "
+                          "registered with no table of arguments; give WithPlugin() or "
+                          "Registry::Builder::Add() TestArgs::Fields()",
+                          "2: plugins: initializing plugin \"Other\": it reads TestArgs, but was "
+                          "registered with OtherArgs; give WithPlugin() or "
+                          "Registry::Builder::Add() TestArgs::Fields()"));
+}
+
+TEST_F(FrameworkBuildTest, StateThatNobodyWritesIsAWarning) {
+  Add<FakePreFilter, FakeFilter, FakePreScore, FakeScore>("A");
+  Add<FakeFilter, FakeScore>("Stateless");
+  const auto warning = [](int line, absl::string_view reader, absl::string_view writer) {
+    return absl::StrCat(line, ": plugins: plugin \"A\" is enabled at ", reader, " but not at ",
+                        writer, "; if it reads at ", reader, " what it writes at ", writer,
+                        ", every pod fails: enable it at both");
+  };
+  const struct {
+    absl::string_view profile;
+    std::vector<std::string> want;
+  } cases[] = {
+      {"multiPoint: A", {}},
+      {"preFilter: A; filter: A", {}},
+      {"preFilter: A", {}},
+      {"filter: Stateless; score: Stateless", {}},
+      {"filter: A", {warning(1, "filter", "preFilter")}},
+      {"multiPoint: A; preFilter: -A", {warning(2, "filter", "preFilter")}},
+      {"score: A", {warning(1, "score", "preScore")}},
+      {"filter: A; score: A", {warning(1, "filter", "preFilter"), warning(1, "score", "preScore")}},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.profile);
+    Problems problems;
+    EXPECT_NE(TryBuild(MakeProfile(c.profile), problems), nullptr);
+    EXPECT_THAT(ProblemsOf(c.profile), ::testing::ElementsAreArray(c.want));
+  }
+}
+
 TEST_F(FrameworkBuildTest, AtMost64Plugins) {
   std::string profile = "filter:";
   for (int i = 0; i < 63; ++i) {
@@ -351,6 +407,10 @@ TEST_F(FrameworkBuildTest, GuardsCatchAndCount) {
   EXPECT_THAT(framework->events()[0].events[0].hint(*pod, {}).status().message(),
               "plugin \"Bad\" threw in QueueingHint: hint");
   EXPECT_EQ(framework->plugin_faults(), 6);
+  const FaultLog::ByPlugin faults = framework->fault_log().by_plugin();
+  EXPECT_EQ(faults.at({"Sort", "Less"}).first_fault, "threw: less");
+  EXPECT_EQ(faults.at({"Bad", "OnPodAssigned"}).first_fault, "threw: not a std::exception");
+  EXPECT_EQ(faults.at({"Bad", "ReadyToSchedule"}).first_fault, "threw: boom");
 }
 
 }  // namespace

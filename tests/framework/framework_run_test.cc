@@ -342,6 +342,16 @@ TEST_F(FrameworkRunTest, Permit) {
        "supposed to return Success, Unschedulable, UnschedulableAndUnresolvable, Wait, Pending, or "
        "Error status",
        "", 1},
+      {"a wait without a timeout is an error", ok, wait, minute, absl::ZeroDuration(),
+       "Error by B: running Permit plugin \"B\": returned \"Wait\" with a timeout of 0s; it must "
+       "be "
+       "positive",
+       "", 2},
+      {"and so is one of less", wait, ok, -minute, minute,
+       "Error by A: running Permit plugin \"A\": returned \"Wait\" with a timeout of -1m0s; it "
+       "must "
+       "be positive",
+       "", 1},
   };
   Add<FakePermit>("A");
   Add<FakePermit>("B");

@@ -173,6 +173,12 @@ class SmallCluster final : public Handle {
     return absl::OkStatus();
   }
   void Warn(const PodInfo&, absl::string_view, absl::string_view) override {}
+  TimerId RunAt(absl::string_view, absl::Time, std::function<void()>) override {
+    return TimerId::kNone;
+  }
+  bool CancelTimer(TimerId) override { return false; }
+  void Post(absl::string_view, std::function<void()>) override {}
+  Counter& CounterOf(absl::string_view name) override { return counters_.Find(name); }
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override {
     return shared_[std::string(type)];
   }
@@ -182,6 +188,7 @@ class SmallCluster final : public Handle {
 
  private:
   std::map<std::string, std::weak_ptr<void>> shared_;
+  CounterSet counters_;
 
   // As NodeResourcesFit.
   static Status Fit(const PodInfo& pod, const NodeInfo& node) {

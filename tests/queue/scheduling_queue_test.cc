@@ -975,6 +975,25 @@ TEST_F(QueueTest, APodWhoseBindingFailedWaitsForItsBackoff) {
   EXPECT_EQ(popped_->lead.attempts, 2);
 }
 
+TEST_F(QueueTest, APodThatMustRestIsNotPoppedFromBackoff) {
+  for (const bool must_rest : {false, true}) {
+    SCOPED_TRACE(must_rest);
+    const std::string name = must_rest ? "rests" : "hurries";
+    const auto pod = Add(Pod(name));
+    Pop();
+    const AttemptHistory history = popped_->history;
+    queue().Placed(popped_, Uid(name));
+    queue().Done(popped_);
+    Rejection rejection;
+    rejection.unschedulable_plugins = {Symbol::Intern("Permits")};
+    rejection.must_rest = must_rest;
+    queue().Return(pod, std::nullopt, history, rejection);
+    EXPECT_EQ(StateOf(name), must_rest ? kErrorBackoff : kBackoff);
+    EXPECT_EQ(queue().CanPop(), !must_rest);
+    queue().Delete(Uid(name));
+  }
+}
+
 // --- Reports ---
 
 TEST_F(QueueTest, PendingTellsWherePodsAreAndWhy) {

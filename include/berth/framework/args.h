@@ -176,19 +176,29 @@ class PluginArgs {
   // problem. For tests and for hosts that have no configuration file.
   static absl::StatusOr<PluginArgs> Parse(absl::string_view text, const FieldTable& table);
 
-  // The decoded struct. T is the struct the plugin was registered with.
+  // The decoded struct. T is the struct whose table the plugin was registered with. If it is not,
+  // the plugin gets T's defaults, and the profile is refused in the plugin's name.
   template <class T>
   const T& As() const {
-    BERTH_CHECK(table_ == &T::Fields());
-    return *static_cast<const T*>(value_.get());
+    if (table_ == &T::Fields()) return *static_cast<const T*>(value_.get());
+    static const T& defaults = *new T();
+    ReportMismatch(T::Fields());
+    return defaults;
   }
   const FieldTable* table() const { return table_; }
   const void* value() const { return value_.get(); }
   std::string ToString() const;  // as YAML flow text; "{}" for a plugin that takes none
 
+  // These arguments; as long as `mismatch` lives, As() sets it to what is wrong with the type that
+  // it is asked for. For the framework: where nobody listens, a mismatch ends the process.
+  PluginArgs ReportingTo(const std::shared_ptr<std::string>& mismatch) const;
+
  private:
+  void ReportMismatch(const FieldTable& wanted) const;
+
   const FieldTable* table_ = nullptr;
   std::shared_ptr<const void> value_;
+  std::weak_ptr<std::string> mismatch_;
 };
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
 #include "berth/framework/work_budget.h"
 
 namespace berth {
@@ -41,7 +42,26 @@ class CycleState {
     Slot(&key) = std::move(data);
   }
 
-  // What is stored under `key`, or null.
+  // What is stored under `key`: never null, but an error that names the key if there is nothing.
+  // For what has to be there, because an earlier extension point wrote it:
+  //
+  //   const absl::StatusOr<const MyState*> mine = state.Read(kMyState);
+  //   if (!mine.ok()) return Status::Error(mine.status());
+  //   if ((*mine)->limit < ...
+  //
+  // The attempt then fails with the plugin's name, which the framework adds.
+  template <class T>
+  absl::StatusOr<const T*> Read(const StateKey<T>& key) const {
+    if (const T* const found = Find(key)) return found;
+    return Missing(key.name);
+  }
+  template <class T>
+  absl::StatusOr<T*> ReadMutable(const StateKey<T>& key) {
+    if (T* const found = FindMutable(key)) return found;
+    return Missing(key.name);
+  }
+
+  // What is stored under `key`, or null: for what may be missing.
   template <class T>
   const T* Find(const StateKey<T>& key) const {
     for (const Entry& entry : entries_) {
@@ -97,6 +117,8 @@ class CycleState {
   }
 
  private:
+  static absl::Status Missing(const char* key);
+
   struct Entry {
     const void* key;
     std::unique_ptr<StateData> data;

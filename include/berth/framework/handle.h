@@ -18,6 +18,7 @@
 #include "berth/api/symbol.h"
 #include "berth/clock.h"
 #include "berth/framework/bind.h"
+#include "berth/framework/counter.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/domain_filter.h"
 #include "berth/framework/filter_basis.h"
@@ -65,9 +66,13 @@ struct DryRunGrounds {
   std::vector<DomainNumbers> domains;
 };
 
+// A call that Handle::RunAt() has put off.
+enum class TimerId : uint64_t { kNone = 0 };
+
 // One a profile, given to every factory and living as long as the profile's plugins. Except where
 // said otherwise, call it from the scheduling thread only: in every extension point but PreBind,
-// Bind and PostBind.
+// Bind and PostBind, and in what RunAt() and Post() run. A plugin that has threads of its own joins
+// them in its destructor; until then they may call what any thread may.
 class Handle {
  public:
   virtual ~Handle() = default;
@@ -130,6 +135,31 @@ class Handle {
   virtual bool IsPreempting(absl::string_view uid) const = 0;
   // Why the pod of that uid has no node yet; absent if it has one or is not known.
   virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
+
+  // --- Later, and from other threads ---
+
+  // Runs `work` once on the scheduling thread when `time` of clock() has come, or as soon after it
+  // as that thread is free; never before RunAt() has returned. What it throws is `plugin`'s fault.
+  // When the scheduler ends, what has not run yet is dropped without being run, before the plugins
+  // go. An explanation (`berth explain`) runs none of it.
+  virtual TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) = 0;
+  // Returns false if there is nothing to cancel: it has run, or is running, or was cancelled.
+  virtual bool CancelTimer(TimerId timer) = 0;
+  // Any thread. Runs `work` once on the scheduling thread, soon; what one thread posts, in order.
+  // Wakes the scheduler if it sleeps. Otherwise as RunAt().
+  virtual void Post(absl::string_view plugin, std::function<void()> work) = 0;
+
+  // Any thread: what the calls above do, soon. A pod that Permit holds back can be allowed or
+  // rejected by uid as soon as Permit() has been called for it; one that does not wait (any more)
+  // is ignored.
+  void PostAllow(absl::string_view plugin, absl::string_view uid);
+  void PostReject(absl::string_view plugin, absl::string_view uid, absl::string_view message);
+  void PostActivate(absl::string_view plugin, std::vector<std::shared_ptr<const PodInfo>> pods);
+
+  // Any thread. The counter of that name, which all profiles share and which begins at 0; begin it
+  // with the plugin's name: "Licences/refused". Look it up once: that takes a lock, adding does
+  // not. Lives as long as the handle. Scheduler::PluginCounters() and `berth simulate` show it.
+  virtual Counter& CounterOf(absl::string_view name) = 0;
 
   // --- The cluster ---
 

@@ -22,7 +22,7 @@ class PermitPlugin {
 
   // Runs on the scheduling thread after Reserve; for a group, after all its members are reserved.
   // Returns Success; Wait, with how long in `timeout`, to hold the pod as a WaitingPod; a rejection
-  // or an error to undo the placement.
+  // or an error to undo the placement. A timeout that is not positive is an error.
   virtual Status Permit(CycleState& state, const PodInfo& pod, absl::string_view node_name,
                         absl::Duration& timeout) = 0;
 };
@@ -39,7 +39,8 @@ class WaitingPod {
   virtual std::vector<absl::string_view> pending_plugins() const = 0;
   // `plugin` no longer holds it back; bound as soon as no plugin does.
   virtual void Allow(absl::string_view plugin) = 0;
-  // Undoes the placement; the pod goes back to the queue, rejected by `plugin` with `message`.
+  // Undoes the placement; the pod goes back to the queue, rejected by `plugin` with `message`, and
+  // is tried again when its backoff is over.
   virtual void Reject(absl::string_view plugin, absl::string_view message) = 0;
 };
 

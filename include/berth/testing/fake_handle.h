@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -20,6 +21,7 @@
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/prefilter.h"
+#include "berth/mutex.h"
 #include "berth/testing/objects.h"
 
 namespace berth::testing {
@@ -103,7 +105,8 @@ class FakeWaitingPod final : public WaitingPod {
 };
 
 // Everything a plugin can ask of its scheduler, answered from what the test put in. Time stands
-// still and "random" numbers count up from 0. Threads: one, except Bind().
+// still until the test moves it, and "random" numbers count up from 0. Threads: one, except Bind(),
+// Post() and CounterOf().
 class FakeHandle final : public Handle {
  public:
   explicit FakeHandle(std::vector<NodeInfo> nodes = {}, std::vector<Object> objects = {});
@@ -132,6 +135,8 @@ class FakeHandle final : public Handle {
   // "namespace/pod" and node of every Bind(), failed ones included.
   const std::vector<std::pair<std::string, std::string>>& bindings() const { return bindings_; }
   const std::vector<std::string>& activated() const { return activated_; }  // "namespace/pod"
+  // Moves the clock on to `time` and does what the plugin put off until then, what it posted first.
+  void AdvanceTo(absl::Time time);
 
   // --- For the plugin ---
 
@@ -159,6 +164,10 @@ class FakeHandle final : public Handle {
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
+  TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
+  bool CancelTimer(TimerId timer) override;
+  void Post(absl::string_view plugin, std::function<void()> work) override;
+  Counter& CounterOf(absl::string_view name) override { return counters_.Find(name); }
 
  private:
   std::weak_ptr<void>& SharedSlot(absl::string_view type) override {
@@ -182,6 +191,11 @@ class FakeHandle final : public Handle {
   std::vector<std::string> warnings_;
   std::map<std::string, std::weak_ptr<void>> shared_;
   std::vector<std::string> activated_;
+  CounterSet counters_;
+  std::map<std::pair<absl::Time, TimerId>, std::function<void()>> timers_;
+  uint64_t last_timer_ = 0;
+  Mutex mutex_;
+  std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::testing

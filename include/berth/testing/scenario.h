@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/framework/registry.h"
+#include "berth/scheduler.h"
 
 namespace berth::testing {
 
@@ -28,6 +30,10 @@ struct ScenarioFigures {
   int64_t attempts = 0;
   int64_t evictions = 0;
   absl::Duration simulated;  // how long the scenario lasted for those in it
+  // What went wrong with plugins, all schedulers of the scenario taken together.
+  std::vector<PluginTrouble> troubles;
+  int64_t unconfirmed = 0;
+  std::map<std::string, int64_t> plugin_counters;
 };
 
 struct ScenarioResult {

@@ -1,0 +1,27 @@
+// Implementation of handle.h: what is done later, for threads that are not the scheduling one.
+#include "berth/framework/handle.h"
+
+#include <utility>
+
+namespace berth {
+
+void Handle::PostAllow(absl::string_view plugin, absl::string_view uid) {
+  Post(plugin, [this, plugin = std::string(plugin), uid = std::string(uid)] {
+    if (WaitingPod* const waiting = FindWaitingPod(uid)) waiting->Allow(plugin);
+  });
+}
+
+void Handle::PostReject(absl::string_view plugin, absl::string_view uid,
+                        absl::string_view message) {
+  Post(plugin, [this, plugin = std::string(plugin), uid = std::string(uid),
+                message = std::string(message)] {
+    if (WaitingPod* const waiting = FindWaitingPod(uid)) waiting->Reject(plugin, message);
+  });
+}
+
+void Handle::PostActivate(absl::string_view plugin,
+                          std::vector<std::shared_ptr<const PodInfo>> pods) {
+  Post(plugin, [this, pods = std::move(pods)] { Activate(pods); });
+}
+
+}  // namespace berth
