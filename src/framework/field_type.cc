@@ -18,7 +18,7 @@
 #include "berth/api/time.h"
 #include "berth/framework/args.h"
 #include "framework/field_text.h"
-#include "framework/near_miss.h"
+#include "berth/api/near_miss.h"
 
 namespace berth {
 
