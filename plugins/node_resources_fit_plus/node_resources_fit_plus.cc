@@ -52,7 +52,13 @@ const FieldTable& NodeResourcesFitPlusArgs::Fields() {
       DescribeFields<NodeResourcesFitPlusArgs>("NodeResourcesFitPlusArgs",
                                                "Arguments of NodeResourcesFitPlus.")
           .Field("resources", &NodeResourcesFitPlusArgs::resources,
-                 "Each resource that counts, by name, with its strategy and weight."));
+                 "Each resource that counts, by name, with its strategy and weight.")
+          .Check([](const NodeResourcesFitPlusArgs& args, FieldProblems& problems) {
+            if (args.resources.empty()) {
+              problems.AddWarning("resources",
+                                  "names none; the plugin ranks no node before another");
+            }
+          }));
   return table;
 }
 

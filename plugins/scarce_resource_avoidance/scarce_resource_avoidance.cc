@@ -22,11 +22,17 @@ int64_t ScoreOf(int64_t unused, int64_t scarce) {
 }  // namespace
 
 const FieldTable& ScarceResourceAvoidanceArgs::Fields() {
-  static const FieldTable& table =
-      *new FieldTable(DescribeFields<ScarceResourceAvoidanceArgs>(
-                          "ScarceResourceAvoidanceArgs", "Arguments of ScarceResourceAvoidance.")
-                          .Field("resources", &ScarceResourceAvoidanceArgs::resources,
-                                 "The scarce resources: nvidia.com/gpu."));
+  static const FieldTable& table = *new FieldTable(
+      DescribeFields<ScarceResourceAvoidanceArgs>("ScarceResourceAvoidanceArgs",
+                                                  "Arguments of ScarceResourceAvoidance.")
+          .Field("resources", &ScarceResourceAvoidanceArgs::resources,
+                 "The scarce resources: nvidia.com/gpu.")
+          .Check([](const ScarceResourceAvoidanceArgs& args, FieldProblems& problems) {
+            if (args.resources.empty()) {
+              problems.AddWarning("resources",
+                                  "names none; the plugin ranks no node before another");
+            }
+          }));
   return table;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "api/field_error.h"
@@ -14,6 +15,7 @@
 #include "berth/api/decode.h"
 #include "berth/api/labels.h"
 #include "berth/api/meta_v1.pb.h"
+#include "berth/api/near_miss.h"
 #include "berth/api/quantity.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
@@ -40,6 +42,34 @@ struct Path {
   }
 };
 
+// Where fields belong that are often written a level too high or too low; empty for others.
+absl::string_view HomeOf(absl::string_view field) {
+  constexpr absl::string_view kPodSpec = "the spec of a pod or of a pod template";
+  constexpr absl::string_view kMetadata = "metadata";
+  constexpr absl::string_view kResources = "the resources of a container";
+  constexpr std::pair<absl::string_view, absl::string_view> kHomes[] = {
+      {"affinity", kPodSpec},
+      {"containers", kPodSpec},
+      {"initContainers", kPodSpec},
+      {"nodeName", kPodSpec},
+      {"nodeSelector", kPodSpec},
+      {"priorityClassName", kPodSpec},
+      {"runtimeClassName", kPodSpec},
+      {"schedulerName", kPodSpec},
+      {"schedulingGates", kPodSpec},
+      {"tolerations", kPodSpec},
+      {"topologySpreadConstraints", kPodSpec},
+      {"annotations", kMetadata},
+      {"labels", kMetadata},
+      {"limits", kResources},
+      {"requests", kResources},
+  };
+  for (const auto& [name, home] : kHomes) {
+    if (name == field) return home;
+  }
+  return "";
+}
+
 class Decoder {
  public:
   Decoder(const DecodeOptions& options, Problems& problems)
@@ -62,6 +92,9 @@ class Decoder {
     for (const Value::Item& item : value.items()) {
       const FieldPlan* field = plan.Find(item.key);
       if (options_.unknown_fields == UnknownFields::kReport) CheckKey(value, item, field, path);
+      if (field == nullptr && options_.unknown_fields == UnknownFields::kWarnOfMistakes) {
+        WarnOfMistake(item, plan, path);
+      }
       if (field == nullptr || item.value.IsNull()) continue;
       const Path here{path, item.key};
       if (field->wrapper_tag == 0) {
@@ -79,6 +112,20 @@ class Decoder {
     const Path here{path, item.key};
     if (field == nullptr) Report(item.where, &here, "unknown field");
     CheckTwice(map, item, &here);
+  }
+
+  void WarnOfMistake(const Value::Item& item, const MessagePlan& plan, const Path* path) {
+    const bool is_type_meta = path == nullptr && (item.key == "apiVersion" || item.key == "kind");
+    const auto is_known = [&](const std::string& name) { return name == item.key || name == "*"; };
+    if (is_type_meta || absl::c_any_of(plan.api_names, is_known)) return;
+    std::string advice = DidYouMean(item.key, plan.api_names);
+    if (const absl::string_view home = HomeOf(item.key); advice.empty() && !home.empty()) {
+      advice = absl::StrCat(" here; it belongs to ", home);
+    }
+    if (advice.empty()) return;
+    const Path here{path, item.key};
+    problems_.AddWarning(item.where, options_.subject,
+                         absl::StrCat(PathText(&here), ": unknown field", advice));
   }
 
   void CheckTwice(Value map, const Value::Item& item, const Path* path) {
@@ -245,9 +292,14 @@ class Decoder {
     Report(value.where(), path, std::move(message));
   }
 
-  void Report(SourceLocation where, const Path* path, std::string message) {
+  std::string PathText(const Path* path) const {
     std::string text = options_.field_path;
     if (path != nullptr) path->AppendTo(text);
+    return text;
+  }
+
+  void Report(SourceLocation where, const Path* path, std::string message) {
+    std::string text = PathText(path);
     absl::StrAppend(&text, text.empty() ? "" : ": ", message);
     problems_.AddError(where, options_.subject, std::move(text));
   }

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "api/field_error.h"
+#include "api/manifest_warnings.h"
 #include "api/object_meta.h"
 #include "api/workloads.h"
 #include "berth/api/core_v1.pb.h"
@@ -64,6 +65,7 @@ class ManifestReader {
   Manifests Finish() {
     AddWorkloads();
     Admit();
+    warnings_.AddTo(result_.problems);
     return std::move(result_);
   }
 
@@ -130,19 +132,28 @@ class ManifestReader {
     }
     const bool makes_pods = MakesPods(api_version, kind_name);
     if (makes_pods) {
+      Problems problems;
       std::optional<Workload> workload =
-          ReadWorkload(value, api_version, kind_name, options_.default_namespace, result_.problems);
+          ReadWorkload(value, api_version, kind_name, options_.default_namespace, problems);
+      if (workload.has_value()) {
+        warnings_.CheckGroupMarks(value.Find("spec").Find("template"),
+                                  ManifestWarnings::Marked::kPod, "spec.template.", [&] {
+                                    return absl::StrCat(kind_name, " ", workload->namespace_name,
+                                                        "/", workload->name);
+                                  });
+      }
+      Take(std::move(problems));
       if (workload.has_value()) workloads_.push_back(*std::move(workload));
     }
     if (const std::optional<Kind> kind = FindKind(api_version, kind_name)) {
       DecodeObject(value, *kind);
     } else if (api_version == "node.k8s.io/v1" && kind_name == "RuntimeClass") {
       api::RuntimeClass runtime_class;
-      DecodeOptions options;
-      options.subject = SubjectOf(value, kind_name);
-      if (DecodeMessage(value, options, runtime_class, result_.problems)) {
-        admission_.Learn(runtime_class);
-      }
+      const DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes,
+                                  .subject = SubjectOf(value, kind_name)};
+      Problems problems;
+      if (DecodeMessage(value, options, runtime_class, problems)) admission_.Learn(runtime_class);
+      Take(std::move(problems));
     } else if (const std::optional<Kind> other = OtherVersion(api_version, kind_name)) {
       Report(value.Find("apiVersion") ? value.Find("apiVersion").where() : value.where(),
              SubjectOf(value, kind_name),
@@ -150,6 +161,7 @@ class ManifestReader {
                           ApiVersion(*other)));
     } else if (!makes_pods) {
       ++result_.ignored_kinds[absl::StrCat(api_version, " ", kind_name)];
+      warnings_.CheckKind(value, api_version, kind_name);
     }
   }
 
@@ -201,7 +213,7 @@ class ManifestReader {
   }
 
   void DecodeObject(Value value, Kind kind) {
-    DecodeOptions options;
+    DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes};
     // The subject is for problems only, and costs as much as a small object.
     Problems problems;
     std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
@@ -211,13 +223,13 @@ class ManifestReader {
       meta.set_name(absl::StrCat(meta.generate_name(), generated_names_++));
     }
     good &= CheckMeta(value, kind, meta, problems);
-    if (!good) {
-      const std::string subject = SubjectOf(value, KindName(kind));
-      for (Problem problem : problems) {
-        problem.subject = subject;
-        result_.problems.Add(std::move(problem));
-      }
-      return;
+    if (!problems.empty()) Take(std::move(problems), SubjectOf(value, KindName(kind)));
+    if (!good) return;
+    if (kind == Kind::kPod || kind == Kind::kPodGroup) {
+      warnings_.CheckGroupMarks(
+          value,
+          kind == Kind::kPod ? ManifestWarnings::Marked::kPod : ManifestWarnings::Marked::kPodGroup,
+          "", [&] { return SubjectOf(value, KindName(kind)); });
     }
     if (!IsNamespaced(kind)) {
       meta.clear_namespace_();
@@ -342,6 +354,18 @@ class ManifestReader {
     return true;
   }
 
+  // Errors at once, warnings when all is read.
+  void Take(Problems problems, const std::string& subject = "") {
+    for (Problem problem : problems) {
+      if (!subject.empty()) problem.subject = subject;
+      if (problem.severity == Severity::kError) {
+        result_.problems.Add(std::move(problem));
+      } else {
+        warnings_.Add(std::move(problem));
+      }
+    }
+  }
+
   void Report(SourceLocation where, std::string subject, std::string message) {
     result_.problems.AddError(where, std::move(subject), std::move(message));
   }
@@ -354,6 +378,7 @@ class ManifestReader {
   Admission own_admission_;
   Admission& admission_;
   Manifests result_;
+  ManifestWarnings warnings_;
   // Of the objects, in their order: they change once more before anybody else sees them. Null for
   // pods.
   std::vector<google::protobuf::Message*> messages_;

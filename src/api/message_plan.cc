@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_split.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/check.h"
 #include "berth/mutex.h"
@@ -35,12 +36,19 @@ class PlanTable {
         plans_.emplace(descriptor, std::make_unique<MessagePlan>()).first->second.get();
     plan->descriptor = descriptor;
     AddFields(descriptor, 0, *plan);
-    for (const auto& field : plan->fields) plan->by_name.emplace(field->name, field.get());
+    for (const auto& field : plan->fields) {
+      plan->by_name.emplace(field->name, field.get());
+      plan->api_names.push_back(field->name);
+    }
     return plan;
   }
 
   void AddFields(const Descriptor* descriptor, uint32_t wrapper_tag, MessagePlan& plan)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const std::string& others = descriptor->options().GetExtension(api::other_fields);
+    for (const absl::string_view name : absl::StrSplit(others, ' ', absl::SkipEmpty())) {
+      plan.api_names.emplace_back(name);
+    }
     for (int i = 0; i < descriptor->field_count(); ++i) {
       const FieldDescriptor* field = descriptor->field(i);
       if (IsInlined(field)) {

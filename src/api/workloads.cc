@@ -7,17 +7,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/apps_v1.pb.h"
+#include "berth/api/batch_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
+#include "berth/api/labels.h"
 
 namespace berth {
 namespace {
 
 constexpr int64_t kMaxPods = 20000;  // of one workload
 
-struct WorkloadKind {
-  absl::string_view api_version, kind;
-};
 constexpr WorkloadKind kKinds[] = {
     {"apps/v1", "Deployment"},  {"apps/v1", "ReplicaSet"}, {"v1", "ReplicationController"},
     {"apps/v1", "StatefulSet"}, {"apps/v1", "DaemonSet"},  {"batch/v1", "Job"},
@@ -43,6 +42,25 @@ int64_t WantedPods(absl::string_view kind, Value spec) {
   return std::min(parallelism, CountOr(spec.Find("completions"), parallelism));
 }
 
+std::string Subject(const Workload& workload) {
+  return absl::StrCat(workload.kind, " ", workload.namespace_name, "/", workload.name);
+}
+
+// Whether the fields that are not the template's are good. Those of kinds in BERTH_KINDS are read
+// where objects are.
+bool CheckFields(Value value, const Workload& workload, Problems& problems) {
+  const DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes,
+                              .subject = Subject(workload)};
+  const auto is_good = [&](auto message) {
+    return DecodeMessage(value, options, message, problems);
+  };
+  if (workload.kind == "Deployment") return is_good(api::Deployment());
+  if (workload.kind == "DaemonSet") return is_good(api::DaemonSet());
+  if (workload.kind == "Job") return is_good(api::Job());
+  if (workload.kind == "CronJob") return is_good(api::CronJob());
+  return true;
+}
+
 // What the objects made have in common.
 class Maker {
  public:
@@ -54,6 +72,7 @@ class Maker {
     api::Pod pod_template;
     if (!Decode(value_.Find("spec").Find("template"), "spec.template", pod_template)) return false;
     pod_template.clear_status();
+    CheckSelector(value_.Find("spec").Find("selector"), pod_template.metadata());
     // Of the template's metadata controllers take these.
     api::ObjectMeta meta;
     *meta.mutable_labels() = pod_template.metadata().labels();
@@ -78,11 +97,31 @@ class Maker {
 
  private:
   bool Decode(Value value, absl::string_view path, google::protobuf::Message& message) {
-    DecodeOptions options;
-    options.subject =
-        absl::StrCat(workload_.kind, " ", workload_.namespace_name, "/", workload_.name);
-    options.field_path = std::string(path);
-    return DecodeMessage(value, options, message, problems_);
+    return DecodeMessage(value,
+                         {.unknown_fields = UnknownFields::kWarnOfMistakes,
+                          .subject = Subject(workload_),
+                          .field_path = std::string(path)},
+                         message, problems_);
+  }
+
+  // An API server refuses what does not select its own pods.
+  void CheckSelector(Value selector, const api::ObjectMeta& labelled) {
+    if (!selector.IsMap() || workload_.kind == "Job") return;
+    api::LabelSelector message;
+    Problems reported;  // with the object's other fields
+    if (workload_.kind == "ReplicationController") {
+      for (const Value::Item& item : selector.items()) {
+        (*message.mutable_match_labels())[std::string(item.key)] = std::string(item.value.text());
+      }
+    } else if (!DecodeMessage(selector, {}, message, reported)) {
+      return;
+    }
+    const absl::StatusOr<LabelSelector> compiled = LabelSelector::FromProto(&message);
+    if (!compiled.ok() || compiled->Matches(LabelSet::FromMap(labelled.labels()))) return;
+    problems_.AddWarning(selector.where(), Subject(workload_),
+                         absl::StrCat("spec.selector: does not match the labels of spec.template; "
+                                      "an API server would refuse this ",
+                                      workload_.kind));
   }
 
   // The controller of a Deployment's pods is a ReplicaSet, which is given the Deployment's name.
@@ -96,7 +135,10 @@ class Maker {
 
   bool MakeReplicaSet() {
     auto replica_set = std::make_shared<api::ReplicaSet>();
-    if (!Decode(value_.Find("spec"), "spec", *replica_set->mutable_spec())) return false;
+    const DecodeOptions lenient{.subject = Subject(workload_), .field_path = "spec"};
+    if (!DecodeMessage(value_.Find("spec"), lenient, *replica_set->mutable_spec(), problems_)) {
+      return false;
+    }
     replica_set->mutable_metadata()->set_name(workload_.name);
     replica_set->mutable_metadata()->set_namespace_(workload_.namespace_name);
     workload_.objects.emplace_back(Kind::kReplicaSet, std::move(replica_set));
@@ -133,6 +175,8 @@ class Maker {
 
 }  // namespace
 
+absl::Span<const WorkloadKind> WorkloadKinds() { return kKinds; }
+
 bool MakesPods(absl::string_view api_version, absl::string_view kind) {
   return std::any_of(std::begin(kKinds), std::end(kKinds), [&](const WorkloadKind& known) {
     return known.api_version == api_version && known.kind == kind;
@@ -159,6 +203,7 @@ std::optional<Workload> ReadWorkload(Value value, absl::string_view api_version,
                       "metadata: a name or namespace contains a slash");
     return std::nullopt;
   }
+  if (!CheckFields(value, workload, problems)) return std::nullopt;
   if (kind == "DaemonSet") {
     workload.why_none = "a pod for each node is for its controller to make";
     return workload;
@@ -168,13 +213,22 @@ std::optional<Workload> ReadWorkload(Value value, absl::string_view api_version,
     return workload;
   }
   const Value spec = value.Find("spec");
-  if (!spec.Find("template").Find("spec").IsMap()) return std::nullopt;
+  if (!spec.Find("template").Find("spec").IsMap()) {
+    problems.AddWarning(spec ? spec.where() : value.where(), Subject(workload),
+                        "spec.template.spec: is missing; no pods are made");
+    return std::nullopt;
+  }
   const int64_t count = WantedPods(kind, spec);
   if (count < 0 || count > kMaxPods) {
     problems.AddError(
         spec.where(), absl::StrCat(kind, " ", workload.name),
         absl::StrCat("spec: ", count, " pods are wanted; 0 to ", kMaxPods, " can be made"));
     return std::nullopt;
+  }
+  if (kind == "Job" && spec.Find("suspend").AsBool().value_or(false)) {
+    workload.why_none = "spec.suspend is true";
+  } else if (count == 0) {
+    workload.why_none = "none are wanted";
   }
   if (!Maker(value, workload, problems).Make(count)) return std::nullopt;
   return workload;

@@ -10,11 +10,18 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/object.h"
 #include "berth/api/problem.h"
 #include "berth/api/value.h"
 
 namespace berth {
+
+struct WorkloadKind {
+  absl::string_view api_version, kind;
+};
+// Those that have a pod template that a controller makes pods of, or another that does.
+absl::Span<const WorkloadKind> WorkloadKinds();
 
 // Whether objects of this kind have a pod template that a controller makes pods of: "apps/v1"
 // "Deployment", and so on.
@@ -28,7 +35,7 @@ struct Workload {
   std::vector<std::pair<Kind, std::shared_ptr<google::protobuf::Message>>> objects;
   int pods = 0;
   std::string owner_kind;  // of its pods: a ReplicaSet's for a Deployment
-  // Why there are none; empty if there are, or if none are wanted.
+  // Why there are none; empty if there are.
   std::string why_none;
 };
 

@@ -258,6 +258,42 @@ class EventHandler final : public YAML::EventHandler {
   std::vector<std::pair<YAML::anchor_t, int64_t>> sizes_;  // of the open ones: nodes before
 };
 
+// The line `number`, counted from 0.
+absl::string_view LineOf(absl::string_view text, int number) {
+  for (; number > 0; --number) {
+    const size_t newline = text.find('\n');
+    if (newline == absl::string_view::npos) return "";
+    text.remove_prefix(newline + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+bool IsIndentedWithTab(absl::string_view line) {
+  return line.substr(0, line.find_first_not_of(" \t")).find('\t') != absl::string_view::npos;
+}
+
+// What an author of the text can do about an error that yaml-cpp words for those who know its
+// parser.
+std::string PlainMessage(const YAML::Exception& error, absl::string_view text) {
+  namespace yaml = YAML::ErrorMsg;
+  if (!error.mark.is_null() && IsIndentedWithTab(LineOf(text, error.mark.line))) {
+    return "the line is indented with a tab; use spaces";
+  }
+  if (error.msg == yaml::MAP_VALUE || error.msg == yaml::MAP_KEY) {
+    return "bad indentation: a key cannot stand here; or a text with \": \" in it lacks quotes";
+  }
+  if (error.msg == yaml::BLOCK_ENTRY) {
+    return "bad indentation: a list item cannot stand here";
+  }
+  if (error.msg == yaml::END_OF_MAP || error.msg == yaml::END_OF_SEQ) {
+    return "bad indentation: the line fits neither the lines above it nor what they are part of";
+  }
+  if (error.msg == yaml::END_OF_MAP_FLOW) return "a \"{\" is not closed";
+  if (error.msg == yaml::END_OF_SEQ_FLOW) return "a \"[\" is not closed";
+  if (error.msg == yaml::FLOW_END) return "a closing bracket without its opening one";
+  return error.msg;
+}
+
 // A text as an input stream, without copying it.
 class TextBuffer : public std::streambuf {
  public:
@@ -288,7 +324,7 @@ void ReadYaml(absl::string_view text, Symbol file, uint32_t first_line, Problems
   } catch (const DocumentError& error) {
     report(error.mark, error.message);
   } catch (const YAML::Exception& error) {
-    report(error.mark, absl::StrCat("not valid YAML: ", error.msg));
+    report(error.mark, absl::StrCat("not valid YAML: ", PlainMessage(error, text)));
   } catch (const std::exception& error) {  // e.g. std::length_error for a hopeless tag
     report(YAML::Mark::null_mark(), absl::StrCat("not valid YAML: ", error.what()));
   }

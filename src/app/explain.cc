@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "app/commands.h"
+#include "app/group_warnings.h"
 #include "app/input.h"
 #include "app/json.h"
 #include "app/terminal.h"
@@ -226,8 +227,10 @@ void PrintPostFilter(const PodExplanation& pod) {
 std::string VerdictAlone(const PodExplanation& pod) {
   if (pod.best_nodes.empty()) return pod.message;
   std::string verdict = absl::StrCat("would go to ", pod.best_nodes.front());
-  if (pod.best_nodes.size() > 1) {
-    absl::StrAppend(&verdict, " (or one of ", pod.best_nodes.size() - 1, " just as good)");
+  if (pod.best_nodes.size() == 2) {
+    absl::StrAppend(&verdict, " (or ", pod.best_nodes[1], ", just as good)");
+  } else if (pod.best_nodes.size() > 2) {
+    absl::StrAppend(&verdict, " (or one of ", pod.best_nodes.size() - 1, " others, just as good)");
   }
   return verdict;
 }
@@ -296,6 +299,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
       ReadConfiguration(options.config, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
+  WarnOfPodsAlone(*configuration, registry, manifests->objects);
   const RealClock clock;
   Problems problems;
   const std::unique_ptr<Explainer> explainer =

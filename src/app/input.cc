@@ -38,6 +38,13 @@ void PrintWorkloads(const std::vector<WorkloadPods>& workloads) {
   }
 }
 
+// "12 v1 ConfigMap, 3 v1 Secret"
+std::string KindCounts(const std::map<std::string, int>& kinds) {
+  return absl::StrJoin(kinds, ", ", [](std::string* out, const auto& kind) {
+    absl::StrAppend(out, kind.second, " ", kind.first);
+  });
+}
+
 }  // namespace
 
 void PrintProblems(const Problems& problems) {
@@ -65,16 +72,16 @@ std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
   if (!manifests.problems.ok()) return std::nullopt;
   PrintWorkloads(manifests.workloads);
   if (manifests.objects.empty() && manifests.workloads.empty()) {
-    absl::FPrintF(
-        stderr, "berth: nothing that a scheduler reads is in %s%s\n", absl::StrJoin(paths, ", "),
-        manifests.ignored_kinds.empty()
-            ? ""
-            : absl::StrCat("; it has ", absl::StrJoin(manifests.ignored_kinds, ", ",
-                                                      [](std::string* out, const auto& kind) {
-                                                        absl::StrAppend(out, kind.second, " ",
-                                                                        kind.first);
-                                                      })));
+    absl::FPrintF(stderr, "berth: nothing that a scheduler reads is in %s%s\n",
+                  absl::StrJoin(paths, ", "),
+                  manifests.ignored_kinds.empty()
+                      ? ""
+                      : absl::StrCat("; it has ", KindCounts(manifests.ignored_kinds)));
     return std::nullopt;
+  }
+  if (!manifests.ignored_kinds.empty()) {
+    absl::FPrintF(stderr, "berth: left out, as a scheduler does not read them: %s\n",
+                  KindCounts(manifests.ignored_kinds));
   }
   return manifests;
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "app/commands.h"
+#include "app/group_warnings.h"
 #include "app/input.h"
 #include "app/interrupt.h"
 #include "app/simulation_report.h"
@@ -59,6 +60,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
       ReadConfiguration(options.config, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
+  WarnOfPodsAlone(*configuration, registry, manifests->objects);
 
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = *std::move(configuration),

@@ -51,6 +51,7 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
   };
   text("plugin", w.plugin);
   text("detail", w.detail);
+  text("alone", w.alone);
   if (w.nodes > 0) {
     json.Key("nodes").Int(w.nodes).Key("rejectingNodes").Int(w.rejecting_nodes);
     json.Key("nodesByPlugin").BeginObject();

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/near_miss.h"
 #include "config/plugin_sets.h"
 #include "framework/field_text.h"
-#include "framework/near_miss.h"
 
 namespace berth {
 namespace {
@@ -170,26 +170,63 @@ class ProfileBuilder {
         problems_.Add(field, absl::StrCat(DuplicateValue(config.name),
                                           ": repeated config for plugin ", config.name));
       }
-      if (registration != nullptr) ReadPluginArgs(field + ".args", config, *registration);
+      if (registration != nullptr) ReadPluginArgs(field, config, *registration);
     }
     for (const absl::string_view name : enabled) {
       const FieldTable* table = registry_.Find(name)->args;
-      if (table != nullptr)
-        profile_.args.try_emplace(std::string(name), PluginArgs::Defaults(table));
+      if (table == nullptr || profile_.args.contains(std::string(name))) continue;
+      const PluginArgs defaults = PluginArgs::Defaults(table);
+      if (!seen.contains(name)) {  // it may need arguments that have no default
+        CheckUnwritten(*table, defaults.value(), WhereEnabled(name),
+                       absl::StrCat("pluginConfig: has no entry for ", name, ": args"));
+      }
+      profile_.args.emplace(std::string(name), defaults);
     }
   }
 
+  // Checks arguments of which nothing is in the file: what is missing is reported at `where`.
+  void CheckUnwritten(const FieldTable& table, const void* args, SourceLocation where,
+                      const std::string& path) {
+    Problems found;
+    table.Validate(Value(), JoinPath(path_, path), args, found);
+    for (Problem problem : found) {
+      problem.where = where;
+      all_.Add(std::move(problem));
+    }
+  }
+
+  // The first entry for the plugin that is in the file, or the profile, of a default plugin.
+  SourceLocation WhereEnabled(absl::string_view name) const {
+    SourceLocation where = profile_.where;
+    const auto look = [&](const PluginSet& set) {
+      for (const PluginEntry& entry : set.enabled) {
+        if (where == profile_.where && entry.name == name && entry.where.line > 0) {
+          where = entry.where;
+        }
+      }
+    };
+    look(profile_.multi_point);
+    for (const PluginSet& set : profile_.points) look(set);
+    return where;
+  }
+
+  // `field` is the entry.
   void ReadPluginArgs(const std::string& field, const PluginConfigFile& config,
                       const PluginRegistration& registration) {
     if (registration.args == nullptr) {
       if (!IsEmptyArgs(config.args)) {
-        problems_.Add(field, absl::StrCat(config.name, " takes no arguments"));
+        problems_.Add(field + ".args", absl::StrCat(config.name, " takes no arguments"));
       }
       return;
     }
     const std::shared_ptr<void> value = registration.args->MakeDefault();
     const int errors = all_.errors();
-    registration.args->Decode(config.args, JoinPath(path_, field), value.get(), all_);
+    if (config.args && !config.args.IsNull()) {
+      registration.args->Decode(config.args, JoinPath(path_, field + ".args"), value.get(), all_);
+    } else {
+      registration.args->Read(config.args, "", value.get(), all_);
+      CheckUnwritten(*registration.args, value.get(), problems_.Where(field), field + ".args");
+    }
     // Arguments at fault are not for the plugin: it is made with defaults, to find what else is
     // wrong.
     if (all_.errors() > errors) return;
@@ -253,6 +290,7 @@ std::vector<Profile> BuildProfiles(const std::vector<ProfileFile>& files, const 
     const std::string path = ElementPath("profiles", i);
     profiles.push_back(ProfileBuilder(sources[i], path, registry, problems.At(path), all)
                            .Build(sources.size() == 1));
+    profiles.back().number = static_cast<int>(i) + 1;
     const std::string& name = profiles.back().scheduler_name;
     const auto [first, is_new] = index_of_name.emplace(name, i);
     if (!is_new && !name.empty()) {

@@ -18,7 +18,7 @@ void CheckQueueSort(const Framework& first, const Framework& other, Problems& pr
   const auto quoted = [](absl::string_view text) { return absl::StrCat("\"", text, "\""); };
   const std::string& name = other.profile().scheduler_name;
   if (other.queue_sort_name() != first.queue_sort_name()) {
-    problems.AddError(other.profile().where, absl::StrCat("profile ", name),
+    problems.AddError(other.profile().where, other.profile().Title(),
                       absl::StrCat("different queue sort plugins for profile ", quoted(name), ": ",
                                    quoted(other.queue_sort_name().view()),
                                    ", first: ", quoted(first.queue_sort_name().view()),
@@ -27,7 +27,7 @@ void CheckQueueSort(const Framework& first, const Framework& other, Problems& pr
   }
   const absl::string_view plugin = first.queue_sort_name().view();
   if (first.args(plugin).ToString() != other.args(plugin).ToString()) {
-    problems.AddError(other.profile().where, absl::StrCat("profile ", name),
+    problems.AddError(other.profile().where, other.profile().Title(),
                       absl::StrCat("different queue sort plugin args for profile ", quoted(name)));
   }
 }

@@ -35,14 +35,15 @@ bool OutlastsBackoff(WaitingReason reason) {
 // to it since.
 WaitingFor Engine::Explain(const PendingReport& report) const {
   const PodInfo& pod = *report.pod;
+  const Framework& framework = *profiles_->Find(pod.scheduler_name());
   WaitingFor waiting;
   if (report.state == QueueState::kGated) {
-    const Framework& framework = *profiles_->Find(pod.scheduler_name());
     waiting = *WhyRejected(framework, pod, cluster_.nodes(), report.status);
     if (waiting.reason == WaitingReason::kRejected) waiting.reason = WaitingReason::kGated;
   } else if (report.waiting != nullptr) {
     waiting = *report.waiting;
   }
+  waiting.alone = WhyAlone(framework, pod);
   if (WaitsForVictims(pod, waiting)) return waiting;
   const bool backing_off =
       report.state == QueueState::kBackoff || report.state == QueueState::kErrorBackoff;
@@ -74,6 +75,7 @@ bool Engine::WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const {
 
 WaitingFor Engine::Explain(const Binder::Unbound& unbound) const {
   WaitingFor waiting;
+  waiting.alone = WhyAlone(*profiles_->Find(unbound.pod->scheduler_name()), *unbound.pod);
   waiting.node = std::string(unbound.node_name);
   waiting.reason = WaitingReason::kBinding;
   if (unbound.waiting_for.empty()) return waiting;

@@ -5,6 +5,10 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/group_marks.h"
+
 namespace berth {
 namespace {
 
@@ -73,6 +77,7 @@ WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const N
     waiting->reason = WaitingReason::kRejected;
     if (!waiting->nodes_by_plugin.empty()) {
       waiting->plugin = waiting->nodes_by_plugin.front().plugin;
+      waiting->rejecting_nodes = waiting->nodes_by_plugin.front().nodes;
     }
     return waiting;
   }
@@ -98,6 +103,21 @@ WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
     waiting->reason = WaitingReason::kGangFragmented;
   }
   return waiting;
+}
+
+std::string WhyAlone(const Framework& framework, const PodInfo& pod) {
+  if (framework.group_plugin() != nullptr && framework.group_plugin()->GroupOf(pod).has_value()) {
+    return "";
+  }
+  const GroupMark* mark = nullptr;
+  pod.packed()->ReadOwn(
+      [&](const api::Pod& own) { mark = GroupMarkOf(own.metadata(), pod.spec()); });
+  if (mark == nullptr) return "";
+  if (mark->reader.empty()) {
+    return absl::StrCat(Describe(*mark), " names its gang, which is not read; ", GroupAdvice());
+  }
+  return absl::StrCat(Describe(*mark), " names its gang, which ", framework.profile().Title(),
+                      " does not read; enable ", mark->reader, " in it");
 }
 
 WaitingPtr WhyNobodyMayGoYet(const WaitingFor& of_pod, absl::Time until) {

@@ -39,6 +39,8 @@ WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const N
 // many as it needs.
 WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
                          const std::string& blocking, int64_t requests);
+// Why the pod, which names a gang, is placed on its own; empty if it does not, or is in a group.
+std::string WhyAlone(const Framework& framework, const PodInfo& pod);
 // The pod waits for what `of_pod` says, and preemption would help, but not before `until`.
 WaitingPtr WhyNobodyMayGoYet(const WaitingFor& of_pod, absl::Time until);
 

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "berth/api/near_miss.h"
 #include "framework/field_text.h"
-#include "framework/near_miss.h"
 
 namespace berth {
 
@@ -184,7 +184,11 @@ std::string FieldTable::Print(const void* object) const {
 // --- PluginArgs ----------------------------------------------------------------------------------
 
 PluginArgs PluginArgs::Defaults(const FieldTable* table) {
-  return table == nullptr ? PluginArgs() : PluginArgs(table, table->MakeDefault());
+  if (table == nullptr) return PluginArgs();
+  const std::shared_ptr<void> value = table->MakeDefault();
+  Problems none;
+  table->Read(Value(), "", value.get(), none);  // fills in what depends on other fields
+  return PluginArgs(table, value);
 }
 
 absl::StatusOr<PluginArgs> PluginArgs::Parse(absl::string_view text, const FieldTable& table) {

@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/decode.h"
+#include "berth/api/near_miss.h"
 #include "berth/api/time.h"
 #include "berth/framework/args.h"
 #include "framework/field_text.h"
-#include "framework/near_miss.h"
 
 namespace berth {
 

@@ -5,8 +5,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/near_miss.h"
 #include "framework/framework_builder.h"
-#include "framework/near_miss.h"
 
 namespace berth {
 namespace {
@@ -57,8 +57,7 @@ std::unique_ptr<Framework> FrameworkBuilder::Build() {
 
 void FrameworkBuilder::AddError(const SourceLocation& where, absl::string_view field,
                                 absl::string_view message) {
-  problems_.AddError(where, absl::StrCat("profile ", profile_.scheduler_name),
-                     absl::StrCat(field, ": ", message));
+  problems_.AddError(where, profile_.Title(), absl::StrCat(field, ": ", message));
 }
 
 // Every enabled plugin once, in the order of the profile: multiPoint first.
@@ -91,9 +90,7 @@ void FrameworkBuilder::CheckNames(absl::string_view field, absl::string_view typ
 
 void FrameworkBuilder::Instantiate(const PluginEntry& entry) {
   const PluginRegistration& registration = *registry_.Find(entry.name);
-  const auto given = profile_.args.find(entry.name);
-  const PluginArgs args =
-      given != profile_.args.end() ? given->second : PluginArgs::Defaults(registration.args);
+  const PluginArgs args = ArgsOf(entry, registration);
   const auto mismatch = std::make_shared<std::string>();
   absl::StatusOr<std::unique_ptr<Plugin>> plugin = Make(registration, args.ReportingTo(mismatch));
   std::string trouble;
@@ -115,6 +112,23 @@ void FrameworkBuilder::Instantiate(const PluginEntry& entry) {
   names_.push_back(Symbol::Intern(entry.name));
   framework_->plugins_.push_back(std::move(*plugin));
   framework_->args_.push_back(args);
+}
+
+// The profile's, which were checked when they were made, or the defaults, which may lack something.
+PluginArgs FrameworkBuilder::ArgsOf(const PluginEntry& entry,
+                                    const PluginRegistration& registration) {
+  const auto given = profile_.args.find(entry.name);
+  if (given != profile_.args.end()) return given->second;
+  PluginArgs defaults = PluginArgs::Defaults(registration.args);
+  if (registration.args == nullptr) return defaults;
+  Problems found;
+  registration.args->Validate(Value(), "", defaults.value(), found);
+  for (const Problem& problem : found) {
+    if (problem.severity == Severity::kWarning) continue;
+    AddError(entry.where, "plugins",
+             absl::StrCat(entry.name, " has no arguments: args.", problem.message));
+  }
+  return defaults;
 }
 
 absl::StatusOr<std::unique_ptr<Plugin>> FrameworkBuilder::Make(

@@ -65,6 +65,7 @@ class FrameworkBuilder {
   void FindNeeded();
   void CheckNames(absl::string_view field, absl::string_view type, const PluginSet& set);
   void Instantiate(const PluginEntry& entry);
+  PluginArgs ArgsOf(const PluginEntry& entry, const PluginRegistration& registration);
   absl::StatusOr<std::unique_ptr<Plugin>> Make(const PluginRegistration& registration,
                                                const PluginArgs& args);
   int plugin_count() const { return static_cast<int>(names_.size()); }

@@ -1,6 +1,7 @@
 // The names of the extension points.
 #include "berth/framework/profile.h"
 
+#include "absl/strings/str_cat.h"
 #include "berth/check.h"
 
 namespace berth {
@@ -36,5 +37,10 @@ const PointNames& NamesOf(ExtensionPoint point) {
 
 absl::string_view ExtensionPointName(ExtensionPoint point) { return NamesOf(point).name; }
 absl::string_view ExtensionPointField(ExtensionPoint point) { return NamesOf(point).field; }
+
+std::string Profile::Title() const {
+  if (!scheduler_name.empty()) return absl::StrCat("profile ", scheduler_name);
+  return number > 0 ? absl::StrCat("profile ", number) : "a profile without a name";
+}
 
 }  // namespace berth

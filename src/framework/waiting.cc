@@ -21,8 +21,12 @@ std::string Needs(const WaitingFor& w) {
 }
 
 std::string OnNodes(const WaitingFor& w) {
-  if (w.nodes == 0) return w.detail;
-  return absl::StrCat(w.detail, " on ", w.rejecting_nodes, " of ", w.nodes,
+  const std::string what =
+      !w.detail.empty()
+          ? w.detail
+          : absl::StrCat("rejected", w.plugin.empty() ? "" : " by ", w.plugin, " without a reason");
+  if (w.nodes == 0) return what;
+  return absl::StrCat(what, " on ", w.rejecting_nodes, " of ", w.nodes,
                       w.nodes == 1 ? " node" : " nodes");
 }
 
@@ -58,6 +62,18 @@ std::string PodSentence(const WaitingFor& w) {
     default:
       return OnNodes(w);
   }
+}
+
+// What keeps the pod, or its group, from going on.
+std::string Sentence(const WaitingFor& w) {
+  if (w.reason == WaitingReason::kWaitingForMembers && w.members_needed > 0) {
+    return absl::StrCat(w.members_placeable, " of ", w.members_needed, " pods are there");
+  }
+  if (w.members_needed == 0 || w.blocking_pod.empty()) return PodSentence(w);
+  return absl::StrCat("needs ", w.members_needed,
+                      w.members_needed == 1 ? " pod, " : " pods at once, ", w.members_placeable,
+                      w.members_placeable == 1 ? " fits; " : " fit; ", w.blocking_pod, ": ",
+                      PodSentence(w));
 }
 
 }  // namespace
@@ -119,13 +135,7 @@ absl::string_view WaitingReasonName(WaitingReason reason) {
 }
 
 std::string WaitingFor::ToString() const {
-  if (reason == WaitingReason::kWaitingForMembers && members_needed > 0) {
-    return absl::StrCat(members_placeable, " of ", members_needed, " pods are there");
-  }
-  if (members_needed == 0 || blocking_pod.empty()) return PodSentence(*this);
-  return absl::StrCat("needs ", members_needed, members_needed == 1 ? " pod, " : " pods at once, ",
-                      members_placeable, members_placeable == 1 ? " fits; " : " fit; ",
-                      blocking_pod, ": ", PodSentence(*this));
+  return absl::StrCat(Sentence(*this), alone.empty() ? "" : "; placed on its own: ", alone);
 }
 
 }  // namespace berth

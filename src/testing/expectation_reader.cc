@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "google/protobuf/map.h"
 #include "testing/scenario_reader.h"
@@ -43,7 +44,8 @@ void CheckCount(ScenarioRun& run, SourceLocation at, const WantedCount& wanted,
 int64_t CountBound(ScenarioRun& run) {
   int64_t bound = 0;
   for (const Object& object : run.cluster().List(Kind::kPod)) {
-    if (!object.As<api::Pod>().spec().node_name().empty()) ++bound;
+    const api::Pod& pod = object.As<api::Pod>();
+    if (!pod.spec().node_name().empty() && !HasEnded(pod.status())) ++bound;
   }
   return bound;
 }
@@ -56,7 +58,7 @@ struct Counted {
 
 const std::map<absl::string_view, Counted>& CountedThings() {
   static const auto& things = *new std::map<absl::string_view, Counted>{
-      {"bound", {"pods with a node", &CountBound, nullptr}},
+      {"bound", {"pods with a node that have not ended", &CountBound, nullptr}},
       {"unbound",
        {"pods without a node",
         [](ScenarioRun& run) {

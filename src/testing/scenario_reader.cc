@@ -16,9 +16,11 @@
 namespace berth::testing {
 namespace {
 
-std::string FolderOf(const std::string& file) {
+// `name` as it is if it begins at the root, or from the folder of `file`.
+std::string PathFrom(const std::string& file, const std::string& name) {
+  if (absl::StartsWith(name, "/")) return name;
   const size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
+  return absl::StrCat(slash == std::string::npos ? "." : file.substr(0, slash), "/", name);
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {
@@ -209,7 +211,7 @@ bool ScenarioReader::ReadConfiguration(Value config, Script& script) {
     Report(config.where(), "this scenario may not name files");
     return false;
   }
-  const std::string path = absl::StrCat(FolderOf(file_), "/", text);
+  const std::string path = PathFrom(file_, text);
   if (is_file && !ReadFile(path).has_value()) {
     Report(config.where(), absl::StrCat("cannot read ", path));
     return false;
@@ -276,7 +278,7 @@ ScenarioTemplate ScenarioReader::Template(Value value) {
     made.text.clear();
     return made;
   }
-  made.file = absl::StrCat(FolderOf(file_), "/", made.text);
+  made.file = PathFrom(file_, made.text);
   std::optional<std::string> content = ReadFile(made.file);
   if (!content.has_value()) Report(value.where(), absl::StrCat("cannot read ", made.file));
   made.text = std::move(content).value_or("");

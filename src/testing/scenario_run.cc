@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 
@@ -114,7 +115,7 @@ void ScenarioRun::CountFigures() {
   for (const Object& object : cluster().List(Kind::kPod)) {
     const api::Pod& pod = object.As<api::Pod>();
     ++figures.pods;
-    if (pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed") continue;
+    if (HasEnded(pod.status())) continue;
     ++(pod.spec().node_name().empty() ? figures.pending : figures.bound);
   }
   figures.attempts = history_.attempts();

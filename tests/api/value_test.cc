@@ -238,9 +238,22 @@ TEST(BrokenTest, YamlGoesOnWithTheNextDocument) {
                                  "f:10:3: error: a key must be a text, not a map or a list"));
 }
 
+TEST(BrokenTest, WhatAnAuthorCanDoAboutIt) {
+  EXPECT_THAT(ProblemsOf("a: 1\n b: 2\n"),
+              ElementsAre("f:2:3: error: not valid YAML: bad indentation: a key cannot stand here; "
+                          "or a text with \": \" in it lacks quotes"));
+  EXPECT_THAT(ProblemsOf("a: b: c\n"), ElementsAre(HasSubstr("bad indentation: a key")));
+  EXPECT_THAT(ProblemsOf("a: 1\n - 2\nb: - 3\n"), ElementsAre(HasSubstr("bad indentation: a")));
+  EXPECT_THAT(ProblemsOf("a:\n\tb: 1\n"),
+              ElementsAre(HasSubstr("the line is indented with a tab; use spaces")));
+  EXPECT_THAT(ProblemsOf("a:\n  b: 1\n c: 2\n"), ElementsAre(HasSubstr("bad indentation")));
+  EXPECT_THAT(ProblemsOf("a: [1\n"), ElementsAre(HasSubstr("a \"[\" is not closed")));
+}
+
 TEST(BrokenTest, WhatStandsBehindTheDocument) {
-  EXPECT_THAT(ProblemsOf("a: 1\n]\n"),
-              ElementsAre("f:2:1: error: not valid YAML: illegal flow end"));
+  EXPECT_THAT(
+      ProblemsOf("a: 1\n]\n"),
+      ElementsAre("f:2:1: error: not valid YAML: a closing bracket without its opening one"));
   EXPECT_THAT(ProblemsOf("[a] b\n"),
               ElementsAre("f:1:5: error: not valid YAML: this does not belong to the document"));
   EXPECT_THAT(ProblemsOf("]"), SizeIs(1));

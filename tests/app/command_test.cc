@@ -237,6 +237,70 @@ spec: {template: {spec: {containers: [{name: c, image: x}]}}}
   EXPECT_THAT(outcome.err, HasSubstr("apps/v1 DaemonSet default/agent: no pods here"));
 }
 
+TEST_F(Command, PodsOfGangsThatArePlacedAloneAreSaid) {
+  const std::string gang = Write("alone.yaml", R"(apiVersion: v1
+kind: Pod
+metadata: {name: a, labels: {scheduling.x-k8s.io/pod-group: g}}
+spec: {containers: [{name: c, image: x, resources: {requests: {cpu: '99'}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, labels: {scheduling.x-k8s.io/pod-group: g}}
+spec: {containers: [{name: c, image: x}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+)");
+  const std::string input = absl::StrCat(" --cluster ", cluster_, " --cluster ", gang);
+  for (const char* command : {"explain", "simulate"}) {
+    const Outcome plain = Run(absl::StrCat(command, " --config config/default.yaml", input));
+    EXPECT_THAT(plain.err,
+                HasSubstr(absl::StrCat(
+                    gang,
+                    ":1:1: warning: Pod default/a: is placed on its own: the label "
+                    "scheduling.x-k8s.io/pod-group names its gang, which profile "
+                    "default-scheduler does not read; enable Coscheduling in it (and 1 more "
+                    "like this)")));
+    EXPECT_THAT(plain.err,
+                HasSubstr("left out, as a scheduler does not read them: 1 v1 ConfigMap"));
+    EXPECT_THAT(Run(absl::StrCat(command, " --config config/gang.yaml", input)).err,
+                Not(HasSubstr("on its own")));
+  }
+  const Outcome json = Run(absl::StrCat("simulate -o json --config config/default.yaml", input));
+  EXPECT_THAT(json.out, HasSubstr(R"("alone":"the label scheduling.x-k8s.io/pod-group names)"));
+}
+
+TEST_F(Command, ExplainNamesTheOtherNodeThatIsAsGood) {
+  const std::string nodes = Write("same.yaml", R"(apiVersion: v1
+kind: Node
+metadata: {name: a0}
+status: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a1}
+status: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: x}]}
+)");
+  EXPECT_THAT(Run(absl::StrCat("explain --config config/default.yaml --cluster ", nodes)).out,
+              HasSubstr("default/p: would go to a0 (or a1, just as good)"));
+}
+
+TEST_F(Command, ASuspendedJobSaysWhyItHasNoPods) {
+  const std::string job = Write("job.yaml", R"(apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec: {suspend: true, template: {spec: {containers: [{name: c, image: x}]}}}
+)");
+  EXPECT_THAT(Run(absl::StrCat("explain --config config/default.yaml --cluster ", job)).err,
+              HasSubstr("batch/v1 Job default/j: no pods here, spec.suspend is true"));
+}
+
 TEST_F(Command, ArgumentsOfAPluginThatIsOffAreAWarning) {
   const std::string config = Write("off.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

@@ -76,6 +76,17 @@ TEST(ScenarioCommand, TakesFolders) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(ScenarioCommand, NamesThatBeginAtTheRootAreTakenAsTheyAre) {
+  const std::string config = WriteTemporary("absolute.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+)");
+  const std::string scenario =
+      WriteTemporary("names-a-file.yaml", absl::StrCat("config: ", config, "\n", kGood));
+  std::string output;
+  EXPECT_EQ(RunAndRead({BerthCommand(), "simulate", "--scenario", scenario}, output), 0) << output;
+}
+
 TEST(ScenarioCommand, BadInputExitsWithOneAndBadUsageWithTwo) {
   const std::string bad = WriteTemporary("bad.yaml", "steps: [{dance: true}]\n");
   std::string output;

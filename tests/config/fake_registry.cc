@@ -16,6 +16,16 @@ const FieldTable& GangArgs::Fields() {
   return table;
 }
 
+const FieldTable& NeedyArgs::Fields() {
+  static const FieldTable& table =
+      *new FieldTable(DescribeFields<NeedyArgs>("NeedyArgs", "Arguments of Needy.")
+                          .Field("url", &NeedyArgs::url, "Without it there is nothing to do.")
+                          .Check([](const NeedyArgs& args, FieldProblems& problems) {
+                            if (args.url.empty()) problems.Required("url", "where to ask");
+                          }));
+  return table;
+}
+
 const FieldTable& PackResource::Fields() {
   static const FieldTable& table = *new FieldTable(
       DescribeFields<PackResource>("PackResource", "A resource and what it counts.")
@@ -84,6 +94,7 @@ const Registry& FakeRegistry() {
     }
     builder.Add("Gang", factory, GangArgs::Fields());
     builder.Add("Pack", factory, PackArgs::Fields());
+    builder.Add("Needy", factory, NeedyArgs::Fields());
     return new Registry(std::move(builder).Build().value());
   }();
   return registry;

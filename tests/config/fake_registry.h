@@ -25,6 +25,12 @@ struct GangArgs {
   static const FieldTable& Fields();
 };
 
+// Without a url it cannot work.
+struct NeedyArgs {
+  std::string url;
+  static const FieldTable& Fields();
+};
+
 struct PackResource {
   std::string name;
   int64_t weight = 1;
@@ -51,7 +57,7 @@ struct PackArgs {
 };
 
 // kube-scheduler's default plugins, none of which takes arguments here; Gang (GangArgs), Pack
-// (PackArgs), and Sort and Plain, which take none.
+// (PackArgs), Needy (NeedyArgs), and Sort and Plain, which take none.
 const Registry& FakeRegistry();
 
 }  // namespace berth

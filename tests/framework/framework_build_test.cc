@@ -276,6 +276,48 @@ TEST_F(FrameworkBuildTest, StateThatNobodyWritesIsAWarning) {
   }
 }
 
+struct NeedyArgs {
+  std::string url;
+  static const FieldTable& Fields() {
+    static const FieldTable& table =
+        *new FieldTable(DescribeFields<NeedyArgs>("NeedyArgs", "For this test.")
+                            .Field("url", &NeedyArgs::url, "Where to ask.")
+                            .Check([](const NeedyArgs& args, FieldProblems& problems) {
+                              if (args.url.empty()) problems.Required("url", "where to ask");
+                            }));
+    return table;
+  }
+};
+
+TEST_F(FrameworkBuildTest, DefaultArgumentsMayLackSomething) {
+  Add({"Needy",
+       [](const PluginArgs&, Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+         auto plugin = std::make_unique<Fake<FakeFilter>>();
+         plugin->name = "Needy";
+         return plugin;
+       },
+       &NeedyArgs::Fields()});
+  Profile profile = MakeProfile("filter: Needy");
+  Problems problems;
+  EXPECT_EQ(TryBuild(profile, problems), nullptr);
+  EXPECT_THAT(problems.ToString(),
+              ::testing::HasSubstr(
+                  "plugins: Needy has no arguments: args.url: Required value: where to ask"));
+  profile.args["Needy"] = *PluginArgs::Parse("url: here", NeedyArgs::Fields());
+  Problems none;
+  EXPECT_NE(TryBuild(profile, none), nullptr) << none.ToString();
+}
+
+TEST_F(FrameworkBuildTest, ProfilesWithoutANameAreCalledByTheirPlace) {
+  Profile profile = MakeProfile("filter: NoSuch");
+  profile.scheduler_name = "";
+  profile.number = 2;
+  Problems problems;
+  EXPECT_EQ(TryBuild(profile, problems), nullptr);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems.list().front().subject, "profile 2");
+}
+
 TEST_F(FrameworkBuildTest, AtMost64Plugins) {
   std::string profile = "filter:";
   for (int i = 0; i < 63; ++i) {

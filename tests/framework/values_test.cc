@@ -12,6 +12,7 @@
 #include "berth/framework/score.h"
 #include "berth/framework/sign.h"
 #include "berth/framework/status.h"
+#include "berth/framework/waiting.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -79,6 +80,18 @@ TEST(Status, Rejections) {
   EXPECT_TRUE(Status::Pending("x").IsRejected());
   EXPECT_EQ(CodeName(Code::kUnschedulableAndUnresolvable), "UnschedulableAndUnresolvable");
   EXPECT_EQ(CodeName(static_cast<Code>(99)), "unknown code");
+}
+
+TEST(WaitingFor, ARejectionWithoutAReasonSaysThat) {
+  WaitingFor waiting;
+  waiting.reason = WaitingReason::kRejected;
+  waiting.nodes = waiting.rejecting_nodes = 2;
+  EXPECT_EQ(waiting.ToString(), "rejected without a reason on 2 of 2 nodes");
+  waiting.plugin = "Picky";
+  EXPECT_EQ(waiting.ToString(), "rejected by Picky without a reason on 2 of 2 nodes");
+  waiting.alone = "of its mark";
+  EXPECT_EQ(waiting.ToString(),
+            "rejected by Picky without a reason on 2 of 2 nodes; placed on its own: of its mark");
 }
 
 TEST(ClusterEvent, MatchesWhatIsTheSameOrMoreSpecific) {

@@ -16,8 +16,13 @@ class Message;
 namespace berth {
 
 // What to do about a field that the message does not have. Objects of a cluster are read leniently,
-// configuration strictly; strict reporting covers keys that appear twice as well.
-enum class UnknownFields : uint8_t { kIgnore, kReport };
+// manifests with a warning where a field is probably misspelt or misplaced, configuration strictly;
+// strict reporting covers keys that appear twice as well.
+//
+// Probably: the API has no such field there, and either has one whose name is near, or has that
+// name among a pod's or container's fields. So neither fields that no scheduler reads, nor those of
+// a later version or of somebody's own, give false alarms.
+enum class UnknownFields : uint8_t { kIgnore, kWarnOfMistakes, kReport };
 
 struct DecodeOptions {
   UnknownFields unknown_fields = UnknownFields::kIgnore;

@@ -58,6 +58,10 @@ struct Profile {
   // By plugin name; decoded and validated. A plugin that is not here gets its default arguments.
   std::map<std::string, PluginArgs> args;
   SourceLocation where;
+  int number = 0;  // among the profiles of its configuration, from 1; 0: not known
+
+  // What problems call it: "profile training", or "profile 2" if it has no name.
+  std::string Title() const;
 
   PluginSet& at(ExtensionPoint point) { return points[static_cast<size_t>(point)]; }
   const PluginSet& at(ExtensionPoint point) const { return points[static_cast<size_t>(point)]; }

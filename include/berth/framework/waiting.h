@@ -78,6 +78,10 @@ struct WaitingFor {
   int members_placeable = 0;  // how many of them are there, or would find a place
   std::string blocking_pod;   // "namespace/name" of the member that did not
 
+  // Why the pod is not placed with the gang that a mark of it names: the mark is of a kind that
+  // nobody here reads, or no plugin of its profile forms groups. Empty for other pods.
+  std::string alone;
+
   // --- Preemption ---
   std::string node;  // where the pod is nominated
   int victims = 0;   // that have not gone yet

@@ -1,5 +1,5 @@
 // Edit distance over a short list of known words.
-#include "framework/near_miss.h"
+#include "berth/api/near_miss.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,133 @@
+// Implementation of manifest_warnings.h.
+#include "api/manifest_warnings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "api/field_error.h"
+#include "api/workloads.h"
+#include "berth/api/kinds.h"
+#include "berth/api/near_miss.h"
+
+namespace berth {
+namespace {
+
+struct ReadKind {
+  std::string api_version, name;
+};
+
+// All that is read, or made into what is read.
+const std::vector<ReadKind>& ReadKinds() {
+  static const auto& kinds = *[] {
+    auto* const list = new std::vector<ReadKind>;
+    for (const Kind kind : AllKinds()) {
+      list->push_back({std::string(ApiVersion(kind)), std::string(KindName(kind))});
+    }
+    for (const WorkloadKind& kind : WorkloadKinds()) {
+      list->push_back({std::string(kind.api_version), std::string(kind.kind)});
+    }
+    list->push_back({"node.k8s.io/v1", "RuntimeClass"});
+    return list;
+  }();
+  return kinds;
+}
+
+absl::string_view GroupOf(absl::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == absl::string_view::npos ? absl::string_view() : api_version.substr(0, slash);
+}
+
+}  // namespace
+
+void ManifestWarnings::Add(Problem warning) {
+  const auto [first, is_new] = index_of_.try_emplace(warning.message, warnings_.size());
+  if (is_new) {
+    warnings_.push_back({std::move(warning)});
+  } else {
+    ++warnings_[first->second].times;
+  }
+}
+
+void ManifestWarnings::AddTo(Problems& problems) const {
+  for (const auto& [warning, times] : warnings_) {
+    Problem added = warning;
+    if (times > 1) absl::StrAppend(&added.message, " (and ", times - 1, " more like this)");
+    problems.Add(std::move(added));
+  }
+}
+
+// Groups without a dot are Kubernetes' own, and so is every kind in the groups of kinds that are
+// read; elsewhere a kind may be anybody's.
+void ManifestWarnings::CheckKind(Value object, absl::string_view api_version,
+                                 absl::string_view kind) {
+  const absl::string_view group = GroupOf(api_version);
+  const auto warn = [&](Value at, std::string message) {
+    Add({.where = at ? at.where() : object.where(),
+         .message = std::move(message),
+         .severity = Severity::kWarning});
+  };
+  if (FindGroupMark(GroupMark::Place::kKind, absl::StrCat(kind, ".", group)) != nullptr) {
+    return warn(
+        object.Find("kind"),
+        absl::StrCat(api_version, " ", kind,
+                     " is not read, and pods of its gangs are placed one by one; ", GroupAdvice()));
+  }
+  std::vector<std::string> names;
+  const ReadKind* same_name = nullptr;
+  for (const ReadKind& read : ReadKinds()) {
+    if (read.name == kind) same_name = &read;
+    if (GroupOf(read.api_version) == group) names.push_back(read.name);
+  }
+  if (names.empty() && absl::StrContains(group, '.')) return;
+  if (same_name != nullptr) {
+    return warn(object.Find("apiVersion"),
+                absl::StrCat("apiVersion: ", api_version, " has no ", kind,
+                             " that is read; write it as ", same_name->api_version));
+  }
+  const std::string advice = DidYouMean(kind, names);
+  if (advice.empty()) return;
+  warn(object.Find("kind"), absl::StrCat("kind: ", Quoted(kind), " of ", api_version,
+                                         " is not known, and left out", advice));
+}
+
+void ManifestWarnings::CheckGroupMarks(Value object, Marked what, absl::string_view path,
+                                       absl::FunctionRef<std::string()> subject) {
+  const Value metadata = object.Find("metadata");
+  const Value labels = metadata.Find("labels");
+  const std::string below(path);
+  bool is_grouped = what == Marked::kPodGroup;
+  for (const Value::Item& label : labels.items()) {
+    const GroupMark* mark = FindGroupMark(GroupMark::Place::kLabel, label.key);
+    is_grouped |= mark != nullptr && mark->names_group && !mark->reader.empty();
+  }
+  CheckMap(labels, GroupMark::Place::kLabel, below + "metadata.labels", is_grouped, subject);
+  CheckMap(metadata.Find("annotations"), GroupMark::Place::kAnnotation,
+           below + "metadata.annotations", is_grouped, subject);
+  CheckMap(object.Find("spec"),
+           what == Marked::kPod ? GroupMark::Place::kPodField : GroupMark::Place::kPodGroupField,
+           below + "spec", is_grouped, subject);
+}
+
+void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_view path,
+                                bool is_grouped, absl::FunctionRef<std::string()> subject) {
+  const bool has_keys = place == GroupMark::Place::kLabel || place == GroupMark::Place::kAnnotation;
+  for (const Value::Item& item : map.items()) {
+    const GroupMark* mark = FindGroupMark(place, item.key);
+    if (mark == nullptr || !mark->reader.empty() || item.value.IsNull()) continue;
+    const bool alone = mark->names_group && !is_grouped;
+    Add({.where = item.where,
+         .subject = subject(),
+         .message = absl::StrCat(
+             path,
+             has_keys ? absl::StrCat("[", Quoted(item.key), "]") : absl::StrCat(".", item.key),
+             alone ? " names a gang as " : " says of a gang what ", mark->whose,
+             alone ? " does, which is not read: the pod is placed on its own; "
+                   : " reads; it is left out",
+             alone ? GroupAdvice() : absl::string_view()),
+         .severity = Severity::kWarning});
+  }
+}
+
+}  // namespace berth
