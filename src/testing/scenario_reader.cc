@@ -1,15 +1,14 @@
 // Implementation of scenario_reader.h: everything but the expectations.
 #include "testing/scenario_reader.h"
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "berth/api/input_file.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 
@@ -19,14 +18,6 @@ namespace {
 std::string FolderOf(const std::string& file) {
   const size_t slash = file.rfind('/');
   return slash == std::string::npos ? "." : file.substr(0, slash);
-}
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return std::nullopt;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 bool IsFileName(absl::string_view text) {
@@ -210,12 +201,12 @@ bool ScenarioReader::ReadConfiguration(Value config, Script& script) {
     return false;
   }
   const std::string path = absl::StrCat(FolderOf(file_), "/", text);
-  if (is_file && !ReadFile(path).has_value()) {
-    Report(config.where(), absl::StrCat("cannot read ", path));
+  const absl::StatusOr<std::string> content = is_file ? ReadInputFile(path) : std::string(text);
+  if (!content.ok()) {
+    Report(config.where(), absl::StrCat("cannot read ", path, ": ", content.status().message()));
     return false;
   }
-  LoadedConfiguration loaded =
-      is_file ? LoadConfigurationFile(path, registry_) : ParseConfiguration(text, file_, registry_);
+  LoadedConfiguration loaded = ParseConfiguration(*content, is_file ? path : file_, registry_);
   Problems& problems = expects_refusal_ ? refusal_ : problems_;
   if (is_file) {
     for (const Problem& problem : loaded.problems) {
@@ -277,8 +268,11 @@ ScenarioTemplate ScenarioReader::Template(Value value) {
     return made;
   }
   made.file = absl::StrCat(FolderOf(file_), "/", made.text);
-  std::optional<std::string> content = ReadFile(made.file);
-  if (!content.has_value()) Report(value.where(), absl::StrCat("cannot read ", made.file));
+  absl::StatusOr<std::string> content = ReadInputFile(made.file);
+  if (!content.ok()) {
+    Report(value.where(),
+           absl::StrCat("cannot read ", made.file, ": ", content.status().message()));
+  }
   made.text = std::move(content).value_or("");
   return made;
 }

@@ -16,7 +16,7 @@ class Message;
 namespace berth {
 
 // What to do about a field that the message does not have. Objects of a cluster are read leniently,
-// configuration strictly; strict reporting covers keys that appear twice as well.
+// configuration strictly. A key that appears twice is an error in both, as it is to an API server.
 enum class UnknownFields : uint8_t { kIgnore, kReport };
 
 struct DecodeOptions {
