@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/json.h"
 #include "app/commands.h"
 #include "app/input.h"
-#include "app/json.h"
 #include "app/terminal.h"
 
 namespace berth {
@@ -150,7 +150,8 @@ std::string ScoreText(int64_t score, int64_t resolution) {
 void PrintNotes(const NodeExplanation& node) {
   for (const PluginNotes& of_plugin : node.notes) {
     for (const NodeNote& note : of_plugin.notes) {
-      absl::PrintF("  %s: %s %s: %s\n", node.name, of_plugin.plugin.view(), note.name, note.text);
+      PrintOut("  %s\n", OneLine(absl::StrCat(node.name, ": ", of_plugin.plugin.view(), " ",
+                                              note.name, ": ", note.text)));
     }
   }
 }
@@ -172,10 +173,10 @@ void PrintFeasible(const PodExplanation& pod) {
                     absl::StrAppend(out, of.first, " ", text(of.second));
                   })});
   }
-  absl::PrintF("%s", table.ToString());
+  PrintOut("%s", table.ToString());
   for (size_t i = 0; i < std::min(feasible.size(), kBestShown); ++i) PrintNotes(*feasible[i]);
   if (feasible.size() > kBestShown) {
-    absl::PrintF("and %d more feasible nodes\n", feasible.size() - kBestShown);
+    PrintOut("and %d more feasible nodes\n", feasible.size() - kBestShown);
   }
 }
 
@@ -198,16 +199,16 @@ void PrintRejections(const PodExplanation& pod) {
   for (const auto& [why, how_many] : rows) {
     table.AddRow({absl::StrCat(how_many.first), why.first, why.second, how_many.second});
   }
-  absl::PrintF("%s", table.ToString());
+  PrintOut("%s", table.ToString());
   for (const NodeExplanation* node : examples) PrintNotes(*node);
 }
 
 void PrintPostFilter(const PodExplanation& pod) {
   if (!pod.post_filter.has_value() || !pod.post_filter->status.ok()) return;
   const PostFilterResult& result = pod.post_filter->result;
-  absl::PrintF("%s would make room on %s by evicting %s\n", pod.post_filter->status.plugin(),
-               result.nominated_node.value_or("no node"),
-               absl::StrJoin(SortedKeys(result.victims), ", "));
+  PrintOut("%s would make room on %s by evicting %s\n", pod.post_filter->status.plugin(),
+           OneLine(result.nominated_node.value_or("no node")),
+           OneLine(absl::StrJoin(SortedKeys(result.victims), ", ")));
 }
 
 void PrintPod(const PodExplanation& pod) {
@@ -224,18 +225,18 @@ void PrintPod(const PodExplanation& pod) {
   } else {
     verdict = Styled(Style::kBad, pod.message);
   }
-  absl::PrintF("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
+  PrintOut("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
   PrintFeasible(pod);
   PrintRejections(pod);
   PrintPostFilter(pod);
-  absl::PrintF("\n");
+  PrintOut("\n");
 }
 
 }  // namespace
 
 int RunExplain(const CommandOptions& options, const Registry& registry) {
   const std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.config, registry);
+      ReadConfiguration(options.configs, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   const RealClock clock;
@@ -266,14 +267,14 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   }
   progress.Clear();
   if (!found) {
-    absl::FPrintF(stderr, "berth: there is no pending pod %s in the input\n", options.pod);
+    PrintErrorF("there is no pending pod %s in the input", options.pod);
     return 1;
   }
   if (options.output == OutputFormat::kJson) {
     json.EndArray().EndObject();
-    absl::PrintF("%s\n", json.text());
+    PrintOut("%s\n", json.text());
   } else if (explainer->pending().empty()) {
-    absl::PrintF("There is no pending pod in the input.\n");
+    PrintOut("There is no pending pod in the input.\n");
   }
   return 0;
 }
