@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,17 @@ class HelpFormatter final : public CLI::Formatter {
                : absl::StrCat(" ", option->get_type_name(), TakesMany(option) ? "..." : "");
   }
 
+  // The name of an argument says what it is; only a choice adds its words.
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    if (!is_positional || absl::StrContains(option->get_type_name(), '|')) {
+      return Formatter::make_option(option, is_positional);
+    }
+    std::ostringstream line;
+    CLI::detail::format_help(line, make_option_name(option, is_positional),
+                             make_option_desc(option), column_width_);
+    return line.str();
+  }
+
  private:
   static bool TakesMany(const CLI::Option* option) { return option->get_expected_max() > 1; }
 };
@@ -41,6 +53,7 @@ CLI::Option* Choice(CLI::Option* option, std::vector<std::string> words) {
   return option->check(CLI::IsMember(std::move(words)).description(""));
 }
 
+// Goes when the commands are described; what runs at parsing holds on to the options alone.
 class Commands {
  public:
   Commands(std::string program, CLI::App& app, CommandOptions& options)
@@ -88,8 +101,8 @@ class Commands {
     command
         .add_option_function<std::string>(
             "--pod",
-            [this](const std::string& pod) {
-              options_.pod = absl::StrContains(pod, '/') ? pod : absl::StrCat("default/", pod);
+            [&options = options_](const std::string& pod) {
+              options.pod = absl::StrContains(pod, '/') ? pod : absl::StrCat("default/", pod);
             },
             "Only this pod")
         ->type_name("NAMESPACE/NAME");
@@ -109,6 +122,7 @@ class Commands {
     Output(command, {"table", "json", "csv"})->description("How to print; csv with --trace only");
     command.add_flag("--all", options_.all, "Print every line of the tables");
     command.add_option("--seed", options_.seed, "Seed of what is left to chance")
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
         ->type_name("NUMBER")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     CLI::Option* const scenario =
@@ -186,10 +200,10 @@ class Commands {
   CLI::Option* Output(CLI::App& command, std::vector<std::string> formats) {
     CLI::Option* const option = command.add_option_function<std::string>(
         "-o,--output",
-        [this](const std::string& format) {
-          options_.output = format == "json"  ? OutputFormat::kJson
-                            : format == "csv" ? OutputFormat::kCsv
-                                              : OutputFormat::kTable;
+        [&options = options_](const std::string& format) {
+          options.output = format == "json"  ? OutputFormat::kJson
+                           : format == "csv" ? OutputFormat::kCsv
+                                             : OutputFormat::kTable;
         },
         "How to print");
     return Choice(option, std::move(formats))

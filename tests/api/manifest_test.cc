@@ -152,8 +152,8 @@ TEST(ParseManifestTest, Reports) {
        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priorityClassName: high}}",
        "f:3:1: error: Pod default/p: is there a second time; first at f:1:1"},
       {"{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}}\n---\n"
-       "{apiVersion: v1, kind: Node, metadata: {name: n, uid: u}}",
-       "f:3:1: error: Node n: metadata.uid: is that of Pod default/p, too; first at f:1:1"},
+       "{apiVersion: v1, kind: Node, metadata: {name: b, uid: u}}",
+       "f:3:1: error: Node b: metadata.uid: is that of Pod default/p, too; first at f:1:1"},
       {"{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: a, nodeName: b}}",
        "f:1:70: error: Pod default/p: spec.nodeName: appears a second time; first in line 1"},
       {"{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a.b/c: x, a.b/c: x}}}",
@@ -233,7 +233,7 @@ TEST(ReadManifestsTest, ManyKeysAreCompared) {
                    R"("k7":""}}})"),
       "f");
   EXPECT_THAT(Lines(manifests),
-              ElementsAre(HasSubstr("metadata.labels[k7]: appears a second time")));
+              ElementsAre(HasSubstr("metadata.labels.k7: appears a second time")));
 }
 
 TEST(ReadManifestsTest, TheSameObjectInTwoFiles) {

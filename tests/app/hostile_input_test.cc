@@ -73,7 +73,7 @@ class HostileInputTest : public ::testing::Test {
   const fs::path folder_;
 };
 
-constexpr char kNode[] = "{apiVersion: v1, kind: Node, metadata: {name: n}}\n";
+constexpr char kNode[] = "{apiVersion: v1, kind: Node, metadata: {name: n0}}\n";
 
 std::string Repeat(absl::string_view text, size_t bytes) {
   std::string repeated;
@@ -114,10 +114,10 @@ TEST_F(HostileInputTest, AFolderMayHoldWhatIsNoFile) {
       "folder.yaml/s.yaml",
       "name: a pod runs\nsteps:\n"
       "- create: |\n"
-      "    {apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {pods: '1'}}}\n"
+      "    {apiVersion: v1, kind: Node, metadata: {name: n0}, status: {allocatable: {pods: '1'}}}\n"
       "    ---\n"
       "    {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}\n"
-      "- expect: {placed: {p: n}}\n");
+      "- expect: {placed: {p: n0}}\n");
   ASSERT_EQ(mkfifo(At("folder.yaml/pipe.yaml").c_str(), 0600), 0);
   const Measured scenarios = Measure({"simulate", "--scenario", At("folder.yaml")});
   EXPECT_THAT(scenarios.output, HasSubstr("1 of 1 scenarios hold"));
@@ -225,7 +225,7 @@ TEST_F(HostileInputTest, DuplicateKeysAreErrorsWithBothPlaces) {
 kind: Pod
 metadata:
   name: p
-  labels: {a: x, b: y, a: z}
+  labels: {a: x, b: x, a: z}
 spec:
   containers:
   - name: c
@@ -237,7 +237,7 @@ spec: {}
     const Measured measured = Measure({command, "--cluster", path});
     EXPECT_EQ(measured.status, 1);
     for (const char* want :
-         {":5:24: error: Pod default/p: metadata.labels[a]: appears a second time; first in line 5",
+         {":5:24: error: Pod default/p: metadata.labels.a: appears a second time; first in line 5",
           ":10:5: error: Pod default/p: spec.containers[0].name: appears a second time; first in "
           "line 8",
           ":11:1: error: Pod default/p: spec: appears a second time; first in line 6"}) {
