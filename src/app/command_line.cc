@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -122,7 +123,11 @@ class Commands {
     Output(command, {"table", "json", "csv"})->description("How to print; csv with --trace only");
     command.add_flag("--all", options_.all, "Print every line of the tables");
     command.add_option("--seed", options_.seed, "Seed of what is left to chance")
-        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+        ->check([](const std::string& text) {
+          uint64_t number;
+          return absl::SimpleAtoi(text, &number) ? std::string()
+                                                 : absl::StrCat(text, " is no whole number");
+        })
         ->type_name("NUMBER")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     CLI::Option* const scenario =
