@@ -8,9 +8,10 @@
 
 namespace berth {
 
-// Runs `berth validate|explain|simulate|version ...` with the built-in plugins and `plugins` on
-// top. Prints results on standard output, problems on standard error. Returns the exit status: 0
-// done, 1 the input is at fault or a scenario does not hold, 2 usage, 130 interrupted.
+// Runs `berth validate|explain|simulate|completion|version|help ...` with the built-in plugins and
+// `plugins` on top. Help and messages go by the name in argv[0]. Prints results on standard output,
+// problems on standard error. Returns the exit status: 0 done, 1 the input is at fault, or a
+// scenario does not hold, or the output cannot be written, 2 usage, 130 interrupted.
 //
 //   int main(int argc, char** argv) {
 //     return berth::RunSchedulerCommand(argc, argv,

@@ -13,6 +13,7 @@
 #include "api/message_plan.h"
 #include "api/wire_writer.h"
 #include "berth/api/decode.h"
+#include "berth/api/duplicate_keys.h"
 #include "berth/api/labels.h"
 #include "berth/api/meta_v1.pb.h"
 #include "berth/api/near_miss.h"
@@ -89,14 +90,20 @@ class Decoder {
 
  private:
   void WriteMessage(Value value, const MessagePlan& plan, const Path* path) {
+    ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
+      const Path here{path, item.key};
+      ReportTwice(item, first, &here);
+    });
     for (const Value::Item& item : value.items()) {
       const FieldPlan* field = plan.Find(item.key);
-      if (options_.unknown_fields == UnknownFields::kReport) CheckKey(value, item, field, path);
       if (field == nullptr && options_.unknown_fields == UnknownFields::kWarnOfMistakes) {
         WarnOfMistake(item, plan, path);
       }
-      if (field == nullptr || item.value.IsNull()) continue;
       const Path here{path, item.key};
+      if (field == nullptr && options_.unknown_fields == UnknownFields::kReport) {
+        Report(item.where, &here, "unknown field");
+      }
+      if (field == nullptr || item.value.IsNull()) continue;
       if (field->wrapper_tag == 0) {
         WriteField(item.value, *field, &here);
       } else {
@@ -105,13 +112,6 @@ class Decoder {
         out_.End(begin);
       }
     }
-  }
-
-  // Reports a key that the type does not have, and one that stands here for the second time.
-  void CheckKey(Value map, const Value::Item& item, const FieldPlan* field, const Path* path) {
-    const Path here{path, item.key};
-    if (field == nullptr) Report(item.where, &here, "unknown field");
-    CheckTwice(map, item, &here);
   }
 
   void WarnOfMistake(const Value::Item& item, const MessagePlan& plan, const Path* path) {
@@ -128,14 +128,9 @@ class Decoder {
                          absl::StrCat(PathText(&here), ": unknown field", advice));
   }
 
-  void CheckTwice(Value map, const Value::Item& item, const Path* path) {
-    for (const Value::Item& other : map.items()) {
-      if (other.where == item.where) return;
-      if (other.key != item.key) continue;
-      Report(item.where, path,
-             absl::StrCat("appears a second time; first in line ", other.where.line));
-      return;
-    }
+  // As the strict decoding of an API server: no key counts more than another.
+  void ReportTwice(const Value::Item& item, SourceLocation first, const Path* path) {
+    Report(item.where, path, absl::StrCat("appears a second time; first in line ", first.line));
   }
 
   void WriteField(Value value, const FieldPlan& field, const Path* path) {
@@ -160,9 +155,12 @@ class Decoder {
   void WriteMap(Value value, const FieldPlan& field, const Path* path) {
     if (!value.IsMap()) return ReportKind(value, path, "a map");
     constexpr uint32_t kMapKeyTag = 1 << 3 | 2;
+    ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
+      const Path here{path, item.key, -1, true};
+      ReportTwice(item, first, &here);
+    });
     for (const Value::Item& item : value.items()) {
       const Path here{path, item.key, -1, true};
-      if (options_.unknown_fields == UnknownFields::kReport) CheckTwice(value, item, &here);
       const size_t begin = out_.Begin(field.tag);
       out_.StringField(kMapKeyTag, item.key);
       if (!item.value.IsNull()) {

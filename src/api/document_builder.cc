@@ -34,6 +34,14 @@ absl::string_view ValueArena::Copy(absl::string_view text) {
 
 }  // namespace internal
 
+Place PlaceOf(absl::string_view text, size_t offset) {
+  const absl::string_view before = text.substr(0, offset);
+  const size_t newline = before.rfind('\n');
+  const size_t line_begin = newline == absl::string_view::npos ? 0 : newline + 1;
+  return {static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<uint32_t>(offset - line_begin) + 1};
+}
+
 void DocumentBuilder::Reset() {
   arena_ = std::make_unique<internal::ValueArena>();
   pending_.clear();

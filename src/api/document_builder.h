@@ -23,6 +23,9 @@ struct Place {
   uint32_t column = 0;
 };
 
+// The place of the byte at `offset` in a text.
+Place PlaceOf(absl::string_view text, size_t offset);
+
 namespace internal {
 
 // Memory for nodes and text that is freed all at once.

@@ -1,5 +1,7 @@
 // Splits a text into its documents and gives each to the reader of its language.
-#include <cstring>
+#include <utf8.h>
+
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -12,49 +14,28 @@
 namespace berth {
 namespace {
 
-// The length of the UTF-8 sequence at `p`, 0 if there is no valid one. A NUL is not valid here.
-size_t SequenceLength(const unsigned char* p, size_t size) {
-  const auto continues = [&](size_t n) {
-    if (size < n) return false;
-    for (size_t i = 1; i < n; ++i) {
-      if ((p[i] & 0xC0) != 0x80) return false;
-    }
-    return true;
-  };
-  if (p[0] < 0x80) return p[0] != 0 ? 1 : 0;
-  if (p[0] >= 0xC2 && p[0] <= 0xDF) return continues(2) ? 2 : 0;
-  if (p[0] >= 0xE0 && p[0] <= 0xEF) {
-    const bool overlong = p[0] == 0xE0 && size > 1 && p[1] < 0xA0;
-    const bool surrogate = p[0] == 0xED && size > 1 && p[1] > 0x9F;
-    return continues(3) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (p[0] >= 0xF0 && p[0] <= 0xF4) {
-    const bool overlong = p[0] == 0xF0 && size > 1 && p[1] < 0x90;
-    const bool too_large = p[0] == 0xF4 && size > 1 && p[1] > 0x8F;
-    return continues(4) && !overlong && !too_large ? 4 : 0;
-  }
-  return 0;
+bool IsAscii(absl::string_view text) {
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return all < 0x80;
 }
 
-// The first byte that is not part of valid UTF-8, or is a NUL.
+// The first byte that is not part of valid UTF-8, or is a NUL. Nearly all text is ASCII, which
+// takes no decoding.
 std::optional<size_t> FindInvalidByte(absl::string_view text) {
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
-  size_t i = 0;
-  while (i < text.size()) {
-    uint64_t word;
-    if (i + sizeof(word) <= text.size()) {
-      std::memcpy(&word, bytes + i, sizeof(word));
-      const uint64_t zeros = (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
-      if (((word & 0x8080808080808080u) | zeros) == 0) {
-        i += sizeof(word);
-        continue;
-      }
-    }
-    const size_t length = SequenceLength(bytes + i, text.size() - i);
-    if (length == 0) return i;
-    i += length;
+  constexpr size_t kBlock = 512;
+  const size_t nul = text.find('\0');
+  const size_t size = std::min(nul, text.size());
+  for (size_t begin = 0, end = 0; begin < size; begin = end) {
+    end = std::min(begin + kBlock, size);
+    while (end < size && static_cast<unsigned char>(text[end]) >= 0x80) ++end;  // a whole character
+    const absl::string_view block = text.substr(begin, end - begin);
+    if (IsAscii(block)) continue;
+    const auto invalid = utf8::find_invalid(block.begin(), block.end());
+    if (invalid != block.end()) return begin + static_cast<size_t>(invalid - block.begin());
   }
-  return std::nullopt;
+  if (nul == absl::string_view::npos) return std::nullopt;
+  return nul;
 }
 
 // Whether a document begins with the line at the start of `text`: "---" alone or before a space.
@@ -86,17 +67,6 @@ Part TakePart(absl::string_view& rest, uint32_t& line) {
   return part;
 }
 
-Place PlaceOf(const Part& part, size_t offset) {
-  uint32_t line = part.first_line;
-  size_t line_begin = 0;
-  for (size_t i = 0; i < offset; ++i) {
-    if (part.text[i] != '\n') continue;
-    ++line;
-    line_begin = i + 1;
-  }
-  return {line, static_cast<uint32_t>(offset - line_begin + 1)};
-}
-
 }  // namespace
 
 void ReadDocuments(absl::string_view text, absl::string_view file_name, Problems& problems,
@@ -107,9 +77,10 @@ void ReadDocuments(absl::string_view text, absl::string_view file_name, Problems
   while (!text.empty()) {
     const Part part = TakePart(text, line);
     if (const std::optional<size_t> invalid = FindInvalidByte(part.text)) {
-      const Place place = PlaceOf(part, *invalid);
-      problems.AddError({file, static_cast<int>(place.line), static_cast<int>(place.column)}, "",
-                        "not valid UTF-8 text");
+      const Place place = PlaceOf(part.text, *invalid);
+      problems.AddError({file, static_cast<int>(place.line + part.first_line - 1),
+                         static_cast<int>(place.column)},
+                        "", "not valid UTF-8 text");
       continue;
     }
     if (LooksLikeJson(part.text)) {

@@ -1,12 +1,9 @@
 // Messages as JSON in the form of the Kubernetes API.
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <map>
 #include <optional>
 #include <string>
 
+#include "api/json.h"
 #include "api/message_plan.h"
 #include "api/object_meta.h"
 #include "berth/api/decode.h"
@@ -20,18 +17,17 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-template <typename Writer>
-class JsonWriter {
+class MessageWriter {
  public:
-  explicit JsonWriter(Writer& out) : out_(out) {}
+  explicit MessageWriter(JsonWriter& out) : out_(out) {}
 
   void WriteObject(const Message& message) {
-    out_.StartObject();
+    out_.BeginObject();
     if (const std::optional<Kind> kind = KindOfMessage(message)) {
-      Key("apiVersion");
-      Text(ApiVersion(*kind));
-      Key("kind");
-      Text(KindName(*kind));
+      out_.Key("apiVersion");
+      out_.String(ApiVersion(*kind));
+      out_.Key("kind");
+      out_.String(KindName(*kind));
     }
     WriteFields(message);
     out_.EndObject();
@@ -49,11 +45,11 @@ class JsonWriter {
         WriteFields(reflection.GetMessage(message, field));
         continue;
       }
-      Key(field->json_name());
+      out_.Key(field->json_name());
       if (field->is_map()) {
         WriteMap(message, field);
       } else if (field->is_repeated()) {
-        out_.StartArray();
+        out_.BeginArray();
         for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
           WriteValue(message, field, i);
         }
@@ -73,9 +69,9 @@ class JsonWriter {
       const Message& entry = reflection.GetRepeatedMessage(message, field, i);
       entries[entry.GetReflection()->GetString(entry, key)] = &entry;
     }
-    out_.StartObject();
+    out_.BeginObject();
     for (const auto& [name, entry] : entries) {
-      Key(name);
+      out_.Key(name);
       WriteValue(*entry, value, -1);
     }
     out_.EndObject();
@@ -87,14 +83,14 @@ class JsonWriter {
     const bool element = index >= 0;
     switch (FormOf(field)) {
       case ValueForm::kString:
-        return Text(element ? r.GetRepeatedString(message, field, index)
+        out_.String(element ? r.GetRepeatedString(message, field, index)
                             : r.GetString(message, field));
+        return;
       case ValueForm::kInt32:
         out_.Int(element ? r.GetRepeatedInt32(message, field, index) : r.GetInt32(message, field));
         return;
       case ValueForm::kInt64:
-        out_.Int64(element ? r.GetRepeatedInt64(message, field, index)
-                           : r.GetInt64(message, field));
+        out_.Int(element ? r.GetRepeatedInt64(message, field, index) : r.GetInt64(message, field));
         return;
       case ValueForm::kDouble:
         out_.Double(element ? r.GetRepeatedDouble(message, field, index)
@@ -115,48 +111,38 @@ class JsonWriter {
       case ValueForm::kQuantity: {
         const std::string& text = static_cast<const api::Quantity&>(message).string();
         const absl::StatusOr<Quantity> quantity = Quantity::Parse(text);
-        return Text(quantity.ok() ? quantity->ToString() : text);
+        out_.String(quantity.ok() ? quantity->ToString() : text);
+        return;
       }
       case ValueForm::kIntOrString: {
         const auto& value = static_cast<const api::IntOrString&>(message);
-        if (value.type() == 1) return Text(value.str_val());
+        if (value.type() == 1) out_.String(value.str_val());
+        return;
         out_.Int(value.int_val());
         return;
       }
       case ValueForm::kTime:
-        return Text(TimeToString(ToTime(static_cast<const api::Time&>(message))));
+        out_.String(TimeToString(ToTime(static_cast<const api::Time&>(message))));
+        return;
       case ValueForm::kMicroTime:
-        return Text(MicroTimeToString(ToTime(static_cast<const api::MicroTime&>(message))));
+        out_.String(MicroTimeToString(ToTime(static_cast<const api::MicroTime&>(message))));
+        return;
       default:
-        out_.StartObject();
+        out_.BeginObject();
         WriteFields(message);
         out_.EndObject();
     }
   }
 
-  void Key(absl::string_view text) {
-    out_.Key(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  }
-  void Text(absl::string_view text) {
-    out_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  }
-
-  Writer& out_;
+  JsonWriter& out_;
 };
 
 }  // namespace
 
 std::string ToJson(const Message& message, JsonStyle style) {
-  rapidjson::StringBuffer buffer;
-  if (style == JsonStyle::kIndented) {
-    rapidjson::PrettyWriter<rapidjson::StringBuffer> writer(buffer);
-    writer.SetIndent(' ', 2);
-    JsonWriter(writer).WriteObject(message);
-  } else {
-    rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    JsonWriter(writer).WriteObject(message);
-  }
-  return std::string(buffer.GetString(), buffer.GetSize());
+  JsonWriter writer(style);
+  MessageWriter(writer).WriteObject(message);
+  return std::string(writer.text());
 }
 
 }  // namespace berth

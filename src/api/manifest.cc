@@ -2,15 +2,9 @@
 #include "berth/api/manifest.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -25,6 +19,8 @@
 #include "api/workloads.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
+#include "berth/api/duplicate_keys.h"
+#include "berth/api/input_file.h"
 #include "berth/api/node_v1.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
@@ -42,19 +38,9 @@ class ManifestReader {
         admission_(options.admission != nullptr ? *options.admission : own_admission_) {}
 
   void ReadPath(const std::string& path) {
-    if (path == "-") {
-      const std::string text(std::istreambuf_iterator<char>(std::cin), {});
-      return ReadText(text, "<stdin>");
-    }
     std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) {
-      ReportFile(path, error ? error.message() : "no such file or folder");
-    } else if (fs::is_directory(status)) {
-      ReadFolder(path);
-    } else {
-      ReadFile(path);
-    }
+    const bool is_folder = path != "-" && fs::is_directory(path, error);
+    is_folder ? ReadFolder(path) : ReadFile(path);
   }
 
   void ReadText(absl::string_view text, absl::string_view file_name) {
@@ -71,48 +57,24 @@ class ManifestReader {
 
  private:
   void ReadFolder(const std::string& folder) {
-    std::vector<std::string> files;
-    CollectFiles(folder, files);
-    std::sort(files.begin(), files.end());
+    const size_t problems_before = result_.problems.size();
+    const std::vector<std::string> files =
+        FindInputFiles(folder, {".yaml", ".yml", ".json", ".jsonl"}, result_.problems);
     for (const std::string& file : files) ReadFile(file);
-    if (files.empty()) {
+    if (files.empty() && result_.problems.size() == problems_before) {
       result_.problems.AddWarning({Symbol::Intern(folder)}, "",
                                   "no *.yaml, *.yml, *.json or *.jsonl file in this folder");
     }
   }
 
-  void CollectFiles(const fs::path& folder, std::vector<std::string>& files) {
-    std::error_code error;
-    fs::directory_iterator it(folder, error);
-    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-      std::error_code ignored;
-      const fs::path& path = it->path();
-      const std::string extension = path.extension().string();
-      if (it->is_directory(ignored)) {
-        if (!it->is_symlink(ignored)) CollectFiles(path, files);  // a link may lead back
-      } else if (extension == ".yaml" || extension == ".yml" || extension == ".json" ||
-                 extension == ".jsonl") {
-        files.push_back(path.string());
-      }
-    }
-    if (error) ReportFile(folder.string(), error.message());
-  }
-
   void ReadFile(const std::string& path) {
-    errno = 0;
-    std::ifstream file(path, std::ios::binary);
-    std::string text;
-    if (file) {
-      std::error_code error;
-      const auto size = fs::file_size(path, error);  // unknown for a pipe
-      if (!error) text.reserve(size);
-      char block[1 << 16];
-      while (file.read(block, sizeof(block)) || file.gcount() > 0) {
-        text.append(block, file.gcount());
-      }
+    const absl::StatusOr<std::string> text = ReadInputFile(path);
+    if (!text.ok()) {
+      result_.problems.AddError({Symbol::Intern(InputName(path))}, "",
+                                std::string(text.status().message()));
+      return;
     }
-    if (!file.eof()) return ReportFile(path, errno != 0 ? std::strerror(errno) : "cannot be read");
-    ReadText(text, path);
+    ReadText(*text, InputName(path));
   }
 
   // Reads one object, or a list of them. The defaults are what the items of a typed list, such as
@@ -123,6 +85,17 @@ class ManifestReader {
       return Report(value.where(), "",
                     absl::StrCat("expected an object, found ", value.KindText()));
     }
+    const int errors_before = result_.problems.errors();
+    ReadMap(value, default_api_version, default_kind);
+    if (result_.problems.errors() != errors_before) return;
+    // What was decoded was checked with its fields; lists and kinds that nobody reads were not.
+    ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
+      Report(item.where, SubjectOf(value, Text(value.Find("kind"), default_kind)),
+             absl::StrCat(item.key, ": appears a second time; first in line ", first.line));
+    });
+  }
+
+  void ReadMap(Value value, absl::string_view default_api_version, absl::string_view default_kind) {
     const absl::string_view api_version = Text(value.Find("apiVersion"), default_api_version);
     const absl::string_view kind_name = Text(value.Find("kind"), default_kind);
     if (api_version.empty()) return Report(value.where(), "", "apiVersion: is missing");
@@ -249,6 +222,16 @@ class ManifestReader {
       return Report(object.where(), object.ToString(),
                     absl::StrCat("is there a second time; first at ", first->second.ToString()));
     }
+    if (object.identity()->has_uid()) {
+      const auto [holder, is_unique] =
+          holder_of_uid_.try_emplace(object.uid(), result_.objects.size());
+      if (!is_unique) {
+        const Object& other = result_.objects[holder->second];
+        return Report(object.where(), object.ToString(),
+                      absl::StrCat("metadata.uid: is that of ", other.ToString(),
+                                   ", too; first at ", other.where().ToString()));
+      }
+    }
     // Most pods are done with here, so that only few messages are in memory at a time.
     if (kind == Kind::kPod) {
       auto& pod = static_cast<api::Pod&>(*changeable);
@@ -370,10 +353,6 @@ class ManifestReader {
     result_.problems.AddError(where, std::move(subject), std::move(message));
   }
 
-  void ReportFile(const std::string& path, std::string message) {
-    result_.problems.AddError({Symbol::Intern(path)}, "", std::move(message));
-  }
-
   const ManifestOptions& options_;
   Admission own_admission_;
   Admission& admission_;
@@ -386,6 +365,7 @@ class ManifestReader {
   std::vector<Workload> workloads_;
   int generated_names_ = 0;
   absl::flat_hash_map<std::string, SourceLocation> first_of_;  // by "Kind/namespace/name"
+  absl::flat_hash_map<std::string, size_t> holder_of_uid_;     // among the objects
 };
 
 }  // namespace

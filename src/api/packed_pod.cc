@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
-#include "api/wire_writer.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
@@ -19,6 +18,7 @@ namespace {
 
 using google::protobuf::Arena;
 using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
 
 constexpr uint32_t LengthDelimited(int field) { return static_cast<uint32_t>(field) << 3 | 2; }
 
@@ -28,7 +28,7 @@ void Serialize(const google::protobuf::Message& message, std::string* bytes) {
   BERTH_CHECK(size <= std::numeric_limits<int>::max()) << message.GetTypeName();
   bytes->resize(size);
   google::protobuf::io::ArrayOutputStream stream(bytes->data(), static_cast<int>(size));
-  google::protobuf::io::CodedOutputStream out(&stream);
+  CodedOutputStream out(&stream);
   out.SetSerializationDeterministic(true);
   message.SerializeWithCachedSizes(&out);
   BERTH_CHECK(!out.HadError()) << message.GetTypeName();
@@ -193,22 +193,29 @@ std::shared_ptr<const PackedPod> PackedPod::Pack(const api::Pod& pod) {
   std::string bytes, shape, own_spec;
   Serialize(pod.spec(), &bytes);
   Split(bytes, shape, own_spec);
-  WireWriter own;
-  if (pod.has_metadata()) {
-    Serialize(pod.metadata(), &bytes);
-    own.StringField(LengthDelimited(api::Pod::kMetadataFieldNumber), bytes);
+  std::string own;
+  {
+    google::protobuf::io::StringOutputStream stream(&own);
+    CodedOutputStream out(&stream);
+    const auto write = [&out](int field, const std::string& value) {
+      out.WriteTag(LengthDelimited(field));
+      out.WriteVarint32(static_cast<uint32_t>(value.size()));
+      out.WriteString(value);
+    };
+    if (pod.has_metadata()) {
+      Serialize(pod.metadata(), &bytes);
+      write(api::Pod::kMetadataFieldNumber, bytes);
+    }
+    if (pod.has_spec()) write(api::Pod::kSpecFieldNumber, own_spec);
+    if (pod.has_status()) {
+      Serialize(pod.status(), &bytes);
+      write(api::Pod::kStatusFieldNumber, bytes);
+    }
+    if (!pod.unknown_fields().empty()) {
+      pod.unknown_fields().SerializeToCodedStream(&out);
+    }
   }
-  if (pod.has_spec()) own.StringField(LengthDelimited(api::Pod::kSpecFieldNumber), own_spec);
-  if (pod.has_status()) {
-    Serialize(pod.status(), &bytes);
-    own.StringField(LengthDelimited(api::Pod::kStatusFieldNumber), bytes);
-  }
-  const google::protobuf::UnknownFieldSet& unknown = pod.unknown_fields();
-  std::string rest;
-  if (!unknown.empty()) unknown.SerializeToString(&rest);
-  std::string whole;
-  whole.reserve(own.size() + rest.size());  // and no more
-  whole.append(own.bytes()).append(rest);
+  std::string whole(own.begin(), own.end());  // of that size, and no more
   return std::make_shared<const PackedPod>(Identify(pod), PodShape::Intern(shape),
                                            std::make_shared<const std::string>(std::move(whole)));
 }

@@ -1,9 +1,12 @@
-// Appends fields in the protobuf wire format to a text.
+// Appends fields in the protobuf wire format to a text. The encoding is protobuf's; what its
+// streams cannot do is to write a nested message before its length is known.
 #ifndef BERTH_SRC_API_WIRE_WRITER_H_
 #define BERTH_SRC_API_WIRE_WRITER_H_
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -14,26 +17,16 @@ class WireWriter {
  public:
   const std::string& bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
-  void Clear() { bytes_.clear(); }
-  // Takes back everything after the first `size` bytes.
-  void Truncate(size_t size) { bytes_.resize(size); }
 
-  void Varint(uint64_t value) {
-    while (value >= 0x80) {
-      bytes_.push_back(static_cast<char>(value | 0x80));
-      value >>= 7;
-    }
-    bytes_.push_back(static_cast<char>(value));
-  }
   void VarintField(uint32_t tag, uint64_t value) {
     Varint(tag);
     Varint(value);
   }
   void DoubleField(uint32_t tag, double value) {
-    uint64_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
     Varint(tag);
-    for (int i = 0; i < 8; ++i, bits >>= 8) bytes_.push_back(static_cast<char>(bits));
+    uint8_t bytes[sizeof(value)];
+    Append(bytes, CodedOutputStream::WriteLittleEndian64ToArray(
+                      google::protobuf::internal::WireFormatLite::EncodeDouble(value), bytes));
   }
   void StringField(uint32_t tag, absl::string_view value) {
     Varint(tag);
@@ -48,20 +41,29 @@ class WireWriter {
     return bytes_.size();
   }
   void End(size_t begin) {
-    uint64_t length = bytes_.size() - begin;
-    if (length < 0x80) {
-      bytes_[begin - 1] = static_cast<char>(length);
-      return;
+    uint8_t length[kMaxVarintBytes];
+    const uint8_t* const end =
+        CodedOutputStream::WriteVarint64ToArray(bytes_.size() - begin, length);
+    bytes_[begin - 1] = static_cast<char>(length[0]);
+    if (end - length > 1) {
+      bytes_.insert(begin, reinterpret_cast<const char*>(length) + 1,
+                    static_cast<size_t>(end - length) - 1);
     }
-    char varint[10];
-    int n = 0;
-    for (; length >= 0x80; length >>= 7) varint[n++] = static_cast<char>(length | 0x80);
-    varint[n++] = static_cast<char>(length);
-    bytes_[begin - 1] = varint[0];
-    bytes_.insert(begin, varint + 1, n - 1);
   }
 
  private:
+  using CodedOutputStream = google::protobuf::io::CodedOutputStream;
+  static constexpr size_t kMaxVarintBytes = 10;
+
+  void Varint(uint64_t value) {
+    if (value < 0x80) return bytes_.push_back(static_cast<char>(value));  // most are
+    uint8_t bytes[kMaxVarintBytes];
+    Append(bytes, CodedOutputStream::WriteVarint64ToArray(value, bytes));
+  }
+  void Append(const uint8_t* begin, const uint8_t* end) {
+    bytes_.append(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+  }
+
   std::string bytes_;
 };
 

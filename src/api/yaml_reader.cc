@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "api/flow_excess.h"
 
 namespace berth {
 namespace {
@@ -312,6 +313,13 @@ void ReadYaml(absl::string_view text, Symbol file, uint32_t first_line, Problems
     const int line = mark.is_null() ? 0 : mark.line + static_cast<int>(first_line);
     problems.AddError({file, line, mark.is_null() ? 0 : mark.column + 1}, "", std::string(message));
   };
+  if (const std::optional<FlowExcess> excess = FindFlowExcess(text)) {
+    const Place place = PlaceOf(text, excess->offset);
+    problems.AddError(
+        {file, static_cast<int>(place.line + first_line - 1), static_cast<int>(place.column)}, "",
+        excess->message);
+    return;
+  }
   try {
     TextBuffer buffer(text);
     std::istream stream(&buffer);

@@ -1,99 +1,165 @@
-// RunSchedulerCommand: finds the command and reads its flags.
+// RunSchedulerCommand: reads the command line and runs what it asks for.
 #include "berth/command.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "app/command_line.h"
 #include "app/commands.h"
-#include "app/options.h"
+#include "app/completion.h"
+#include "app/terminal.h"
 #include "berth/builtin_plugins.h"
 #include "berth/version.h"
 
 namespace berth {
 namespace {
 
-constexpr absl::string_view kUsage =
-    R"(Usage: berth COMMAND [FLAGS]
-
-  validate --config F                      check a configuration, with every problem's place
-  explain  --config F --cluster F...       say for each pending pod where it could run and why not
-           [--pod NS/NAME] [-o table|json]   elsewhere; changes nothing
-  simulate --config F --cluster F...       schedule all pending pods on a simulated cluster
-           [--seed N] [-o table|json]
-  simulate --scenario F... [-o table|json] run scenarios: files or folders of steps and what must
-                                             come of them
-  simulate --config F --trace openb        schedule a production GPU trace: pods arrive one by one, or
-           [--data DIR] [--list NAME]        with --times as they did; prints allocation and
-           [--seed N] [--times]              fragmentation
-           [--until PERCENT] [--decisions FILE] [-o table|csv|json]
-  version                                  print the version
-
---config takes a KubeSchedulerConfiguration, --cluster manifests: files or folders of YAML, JSON or
-JSON lines, "-" for standard input; it and --scenario may be repeated. An interrupt (Ctrl-C) ends a
-simulation with what was decided so far, a second one at once. Exit status: 0 done, 1 the input is
-at fault or a scenario's expectations do not hold, 2 usage, 130 interrupted.
-)";
+constexpr int kUsageStatus = 2;
 
 struct Command {
   absl::string_view name;
-  FlagSet flags;
   int (*run)(const CommandOptions&, const Registry&);
 };
 
 constexpr Command kCommands[] = {
-    {"validate", {}, &RunValidate},
-    {"explain", {.cluster = true, .pod = true, .output = true}, &RunExplain},
-    {"simulate",
-     {.cluster = true, .scenario = true, .output = true, .seed = true, .trace = true},
-     &RunSimulate},
+    {"validate", &RunValidate},
+    {"explain", &RunExplain},
+    {"simulate", &RunSimulate},
 };
 
-int Usage(absl::string_view problem) {
-  absl::FPrintF(stderr, "berth: %s\n\n%s", problem, kUsage);
-  return 2;
+// A standard stream that is closed would be the next file that is opened. Reading or writing it
+// fails instead: it is opened for the other direction.
+void KeepStandardStreams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+std::string ProgramName(int argc, char** argv) {
+  const absl::string_view path = argc > 0 ? absl::string_view(argv[0]) : absl::string_view();
+  const absl::string_view name = path.substr(path.rfind('/') + 1);  // of npos: all of it
+  return name.empty() ? "berth" : std::string(name);
+}
+
+class CommandRun {
+ public:
+  CommandRun(std::string program, std::vector<PluginRegistration> plugins)
+      : program_(std::move(program)), plugins_(std::move(plugins)) {
+    DescribeCommands(program_, app_, options_);
+  }
+
+  int Run(std::vector<std::string> words) {
+    if (!words.empty() && words.front() == kCompleteCommand) {
+      words.erase(words.begin());
+      PrintRaw(stdout, Complete(app_, words));
+      return 0;
+    }
+    if (words.empty()) return Usage("no command given", app_);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    try {
+      app_.parse(std::move(words));
+    } catch (const CLI::CallForHelp&) {
+      return Help(ParsedCommand());
+    } catch (const CLI::ExtrasError&) {
+      return Usage(UnknownWord(app_), ParsedCommand());
+    } catch (const CLI::ParseError& error) {
+      const std::string unknown = UnknownWord(app_);  // what CLI11 would complain about last
+      return Usage(unknown.empty() ? error.what() : unknown, ParsedCommand());
+    }
+    const std::string problem = Contradiction(app_, options_);
+    if (!problem.empty()) return Usage(problem, ParsedCommand());
+    return RunParsed();
+  }
+
+ private:
+  CLI::App& ParsedCommand() {
+    return app_.get_subcommands().empty() ? app_ : *app_.get_subcommands().front();
+  }
+
+  int Help(const CLI::App& command) {
+    const std::string name =
+        &command == &app_ ? program_ : absl::StrCat(program_, " ", command.get_name());
+    Print(stdout, command.get_formatter()->make_help(&command, name, CLI::AppFormatMode::Normal));
+    return 0;
+  }
+
+  int Usage(absl::string_view problem, const CLI::App& command) {
+    Print(stderr, absl::StrCat(program_, ": ", problem, "\nRun '", program_,
+                               &command == &app_ ? "" : absl::StrCat(" ", command.get_name()),
+                               " --help' for what it takes.\n"));
+    return kUsageStatus;
+  }
+
+  int RunParsed() {
+    const std::string& name = ParsedCommand().get_name();
+    if (name == "version" || options_.version) {
+      Print(stdout, absl::StrCat(program_, " ", kVersion, "\n"));
+      return 0;
+    }
+    if (name == "help") {
+      if (options_.help_command.empty()) return Help(app_);
+      for (const CLI::App* command : std::as_const(app_).get_subcommands({})) {
+        if (command->get_name() == options_.help_command) return Help(*command);
+      }
+      return Usage(absl::StrCat("unknown command \"", options_.help_command, "\""), app_);
+    }
+    if (name == "completion") {
+      PrintRaw(stdout, CompletionScript(options_.shell, program_));
+      return 0;
+    }
+    for (const Command& command : kCommands) {
+      if (command.name != name) continue;
+      const absl::StatusOr<Registry> registry = BuiltinRegistry(std::move(plugins_));
+      if (registry.ok()) return command.run(options_, *registry);
+      PrintError(registry.status().message());
+      return 1;
+    }
+    return Usage("no command given", app_);
+  }
+
+  const std::string program_;
+  std::vector<PluginRegistration> plugins_;
+  CommandOptions options_;
+  CLI::App app_;
+};
+
+// `status`, or 1 if some of the output went nowhere.
+int Finish(int status) {
+  errno = 0;
+  const bool failed = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) == 0 && !failed) return status;
+  PrintError(absl::StrCat("the output could not be written",
+                          errno == 0 ? "" : absl::StrCat(": ", std::strerror(errno))));
+  return status == 0 ? 1 : status;
 }
 
 }  // namespace
 
 int RunSchedulerCommand(int argc, char** argv, std::vector<PluginRegistration> plugins) {
-  const absl::string_view name = argc > 1 ? absl::string_view(argv[1]) : absl::string_view();
-  if (name.empty()) return Usage("no command given");
-  if (name == "help" || name == "--help" || name == "-h") {
-    absl::PrintF("%s", kUsage);
-    return 0;
+  KeepStandardStreams();
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
+  const std::string program = ProgramName(argc, argv);
+  NameProgram(program);
+  try {
+    return Finish(CommandRun(program, std::move(plugins)).Run(std::move(words)));
+  } catch (const std::bad_alloc&) {  // nothing smaller than the whole run could be given up
+    PrintError("there is not enough memory for this input");
+    return Finish(1);
   }
-  if (name == "version" || name == "--version") {
-    absl::PrintF("berth %s\n", kVersion);
-    return 0;
-  }
-  for (const Command& command : kCommands) {
-    if (command.name != name) continue;
-    for (int i = 2; i < argc; ++i) {
-      if (absl::string_view(argv[i]) == "--help" || absl::string_view(argv[i]) == "-h") {
-        absl::PrintF("%s", kUsage);
-        return 0;
-      }
-    }
-    const absl::StatusOr<CommandOptions> options =
-        ParseOptions(absl::MakeConstSpan(argv + 2, argc - 2), command.flags);
-    if (!options.ok()) return Usage(options.status().message());
-    const absl::StatusOr<Registry> registry = BuiltinRegistry(std::move(plugins));
-    if (!registry.ok()) {
-      absl::FPrintF(stderr, "berth: %s\n", registry.status().message());
-      return 1;
-    }
-    const int status = command.run(*options, *registry);
-    if (std::fflush(stdout) != 0) {
-      absl::FPrintF(stderr, "berth: the output could not be written\n");
-      return 1;
-    }
-    return status;
-  }
-  return Usage(absl::StrFormat("unknown command %s", name));
 }
 
 }  // namespace berth

@@ -2,7 +2,7 @@
 #ifndef BERTH_SRC_APP_COMMANDS_H_
 #define BERTH_SRC_APP_COMMANDS_H_
 
-#include "app/options.h"
+#include "app/command_line.h"
 #include "berth/framework/registry.h"
 
 namespace berth {

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/json.h"
 #include "app/commands.h"
 #include "app/group_warnings.h"
 #include "app/input.h"
-#include "app/json.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
 
@@ -163,7 +163,8 @@ std::string ScoreText(int64_t score, int64_t resolution) {
 void PrintNotes(const NodeExplanation& node) {
   for (const PluginNotes& of_plugin : node.notes) {
     for (const NodeNote& note : of_plugin.notes) {
-      absl::PrintF("  %s: %s %s: %s\n", node.name, of_plugin.plugin.view(), note.name, note.text);
+      PrintOut("  %s\n", OneLine(absl::StrCat(node.name, ": ", of_plugin.plugin.view(), " ",
+                                              note.name, ": ", note.text)));
     }
   }
 }
@@ -185,10 +186,10 @@ void PrintFeasible(const PodExplanation& pod) {
                     absl::StrAppend(out, of.first, " ", text(of.second));
                   })});
   }
-  absl::PrintF("%s", table.ToString());
+  PrintOut("%s", table.ToString());
   for (size_t i = 0; i < std::min(feasible.size(), kBestShown); ++i) PrintNotes(*feasible[i]);
   if (feasible.size() > kBestShown) {
-    absl::PrintF("and %d more feasible nodes\n", feasible.size() - kBestShown);
+    PrintOut("and %d more feasible nodes\n", feasible.size() - kBestShown);
   }
 }
 
@@ -211,16 +212,16 @@ void PrintRejections(const PodExplanation& pod) {
   for (const auto& [why, how_many] : rows) {
     table.AddRow({absl::StrCat(how_many.first), why.first, why.second, how_many.second});
   }
-  absl::PrintF("%s", table.ToString());
+  PrintOut("%s", table.ToString());
   for (const NodeExplanation* node : examples) PrintNotes(*node);
 }
 
 void PrintPostFilter(const PodExplanation& pod) {
   if (!pod.post_filter.has_value() || !pod.post_filter->status.ok()) return;
   const PostFilterResult& result = pod.post_filter->result;
-  absl::PrintF("%s would make room on %s by evicting %s\n", pod.post_filter->status.plugin(),
-               result.nominated_node.value_or("no node"),
-               absl::StrJoin(SortedKeys(result.victims), ", "));
+  PrintOut("%s would make room on %s by evicting %s\n", pod.post_filter->status.plugin(),
+           OneLine(result.nominated_node.value_or("no node")),
+           OneLine(absl::StrJoin(SortedKeys(result.victims), ", ")));
 }
 
 // Where the pod would go, or why nowhere, if it is judged on its own.
@@ -243,7 +244,7 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
   if (!pod.error.empty()) return Styled(Style::kBad, absl::StrCat("error: ", pod.error));
   if (group != nullptr && !group->starts) {
     return absl::StrCat(Styled(Style::kBad, group->message), "; on its own it ",
-                        pod.best_nodes.empty() ? "fits nowhere" : VerdictAlone(pod));
+                        pod.best_nodes.empty() ? "fits nowhere" : OneLine(VerdictAlone(pod)));
   }
   const auto placed = group == nullptr ? std::map<std::string, std::string>::const_iterator()
                                        : group->placements.find(pod.pod);
@@ -261,11 +262,11 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
 
 void PrintPod(const PodExplanation& pod, const GroupExplanation* group) {
   const std::string verdict = Verdict(pod, group);
-  absl::PrintF("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
+  PrintOut("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
   PrintFeasible(pod);
   PrintRejections(pod);
   PrintPostFilter(pod);
-  absl::PrintF("\n");
+  PrintOut("\n");
 }
 
 // Each group once, however many of its pods are explained.
@@ -296,7 +297,7 @@ class ExplainedGroups {
 
 int RunExplain(const CommandOptions& options, const Registry& registry) {
   const std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.config, registry);
+      ReadConfiguration(options.configs, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfPodsAlone(*configuration, registry, manifests->objects);
@@ -330,7 +331,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   }
   progress.Clear();
   if (!found) {
-    absl::FPrintF(stderr, "berth: there is no pending pod %s in the input\n", options.pod);
+    PrintErrorF("there is no pending pod %s in the input", options.pod);
     return 1;
   }
   const TroubleReport troubles{explainer->troubles()};
@@ -343,11 +344,11 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
     }
     troubles.WriteTo(json);
     json.EndObject();
-    absl::PrintF("%s\n", json.text());
+    PrintOut("%s\n", json.text());
   } else if (explainer->pending().empty()) {
-    absl::PrintF("There is no pending pod in the input.\n");
+    PrintOut("There is no pending pod in the input.\n");
   } else {
-    absl::PrintF("%s", troubles.ToTable());
+    PrintOut("%s", troubles.ToTable());
   }
   return troubles.ExitStatus(0);
 }

@@ -28,13 +28,13 @@ constexpr size_t kWorkloadsShown = 10;
 void PrintWorkloads(const std::vector<WorkloadPods>& workloads) {
   for (size_t i = 0; i < std::min(workloads.size(), kWorkloadsShown); ++i) {
     const WorkloadPods& made = workloads[i];
-    absl::FPrintF(stderr, "berth: %s: %s\n", made.workload,
-                  made.why_none.empty() ? absl::StrCat(made.pods, made.pods == 1 ? " pod" : " pods",
-                                                       " made of its template")
-                                        : absl::StrCat("no pods here, ", made.why_none));
+    PrintErrorF("%s: %s", made.workload,
+                made.why_none.empty() ? absl::StrCat(made.pods, made.pods == 1 ? " pod" : " pods",
+                                                     " made of its template")
+                                      : absl::StrCat("no pods here, ", made.why_none));
   }
   if (workloads.size() > kWorkloadsShown) {
-    absl::FPrintF(stderr, "berth: and %d more workloads\n", workloads.size() - kWorkloadsShown);
+    PrintErrorF("and %d more workloads", workloads.size() - kWorkloadsShown);
   }
 }
 
@@ -50,15 +50,21 @@ std::string KindCounts(const std::map<std::string, int>& kinds) {
 void PrintProblems(const Problems& problems) {
   for (const Problem& problem : problems) {
     const bool warning = problem.severity == Severity::kWarning;
-    absl::FPrintF(stderr, "%s\n",
-                  Styled(warning ? Style::kDim : Style::kBad, problem.ToString(), stderr));
+    Print(stderr,
+          absl::StrCat(Styled(warning ? Style::kDim : Style::kBad, problem.ToString(), stderr),
+                       "\n"));
   }
-  if (problems.errors() > 1) absl::FPrintF(stderr, "%d errors\n", problems.errors());
+  if (problems.errors() > 1) Print(stderr, absl::StrCat(problems.errors(), " errors\n"));
 }
 
-std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std::string> paths,
                                                             const Registry& registry) {
-  LoadedConfiguration loaded = LoadConfigurationFile(path, registry);
+  LoadedConfiguration loaded;
+  if (paths.empty()) {
+    loaded.configuration = DefaultConfiguration(registry);
+  } else {
+    loaded = LoadConfigurationFile(paths.back(), registry);
+  }
   CheckProfiles(loaded.configuration, registry, loaded.problems);
   loaded.problems.SortByLocation();
   PrintProblems(loaded.problems);
@@ -72,16 +78,15 @@ std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {
   if (!manifests.problems.ok()) return std::nullopt;
   PrintWorkloads(manifests.workloads);
   if (manifests.objects.empty() && manifests.workloads.empty()) {
-    absl::FPrintF(stderr, "berth: nothing that a scheduler reads is in %s%s\n",
-                  absl::StrJoin(paths, ", "),
-                  manifests.ignored_kinds.empty()
-                      ? ""
-                      : absl::StrCat("; it has ", KindCounts(manifests.ignored_kinds)));
+    PrintErrorF("nothing that a scheduler reads is in %s%s", absl::StrJoin(paths, ", "),
+                manifests.ignored_kinds.empty()
+                    ? ""
+                    : absl::StrCat("; it has ", KindCounts(manifests.ignored_kinds)));
     return std::nullopt;
   }
   if (!manifests.ignored_kinds.empty()) {
-    absl::FPrintF(stderr, "berth: left out, as a scheduler does not read them: %s\n",
-                  KindCounts(manifests.ignored_kinds));
+    PrintErrorF("left out, as a scheduler does not read them: %s",
+                KindCounts(manifests.ignored_kinds));
   }
   return manifests;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "berth/api/manifest.h"
 #include "berth/configuration.h"
 
@@ -14,9 +15,9 @@ namespace berth {
 // Prints every problem on standard error, then how many errors there were.
 void PrintProblems(const Problems& problems);
 
-// The configuration, checked down to its plugins; absent, its problems printed, if it is at fault.
-// Warnings are printed either way.
-std::optional<KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+// The configuration in the last of `paths`, or kube-scheduler's defaults without any, checked down
+// to its plugins; absent, its problems printed, if it is at fault. Warnings are printed either way.
+std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std::string> paths,
                                                             const Registry& registry);
 
 // The objects of `paths`; absent, the problems printed, if any of them could not be read.

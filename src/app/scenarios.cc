@@ -6,11 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "api/json.h"
 #include "app/commands.h"
+#include "app/input.h"
 #include "app/interrupt.h"
-#include "app/json.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
+#include "berth/api/input_file.h"
 #include "berth/api/time.h"
 #include "berth/testing/scenario.h"
 
@@ -25,29 +27,24 @@ constexpr size_t kEventsShown = 200;  // of a run that failed
 // The files of `paths`, folders with all *.yaml below them; false, with a message, if one is not
 // there.
 bool FindScenarios(const std::vector<std::string>& paths, std::vector<std::string>& files) {
-  namespace fs = std::filesystem;
   for (const std::string& path : paths) {
     std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      if (!fs::exists(path, error)) {
-        absl::FPrintF(stderr, "berth: %s: there is no such file or folder\n", path);
+    if (!std::filesystem::is_directory(path, error)) {
+      if (!std::filesystem::exists(path, error)) {
+        PrintErrorF("%s: there is no such file or folder", OneLine(path));
         return false;
       }
       files.push_back(path);
       continue;
     }
-    std::vector<std::string> found;
-    for (auto it = fs::recursive_directory_iterator(path, error);
-         !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-      const std::string extension = it->path().extension().string();
-      if (extension == ".yaml" || extension == ".yml") found.push_back(it->path().string());
-    }
-    if (error || found.empty()) {
-      absl::FPrintF(stderr, "berth: %s: %s\n", path,
-                    error ? error.message() : "has no scenarios (*.yaml)");
+    Problems problems;
+    const std::vector<std::string> found = FindInputFiles(path, {".yaml", ".yml"}, problems);
+    PrintProblems(problems);
+    if (!problems.ok()) return false;
+    if (found.empty()) {
+      PrintErrorF("%s: has no scenarios (*.yaml)", OneLine(path));
       return false;
     }
-    std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
   return true;
@@ -61,36 +58,36 @@ TroubleReport TroublesOf(const ScenarioResult& result) {
 
 void PrintTimeline(const std::vector<ScenarioEvent>& events) {
   if (events.empty()) return;
-  absl::PrintF("  what happened:\n");
+  PrintOut("  what happened:\n");
   const size_t first = events.size() > kEventsShown ? events.size() - kEventsShown : 0;
-  if (first > 0) absl::PrintF("    (%s earlier lines)\n", Thousands(static_cast<int64_t>(first)));
+  if (first > 0) PrintOut("    (%s earlier lines)\n", Thousands(static_cast<int64_t>(first)));
   size_t widest_time = 0;
   size_t widest_object = 0;
   for (size_t i = first; i < events.size(); ++i) {
     widest_time = std::max(widest_time, DurationToString(events[i].time).size());
-    widest_object = std::max(widest_object, events[i].object.size());
+    widest_object = std::max(widest_object, OneLine(events[i].object).size());
   }
   for (size_t i = first; i < events.size(); ++i) {
-    absl::PrintF("    %*s  %-*s  %s\n", static_cast<int>(widest_time),
-                 DurationToString(events[i].time), static_cast<int>(widest_object),
-                 events[i].object, events[i].what);
+    PrintOut("    %*s  %-*s  %s\n", static_cast<int>(widest_time), DurationToString(events[i].time),
+             static_cast<int>(widest_object), OneLine(events[i].object), OneLine(events[i].what));
   }
 }
 
 void PrintResult(const ScenarioResult& result) {
   const testing::ScenarioFigures& figures = result.figures;
-  absl::PrintF("%s  %s%s\n",
-               result.interrupted ? Styled(Style::kBad, "ENDED")
-               : result.ok()      ? Styled(Style::kGood, "ok   ")
-                                  : Styled(Style::kBad, "FAIL "),
-               result.file, result.name.empty() ? "" : absl::StrCat(": ", result.name));
-  absl::PrintF("       %s pods, %s on nodes, %s pending, %s attempts, %s evictions, in %s\n",
-               Thousands(figures.pods), Thousands(figures.bound), Thousands(figures.pending),
-               Thousands(figures.attempts), Thousands(figures.evictions),
-               DurationToString(figures.simulated));
-  absl::PrintF("%s", TroublesOf(result).ToTable());
+  PrintOut("%s  %s%s\n",
+           result.interrupted ? Styled(Style::kBad, "ENDED")
+           : result.ok()      ? Styled(Style::kGood, "ok   ")
+                              : Styled(Style::kBad, "FAIL "),
+           OneLine(result.file),
+           result.name.empty() ? "" : absl::StrCat(": ", OneLine(result.name)));
+  PrintOut("       %s pods, %s on nodes, %s pending, %s attempts, %s evictions, in %s\n",
+           Thousands(figures.pods), Thousands(figures.bound), Thousands(figures.pending),
+           Thousands(figures.attempts), Thousands(figures.evictions),
+           DurationToString(figures.simulated));
+  PrintOut("%s", TroublesOf(result).ToTable());
   if (result.ok()) return;
-  for (const std::string& failure : result.failures) absl::PrintF("  %s\n", failure);
+  for (const std::string& failure : result.failures) PrintOut("  %s\n", OneLine(failure));
   PrintTimeline(result.events);
 }
 
@@ -148,11 +145,11 @@ int RunScenarios(const CommandOptions& options, const Registry& registry) {
     json.EndArray().Key("passed").Int(passed).Key("failed").Int(failed);
     if (Interrupted()) json.Key("interrupted").Bool(true);
     json.EndObject();
-    absl::PrintF("%s\n", json.text());
+    PrintOut("%s\n", json.text());
   } else {
-    absl::PrintF("%s%s of %s scenarios hold, in %s\n",
-                 Interrupted() ? Styled(Style::kBad, "Interrupted: ") : "", Thousands(passed),
-                 Thousands(static_cast<int64_t>(files.size())), ShortDuration(absl::Now() - start));
+    PrintOut("%s%s of %s scenarios hold, in %s\n",
+             Interrupted() ? Styled(Style::kBad, "Interrupted: ") : "", Thousands(passed),
+             Thousands(static_cast<int64_t>(files.size())), ShortDuration(absl::Now() - start));
   }
   if (Interrupted()) return kInterruptedStatus;
   if (failed > 0) return 1;

@@ -57,7 +57,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   if (!options.trace.empty()) return RunTrace(options, registry);
   const absl::Time begin = absl::Now();
   std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.config, registry);
+      ReadConfiguration(options.configs, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfPodsAlone(*configuration, registry, manifests->objects);
@@ -69,7 +69,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
                           .seed = options.seed,
                           .start = absl::Now()});
   if (!created.ok()) {
-    absl::FPrintF(stderr, "berth: %s\n", created.status().message());
+    PrintErrorF("%s", created.status().message());
     return 1;
   }
   Simulation& simulation = **created;
@@ -107,9 +107,9 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   figures.peak_rss_bytes = PeakRssBytes();
   report.Finish(figures);
   if (options.output == OutputFormat::kJson) {
-    absl::PrintF("%s\n", report.ToJson());
+    PrintOut("%s\n", report.ToJson());
   } else {
-    absl::PrintF("%s", report.ToTable());
+    PrintOut("%s", report.ToTable(options.all ? Rows::kAll : Rows::kSome));
   }
   if (figures.interrupted) return kInterruptedStatus;
   return simulation.gave_up().empty() ? report.troubles().ExitStatus(0) : kPluginFaultStatus;

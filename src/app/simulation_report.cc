@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "app/json.h"
+#include "api/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
@@ -17,7 +17,21 @@
 namespace berth {
 namespace {
 
+// Rows of a table where not all are wanted.
 constexpr size_t kReasonsShown = 12;
+constexpr size_t kPodsShown = 30;
+
+// How many of `rows` a table shows.
+size_t Shown(size_t rows, size_t some, Rows which) {
+  return which == Rows::kAll ? rows : std::min(rows, some);
+}
+
+// The last line of a table that shows `shown` of `rows`.
+std::string Rest(size_t rows, size_t shown, absl::string_view what) {
+  if (shown == rows) return "\n";
+  return absl::StrCat("and ", Thousands(static_cast<int64_t>(rows - shown)), " more ", what,
+                      " (--all prints every one, -o json is for programs)\n\n");
+}
 
 bool IsLive(const api::Pod& pod) { return !HasEnded(pod.status()); }
 
@@ -80,7 +94,8 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
 
 }  // namespace
 
-SimulationReport::SimulationReport(Simulation& simulation) : simulation_(simulation) {
+SimulationReport::SimulationReport(Simulation& simulation)
+    : simulation_(simulation), start_(simulation.now()) {
   for (const Object& object : simulation.cluster().List(Kind::kPod)) {
     bool is_pending = false;
     object.packed()->ReadOwn(
@@ -114,6 +129,9 @@ void SimulationReport::ReadPods() {
     const auto pod =
         std::static_pointer_cast<const api::Pod>(simulation_.cluster().Find(Kind::kPod, line.pod));
     if (pod != nullptr) line.node = pod->spec().node_name();
+    if (pod != nullptr && pod->status().has_start_time()) {
+      line.after = ToTime(pod->status().start_time()) - start_;
+    }
     if (!line.node.empty()) {
       ++bound_;
       continue;
@@ -130,9 +148,12 @@ void SimulationReport::ReadPods() {
       line.reason = "the pod is being deleted";
     } else if (pod != nullptr) {
       line.waiting = simulation_.scheduler().ExplainWaiting(line.uid);
-      line.reason = absl::StrCat("no profile is named ", pod->spec().scheduler_name().empty()
-                                                             ? "default-scheduler"
-                                                             : pod->spec().scheduler_name());
+      const std::string& profile = pod->spec().scheduler_name();
+      line.reason =
+          line.waiting.has_value() && line.waiting->reason == WaitingReason::kUnknownProfile
+              ? absl::StrCat("no profile is named ",
+                             profile.empty() ? "default-scheduler" : profile)
+              : "the scheduler does not know the pod";
     }
   }
 }
@@ -209,7 +230,7 @@ std::string SimulationReport::ToJson() const {
 
 // --- Tables -------------------------------------------------------------------------------------
 
-std::string SimulationReport::ToTable() const {
+std::string SimulationReport::ToTable(Rows rows) const {
   const int64_t pods = pending_at_start();
   const int64_t pending = pods - bound_;
   std::string text = absl::StrCat(
@@ -239,8 +260,9 @@ std::string SimulationReport::ToTable() const {
     absl::StrAppend(&text, Thousands(whole), " of ", Thousands(groups_.size()), " groups run, ",
                     Thousands(part), " in part\n");
   }
-  absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), GroupTable(), PendingTable(),
-                  troubles_.ToTable(), CounterTable());
+  absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), PlacementTable(rows),
+                  EvictionTable(rows), GroupTable(rows), PendingTable(rows), troubles_.ToTable(),
+                  CounterTable());
   const double seconds = figures_.schedule_seconds;
   absl::StrAppend(&text, "Loaded in ", ShortDuration(absl::Seconds(figures_.load_seconds)),
                   ", scheduled in ", ShortDuration(absl::Seconds(seconds)));
@@ -291,26 +313,61 @@ std::string SimulationReport::CounterTable() const {
   return absl::StrCat(table.ToString(), "\n");
 }
 
+// Which pod went where, in the order in which they were bound, then those without a node.
+std::string SimulationReport::PlacementTable(Rows rows) const {
+  if (pods_.empty()) return "";
+  std::vector<const PodLine*> lines;
+  bool at_once = true;  // everything was bound at the start
+  for (const PodLine& pod : pods_) {
+    lines.push_back(&pod);
+    at_once = at_once && (pod.node.empty() || pod.after < absl::Milliseconds(1));
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const PodLine* a, const PodLine* b) {
+    if (a->node.empty() != b->node.empty()) return b->node.empty();
+    return !a->node.empty() && a->after < b->after;
+  });
+  std::vector<std::string> header = {"POD", "NODE"};
+  if (!at_once) header.push_back("AFTER");
+  TextTable table(std::move(header));
+  const size_t shown = Shown(lines.size(), kPodsShown, rows);
+  for (size_t i = 0; i < shown; ++i) {
+    std::vector<std::string> row = {lines[i]->pod, lines[i]->node.empty() ? "-" : lines[i]->node};
+    if (!at_once) {
+      row.push_back(lines[i]->node.empty() ? "" : DurationToString(lines[i]->after));
+    }
+    table.AddRow(std::move(row));
+  }
+  return absl::StrCat(table.ToString(), Rest(lines.size(), shown, "pods"));
+}
+
+std::string SimulationReport::EvictionTable(Rows rows) const {
+  if (evicted_.empty()) return "";
+  TextTable table({"EVICTED"});
+  const size_t shown = Shown(evicted_.size(), kReasonsShown, rows);
+  for (size_t i = 0; i < shown; ++i) table.AddRow({evicted_[i]});
+  return absl::StrCat(table.ToString(), Rest(evicted_.size(), shown, "pods"));
+}
+
 // Groups that run in part or not at all, each with what it waits for.
-std::string SimulationReport::GroupTable() const {
-  TextTable table({"GROUP", "BOUND", "PENDING", "REASON", "WAITING FOR"});
-  size_t waiting = 0;
+std::string SimulationReport::GroupTable(Rows rows) const {
+  std::vector<const PodGroupState*> waiting;
   for (const PodGroupState& group : groups_) {
-    if (!group.waiting.has_value() || waiting++ >= kReasonsShown) continue;
+    if (group.waiting.has_value()) waiting.push_back(&group);
+  }
+  if (waiting.empty()) return "";
+  TextTable table({"GROUP", "BOUND", "PENDING", "REASON", "WAITING FOR"});
+  const size_t shown = Shown(waiting.size(), kReasonsShown, rows);
+  for (size_t i = 0; i < shown; ++i) {
+    const PodGroupState& group = *waiting[i];
     table.AddRow({group.group, Thousands(group.assigned), Thousands(group.pending),
                   std::string(WaitingReasonName(group.waiting->reason)),
                   Shortened(group.waiting->ToString())});
   }
-  if (waiting == 0) return "";
-  std::string text = table.ToString();
-  if (waiting > kReasonsShown) {
-    absl::StrAppend(&text, "and ", waiting - kReasonsShown, " more groups\n");
-  }
-  return absl::StrCat(text, "\n");
+  return absl::StrCat(table.ToString(), Rest(waiting.size(), shown, "groups"));
 }
 
 // Pods outside groups by what they wait for, with the numbers of one of them.
-std::string SimulationReport::PendingTable() const {
+std::string SimulationReport::PendingTable(Rows rows) const {
   struct Line {
     int64_t count = 0;
     std::string example, reason, sentence;
@@ -334,15 +391,12 @@ std::string SimulationReport::PendingTable() const {
   std::stable_sort(lines.begin(), lines.end(),
                    [](const Line& a, const Line& b) { return a.count > b.count; });
   TextTable table({"PENDING", "FOR EXAMPLE", "REASON", "WAITING FOR"});
-  for (size_t i = 0; i < std::min(lines.size(), kReasonsShown); ++i) {
+  const size_t shown = Shown(lines.size(), kReasonsShown, rows);
+  for (size_t i = 0; i < shown; ++i) {
     table.AddRow({Thousands(lines[i].count), lines[i].example, lines[i].reason,
                   Shortened(lines[i].sentence)});
   }
-  std::string text = table.ToString();
-  if (lines.size() > kReasonsShown) {
-    absl::StrAppend(&text, "and ", lines.size() - kReasonsShown, " more reasons\n");
-  }
-  return absl::StrCat(text, "\n");
+  return absl::StrCat(table.ToString(), Rest(lines.size(), shown, "reasons"));
 }
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "app/trouble_report.h"
 #include "berth/api/resources.h"
 #include "berth/simulation.h"
@@ -25,6 +26,9 @@ struct RunFigures {
   bool interrupted = false;  // ended before everything was decided
 };
 
+// Of tables that have a row for each pod, group or reason.
+enum class Rows : uint8_t { kSome, kAll };
+
 // Remembers which pods are pending when it is made; Finish() reads what became of them.
 class SimulationReport {
  public:
@@ -35,15 +39,17 @@ class SimulationReport {
 
   // The shape of docs/simulate.md, one line.
   std::string ToJson() const;
-  std::string ToTable() const;
+  // What ran out of `kSome` rows says how to get the rest.
+  std::string ToTable(Rows rows = Rows::kSome) const;
   const TroubleReport& troubles() const { return troubles_; }
 
  private:
   struct PodLine {
     std::string pod, uid;
-    std::string node;    // empty: not bound
-    std::string group;   // of pods that are not bound
-    std::string reason;  // of pods that are not bound
+    std::string node;                             // empty: not bound
+    absl::Duration after = absl::ZeroDuration();  // from the start to its binding
+    std::string group;                            // of pods that are not bound
+    std::string reason;                           // of pods that are not bound
     std::optional<WaitingFor> waiting;
   };
   struct ResourceLine {
@@ -53,13 +59,16 @@ class SimulationReport {
 
   void ReadPods();
   void ReadNodes();
-  std::string GroupTable() const;
-  std::string PendingTable() const;
+  std::string PlacementTable(Rows rows) const;
+  std::string EvictionTable(Rows rows) const;
+  std::string GroupTable(Rows rows) const;
+  std::string PendingTable(Rows rows) const;
   std::string ResourceTable() const;
   std::string FragmentTables() const;
   std::string CounterTable() const;
 
   Simulation& simulation_;
+  const absl::Time start_;
   std::vector<PodLine> pods_;  // in the order of the input
   std::vector<PodGroupState> groups_;
   std::vector<std::string> evicted_;

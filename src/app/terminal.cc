@@ -2,11 +2,16 @@
 #include "app/terminal.h"
 
 #include <unistd.h>
+#include <utf8.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -33,6 +38,66 @@ absl::string_view Escape(Style style) {
   return "";
 }
 
+constexpr Style kStyles[] = {Style::kBold, Style::kGood, Style::kBad, Style::kDim};
+constexpr absl::string_view kReset = "\033[0m";
+
+// The colour at the start of `text`, as Styled() writes it; or empty.
+absl::string_view LeadingColour(absl::string_view text) {
+  if (absl::StartsWith(text, kReset)) return kReset;
+  for (const Style style : kStyles) {
+    if (absl::StartsWith(text, Escape(style))) return Escape(style);
+  }
+  return "";
+}
+
+// What a terminal obeys instead of showing it: controls, and what changes the direction of text.
+bool IsObeyed(uint32_t character) {
+  return character < 0x20 || (character >= 0x7F && character < 0xA0) ||
+         (character >= 0x200E && character <= 0x200F) ||
+         (character >= 0x2028 && character <= 0x202E) ||
+         (character >= 0x2066 && character <= 0x2069);
+}
+
+enum class Keep : uint8_t { kNothing, kLines, kLinesAndColours };
+
+std::string Escaped(absl::string_view text, Keep keep) {
+  std::string valid;
+  if (utf8::find_invalid(text.begin(), text.end()) != text.end()) {
+    utf8::replace_invalid(text.begin(), text.end(), std::back_inserter(valid));
+    text = valid;
+  }
+  std::string out;
+  out.reserve(text.size());
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    const char* const begin = at;
+    const uint32_t character = utf8::unchecked::next(at);
+    if (!IsObeyed(character) || (character == '\n' && keep != Keep::kNothing)) {
+      out.append(begin, at);
+      continue;
+    }
+    const absl::string_view colour =
+        keep == Keep::kLinesAndColours
+            ? LeadingColour(absl::string_view(begin, static_cast<size_t>(end - begin)))
+            : absl::string_view();
+    if (!colour.empty()) {
+      absl::StrAppend(&out, colour);
+      at = begin + colour.size();
+    } else if (character == '\n') {
+      absl::StrAppend(&out, "\\n");
+    } else {
+      absl::StrAppendFormat(&out, "\\u%04X", character);
+    }
+  }
+  return out;
+}
+
+std::string& Program() {
+  static std::string& name = *new std::string("berth");
+  return name;
+}
+
 // Columns of a cell: UTF-8 continuation bytes take none.
 size_t Width(absl::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
@@ -45,9 +110,30 @@ bool IsNumber(absl::string_view text) {
 
 }  // namespace
 
+void PrintRaw(std::FILE* stream, absl::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+void Print(std::FILE* stream, absl::string_view text) {
+  PrintRaw(stream, Escaped(text, IsTerminal(stream) ? Keep::kLinesAndColours : Keep::kLines));
+}
+
+void PrintError(absl::string_view text) {
+  Print(stderr, absl::StrCat(Program(), ": ", text, "\n"));
+}
+
+void NameProgram(absl::string_view program) { Program() = std::string(program); }
+
+std::string OneLine(absl::string_view text) { return Escaped(text, Keep::kNothing); }
+
 std::string Styled(Style style, absl::string_view text, std::FILE* stream) {
-  if (!IsTerminal(stream)) return std::string(text);
-  return absl::StrCat(Escape(style), text, "\033[0m");
+  if (!IsTerminal(stream)) return OneLine(text);
+  return absl::StrCat(Escape(style), OneLine(text), kReset);
+}
+
+void TextTable::AddRow(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = OneLine(cell);
+  rows_.push_back(std::move(row));
 }
 
 std::string TextTable::ToString() const {

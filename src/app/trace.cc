@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/json.h"
 #include "app/commands.h"
 #include "app/input.h"
-#include "app/json.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
 #include "trace/openb_run.h"
@@ -38,30 +38,29 @@ void PrintArrivals(const TraceResult& result) {
                   Percent(column.fragmentation), Percent(column.fragmentation_of_idle),
                   Thousands(column.unscheduled)});
   }
-  absl::PrintF("%s\n", table.ToString());
+  PrintOut("%s\n", table.ToString());
   if (!result.shapes.empty()) {
     TextTable shapes({"UNSCHEDULED", "SHAPE"});
     const auto by_count = ShapesByCount(result);
     for (size_t i = 0; i < std::min(by_count.size(), kShapesShown); ++i) {
       shapes.AddRow({Thousands(by_count[i].second), by_count[i].first});
     }
-    absl::PrintF("%s", shapes.ToString());
+    PrintOut("%s", shapes.ToString());
     if (by_count.size() > kShapesShown) {
-      absl::PrintF("and %d more shapes\n", by_count.size() - kShapesShown);
+      PrintOut("and %d more shapes\n", by_count.size() - kShapesShown);
     }
-    absl::PrintF("\n");
+    PrintOut("\n");
   }
-  absl::PrintF("%s of %s pods unscheduled (%d without GPU), %.2f s of scheduling\n",
-               Thousands(result.unscheduled),
-               Thousands(static_cast<int64_t>(result.decisions.size())),
-               result.cpu_pods_unscheduled, result.seconds);
+  PrintOut("%s of %s pods unscheduled (%d without GPU), %.2f s of scheduling\n",
+           Thousands(result.unscheduled), Thousands(static_cast<int64_t>(result.decisions.size())),
+           result.cpu_pods_unscheduled, result.seconds);
 }
 
 void PrintArrivalsCsv(const TraceResult& result) {
-  absl::PrintF("arrived,allocation,fragmentation,fragmentation_of_idle,unscheduled\n");
+  PrintOut("arrived,allocation,fragmentation,fragmentation_of_idle,unscheduled\n");
   for (const TraceColumn& column : result.columns) {
-    absl::PrintF("%d,%.2f,%.2f,%.4f,%d\n", column.arrived, column.allocation, column.fragmentation,
-                 column.fragmentation_of_idle, column.unscheduled);
+    PrintOut("%d,%.2f,%.2f,%.4f,%d\n", column.arrived, column.allocation, column.fragmentation,
+             column.fragmentation_of_idle, column.unscheduled);
   }
 }
 
@@ -89,21 +88,21 @@ void PrintTimes(const TraceResult& result) {
                   Percent(moment.allocation), Percent(moment.fragmentation), Percent(moment.cpu),
                   Thousands(moment.running), Thousands(moment.waiting)});
   }
-  absl::PrintF("%s\n", table.ToString());
+  PrintOut("%s\n", table.ToString());
   const TraceResult::Delays& delays = result.delays;
-  absl::PrintF(
+  PrintOut(
       "allocated on average %.2f %%; queueing delay mean %.1f s, p50 %.0f, p90 %.0f, p99 %.0f, max "
       "%.0f s\n",
       result.mean_allocation, delays.mean, delays.p50, delays.p90, delays.p99, delays.max);
-  absl::PrintF("%s pods never placed, %.2f s of wall time\n", Thousands(result.unscheduled),
-               result.seconds);
+  PrintOut("%s pods never placed, %.2f s of wall time\n", Thousands(result.unscheduled),
+           result.seconds);
 }
 
 void PrintTimesCsv(const TraceResult& result) {
-  absl::PrintF("seconds,allocation,fragmentation,cpu,running,waiting\n");
+  PrintOut("seconds,allocation,fragmentation,cpu,running,waiting\n");
   for (const TraceMoment& moment : result.moments) {
-    absl::PrintF("%d,%.2f,%.2f,%.2f,%d,%d\n", moment.seconds, moment.allocation,
-                 moment.fragmentation, moment.cpu, moment.running, moment.waiting);
+    PrintOut("%d,%.2f,%.2f,%.2f,%d,%d\n", moment.seconds, moment.allocation, moment.fragmentation,
+             moment.cpu, moment.running, moment.waiting);
   }
 }
 
@@ -132,7 +131,7 @@ bool WriteDecisions(const std::string& path, const TraceResult& result) {
     file << i << ',' << decision.pod << ',' << decision.node << ',' << decision.cards << '\n';
   }
   file.close();
-  if (!file) absl::FPrintF(stderr, "berth: %s could not be written\n", path);
+  if (!file) PrintErrorF("%s could not be written", path);
   return static_cast<bool>(file);
 }
 
@@ -140,11 +139,11 @@ bool WriteDecisions(const std::string& path, const TraceResult& result) {
 
 int RunTrace(const CommandOptions& options, const Registry& registry) {
   std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.config, registry);
+      ReadConfiguration(options.configs, registry);
   if (!configuration.has_value()) return 1;
   const absl::StatusOr<OpenbTrace> trace = ReadOpenb(options.data, options.list, options.seed);
   if (!trace.ok()) {
-    absl::FPrintF(stderr, "berth: %s\n", trace.status().message());
+    PrintErrorF("%s", trace.status().message());
     return 1;
   }
   Progress progress;
@@ -162,7 +161,7 @@ int RunTrace(const CommandOptions& options, const Registry& registry) {
                     : RunArrivals(*trace, std::move(run));
   progress.Clear();
   if (!result.ok()) {
-    absl::FPrintF(stderr, "berth: %s\n", result.status().message());
+    PrintErrorF("%s", result.status().message());
     return 1;
   }
   if (!options.decisions.empty() && !WriteDecisions(options.decisions, *result)) return 1;
@@ -175,12 +174,12 @@ int RunTrace(const CommandOptions& options, const Registry& registry) {
     json.Key("unscheduled").Int(result->unscheduled);
     troubles.WriteTo(json);
     json.Key("seconds").Double(result->seconds).EndObject();
-    absl::PrintF("%s\n", json.text());
+    PrintOut("%s\n", json.text());
   } else if (options.output == OutputFormat::kCsv) {
     options.times ? PrintTimesCsv(*result) : PrintArrivalsCsv(*result);
   } else {
     options.times ? PrintTimes(*result) : PrintArrivals(*result);
-    absl::PrintF("%s", troubles.ToTable());
+    PrintOut("%s", troubles.ToTable());
   }
   return troubles.ExitStatus(0);
 }

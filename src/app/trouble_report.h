@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/json.h"
+#include "api/json.h"
 #include "berth/scheduler.h"
 
 namespace berth {

@@ -5,20 +5,27 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/terminal.h"
+#include "berth/api/input_file.h"
 
 namespace berth {
 
 int RunValidate(const CommandOptions& options, const Registry& registry) {
-  const std::optional<KubeSchedulerConfiguration> configuration =
-      ReadConfiguration(options.config, registry);
-  if (!configuration.has_value()) return 1;
-  absl::PrintF("%s: %s, %d profile%s:", options.config, Styled(Style::kGood, "valid"),
-               configuration->profiles.size(), configuration->profiles.size() == 1 ? "" : "s");
-  for (const Profile& profile : configuration->profiles) {
-    absl::PrintF(" %s", profile.scheduler_name);
+  bool valid = true;
+  for (const std::string& path : options.configs) {
+    const std::optional<KubeSchedulerConfiguration> configuration =
+        ReadConfiguration({path}, registry);
+    if (!configuration.has_value()) {
+      valid = false;
+      continue;
+    }
+    PrintOut("%s: %s, %d profile%s:", OneLine(InputName(path)), Styled(Style::kGood, "valid"),
+             configuration->profiles.size(), configuration->profiles.size() == 1 ? "" : "s");
+    for (const Profile& profile : configuration->profiles) {
+      PrintOut(" %s", OneLine(profile.scheduler_name));
+    }
+    PrintOut("\n");
   }
-  absl::PrintF("\n");
-  return 0;
+  return valid ? 0 : 1;
 }
 
 }  // namespace berth

@@ -1,19 +1,13 @@
 // Reading of a configuration file: document, fields, profiles; and the way back to YAML.
 #include "berth/configuration.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <sstream>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/input_file.h"
 #include "berth/api/value.h"
 #include "config/configuration_file.h"
 #include "config/profiles.h"
@@ -136,24 +130,13 @@ LoadedConfiguration ParseConfiguration(absl::string_view text, const std::string
 }
 
 LoadedConfiguration LoadConfigurationFile(const std::string& path, const Registry& registry) {
-  std::stringstream text;
-  if (path == "-") {
-    text << std::cin.rdbuf();
-    return ParseConfiguration(text.str(), "<stdin>", registry);
-  }
-  std::error_code ignored;
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
-  std::ifstream in(path, std::ios::binary);
-  if (!in || is_folder) {
-    LoadedConfiguration loaded;
-    loaded.configuration = DefaultConfiguration(registry);
-    loaded.problems.AddError(
-        {.file = Symbol::Intern(path)}, "",
-        absl::StrCat("cannot be read: ", is_folder ? "is a folder" : std::strerror(errno)));
-    return loaded;
-  }
-  text << in.rdbuf();
-  return ParseConfiguration(text.str(), path, registry);
+  const absl::StatusOr<std::string> text = ReadInputFile(path);
+  if (text.ok()) return ParseConfiguration(*text, InputName(path), registry);
+  LoadedConfiguration loaded;
+  loaded.configuration = DefaultConfiguration(registry);
+  loaded.problems.AddError({.file = Symbol::Intern(InputName(path))}, "",
+                           absl::StrCat("cannot be read: ", text.status().message()));
+  return loaded;
 }
 
 KubeSchedulerConfiguration DefaultConfiguration(const Registry& registry) {

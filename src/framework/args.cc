@@ -1,7 +1,6 @@
 // Field tables at work: reading a struct from a Value, checking it, printing it.
 #include "berth/framework/args.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "berth/api/duplicate_keys.h"
 #include "berth/api/near_miss.h"
 #include "framework/field_text.h"
 
@@ -124,14 +124,12 @@ void FieldTable::ReadFields(Value value, const std::string& path, bool type_meta
                       absl::StrCat(path, ": is ", value.KindText(), ", not a map of fields"));
     return;
   }
-  std::map<absl::string_view, int> line_of_key;
+  ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
+    problems.AddError(item.where, "",
+                      absl::StrCat(JoinPath(path, item.key),
+                                   ": appears a second time; first in line ", first.line));
+  });
   for (const Value::Item item : value.items()) {
-    const auto [seen, is_new] = line_of_key.emplace(item.key, item.where.line);
-    if (!is_new) {
-      problems.AddError(item.where, "",
-                        absl::StrCat(JoinPath(path, item.key),
-                                     ": appears a second time; first in line ", seen->second));
-    }
     const FieldSpec* field = FindField(*this, item.key);
     if (field == nullptr) {
       if (type_meta && ReadTypeMeta(item, path, problems)) continue;

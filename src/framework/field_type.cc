@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/decode.h"
+#include "berth/api/duplicate_keys.h"
 #include "berth/api/near_miss.h"
 #include "berth/api/time.h"
 #include "berth/framework/args.h"
@@ -306,16 +306,14 @@ FieldType MapType(FieldType element, MapAccess access) {
                   return;
                 }
                 access.clear(out);
-                std::map<absl::string_view, int> line_of_key;
+                ForEachDuplicateKey(value, [&](const Value::Item& item, SourceLocation first) {
+                  problems.AddError(
+                      item.where, "",
+                      absl::StrCat(KeyPath(path, item.key),
+                                   ": appears a second time; first in line ", first.line));
+                });
                 for (const Value::Item item : value.items()) {
                   const std::string item_path = KeyPath(path, item.key);
-                  const auto [seen, is_new] = line_of_key.emplace(item.key, item.where.line);
-                  if (!is_new) {
-                    problems.AddError(
-                        item.where, "",
-                        absl::StrCat(item_path, ": appears a second time; first in line ",
-                                     seen->second));
-                  }
                   void* slot = access.insert(out, item.key);
                   if (!item.value.IsNull()) read(item.value, item_path, slot, problems);
                 }

@@ -1,13 +1,12 @@
 // Implementation of scenario.h: from a file to a result.
 #include "berth/testing/scenario.h"
 
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "berth/api/input_file.h"
 #include "berth/api/time.h"
 #include "berth/api/value.h"
 #include "berth/simulation.h"
@@ -71,16 +70,12 @@ ScenarioResult RunScenario(absl::string_view text, const std::string& file,
 
 ScenarioResult RunScenarioFile(const std::string& path, const Registry& registry,
                                const ScenarioOptions& options) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in) {
-    ScenarioResult result;
-    result.file = path;
-    result.failures.push_back(absl::StrCat(path, ": cannot be read"));
-    return result;
-  }
-  return RunScenario(text.str(), path, registry, options);
+  const absl::StatusOr<std::string> text = ReadInputFile(path);
+  if (text.ok()) return RunScenario(*text, path, registry, options);
+  ScenarioResult result;
+  result.file = path;
+  result.failures.push_back(absl::StrCat(path, ": cannot be read: ", text.status().message()));
+  return result;
 }
 
 }  // namespace berth::testing

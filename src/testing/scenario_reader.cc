@@ -1,15 +1,14 @@
 // Implementation of scenario_reader.h: everything but the expectations.
 #include "testing/scenario_reader.h"
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "berth/api/input_file.h"
 #include "berth/api/time.h"
 #include "testing/object_patch.h"
 
@@ -21,14 +20,6 @@ std::string PathFrom(const std::string& file, const std::string& name) {
   if (absl::StartsWith(name, "/")) return name;
   const size_t slash = file.rfind('/');
   return absl::StrCat(slash == std::string::npos ? "." : file.substr(0, slash), "/", name);
-}
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return std::nullopt;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 bool IsFileName(absl::string_view text) {
@@ -212,12 +203,12 @@ bool ScenarioReader::ReadConfiguration(Value config, Script& script) {
     return false;
   }
   const std::string path = PathFrom(file_, text);
-  if (is_file && !ReadFile(path).has_value()) {
-    Report(config.where(), absl::StrCat("cannot read ", path));
+  const absl::StatusOr<std::string> content = is_file ? ReadInputFile(path) : std::string(text);
+  if (!content.ok()) {
+    Report(config.where(), absl::StrCat("cannot read ", path, ": ", content.status().message()));
     return false;
   }
-  LoadedConfiguration loaded =
-      is_file ? LoadConfigurationFile(path, registry_) : ParseConfiguration(text, file_, registry_);
+  LoadedConfiguration loaded = ParseConfiguration(*content, is_file ? path : file_, registry_);
   Problems& problems = expects_refusal_ ? refusal_ : problems_;
   if (is_file) {
     for (const Problem& problem : loaded.problems) {
@@ -279,8 +270,11 @@ ScenarioTemplate ScenarioReader::Template(Value value) {
     return made;
   }
   made.file = PathFrom(file_, made.text);
-  std::optional<std::string> content = ReadFile(made.file);
-  if (!content.has_value()) Report(value.where(), absl::StrCat("cannot read ", made.file));
+  absl::StatusOr<std::string> content = ReadInputFile(made.file);
+  if (!content.ok()) {
+    Report(value.where(),
+           absl::StrCat("cannot read ", made.file, ": ", content.status().message()));
+  }
   made.text = std::move(content).value_or("");
   return made;
 }

@@ -1,40 +1,58 @@
 // Implementation of openb.h.
 #include "trace/openb.h"
 
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "berth/api/input_file.h"
 
 namespace berth {
 namespace {
+
+// What a trace may say, so that nothing overflows and no allocation is hopeless.
+constexpr int64_t kMostAmount = 1'000'000'000'000'000;
+constexpr int64_t kMostGpus = 1000;  // of a node or a pod
+constexpr int64_t kMilli = 1000;     // of a GPU
+constexpr size_t kMostArrivals = 5'000'000;
+
+absl::Status Problem(absl::string_view where, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
+}
+
+absl::Status Unreadable(const std::string& path, const absl::Status& why) {
+  return Problem(path, absl::StrCat("cannot be read: ", why.message()));
+}
 
 // One CSV file without quotes; columns by name.
 class Csv {
  public:
   static absl::StatusOr<Csv> Read(const std::string& path) {
-    std::ifstream file(path);
-    if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+    const absl::StatusOr<std::string> text = ReadInputFile(path);
+    if (!text.ok()) return Unreadable(path, text.status());
     Csv csv;
     csv.path_ = path;
-    std::string line;
-    while (std::getline(file, line)) {
-      if (!line.empty() && line.back() == '\r') line.pop_back();
+    int line_number = 0;
+    for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+      ++line_number;
+      absl::ConsumeSuffix(&line, "\r");
       std::vector<std::string> fields = absl::StrSplit(line, ',');
       if (csv.columns_.empty()) {
         for (size_t i = 0; i < fields.size(); ++i) csv.columns_[fields[i]] = i;
       } else if (fields.size() == csv.columns_.size()) {
         csv.rows_.push_back(std::move(fields));
+        csv.lines_.push_back(line_number);
       } else if (!line.empty()) {
-        return absl::InvalidArgumentError(absl::StrCat(path, ":", csv.rows_.size() + 2, ": has ",
-                                                       fields.size(), " fields, not ",
-                                                       csv.columns_.size()));
+        return Problem(absl::StrCat(path, ":", line_number),
+                       absl::StrCat("has ", fields.size(), " fields, not ", csv.columns_.size()));
       }
     }
     return csv;
@@ -45,23 +63,23 @@ class Csv {
     const auto it = columns_.find(column);
     return it == columns_.end() ? "" : rows_[row][it->second];
   }
-  // Nothing if there is no such column or no text in it; what is no number is noted.
-  std::optional<int64_t> Number(size_t row, const std::string& column) {
+  // Nothing if there is no such column or no text in it; what is no number up to `most` is noted.
+  std::optional<int64_t> Number(size_t row, const std::string& column, int64_t most) {
     const std::string text = Text(row, column);
     if (text.empty()) return std::nullopt;
     double number;
-    if (!absl::SimpleAtod(text, &number) || !(number >= 0) || number > 1e15) {
-      problem_ = absl::InvalidArgumentError(
-          absl::StrCat(path_, ":", row + 2, ": ", column, ": \"", text, "\" is no amount"));
+    if (!absl::SimpleAtod(text, &number) || !(number >= 0) || number > static_cast<double>(most)) {
+      problem_ = Problem(absl::StrCat(path_, ":", lines_[row]),
+                         absl::StrCat(column, ": \"", text, "\" is no amount up to ", most));
       return std::nullopt;
     }
     return static_cast<int64_t>(number);
   }
-  int64_t Required(size_t row, const std::string& column) {
-    const std::optional<int64_t> number = Number(row, column);
+  int64_t Required(size_t row, const std::string& column, int64_t most) {
+    const std::optional<int64_t> number = Number(row, column, most);
     if (!number.has_value() && problem_.ok()) {
       problem_ =
-          absl::InvalidArgumentError(absl::StrCat(path_, ":", row + 2, ": there is no ", column));
+          Problem(absl::StrCat(path_, ":", lines_[row]), absl::StrCat("there is no ", column));
     }
     return number.value_or(0);
   }
@@ -71,6 +89,7 @@ class Csv {
   std::string path_;
   std::map<std::string, size_t> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<int> lines_;  // of the rows
   absl::Status problem_;
 };
 
@@ -80,42 +99,46 @@ absl::Status ReadNodes(const std::string& path, OpenbTrace& trace) {
   for (size_t row = 0; row < csv->size(); ++row) {
     trace.nodes.push_back({.name = csv->Text(row, "sn"),
                            .model = csv->Text(row, "model"),
-                           .milli_cpu = csv->Required(row, "cpu_milli"),
-                           .memory_mib = csv->Required(row, "memory_mib"),
-                           .gpus = static_cast<int>(csv->Required(row, "gpu"))});
+                           .milli_cpu = csv->Required(row, "cpu_milli", kMostAmount),
+                           .memory_mib = csv->Required(row, "memory_mib", kMostAmount),
+                           .gpus = static_cast<int>(csv->Required(row, "gpu", kMostGpus))});
   }
-  if (trace.nodes.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": has no nodes"));
-  return csv->problem();
+  if (!csv->problem().ok()) return csv->problem();
+  if (trace.nodes.empty()) return Problem(path, "has no nodes");
+  if (trace.capacity_milli() == 0)
+    return Problem(path, "has no GPUs, of which all shares are told");
+  return absl::OkStatus();
 }
 
 absl::Status ReadPods(const std::string& path, OpenbTrace& trace) {
   absl::StatusOr<Csv> csv = Csv::Read(path);
   if (!csv.ok()) return csv.status();
   for (size_t row = 0; row < csv->size(); ++row) {
-    trace.pods.push_back({.name = csv->Text(row, "name"),
-                          .milli_cpu = csv->Required(row, "cpu_milli"),
-                          .memory_mib = csv->Required(row, "memory_mib"),
-                          .gpus = static_cast<int>(csv->Required(row, "num_gpu")),
-                          .milli_gpu = csv->Required(row, "gpu_milli"),
-                          .models = csv->Text(row, "gpu_spec"),
-                          .created = csv->Number(row, "creation_time").value_or(-1),
-                          .deleted = csv->Number(row, "deletion_time").value_or(-1),
-                          .scheduled = csv->Number(row, "scheduled_time").value_or(-1)});
+    trace.pods.push_back(
+        {.name = csv->Text(row, "name"),
+         .milli_cpu = csv->Required(row, "cpu_milli", kMostAmount),
+         .memory_mib = csv->Required(row, "memory_mib", kMostAmount),
+         .gpus = static_cast<int>(csv->Required(row, "num_gpu", kMostGpus)),
+         .milli_gpu = csv->Required(row, "gpu_milli", kMilli),
+         .models = csv->Text(row, "gpu_spec"),
+         .created = csv->Number(row, "creation_time", kMostAmount).value_or(-1),
+         .deleted = csv->Number(row, "deletion_time", kMostAmount).value_or(-1),
+         .scheduled = csv->Number(row, "scheduled_time", kMostAmount).value_or(-1)});
   }
-  if (trace.pods.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": has no pods"));
-  return csv->problem();
+  if (!csv->problem().ok()) return csv->problem();
+  if (trace.pods.empty()) return Problem(path, "has no pods");
+  return absl::OkStatus();
 }
 
 // One number a line, each below `limit`.
 absl::Status ReadNumbers(const std::string& path, size_t limit, std::vector<int>& numbers) {
-  std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
-  std::string line;
-  while (std::getline(file, line)) {
+  const absl::StatusOr<std::string> text = ReadInputFile(path);
+  if (!text.ok()) return Unreadable(path, text.status());
+  for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(*text, "\n"), '\n')) {
     int number;
     if (!absl::SimpleAtoi(line, &number) || number < 0 || static_cast<size_t>(number) >= limit) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ":", numbers.size() + 1, ": \"", line, "\" is not 0 to ", limit - 1));
+      return Problem(absl::StrCat(path, ":", numbers.size() + 1),
+                     absl::StrCat("\"", line, "\" is not 0 to ", limit - 1));
     }
     numbers.push_back(number);
   }
@@ -148,7 +171,8 @@ std::vector<int> Shuffled(size_t size, SplitMix64& random) {
   return numbers;
 }
 
-void DrawSequence(uint64_t seed, OpenbTrace& trace) {
+// Without pods that ask for GPUs there is nothing to fill up with: each comes once.
+absl::Status DrawSequence(uint64_t seed, OpenbTrace& trace) {
   SplitMix64 random(seed);
   const int64_t limit = trace.capacity_milli() * 13 / 10;
   trace.arrivals = Shuffled(trace.pods.size(), random);
@@ -159,13 +183,21 @@ void DrawSequence(uint64_t seed, OpenbTrace& trace) {
     total -= trace.pods[trace.arrivals[position]].demand();
     trace.arrivals.erase(trace.arrivals.begin() + static_cast<ptrdiff_t>(position));
   }
-  while (total < limit) {
+  if (total > 0 && static_cast<double>(limit) / static_cast<double>(total) *
+                           static_cast<double>(trace.pods.size()) >
+                       static_cast<double>(kMostArrivals)) {
+    return absl::InvalidArgumentError(absl::StrCat("the pods ask for too little: more than ",
+                                                   kMostArrivals,
+                                                   " would have to arrive to ask for all GPUs"));
+  }
+  while (total > 0 && total < limit) {
     const size_t row = random.Below(trace.pods.size());
     if (total + trace.pods[row].demand() > limit) break;
     total += trace.pods[row].demand();
     trace.arrivals.push_back(static_cast<int>(row));
   }
   trace.node_ranks = Shuffled(trace.nodes.size(), random);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -200,8 +232,10 @@ absl::StatusOr<OpenbTrace> ReadOpenb(const std::string& folder, const std::strin
   status = ReadPods(absl::StrCat(folder, "/openb_pod_list_", list, ".csv"), trace);
   if (!status.ok()) return status;
   const std::string order = absl::StrCat(folder, "/orders/", list, "_", seed);
-  if (!std::ifstream(order + ".pods.txt")) {
-    DrawSequence(seed, trace);
+  std::error_code ignored;
+  if (!std::filesystem::exists(order + ".pods.txt", ignored)) {
+    status = DrawSequence(seed, trace);
+    if (!status.ok()) return status;
     return trace;
   }
   status = ReadNumbers(order + ".pods.txt", trace.pods.size(), trace.arrivals);

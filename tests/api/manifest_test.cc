@@ -151,6 +151,21 @@ TEST(ParseManifestTest, Reports) {
       {"{apiVersion: v1, kind: Pod, metadata: {name: p}}\n---\n"
        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priorityClassName: high}}",
        "f:3:1: error: Pod default/p: is there a second time; first at f:1:1"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}}\n---\n"
+       "{apiVersion: v1, kind: Node, metadata: {name: b, uid: u}}",
+       "f:3:1: error: Node b: metadata.uid: is that of Pod default/p, too; first at f:1:1"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: a, nodeName: b}}",
+       "f:1:70: error: Pod default/p: spec.nodeName: appears a second time; first in line 1"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a.b/c: x, a.b/c: x}}}",
+       "f:1:68: error: Pod default/p: metadata.labels[\"a.b/c\"]: appears a second time; first in "
+       "line 1"},
+      // What is not read as a whole.
+      {"{apiVersion: v1, kind: Node, metadata: {name: a}, metadata: {name: b}}",
+       "f:1:51: error: Node b: metadata: appears a second time; first in line 1"},
+      {"{apiVersion: v1, kind: List, items: [], items: []}",
+       "f:1:41: error: List: items: appears a second time; first in line 1"},
+      {"{apiVersion: v1, kind: ConfigMap, data: {}, data: {}}",
+       "f:1:45: error: ConfigMap: data: appears a second time; first in line 1"},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(Lines(ParseManifest(c.text, "f")), ElementsAre(c.want)) << c.text;
@@ -207,6 +222,18 @@ TEST(ReadManifestsTest, WhatCannotBeReadIsAProblem) {
   const Manifests nothing = ReadManifests({empty.path()});
   EXPECT_TRUE(nothing.problems.ok());
   EXPECT_THAT(Lines(nothing), ElementsAre(HasSubstr("warning: no *.yaml")));
+}
+
+// Quadratic work on many keys would take hours.
+TEST(ReadManifestsTest, ManyKeysAreCompared) {
+  std::string labels;
+  for (int i = 0; i < 200'000; ++i) absl::StrAppend(&labels, "\"k", i, "\":\"\",");
+  const Manifests manifests = ParseManifest(
+      absl::StrCat(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{)", labels,
+                   R"("k7":""}}})"),
+      "f");
+  EXPECT_THAT(Lines(manifests),
+              ElementsAre(HasSubstr("metadata.labels.k7: appears a second time")));
 }
 
 TEST(ReadManifestsTest, TheSameObjectInTwoFiles) {

@@ -275,6 +275,45 @@ TEST(BrokenTest, DeepNesting) {
   EXPECT_THAT(ProblemsOf("a: " + balanced), ElementsAre(HasSubstr("nested more than 200 deep")));
 }
 
+// Text with brackets is no flow collection, however many there are.
+TEST(BrokenTest, BracketsInTextDoNotCount) {
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += "[";
+  for (const std::string& text : {
+           "a: |\n  x: " + many + "\n  " + many + "\nb: 1",
+           "a: >-\n\n    " + many + "\n\n    x: " + many + "\nb: 1",
+           "- |\n x: " + many + "\n- b",
+           "- k: |  # text\n    x: " + many + "\n  b: 1",
+           "? |\n  x: " + many + "\n: b",
+           "a: '" + many + " it''s " + many + "'",
+           "a: \"" + many + "\\\" " + many + "\"",
+           "'" + many + "': \"\\\"" + many + "\"",
+           "a: text " + many + "\nb: c#" + many,
+           "a: 1  # b: " + many + "\n# c: " + many,
+           "--- |\n " + many + "\n",
+           "{a: '" + many + "', b: \"" + many + "\", c: 1}",
+           "{a: 1,  # " + many + "\n b: it's, c: [d]}",
+       }) {
+    EXPECT_THAT(ProblemsOf(text), IsEmpty()) << text;
+  }
+  // And behind all that, they do.
+  for (const std::string& text :
+       {"a: |\n  text\nb: " + many, "- a: |\n    text\n  b: " + many, "a: |\nb: " + many,
+        "a: 'x'\nb: " + many, "a: !t &x " + many, "? " + many, "- - " + many,
+        "{a: it's, b: " + many, "{'a': 'x', b: " + many, "a: [b]\nc: " + many,
+        "a: >\n\n  t\n\n" + many}) {
+    EXPECT_THAT(ProblemsOf(text), ElementsAre(HasSubstr("nested more than 200 deep"))) << text;
+  }
+}
+
+TEST(BrokenTest, FlowCollectionsAreNotEndless) {
+  std::string list = "b: [";
+  for (int i = 0; i < 600'000; ++i) list += "1,";
+  EXPECT_THAT(ProblemsOf("x: 1\na: 2\n" + list + "]"),
+              ElementsAre("f:3:1000006: error: a list or map in brackets with more than 500000 "
+                          "values; write it as JSON, or without brackets"));
+}
+
 TEST(BrokenTest, Utf8) {
   EXPECT_THAT(ShowAll("a: \"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"\n"), SizeIs(1));
   for (const std::string& bad :

@@ -1,34 +1,18 @@
 // Runs the `berth` binary on good and bad input.
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/app/run_command.h"
 
 namespace berth {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-
-std::string Read(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 class Command : public ::testing::Test {
  protected:
@@ -38,15 +22,7 @@ class Command : public ::testing::Test {
     return path;
   }
 
-  Outcome Run(absl::string_view arguments) {
-    const std::string out = absl::StrCat(::testing::TempDir(), "/out");
-    const std::string err = absl::StrCat(::testing::TempDir(), "/err");
-    const char* command = std::getenv("BERTH_COMMAND");
-    if (command == nullptr) return {-1, "", "BERTH_COMMAND is not set"};
-    const int status =
-        std::system(absl::StrCat(command, " ", arguments, " >", out, " 2>", err).c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Read(out), Read(err)};
-  }
+  Outcome Run(absl::string_view arguments) { return RunBerth(arguments); }
 
   const std::string cluster_ = Write("cluster.yaml", R"(
 apiVersion: v1
@@ -70,19 +46,6 @@ TEST_F(Command, VersionAndHelp) {
   EXPECT_EQ(Run("version").status, 0);
   EXPECT_THAT(Run("version").out, HasSubstr("berth "));
   EXPECT_THAT(Run("--help").out, HasSubstr("simulate"));
-}
-
-TEST_F(Command, UsageErrorsExitWithTwo) {
-  for (const char* arguments :
-       {"", "frobnicate", "validate", "validate --config", "simulate --config config/default.yaml",
-        "explain --config config/default.yaml --cluster x -o xml",
-        "simulate --config config/default.yaml --cluster x --seed many",
-        "validate --config config/default.yaml --pod p"}) {
-    const Outcome outcome = Run(arguments);
-    EXPECT_EQ(outcome.status, 2) << arguments;
-    EXPECT_THAT(outcome.err, HasSubstr("Usage: berth")) << arguments;
-    EXPECT_EQ(outcome.out, "") << arguments;
-  }
 }
 
 TEST_F(Command, EveryReadyProfileIsValid) {

@@ -33,6 +33,29 @@ inline std::string WriteTemporary(absl::string_view name, absl::string_view text
   return path;
 }
 
+struct Outcome {
+  int status;  // -1: ended by a signal
+  std::string out, err;
+};
+
+inline std::string ReadWhole(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// What `line` comes to in a shell. Redirections in it win over ours.
+inline Outcome RunShell(absl::string_view line) {
+  const std::string out = WriteTemporary("out", "");
+  const std::string err = WriteTemporary("err", "");
+  const int status = std::system(absl::StrCat("{ ", line, "\n} >", out, " 2>", err).c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadWhole(out), ReadWhole(err)};
+}
+inline Outcome RunBerth(absl::string_view words) {
+  return RunShell(absl::StrCat(BerthCommand(), " ", words));
+}
+
 // A program under way.
 class Process {
  public:
@@ -72,12 +95,7 @@ class Process {
     ended_ = true;
     return status_;
   }
-  std::string output() const {
-    std::ifstream in(out_);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
+  std::string output() const { return ReadWhole(out_); }
 
  private:
   bool Catches() const {

@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "src/engine/": ENGINE + ["evaluation/"],
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h"],
-    "src/app/": FRONT_DOOR + ["berth/", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
+    "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
     "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
@@ -49,7 +49,7 @@ INSIDE = {
 }
 EXPORTED = ["evaluation/incremental/incremental_evaluator.h", "preemption/pruning/pruned_search.h"]
 # Nobody but their own users should have to know these.
-HEAVY = re.compile(r"^(yaml-cpp|rapidjson|google/protobuf|grpc|grpcpp)/|\.pb\.h$")
+HEAVY = re.compile(r"^(yaml-cpp|rapidjson|CLI|utf8|google/protobuf|grpc|grpcpp)/|\.pb\.h$|^utf8\.h$")
 # Spelled otherwise in this tree, and why.
 WORDS = {
     "std::string_view": "absl::string_view: Abseil's type differs from the standard one on some platforms",

@@ -16,8 +16,8 @@ class Message;
 namespace berth {
 
 // What to do about a field that the message does not have. Objects of a cluster are read leniently,
-// manifests with a warning where a field is probably misspelt or misplaced, configuration strictly;
-// strict reporting covers keys that appear twice as well.
+// manifests with a warning where a field is probably misspelt or misplaced, configuration strictly.
+// A key that appears twice is an error in all, as it is to an API server.
 //
 // Probably: the API has no such field there, and either has one whose name is near, or has that
 // name among a pod's or container's fields. So neither fields that no scheduler reads, nor those of

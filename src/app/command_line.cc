@@ -1,0 +1,278 @@
+// Implementation of command_line.h.
+#include "app/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "framework/near_miss.h"
+
+namespace berth {
+namespace {
+
+// Help as people know it of kubectl: no marks of what excludes what.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    column_width(26);
+    label("SUBCOMMAND", "COMMAND");
+    label("OPTIONS", "FLAGS");
+    label("Positionals", "Arguments");
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_name().empty() || option->get_expected_max() == 0
+               ? ""
+               : absl::StrCat(" ", option->get_type_name(), TakesMany(option) ? "..." : "");
+  }
+
+  // The name of an argument says what it is; only a choice adds its words.
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    if (!is_positional || absl::StrContains(option->get_type_name(), '|')) {
+      return Formatter::make_option(option, is_positional);
+    }
+    std::ostringstream line;
+    CLI::detail::format_help(line, make_option_name(option, is_positional),
+                             make_option_desc(option), column_width_);
+    return line.str();
+  }
+
+ private:
+  static bool TakesMany(const CLI::Option* option) { return option->get_expected_max() > 1; }
+};
+
+// A value of a few words, which help and completion name.
+CLI::Option* Choice(CLI::Option* option, std::vector<std::string> words) {
+  option->type_name(absl::StrJoin(words, "|"));
+  return option->check(CLI::IsMember(std::move(words)).description(""));
+}
+
+// Goes when the commands are described; what runs at parsing holds on to the options alone.
+class Commands {
+ public:
+  Commands(std::string program, CLI::App& app, CommandOptions& options)
+      : program_(std::move(program)), app_(app), options_(options) {}
+
+  void Describe() {
+    app_.name(program_);
+    app_.description("Schedules pods with the Kubernetes Scheduling Framework, without a cluster.");
+    app_.formatter(std::make_shared<HelpFormatter>());
+    app_.option_defaults()->group("Flags");
+    app_.set_help_flag("-h,--help", "Print this help, or that of a command");
+    app_.add_flag("--version", options_.version, "Print the version");
+    app_.require_subcommand(0, 1);
+    Examples(app_,
+             "Run `$0 COMMAND --help` for the flags of a command, with examples.\n\n"
+             "Exit status: 0 done, 1 the input is at fault, or a scenario does not hold, or the\n"
+             "output cannot be written, 2 usage, 130 interrupted.");
+    Validate();
+    Explain();
+    Simulate();
+    Completion();
+    Command("version", "Print the version");
+    CLI::App& help = Command("help", "Print the help of a command");
+    help.add_option("COMMAND", options_.help_command, "A command; all of them if left out")
+        ->type_name("");
+  }
+
+ private:
+  void Validate() {
+    CLI::App& command =
+        Command("validate", "Check configurations, and say every problem with its place");
+    command.add_option("FILE,--config", options_.configs, "KubeSchedulerConfiguration files")
+        ->type_name("FILE");
+    Examples(command,
+             "Examples:\n"
+             "  $0 validate scheduler.yaml\n"
+             "  kubectl get cm scheduler -o jsonpath='{.data.config}' | $0 validate -");
+  }
+
+  void Explain() {
+    CLI::App& command =
+        Command("explain", "Say for each pending pod where it could run, and why not elsewhere");
+    Config(command);
+    Cluster(command)->required();
+    command
+        .add_option_function<std::string>(
+            "--pod",
+            [&options = options_](const std::string& pod) {
+              options.pod = absl::StrContains(pod, '/') ? pod : absl::StrCat("default/", pod);
+            },
+            "Only this pod")
+        ->type_name("NAMESPACE/NAME");
+    Output(command, {"table", "json"});
+    Examples(command,
+             "Changes nothing: every pod is looked at as if it came next.\n\n"
+             "Examples:\n"
+             "  kubectl get nodes,pods -A -o yaml | $0 explain --cluster -\n"
+             "  $0 explain --config gpu.yaml --cluster dump/ --pod team-a/train-0");
+  }
+
+  void Simulate() {
+    CLI::App& command =
+        Command("simulate", "Schedule all pending pods on simulated time, and say where each went");
+    CLI::Option* const config = Config(command);
+    CLI::Option* const cluster = Cluster(command);
+    Output(command, {"table", "json", "csv"})->description("How to print; csv with --trace only");
+    command.add_flag("--all", options_.all, "Print every line of the tables");
+    command.add_option("--seed", options_.seed, "Seed of what is left to chance")
+        ->check([](const std::string& text) {
+          uint64_t number;
+          return absl::SimpleAtoi(text, &number) ? std::string()
+                                                 : absl::StrCat(text, " is no whole number");
+        })
+        ->type_name("NUMBER")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    CLI::Option* const scenario =
+        command
+            .add_option("--scenario", options_.scenarios,
+                        "Instead: scenarios, files or folders; each has its own configuration")
+            ->type_name("FILE|DIR")
+            ->excludes(config)
+            ->excludes(cluster);
+
+    const std::string group = "A production GPU trace";
+    CLI::Option* const trace =
+        Choice(command.add_option("--trace", options_.trace,
+                                  "Instead of --cluster: pods arrive one by one"),
+               {"openb"})
+            ->group(group)
+            ->excludes(cluster)
+            ->excludes(scenario);
+    const auto of_trace = [&](CLI::Option* option, const std::string& type) {
+      option->needs(trace)->group(group);
+      if (!type.empty()) {
+        option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      }
+    };
+    of_trace(command.add_option("--data", options_.data, "Folder of the trace's files"), "DIR");
+    of_trace(command.add_option("--list", options_.list, "Which of its lists of pods"), "NAME");
+    of_trace(command.add_flag("--times", options_.times, "Pods arrive and end as they did"), "");
+    of_trace(command.add_option("--until", options_.until_percent,
+                                "Stop when so much of the GPUs was asked for"),
+             "PERCENT");
+    of_trace(command.add_option("--decisions", options_.decisions, "Write every decision here"),
+             "FILE");
+    Examples(
+        command,
+        "An interrupt (Ctrl-C) ends the run with what was decided so far, a second one at once.\n\n"
+        "Examples:\n"
+        "  kubectl get nodes,pods -A -o yaml | $0 simulate --cluster -\n"
+        "  $0 simulate --config gang.yaml --cluster dump/ jobs.yaml\n"
+        "  $0 simulate --cluster dump/ -o json | jq '.placements[]'\n"
+        "  $0 simulate --scenario scenarios/\n"
+        "  $0 simulate --config gpu.yaml --trace openb --times");
+  }
+
+  void Completion() {
+    CLI::App& command =
+        Command("completion", "Print what makes a shell complete the words of this command");
+    Choice(command.add_option("SHELL", options_.shell, "The shell"), {"bash", "zsh", "fish"})
+        ->required();
+    Examples(command,
+             "Examples:\n"
+             "  source <($0 completion bash)\n"
+             "  $0 completion zsh > \"${fpath[1]}/_$0\"\n"
+             "  $0 completion fish > ~/.config/fish/completions/$0.fish");
+  }
+
+  CLI::App& Command(const std::string& name, const std::string& description) {
+    CLI::App& command = *app_.add_subcommand(name, description)->group("Commands");
+    command.get_help_ptr()->group("Flags");
+    return command;
+  }
+  CLI::Option* Config(CLI::App& command) {
+    return command
+        .add_option("--config", options_.configs,
+                    "A KubeSchedulerConfiguration; kube-scheduler's defaults if left out")
+        ->type_name("FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  CLI::Option* Cluster(CLI::App& command) {
+    return command
+        .add_option("--cluster", options_.clusters,
+                    "Manifests: files or folders of YAML or JSON, - for standard input")
+        ->type_name("FILE|DIR");
+  }
+  CLI::Option* Output(CLI::App& command, std::vector<std::string> formats) {
+    CLI::Option* const option = command.add_option_function<std::string>(
+        "-o,--output",
+        [&options = options_](const std::string& format) {
+          options.output = format == "json"  ? OutputFormat::kJson
+                           : format == "csv" ? OutputFormat::kCsv
+                                             : OutputFormat::kTable;
+        },
+        "How to print");
+    return Choice(option, std::move(formats))
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+
+  void Examples(CLI::App& command, absl::string_view text) const {
+    command.footer(absl::StrReplaceAll(text, {{"$0", program_}}));
+  }
+
+  const std::string program_;
+  CLI::App& app_;
+  CommandOptions& options_;
+};
+
+const CLI::App& Parsed(const CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  return commands.empty() ? app : *commands.front();
+}
+
+}  // namespace
+
+void DescribeCommands(const std::string& program, CLI::App& app, CommandOptions& options) {
+  Commands(program, app, options).Describe();
+}
+
+std::string UnknownWord(const CLI::App& app) {
+  const CLI::App& command = Parsed(app);
+  const std::vector<std::string> words = command.remaining();
+  if (words.empty()) return "";
+  const std::string word = words.front().substr(0, words.front().find('='));
+  std::vector<std::string> known;
+  if (absl::StartsWith(word, "-")) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames())
+        known.push_back(absl::StrCat("--", name));
+    }
+    return absl::StrCat("unknown flag \"", word, "\"", DidYouMean(word, known));
+  }
+  for (const CLI::App* one : command.get_subcommands({})) known.push_back(one->get_name());
+  return absl::StrCat(known.empty() ? "unexpected argument \"" : "unknown command \"", word, "\"",
+                      DidYouMean(word, known));
+}
+
+std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
+  const std::string& command = Parsed(app).get_name();
+  const auto count = [](const std::vector<std::string>& paths, absl::string_view path) {
+    return std::count(paths.begin(), paths.end(), path);
+  };
+  if (count(options.configs, "") > 0) return "--config is given no file";
+  if (count(options.clusters, "") > 0) return "--cluster is given an empty name";
+  if (count(options.configs, "-") + count(options.clusters, "-") > 1) {
+    return "standard input (-) can be read only once";
+  }
+  if (command == "validate" && options.configs.empty()) return "FILE is required";
+  if (command != "simulate") return "";
+  if (options.clusters.empty() && options.scenarios.empty() && options.trace.empty()) {
+    return "--cluster is required, or --scenario, or --trace";
+  }
+  if (options.trace.empty() && options.output == OutputFormat::kCsv) {
+    return "-o csv goes with --trace only";
+  }
+  if (!(options.until_percent >= 0)) return "--until takes a percentage";
+  return "";
+}
+
+}  // namespace berth

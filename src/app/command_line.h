@@ -1,0 +1,49 @@
+// The words of the command line, described once with CLI11: parsing, help and completion go by it.
+#ifndef BERTH_SRC_APP_COMMAND_LINE_H_
+#define BERTH_SRC_APP_COMMAND_LINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace berth {
+
+enum class OutputFormat { kTable, kJson, kCsv };
+
+struct CommandOptions {
+  std::vector<std::string> configs;  // one, but of validate; empty: kube-scheduler's defaults
+  std::vector<std::string> clusters;
+  std::vector<std::string> scenarios;  // instead of configs and clusters
+  std::string pod;                     // "namespace/name"; empty: all
+  OutputFormat output = OutputFormat::kTable;
+  uint64_t seed = 0;
+  bool all = false;  // every line of tables that are otherwise cut
+
+  // Of simulate --trace.
+  std::string trace;                         // "openb"; empty: none
+  std::string data = "examples/openb/data";  // folder with the trace's files
+  std::string list = "default";              // which of its pod lists
+  std::string decisions;                     // file to write every decision to; empty: none
+  bool times = false;                        // at the trace's own times
+  double until_percent = 1000;               // of demand that has arrived
+
+  bool version = false;      // --version, of no command
+  std::string shell;         // of completion
+  std::string help_command;  // of help; empty: all of them
+};
+
+// Adds the commands of `program` to `app`; parsing writes into `options`, which outlives `app`.
+void DescribeCommands(const std::string& program, CLI::App& app, CommandOptions& options);
+
+// What is wrong with the words that CLI11 could not place; empty if it placed all.
+std::string UnknownWord(const CLI::App& app);
+// What the flags of the parsed command contradict or lack, beyond what CLI11 checks; or empty.
+std::string Contradiction(const CLI::App& app, const CommandOptions& options);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_APP_COMMAND_LINE_H_
