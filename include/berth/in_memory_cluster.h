@@ -167,7 +167,6 @@ class InMemoryCluster final : public Cluster {
 
   // What the API server makes of a packed pod.
   Object Admitted(Object pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LearnPriorityClasses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(Object object, const PodState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Replace(Stored& stored, Object object, const PodState& state)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

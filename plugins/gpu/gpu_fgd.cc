@@ -1,12 +1,15 @@
 // Implementation of gpu_fgd.h.
 #include "plugins/gpu/gpu_fgd.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace berth {
 namespace {
 
 constexpr double kCoverage = 0.95;
+constexpr size_t kMostStates = 1 << 16;
 
 }  // namespace
 
@@ -23,25 +26,29 @@ uint64_t GpuFgd::Prepare() {
   if (measured_ && inventory().demand().version() != mix_version_) {
     mix_ = TypicalMix(inventory().demand().mix(), kCoverage);
     mix_version_ = inventory().demand().version();
-    before_.Clear();
+    fragmentation_.clear();
   }
   return mix_version_;
 }
 
+double GpuFgd::FragmentationOf(const FreeGpus& free) const {
+  FreeGpus alike = free;  // which card has what makes no difference
+  std::sort(alike.milli_gpu.begin(), alike.milli_gpu.end());
+  if (fragmentation_.size() >= kMostStates) fragmentation_.clear();
+  const auto [known, is_new] = fragmentation_.try_emplace(std::move(alike), 0);
+  if (is_new) known->second = Fragmentation(mix_, known->first);
+  return known->second;
+}
+
 int64_t GpuFgd::ScoreOf(double before, const FreeGpus& after) const {
-  const double x = (before - Fragmentation(mix_, after)) / 1000;
+  const double x = (before - FragmentationOf(after)) / 1000;
   return static_cast<int64_t>(100 * (1 / (1 + std::exp(-x))));
 }
 
 GpuChoice GpuFgd::Judge(const GpuPlace& place, const GpuPod& pod) const {
   const GpuRequest& request = pod.request;
-  const Before& known = before_.Of(place, [&] {
-    Before made{place.node.Free(place.milli_cpu), 0};
-    made.fragmentation = Fragmentation(mix_, made.free);
-    return made;
-  });
-  const double before = known.fragmentation;
-  FreeGpus free = known.free;
+  FreeGpus free = place.node.Free(place.milli_cpu);
+  const double before = FragmentationOf(free);
   free.milli_cpu -= pod.milli_cpu;
   if (request.cards == 1 && !request.whole()) {
     GpuChoice best{-1, {}};

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
@@ -31,16 +32,14 @@ class GpuFgd final : public GpuPolicy {
   bool Learns() const override { return measured_; }
 
  private:
-  struct Before {
-    FreeGpus free;
-    double fragmentation = 0;
-  };
+  // The mix's, of a node that has so much left. Many nodes have the same.
+  double FragmentationOf(const FreeGpus& free) const;
   int64_t ScoreOf(double before, const FreeGpus& after) const;
 
   const bool measured_;
   TypicalMix mix_;
   uint64_t mix_version_ = 0;
-  mutable KeptByNode<Before> before_;
+  mutable absl::flat_hash_map<FreeGpus, double> fragmentation_;  // of nodes seen with this mix
 };
 
 }  // namespace berth

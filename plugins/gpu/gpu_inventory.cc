@@ -40,11 +40,15 @@ std::vector<int> ParseDeviceAllocated(absl::string_view text) {
   return cards;
 }
 
-// The positions of the cards; one that is on no list is there all the same, since a pod has it.
+// The positions of the cards, rising; one that is on no list is there all the same, since a pod has
+// it.
 CardSet Positions(GpuNode& node, const std::vector<int>& indexes) {
+  const auto find = [&](int index) {
+    return absl::c_lower_bound(node.cards, index,
+                               [](const GpuCard& card, int i) { return card.index < i; });
+  };
   for (const int index : indexes) {
-    const auto at = absl::c_lower_bound(node.cards, index,
-                                        [](const GpuCard& card, int i) { return card.index < i; });
+    const auto at = find(index);
     if (at != node.cards.end() && at->index == index) continue;
     // It uses up one of those that may be in use, but takes no more pods.
     GpuCard gone;
@@ -53,11 +57,11 @@ CardSet Positions(GpuNode& node, const std::vector<int>& indexes) {
     node.cards.insert(at, gone);
   }
   CardSet positions;
-  for (size_t i = 0; i < node.cards.size(); ++i) {
-    if (absl::c_linear_search(indexes, node.cards[i].index)) {
-      positions.push_back(static_cast<int>(i));
-    }
+  for (const int index : indexes) {
+    positions.push_back(static_cast<int>(find(index) - node.cards.begin()));
   }
+  absl::c_sort(positions);
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
   return positions;
 }
 

@@ -1,22 +1,41 @@
 // The rule of NodePorts in both forms, and what may end a rejection.
 #include "plugins/node_ports/node_ports.h"
 
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+
 namespace berth {
 namespace {
 
-bool Conflict(absl::Span<const HostPort> wanted, absl::Span<const HostPort> used) {
-  for (const HostPort& port : wanted) {
-    for (const HostPort& other : used) {
-      if (port.ConflictsWith(other)) return true;
-    }
+// The host ports that a pod wants, by number.
+class WantedPorts {
+ public:
+  explicit WantedPorts(absl::Span<const HostPort> ports) : ports_(ports.begin(), ports.end()) {
+    std::sort(ports_.begin(), ports_.end(),
+              [](const HostPort& a, const HostPort& b) { return a.port < b.port; });
   }
-  return false;
-}
+
+  bool ConflictWith(absl::Span<const HostPort> used) const {
+    return std::any_of(used.begin(), used.end(), [this](const HostPort& other) {
+      auto at = std::lower_bound(ports_.begin(), ports_.end(), other.port,
+                                 [](const HostPort& port, int32_t p) { return port.port < p; });
+      for (; at != ports_.end() && at->port == other.port; ++at) {
+        if (at->ConflictsWith(other)) return true;
+      }
+      return false;
+    });
+  }
+
+ private:
+  absl::InlinedVector<HostPort, 4> ports_;
+};
 
 absl::StatusOr<QueueingHint> AfterPodDeletion(const PodInfo& pod, const ObjectChange& change) {
   const PodInfo& gone = *change.old_pod;
   if (gone.node_name().empty() && gone.nominated_node_name().empty()) return QueueingHint::kSkip;
-  return Conflict(pod.host_ports(), gone.host_ports()) ? QueueingHint::kQueue : QueueingHint::kSkip;
+  return WantedPorts(pod.host_ports()).ConflictWith(gone.host_ports()) ? QueueingHint::kQueue
+                                                                       : QueueingHint::kSkip;
 }
 
 }  // namespace
@@ -30,16 +49,17 @@ Status NodePorts::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&, P
 }
 
 Status NodePorts::Filter(const CycleState&, const PodInfo& pod, const NodeInfo& node) const {
-  if (!Conflict(pod.host_ports(), node.used_ports())) return Status::Success();
+  if (!WantedPorts(pod.host_ports()).ConflictWith(node.used_ports())) return Status::Success();
   return Status::Unschedulable("node(s) didn't have free ports for the requested pod ports");
 }
 
 Status NodePorts::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                               NodeVerdicts& verdicts) const {
   if (pod.host_ports().empty()) return Status::Success();
+  const WantedPorts wanted(pod.host_ports());
   const absl::Span<const uint8_t> has_used_ports = nodes.has_used_ports();
   for (const NodeRow row : verdicts.candidates()) {
-    if (has_used_ports[row] != 0 && Conflict(pod.host_ports(), nodes.node(row).used_ports())) {
+    if (has_used_ports[row] != 0 && wanted.ConflictWith(nodes.node(row).used_ports())) {
       verdicts.Set(row, Code::kUnschedulable, 0);
     }
   }

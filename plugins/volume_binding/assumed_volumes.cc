@@ -13,6 +13,7 @@ void AssumedVolumes::TakeVolume(absl::string_view pod_uid,
                                 std::string claim) {
   ++version_;
   const api::PersistentVolume* key = volume.get();
+  volume_of_claim_.try_emplace(claim, key);
   volumes_.try_emplace(key, Assumption<api::PersistentVolume>{std::string(pod_uid),
                                                               std::move(volume), std::move(claim)});
 }
@@ -26,11 +27,17 @@ void AssumedVolumes::SelectNode(absl::string_view pod_uid,
                                std::string(pod_uid), std::move(claim), std::string(node_name)});
 }
 
-void AssumedVolumes::Revert(absl::string_view pod_uid) {
+void AssumedVolumes::Revert(absl::string_view pod_uid, const api::PersistentVolumeClaim& claim,
+                            const std::string& identity) {
   ++version_;
-  const auto is_of_pod = [pod_uid](const auto& entry) { return entry.second.pod_uid == pod_uid; };
-  absl::erase_if(volumes_, is_of_pod);
-  absl::erase_if(claims_, is_of_pod);
+  const auto of_claim = claims_.find(&claim);
+  if (of_claim != claims_.end() && of_claim->second.pod_uid == pod_uid) claims_.erase(of_claim);
+  const auto taken = volume_of_claim_.find(identity);
+  if (taken == volume_of_claim_.end()) return;
+  const auto volume = volumes_.find(taken->second);
+  if (volume == volumes_.end() || volume->second.pod_uid != pod_uid) return;
+  volumes_.erase(volume);
+  volume_of_claim_.erase(taken);
 }
 
 void AssumedVolumes::Prune(const ObjectStore& objects) {
@@ -39,9 +46,11 @@ void AssumedVolumes::Prune(const ObjectStore& objects) {
   if (volumes == pruned_volumes_ && claims == pruned_claims_) return;
   pruned_volumes_ = volumes;
   pruned_claims_ = claims;
-  size_t gone = absl::erase_if(volumes_, [&objects](const auto& entry) {
+  size_t gone = absl::erase_if(volumes_, [&](const auto& entry) {
     const std::string& name = entry.second.object->metadata().name();
-    return objects.Find<api::PersistentVolume>("", name) != entry.first;
+    if (objects.Find<api::PersistentVolume>("", name) == entry.first) return false;
+    volume_of_claim_.erase(entry.second.value);
+    return true;
   });
   gone += absl::erase_if(claims_, [&objects](const auto& entry) {
     const api::ObjectMeta& metadata = entry.second.object->metadata();
@@ -54,6 +63,11 @@ void AssumedVolumes::Prune(const ObjectStore& objects) {
 const std::string* AssumedVolumes::ClaimOf(const api::PersistentVolume& volume) const {
   const auto found = volumes_.find(&volume);
   return found == volumes_.end() ? nullptr : &found->second.value;
+}
+
+const api::PersistentVolume* AssumedVolumes::VolumeOf(const std::string& claim_identity) const {
+  const auto found = volume_of_claim_.find(claim_identity);
+  return found == volume_of_claim_.end() ? nullptr : found->second;
 }
 
 const std::string* AssumedVolumes::NodeOf(const api::PersistentVolumeClaim& claim) const {

@@ -25,8 +25,9 @@ class AssumedVolumes {
   void SelectNode(absl::string_view pod_uid,
                   std::shared_ptr<const api::PersistentVolumeClaim> claim,
                   absl::string_view node_name);
-  // Forgets what the pod assumed.
-  void Revert(absl::string_view pod_uid);
+  // Forgets what the pod assumed of that claim.
+  void Revert(absl::string_view pod_uid, const api::PersistentVolumeClaim& claim,
+              const std::string& identity);
   // Forgets what was assumed of versions that are no longer those in `objects`. Nothing to do if
   // neither volumes nor claims changed since the last call.
   void Prune(const ObjectStore& objects);
@@ -35,6 +36,8 @@ class AssumedVolumes {
   uint64_t version() const { return version_; }
   // The claim that takes this volume, or null.
   const std::string* ClaimOf(const api::PersistentVolume& volume) const;
+  // The volume that the claim takes, or null.
+  const api::PersistentVolume* VolumeOf(const std::string& claim_identity) const;
   // The node selected for the claim, or null.
   const std::string* NodeOf(const api::PersistentVolumeClaim& claim) const;
 
@@ -52,6 +55,7 @@ class AssumedVolumes {
   absl::flat_hash_map<const api::PersistentVolume*, Assumption<api::PersistentVolume>> volumes_;
   absl::flat_hash_map<const api::PersistentVolumeClaim*, Assumption<api::PersistentVolumeClaim>>
       claims_;
+  absl::flat_hash_map<std::string, const api::PersistentVolume*> volume_of_claim_;
 };
 
 // What tells one claim from another of the same name.

@@ -15,32 +15,12 @@ using Claim = api::PersistentVolumeClaim;
 using Volume = api::PersistentVolume;
 
 template <class T>
-std::string Annotation(const T& object, const char* key) {
-  const auto found = object.metadata().annotations().find(key);
-  return found == object.metadata().annotations().end() ? std::string() : found->second;
-}
-template <class T>
 bool HasAnnotation(const T& object, const char* key) {
   return object.metadata().annotations().contains(key);
 }
 
-constexpr char kBetaClass[] = "volume.beta.kubernetes.io/storage-class";
 constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
 constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
-
-template <class T>
-std::string ClassOf(const T& object) {
-  return HasAnnotation(object, kBetaClass) ? Annotation(object, kBetaClass)
-                                           : object.spec().storage_class_name();
-}
-
-// The amount of storage in a map of resources, 0 if there is none.
-template <class Map>
-Quantity Storage(const Map& resources) {
-  const auto found = resources.find("storage");
-  if (found == resources.end()) return Quantity();
-  return Quantity::Parse(found->second.string()).value_or(Quantity());
-}
 
 struct ClaimName {
   std::string name;
@@ -116,61 +96,70 @@ bool HasAccessModes(const Volume& volume, const Claim& claim) {
 }
 
 // Whether the claim may take the volume, wherever its pod runs.
-bool Suits(const Volume& volume, const DelayedClaim& delayed, Owner owner,
-           const std::optional<LabelSelector>& selector) {
+bool Suits(const ParsedVolume& parsed, const DelayedClaim& delayed, const AssumedVolumes& assumed) {
+  const Volume& volume = *parsed.volume;
   const Claim& claim = *delayed.claim;
+  const Owner owner = OwnerOf(volume, claim, delayed.identity, assumed);
   if (owner == Owner::kAnotherClaim || volume.metadata().has_deletion_timestamp() ||
-      Storage(volume.spec().capacity()) < delayed.request ||
-      VolumeMode(volume.spec()) != VolumeMode(claim.spec()) ||
+      parsed.capacity < delayed.request || VolumeMode(volume.spec()) != VolumeMode(claim.spec()) ||
       volume.spec().volume_attributes_class_name() != claim.spec().volume_attributes_class_name()) {
     return false;
   }
   if (owner == Owner::kThisClaim) return true;
   return volume.status().phase() == "Available" && HasAccessModes(volume, claim) &&
-         (!selector.has_value() ||
-          selector->Matches(LabelSet::FromMap(volume.metadata().labels())));
+         (!delayed.selector.has_value() ||
+          delayed.selector->Matches(LabelSet::FromMap(volume.metadata().labels())));
 }
 
 // Of which more are not named one by one in what verdicts go by: that is kept for many pods.
 constexpr size_t kMostNamed = 64;
 
-void FindCandidates(const ObjectStore& objects, const AssumedVolumes& assumed,
-                    DelayedClaim& delayed, FilterBasis& basis) {
+void FindPromised(const AssumedVolumes& assumed, DelayedClaim& delayed) {
+  const api::ObjectMeta& claim = delayed.claim->metadata();
+  const absl::Span<const int> promised =
+      delayed.volumes->PromisedTo(claim.namespace_(), claim.name());
+  delayed.promised.assign(promised.begin(), promised.end());
+  if (const Volume* const taken = assumed.VolumeOf(delayed.identity)) {
+    const int position = delayed.volumes->Find(*taken);
+    const bool is_new = std::find(promised.begin(), promised.end(), position) == promised.end();
+    if (position >= 0 && is_new) delayed.promised.push_back(position);
+  }
+  std::erase_if(delayed.promised, [&](int position) {
+    const ParsedVolume& parsed = *delayed.volumes->volumes()[position];
+    return OwnerOf(*parsed.volume, *delayed.claim, delayed.identity, assumed) !=
+               Owner::kThisClaim ||
+           !Suits(parsed, delayed, assumed);
+  });
+}
+
+void FindVolumes(const ObjectStore& objects, const AssumedVolumes& assumed, KnownVolumes& known,
+                 DelayedClaim& delayed, FilterBasis& basis) {
   const Claim& claim = *delayed.claim;
-  std::optional<LabelSelector> selector;
   if (claim.spec().has_selector()) {
     absl::StatusOr<LabelSelector> compiled = LabelSelector::FromProto(&claim.spec().selector());
     if (!compiled.ok()) {
-      delayed.candidates_error = absl::StrCat(
+      delayed.selector_error = absl::StrCat(
           "error creating internal label selector for claim: ", claim.metadata().namespace_(), "/",
           claim.metadata().name(), ": ", compiled.status().message());
       return;
     }
-    selector = *std::move(compiled);
+    delayed.selector = *std::move(compiled);
   }
-  const std::string class_name = ClassOf(claim);
-  for (const Object* object : objects.List(Kind::kPersistentVolume)) {
-    const Volume& volume = object->As<Volume>();
-    if (ClassOf(volume) != class_name) continue;
-    const Owner owner = OwnerOf(volume, claim, delayed.identity, assumed);
-    if (!Suits(volume, delayed, owner, selector)) continue;
-    delayed.candidates.push_back({object->Share<Volume>(), VolumeAffinity(volume),
-                                  Storage(volume.spec().capacity()), owner == Owner::kThisClaim});
-  }
-  std::stable_sort(delayed.candidates.begin(), delayed.candidates.end(),
-                   [](const VolumeCandidate& a, const VolumeCandidate& b) {
-                     if (a.promised || b.promised) return a.promised && !b.promised;
-                     return a.capacity < b.capacity;
-                   });
-  if (delayed.candidates.size() > kMostNamed) {
+  delayed.volumes = known.volumes.Of(objects, ClassOf(claim));
+  if (delayed.volumes == nullptr) return;
+  FindPromised(assumed, delayed);
+  if (delayed.volumes->volumes().size() > kMostNamed) {
     basis.Add("of all volumes");
     basis.Add(static_cast<int64_t>(objects.version(Kind::kPersistentVolume)));
     basis.Add(static_cast<int64_t>(assumed.version()));
     return;
   }
-  for (const VolumeCandidate& candidate : delayed.candidates) {
-    basis.Add(candidate.volume);
-    basis.Add(int64_t{candidate.promised});
+  for (const auto& parsed : delayed.volumes->volumes()) {
+    if (!Suits(*parsed, delayed, assumed)) continue;
+    const int position = delayed.volumes->Find(*parsed->volume);
+    const auto& promised = delayed.promised;
+    basis.Add(parsed->volume);
+    basis.Add(int64_t{std::find(promised.begin(), promised.end(), position) != promised.end()});
   }
 }
 
@@ -194,45 +183,38 @@ void FindTopologies(const api::StorageClass& storage_class, Provisioning& provis
 }
 
 void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& delayed,
-                 const ObjectStore& objects, Provisioning& provisioning, FilterBasis& basis) {
+                 const ObjectStore& objects, StorageByClass& known, Provisioning& provisioning,
+                 FilterBasis& basis) {
   if (!delayed.claim->spec().resources().requests().contains("storage")) return;
   const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
-  provisioning.storage.emplace();
+  provisioning.storage_is_limited = true;
+  provisioning.storage = known.Of(objects, storage_class.metadata().name());
   basis.Add("storage is limited");
-  std::vector<const Object*> fitting;
-  for (const Object* object : objects.List(Kind::kCSIStorageCapacity)) {
-    const auto& capacity = object->As<api::CSIStorageCapacity>();
-    if (capacity.storage_class_name() != storage_class.metadata().name()) continue;
-    const std::optional<Quantity> limit = VolumeLimit(capacity);
-    if (!limit.has_value() || !capacity.has_node_topology()) continue;
-    if (limit->Value() < delayed.request.Value()) continue;
-    absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&capacity.node_topology());
-    if (!nodes.ok()) continue;
-    provisioning.storage->push_back(*std::move(nodes));
-    fitting.push_back(object);
-  }
-  if (fitting.size() > kMostNamed) {
+  if (provisioning.storage == nullptr) return;
+  if (provisioning.storage->items().size() > kMostNamed) {
     basis.Add("of all capacities");
     basis.Add(static_cast<int64_t>(objects.version(Kind::kCSIStorageCapacity)));
     return;
   }
-  for (const Object* object : fitting) basis.Add(object->Share<api::CSIStorageCapacity>());
+  for (const auto& room : provisioning.storage->items()) {
+    if (room->size() >= delayed.request.Value()) basis.Add(room->capacity);
+  }
 }
 
 void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore& objects,
-                      DelayedClaim& delayed, FilterBasis& basis) {
+                      StorageByClass& known, DelayedClaim& delayed, FilterBasis& basis) {
   const std::string& provisioner = storage_class.provisioner();
   delayed.provisioning.supported =
       !provisioner.empty() && provisioner != "kubernetes.io/no-provisioner";
   if (!delayed.provisioning.supported) return;
   FindTopologies(storage_class, delayed.provisioning);
-  FindStorage(storage_class, delayed, objects, delayed.provisioning, basis);
+  FindStorage(storage_class, delayed, objects, known, delayed.provisioning, basis);
 }
 
 DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageClass& storage_class,
                          const ObjectStore& objects, const AssumedVolumes& assumed,
-                         FilterBasis& basis) {
+                         KnownVolumes& known, FilterBasis& basis) {
   DelayedClaim delayed;
   delayed.claim = std::move(claim);
   const api::ObjectMeta& metadata = delayed.claim->metadata();
@@ -245,8 +227,8 @@ DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageC
   }
   basis.Add(delayed.claim);
   basis.Add(delayed.selected_node.value_or(""));
-  if (!delayed.selected_node.has_value()) FindCandidates(objects, assumed, delayed, basis);
-  FindProvisioning(storage_class, objects, delayed, basis);
+  if (!delayed.selected_node.has_value()) FindVolumes(objects, assumed, known, delayed, basis);
+  FindProvisioning(storage_class, objects, known.storage, delayed, basis);
   return delayed;
 }
 
@@ -278,48 +260,36 @@ bool CanProvision(const Provisioning& provisioning, const LabelSet& labels) {
   });
 }
 
-bool HasStorage(const Provisioning& provisioning, const LabelSet& labels) {
-  if (!provisioning.storage.has_value()) return true;
-  return std::any_of(provisioning.storage->begin(), provisioning.storage->end(),
-                     [&labels](const LabelSelector& nodes) { return nodes.Matches(labels); });
+bool HasStorage(const DelayedClaim& delayed, const LabelSet& labels) {
+  const Provisioning& provisioning = delayed.provisioning;
+  if (!provisioning.storage_is_limited) return true;
+  if (provisioning.storage == nullptr) return false;
+  return provisioning.storage->FindOn(labels, delayed.request.Value(),
+                                      [](const StorageRoom&) { return true; }) >= 0;
 }
 
-const VolumeCandidate* ChooseVolume(const DelayedClaim& delayed, const LabelSet& labels,
-                                    const VolumeChoice& choice) {
-  for (const VolumeCandidate& candidate : delayed.candidates) {
-    const bool chosen = std::any_of(choice.bindings.begin(), choice.bindings.end(),
-                                    [&](const VolumeChoice::Binding& binding) {
-                                      return binding.candidate->volume == candidate.volume;
-                                    });
-    if (chosen) continue;
-    const bool matches = candidate.affinity.Matches(labels);
-    if (matches) return &candidate;
-    if (candidate.promised) return nullptr;
+const ParsedVolume* ChooseVolume(const DelayedClaim& delayed, const AssumedVolumes& assumed,
+                                 const LabelSet& labels, const VolumeChoice& choice) {
+  if (delayed.volumes == nullptr) return nullptr;
+  const auto volumes = delayed.volumes->volumes();
+  const auto is_chosen = [&](const ParsedVolume& volume) {
+    return std::any_of(
+        choice.bindings.begin(), choice.bindings.end(),
+        [&](const VolumeChoice::Binding& binding) { return binding.volume == &volume; });
+  };
+  for (const int position : delayed.promised) {
+    const ParsedVolume& promised = *volumes[position];
+    if (!is_chosen(promised)) return promised.affinity.Matches(labels) ? &promised : nullptr;
   }
-  return nullptr;
+  const int found =
+      delayed.volumes->by_size().FindOn(labels, delayed.request, [&](const ParsedVolume& volume) {
+        return !is_chosen(volume) && Suits(volume, delayed, assumed);
+      });
+  return found < 0 ? nullptr : volumes[found].get();
 }
-
-struct Verdict {
-  bool bound_match = true, unbound_match = true, enough_storage = true, bound_exist = true;
-
-  Status ToStatus() const {
-    std::vector<std::string> reasons;
-    if (!bound_match) reasons.push_back("node(s) didn't match PersistentVolume's node affinity");
-    if (!unbound_match) {
-      reasons.push_back("node(s) didn't find available persistent volumes to bind");
-    }
-    if (!enough_storage) reasons.push_back("node(s) did not have enough free storage");
-    if (!bound_exist) {
-      reasons.push_back(
-          "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
-    }
-    if (reasons.empty()) return Status::Success();
-    return Status::Make(Code::kUnschedulableAndUnresolvable, std::move(reasons));
-  }
-};
 
 void JudgeBound(const PodVolumes& volumes, const LabelSet& labels, const api::CSINode* csi_node,
-                Verdict& verdict) {
+                VolumeVerdict& verdict) {
   for (const std::optional<VolumeAffinity>& affinity : volumes.bound) {
     verdict.bound_exist = affinity.has_value();
     verdict.bound_match = !affinity.has_value() || affinity->Matches(labels, csi_node);
@@ -327,10 +297,10 @@ void JudgeBound(const PodVolumes& volumes, const LabelSet& labels, const api::CS
   }
 }
 
-void JudgeProvisions(const LabelSet& labels, const VolumeChoice& choice, Verdict& verdict) {
+void JudgeProvisions(const LabelSet& labels, const VolumeChoice& choice, VolumeVerdict& verdict) {
   for (const DelayedClaim* delayed : choice.provisions) {
     verdict.unbound_match = CanProvision(delayed->provisioning, labels);
-    verdict.enough_storage = !verdict.unbound_match || HasStorage(delayed->provisioning, labels);
+    verdict.enough_storage = !verdict.unbound_match || HasStorage(*delayed, labels);
     if (!verdict.unbound_match || !verdict.enough_storage) return;
   }
 }
@@ -351,7 +321,7 @@ Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_cla
 }
 
 Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
-                      PodVolumes& volumes) {
+                      KnownVolumes& known, PodVolumes& volumes) {
   for (const api::Volume& pod_volume : pod.spec().volumes()) {
     const std::optional<ClaimName> name = ClaimNameOf(pod, pod_volume);
     if (!name.has_value()) continue;
@@ -376,8 +346,8 @@ Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const Assu
     if (storage_class != nullptr && volume_name.empty() &&
         storage_class->volume_binding_mode() == "WaitForFirstConsumer") {
       volumes.basis.Add(class_object->Share<api::StorageClass>());
-      volumes.delayed.push_back(
-          MakeDelayed(object->Share<Claim>(), *storage_class, objects, assumed, volumes.basis));
+      volumes.delayed.push_back(MakeDelayed(object->Share<Claim>(), *storage_class, objects,
+                                            assumed, known, volumes.basis));
     } else {
       volumes.has_unbound_immediate = true;
     }
@@ -389,39 +359,50 @@ Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const Assu
   return Status::Success();
 }
 
-Status ChooseVolumes(const PodVolumes& volumes, const NodeInfo& node, const api::CSINode* csi_node,
-                     VolumeChoice& choice) {
+Status VolumeVerdict::ToStatus() const {
+  if (!error.empty()) return Status::Error(error);
+  std::vector<std::string> reasons;
+  if (!bound_match) reasons.push_back("node(s) didn't match PersistentVolume's node affinity");
+  if (!unbound_match) {
+    reasons.push_back("node(s) didn't find available persistent volumes to bind");
+  }
+  if (!enough_storage) reasons.push_back("node(s) did not have enough free storage");
+  if (!bound_exist) {
+    reasons.push_back("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  }
+  if (reasons.empty()) return Status::Success();
+  return Status::Make(Code::kUnschedulableAndUnresolvable, std::move(reasons));
+}
+
+VolumeVerdict ChooseVolumes(const PodVolumes& volumes, const AssumedVolumes& assumed,
+                            const NodeInfo& node, const api::CSINode* csi_node,
+                            VolumeChoice& choice) {
   const LabelSet& labels = node.labels();
-  Verdict verdict;
+  VolumeVerdict verdict;
   JudgeBound(volumes, labels, csi_node, verdict);
   for (const DelayedClaim& delayed : volumes.delayed) {
     if (!delayed.selected_node.has_value()) continue;
     if (*delayed.selected_node != node.name().view()) {
       verdict.unbound_match = false;
-      return verdict.ToStatus();
+      return verdict;
     }
     choice.provisions.push_back(&delayed);
   }
   for (const size_t i : volumes.by_request) {
     const DelayedClaim& delayed = volumes.delayed[i];
     if (delayed.selected_node.has_value()) continue;
-    if (!delayed.candidates_error.empty()) return Status::Error(delayed.candidates_error);
-    if (const VolumeCandidate* candidate = ChooseVolume(delayed, labels, choice)) {
-      choice.bindings.push_back({&delayed, candidate});
+    if (!delayed.selector_error.empty()) {
+      verdict.error = delayed.selector_error;
+      return verdict;
+    }
+    if (const ParsedVolume* volume = ChooseVolume(delayed, assumed, labels, choice)) {
+      choice.bindings.push_back({&delayed, volume});
     } else {
       choice.provisions.push_back(&delayed);
     }
   }
   JudgeProvisions(labels, choice, verdict);
-  return verdict.ToStatus();
-}
-
-std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity) {
-  if (!capacity.has_maximum_volume_size() && !capacity.has_capacity()) return std::nullopt;
-  const api::Quantity& limit =
-      capacity.has_maximum_volume_size() ? capacity.maximum_volume_size() : capacity.capacity();
-  const absl::StatusOr<Quantity> parsed = Quantity::Parse(limit.string());
-  return parsed.ok() ? std::optional(*parsed) : std::nullopt;
+  return verdict;
 }
 
 }  // namespace berth

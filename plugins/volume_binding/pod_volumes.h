@@ -2,6 +2,7 @@
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_POD_VOLUMES_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_POD_VOLUMES_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,25 +17,20 @@
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 #include "plugins/volume_binding/assumed_volumes.h"
+#include "plugins/volume_binding/storage_by_class.h"
 #include "plugins/volume_binding/volume_affinity.h"
+#include "plugins/volume_binding/volumes_by_class.h"
 
 namespace berth {
-
-// A volume that a claim could take on the nodes of its affinity.
-struct VolumeCandidate {
-  std::shared_ptr<const api::PersistentVolume> volume;
-  VolumeAffinity affinity;
-  Quantity capacity;
-  bool promised = false;  // to this very claim, which then takes no other
-};
 
 // Where a class can make new volumes for a claim.
 struct Provisioning {
   bool supported = false;
   // Labels of the nodes it serves, one of the lists; absent means any node.
   std::optional<std::vector<std::vector<LabelRequirement>>> topologies;
-  // Nodes with enough free storage, one of the selectors; absent means that nobody counts.
-  std::optional<std::vector<LabelSelector>> storage;
+  // Where the driver counts what is free: which nodes have how much of it. Null: none has any.
+  bool storage_is_limited = false;
+  std::shared_ptr<const StorageOfClass> storage;
 };
 
 // A claim that gets its volume once its pod has a node.
@@ -43,9 +39,19 @@ struct DelayedClaim {
   std::string identity;
   std::optional<std::string> selected_node;  // where it is being provisioned
   Quantity request;
-  std::vector<VolumeCandidate> candidates;  // promised ones, then the smallest first
-  std::string candidates_error;             // why they could not be found
+  // The volumes among which it looks, null if there are none; of those the positions that are
+  // promised to this very claim, which then takes no other.
+  std::shared_ptr<const VolumesOfClass> volumes;
+  std::vector<int> promised;
+  std::optional<LabelSelector> selector;  // of volumes
+  std::string selector_error;             // why it is none
   Provisioning provisioning;
+};
+
+// What is kept of all volumes and capacities.
+struct KnownVolumes {
+  VolumesByClass volumes;
+  StorageByClass storage;
 };
 
 struct PodVolumes {
@@ -61,7 +67,7 @@ struct PodVolumes {
 struct VolumeChoice {
   struct Binding {
     const DelayedClaim* claim;
-    const VolumeCandidate* candidate;
+    const ParsedVolume* volume;
   };
   std::vector<Binding> bindings;
   std::vector<const DelayedClaim*> provisions;
@@ -72,15 +78,29 @@ Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_cla
 
 // Looks at the claims, which CheckClaims() found to be right. Error if a class is not valid.
 Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
-                      PodVolumes& volumes);
+                      KnownVolumes& known, PodVolumes& volumes);
 
-// Success and what the pod would take on the node, or every reason why it cannot run there.
+// Why a pod cannot run on a node, as far as its volumes go.
+struct VolumeVerdict {
+  bool bound_match = true, unbound_match = true, enough_storage = true, bound_exist = true;
+  std::string error;  // ends the cycle
+
+  bool ok() const {
+    return bound_match && unbound_match && enough_storage && bound_exist && error.empty();
+  }
+  // Another number for each list of reasons.
+  uint8_t reasons() const {
+    return static_cast<uint8_t>(bound_match | unbound_match << 1 | enough_storage << 2 |
+                                bound_exist << 3);
+  }
+  Status ToStatus() const;  // with every reason
+};
+
+// Whether the pod can run on the node, and in `choice`, which is empty, what it would take there.
 // `csi_node` is the node's, or null.
-Status ChooseVolumes(const PodVolumes& volumes, const NodeInfo& node, const api::CSINode* csi_node,
-                     VolumeChoice& choice);
-
-// How large volumes may be that `capacity` stands for; nothing if it does not say.
-std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity);
+VolumeVerdict ChooseVolumes(const PodVolumes& volumes, const AssumedVolumes& assumed,
+                            const NodeInfo& node, const api::CSINode* csi_node,
+                            VolumeChoice& choice);
 
 }  // namespace berth
 

@@ -127,6 +127,15 @@ bool VolumeAffinity::Matches(const LabelSet& node_labels, const api::CSINode* cs
   return !csi_required_.has_value() || csi_required_->Matches(node_labels, Symbol());
 }
 
+std::optional<std::pair<Symbol, Symbol>> VolumeAffinity::NeededLabel() const {
+  if (!required_.has_value() || required_->terms().size() != 1) return std::nullopt;
+  for (const LabelRequirement& requirement : required_->terms().front().expressions()) {
+    if (requirement.op() != SelectorOperator::kIn || requirement.values().size() != 1) continue;
+    return std::pair(requirement.key(), requirement.values().front());
+  }
+  return std::nullopt;
+}
+
 bool VolumeAffinity::judges_columns() const {
   if (depends_on_csi_node()) return false;
   // Fields are those of a node without a name, unlike in MatchRows().

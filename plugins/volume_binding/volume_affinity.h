@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/node_selector.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/node_table.h"
 
 namespace berth {
@@ -28,6 +30,8 @@ class VolumeAffinity {
   // match. Only if judges_columns().
   void KeepMatching(const NodeTable& nodes, absl::Span<const NodeRow> rows,
                     absl::Span<uint8_t> matches) const;
+  // A label that every node has that matches, if there is one: local volumes name a host.
+  std::optional<std::pair<Symbol, Symbol>> NeededLabel() const;
   // Whether labels are all that counts.
   bool judges_columns() const;
   // Whether Matches() takes a look at `csi_node`.

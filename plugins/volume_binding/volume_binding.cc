@@ -62,7 +62,7 @@ Status VolumeBinding::PreFilter(CycleState& state, const PodInfo& pod, const Nod
   if (!has_claims) return Status::Skip();
   assumed_.Prune(handle_.objects());
   auto volumes = std::make_shared<PodVolumes>();
-  status = FindPodVolumes(pod, handle_.objects(), assumed_, *volumes);
+  status = FindPodVolumes(pod, handle_.objects(), assumed_, known_, *volumes);
   if (!status.ok()) return status;
   if (volumes->has_unbound_immediate) {
     return Status::UnschedulableAndUnresolvable("pod has unbound immediate PersistentVolumeClaims");
@@ -77,7 +77,7 @@ Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const Node
   const BindingState* data = state.Find(kState);
   if (data == nullptr) return Status::Success();
   VolumeChoice choice;
-  return ChooseVolumes(*data->volumes, node, CsiNode(node), choice);
+  return ChooseVolumes(*data->volumes, assumed_, node, CsiNode(node), choice).ToStatus();
 }
 
 // Of bound claims alone, labels mostly say all, and there is one thing to say.
@@ -86,8 +86,8 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
   const BindingState* data = state.Find(kState);
   if (data == nullptr) return Status::Success();
   const std::vector<std::optional<VolumeAffinity>>& bound = data->volumes->bound;
+  if (!data->volumes->delayed.empty()) return JudgeRows(*data->volumes, nodes, verdicts);
   const bool by_columns =
-      data->volumes->delayed.empty() &&
       std::all_of(bound.begin(), bound.end(), [](const std::optional<VolumeAffinity>& affinity) {
         return !affinity.has_value() || affinity->judges_columns();
       });
@@ -107,6 +107,26 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
   return Status::Success();
 }
 
+// Every claim has a say on every node.
+Status VolumeBinding::JudgeRows(const PodVolumes& volumes, const NodeTable& nodes,
+                                NodeVerdicts& verdicts) const {
+  const bool look_at_csi_nodes = std::any_of(
+      volumes.bound.begin(), volumes.bound.end(),
+      [](const auto& affinity) { return affinity.has_value() && affinity->depends_on_csi_node(); });
+  VolumeChoice choice;
+  for (const NodeRow row : verdicts.candidates()) {
+    const NodeInfo& node = nodes.node(row);
+    choice.bindings.clear();
+    choice.provisions.clear();
+    const VolumeVerdict verdict =
+        ChooseVolumes(volumes, assumed_, node, look_at_csi_nodes ? CsiNode(node) : nullptr, choice);
+    if (!verdict.error.empty()) return verdict.ToStatus();
+    if (verdict.ok()) continue;
+    verdicts.Set(row, Code::kUnschedulableAndUnresolvable, verdict.reasons());
+  }
+  return Status::Success();
+}
+
 void VolumeBinding::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
   const BindingState* data = state.Find(kState);
   if (data != nullptr) basis.Add(data->volumes->basis);
@@ -118,15 +138,11 @@ Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::strin
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
   const NodeInfo& node = handle_.nodes().node(row);
   VolumeChoice choice;
-  Status status = ChooseVolumes(*state.Find(kState)->volumes, node, CsiNode(node), choice);
+  Status status =
+      ChooseVolumes(*state.Find(kState)->volumes, assumed_, node, CsiNode(node), choice).ToStatus();
   if (!status.ok()) return status;
-  for (const auto& [delayed, candidate] : choice.bindings) {
-    const std::string* taken_by = assumed_.ClaimOf(*candidate->volume);
-    if (taken_by == nullptr || *taken_by == delayed->identity) continue;
-    return Status::Unschedulable("node(s) didn't find available persistent volumes to bind");
-  }
-  for (const auto& [delayed, candidate] : choice.bindings) {
-    assumed_.TakeVolume(pod.uid(), candidate->volume, delayed->identity);
+  for (const auto& [delayed, volume] : choice.bindings) {
+    assumed_.TakeVolume(pod.uid(), volume->volume, delayed->identity);
   }
   for (const DelayedClaim* delayed : choice.provisions) {
     assumed_.SelectNode(pod.uid(), delayed->claim, node_name);
@@ -135,7 +151,10 @@ Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::strin
 }
 
 void VolumeBinding::Unreserve(CycleState& state, const PodInfo& pod, absl::string_view) {
-  if (HasToBind(state)) assumed_.Revert(pod.uid());
+  if (!HasToBind(state)) return;
+  for (const DelayedClaim& delayed : state.Find(kState)->volumes->delayed) {
+    assumed_.Revert(pod.uid(), *delayed.claim, delayed.identity);
+  }
 }
 
 Status VolumeBinding::PreBindPreFlight(CycleState& state, const PodInfo&, absl::string_view) {

@@ -22,6 +22,7 @@
 #include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
 #include "plugins/volume_binding/assumed_volumes.h"
+#include "plugins/volume_binding/pod_volumes.h"
 #include "plugins/volume_binding/volume_binding_args.h"
 
 namespace berth {
@@ -86,9 +87,11 @@ class VolumeBinding final : public Plugin,
 
  private:
   const api::CSINode* CsiNode(const NodeInfo& node) const;
+  Status JudgeRows(const PodVolumes& volumes, const NodeTable& nodes, NodeVerdicts& verdicts) const;
 
   Handle& handle_;
   AssumedVolumes assumed_;
+  KnownVolumes known_;
 };
 
 }  // namespace berth

@@ -95,22 +95,33 @@ bool IsTrue(const google::protobuf::Map<std::string, std::string>& annotations,
 }  // namespace
 
 // The classes that every cluster has.
-Admission::Admission()
-    : priorities_{{"system-cluster-critical", {2000000000, ""}},
-                  {"system-node-critical", {2000001000, ""}}} {}
+const std::map<std::string, Admission::Priority>& Admission::SystemClasses() {
+  static const auto* const classes = new std::map<std::string, Priority>{
+      {"system-cluster-critical", {2000000000, ""}}, {"system-node-critical", {2000001000, ""}}};
+  return *classes;
+}
+
+Admission::Admission() : priorities_(SystemClasses()) {}
 Admission::~Admission() = default;
 
 void Admission::Learn(const api::PriorityClass& priority_class) {
   const std::string& name = priority_class.metadata().name();
+  ForgetPriorityClass(name);
   priorities_[name] = {priority_class.value(), priority_class.preemption_policy()};
-  if (!priority_class.global_default()) {
-    if (default_priority_class_ == name) default_priority_class_.clear();
-    return;
+  if (priority_class.global_default()) {
+    default_priority_classes_.emplace(priority_class.value(), name);
   }
-  // Of several the lowest counts.
-  if (default_priority_class_.empty() ||
-      priority_class.value() < priorities_[default_priority_class_].value) {
-    default_priority_class_ = name;
+}
+
+void Admission::ForgetPriorityClass(const std::string& name) {
+  const auto known = priorities_.find(name);
+  if (known == priorities_.end()) return;
+  default_priority_classes_.erase({known->second.value, name});
+  const auto of_system = SystemClasses().find(name);
+  if (of_system == SystemClasses().end()) {
+    priorities_.erase(known);
+  } else {
+    known->second = of_system->second;
   }
 }
 
@@ -149,7 +160,10 @@ std::vector<std::string> Admission::Admit(api::Pod& pod) const {
 }
 
 const std::string& Admission::PriorityClassOf(const api::PodSpec& spec) const {
-  return spec.priority_class_name().empty() ? default_priority_class_ : spec.priority_class_name();
+  if (default_priority_classes_.empty() || !spec.priority_class_name().empty()) {
+    return spec.priority_class_name();
+  }
+  return default_priority_classes_.begin()->second;
 }
 
 bool Admission::GivesPriority(const api::PodSpec& spec) const {

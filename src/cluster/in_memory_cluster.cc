@@ -209,16 +209,6 @@ Object InMemoryCluster::Admitted(Object pod) {
   return Object(std::move(gated), pod.where());
 }
 
-// Of the classes that there are now.
-void InMemoryCluster::LearnPriorityClasses() {
-  std::map<absl::string_view, const api::PriorityClass*> classes;
-  StoreOf(Kind::kPriorityClass).ForEach([&](const Identity& who, const Stored& stored) {
-    classes[who.name()] = &stored.object.As<api::PriorityClass>();
-  });
-  admission_ = std::make_unique<Admission>();
-  for (const auto& [name, priority_class] : classes) admission_->Learn(*priority_class);
-}
-
 void InMemoryCluster::ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change) {
   PodState state;
   auto changed = pod.packed()->With([&](api::Pod& own) {
@@ -236,14 +226,14 @@ void InMemoryCluster::Set(Object object) {
     object.packed()->ReadOwn([&](const api::Pod& own) { state = PodState(own); });
   }
   MutexLock lock(mutex_);
+  if (kind == Kind::kPriorityClass) admission_->Learn(object.As<api::PriorityClass>());
   Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object), state);
-  if (kind == Kind::kPriorityClass) LearnPriorityClasses();
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
   MutexLock lock(mutex_);
   const bool was_there = Remove(kind, key);
-  if (kind == Kind::kPriorityClass) LearnPriorityClasses();
+  if (kind == Kind::kPriorityClass) admission_->ForgetPriorityClass(std::string(key));
   return was_there;
 }
 

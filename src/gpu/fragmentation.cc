@@ -43,16 +43,48 @@ TypicalMix::TypicalMix(std::vector<TypicalPod> pods, double coverage) {
   for (TypicalPod& pod : merged) {
     if (taken >= coverage * all) break;
     taken += pod.count;
+    card_sizes_.push_back(pod.milli_gpu);
     groups_.push_back({std::move(pod), 0});
+  }
+  std::sort(card_sizes_.begin(), card_sizes_.end());
+  card_sizes_.erase(std::unique(card_sizes_.begin(), card_sizes_.end()), card_sizes_.end());
+  for (Group& group : groups_) {
+    const auto size = std::lower_bound(card_sizes_.begin(), card_sizes_.end(), group.pod.milli_gpu);
+    group.card_size = static_cast<size_t>(size - card_sizes_.begin());
   }
   // Shares of all pods, over the share that is taken: the published decisions hang on the last
   // digit.
   for (Group& group : groups_) group.share = (group.pod.count / all) / (taken / all);
 }
 
+namespace {
+
+// What cards have for pods that want a size of each.
+struct CardsOfSize {
+  int64_t fitting = 0;     // cards with that much left
+  int64_t remainders = 0;  // what is left on the others
+};
+
+// By index into `sizes`, which rise.
+absl::InlinedVector<CardsOfSize, 64> CountCards(absl::Span<const int64_t> sizes,
+                                                absl::InlinedVector<int64_t, 8> left) {
+  std::sort(left.begin(), left.end());
+  absl::InlinedVector<CardsOfSize, 64> counted;
+  auto fits = left.begin();
+  int64_t remainders = 0;
+  for (const int64_t size : sizes) {
+    for (; fits != left.end() && *fits < size; ++fits) remainders += *fits;
+    counted.push_back({left.end() - fits, remainders});
+  }
+  return counted;
+}
+
+}  // namespace
+
 double Fragmentation(const TypicalMix& mix, const FreeGpus& free) {
   enum Why { kLacksBoth, kLacksGpu, kLacksCpu, kNoGpu, kNoGpuLacksCpu, kWrongModel, kWays };
   const int64_t total = free.total_milli_gpu();
+  const auto cards = CountCards(mix.card_sizes(), free.milli_gpu);
   double sums[kWays] = {};
   for (const TypicalMix::Group& group : mix.groups()) {
     const TypicalPod& pod = group.pod;
@@ -60,12 +92,7 @@ double Fragmentation(const TypicalMix& mix, const FreeGpus& free) {
     int64_t unused = total;
     Why why = cpu ? kNoGpu : kNoGpuLacksCpu;
     if (pod.gpus > 0) {
-      int64_t fitting = 0, remainders = 0;
-      for (const int64_t left : free.milli_gpu) {
-        const bool fits = left >= pod.milli_gpu;
-        fitting += fits;
-        remainders += fits ? 0 : left;
-      }
+      const auto [fitting, remainders] = cards[group.card_size];
       const bool gpu = fitting >= pod.gpus;
       if (!Allows(pod, free.model)) {
         why = kWrongModel;

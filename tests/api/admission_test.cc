@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/manifest.h"
+#include "berth/api/scheduling_v1.pb.h"
 
 namespace berth {
 namespace {
@@ -134,6 +136,37 @@ TEST(AdmissionTest, EarlierManifestsCount) {
       "high}}",
       "f", {.admission = &admission});
   EXPECT_EQ(FindPod(manifests, "p").spec().priority(), 5);
+}
+
+TEST(AdmissionTest, AForgottenClassGivesNothing) {
+  const auto learn = [](Admission& admission, const std::string& name, int32_t value,
+                        bool global_default) {
+    api::PriorityClass priority_class;
+    priority_class.mutable_metadata()->set_name(name);
+    priority_class.set_value(value);
+    priority_class.set_global_default(global_default);
+    admission.Learn(priority_class);
+  };
+  const auto priority = [](const Admission& admission, const std::string& class_name) {
+    api::PodSpec spec;
+    if (!class_name.empty()) spec.set_priority_class_name(class_name);
+    admission.AdmitPriority(spec);
+    return spec.has_priority() ? std::optional(spec.priority()) : std::nullopt;
+  };
+  Admission admission;
+  learn(admission, "high", 9, true);
+  learn(admission, "low", 3, true);
+  learn(admission, "system-node-critical", 1, false);
+  EXPECT_EQ(priority(admission, ""), 3);
+  EXPECT_EQ(priority(admission, "system-node-critical"), 1);
+  admission.ForgetPriorityClass("low");
+  admission.ForgetPriorityClass("system-node-critical");
+  admission.ForgetPriorityClass("nobody knows it");
+  EXPECT_EQ(priority(admission, ""), 9);
+  EXPECT_EQ(priority(admission, "low"), std::nullopt);
+  EXPECT_EQ(priority(admission, "system-node-critical"), 2000001000);
+  learn(admission, "high", 9, false);
+  EXPECT_EQ(priority(admission, ""), std::nullopt);
 }
 
 TEST(AdmissionTest, RuntimeClassesGiveOverheadAndPlacement) {

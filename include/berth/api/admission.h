@@ -5,7 +5,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -35,6 +37,7 @@ class Admission {
   ~Admission();
 
   void Learn(const api::PriorityClass& priority_class);
+  void ForgetPriorityClass(const std::string& name);
   void Learn(const api::RuntimeClass& runtime_class);
   void Learn(const api::StorageClass& storage_class);
 
@@ -54,11 +57,13 @@ class Admission {
     int32_t value = 0;
     std::string preemption_policy;
   };
+  static const std::map<std::string, Priority>& SystemClasses();
   const std::string& PriorityClassOf(const api::PodSpec& spec) const;
   void AdmitRuntimeClass(api::Pod& pod, std::vector<std::string>& unknown) const;
 
   std::map<std::string, Priority> priorities_;  // by name of the class
-  std::string default_priority_class_;          // empty: none
+  // The classes that are globalDefault: of several the lowest counts, and the first name of equals.
+  std::set<std::pair<int32_t, std::string>> default_priority_classes_;
   std::map<std::string, std::unique_ptr<api::RuntimeClass>> runtime_classes_;
   std::string default_storage_class_;  // empty: none
 };

@@ -3,7 +3,9 @@
 #ifndef BERTH_GPU_FRAGMENTATION_H_
 #define BERTH_GPU_FRAGMENTATION_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -19,6 +21,11 @@ struct FreeGpus {
   Symbol model;
 
   int64_t total_milli_gpu() const;
+  friend bool operator==(const FreeGpus&, const FreeGpus&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const FreeGpus& free) {
+    return H::combine(std::move(h), free.milli_cpu, free.milli_gpu, free.model);
+  }
 };
 
 // A kind of pod, and how many of it there are.
@@ -35,7 +42,8 @@ class TypicalMix {
  public:
   struct Group {
     TypicalPod pod;
-    double share;  // of the groups taken; they sum to 1
+    double share;          // of the groups taken; they sum to 1
+    size_t card_size = 0;  // index of its milli_gpu in card_sizes()
   };
 
   TypicalMix() = default;
@@ -45,9 +53,12 @@ class TypicalMix {
   TypicalMix(std::vector<TypicalPod> pods, double coverage);
 
   const std::vector<Group>& groups() const { return groups_; }
+  // The different milli_gpu of the groups, rising.
+  absl::Span<const int64_t> card_sizes() const { return card_sizes_; }
 
  private:
   std::vector<Group> groups_;
+  std::vector<int64_t> card_sizes_;
 };
 
 // Milli-GPU that a pod of the mix could not use, on average: all that is free if it does not fit or
