@@ -165,9 +165,10 @@ function(berth_inside target)
   target_compile_options(${target} PRIVATE ${berth_compile_options})
 endfunction()
 
-# A GoogleTest program berth_<name>_test made of the folder's files; one ctest test, which runs in
-# the top folder of the sources with BERTH_COMMAND naming the `berth` binary. The label
-# `concurrent` makes it part of the ThreadSanitizer build (target concurrent_tests).
+# A GoogleTest program berth_<name>_test made of the folder's files. Each of its cases is a ctest test of
+# its own, <name>.<Suite>.<Case>, which runs in the top folder of the sources with BERTH_COMMAND naming the
+# `berth` binary. The label `concurrent` makes it part of the ThreadSanitizer build (target
+# concurrent_tests).
 function(berth_test)
   cmake_parse_arguments(arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS;ARGS" ${ARGN})
   set(target berth_${arg_NAME}_test)
@@ -181,9 +182,16 @@ function(berth_test)
   add_executable(${target} ${arg_SOURCES})
   berth_inside(${target})
   target_link_libraries(${target} PRIVATE ${arg_DEPS} GTest::gmock_main)
-  add_test(NAME ${arg_NAME} COMMAND ${target} --gtest_brief=1 ${arg_ARGS}
-           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  berth_test_properties(${arg_NAME} "${arg_LABELS}" "${arg_TIMEOUT}")
+  # The cases are listed when ctest starts. Their properties are set by a file of our own: the ones of
+  # gtest_discover_tests cannot be lists, which ENVIRONMENT is.
+  gtest_discover_tests(${target} TEST_PREFIX ${arg_NAME}. TEST_LIST cases_of_${arg_NAME}
+                       EXTRA_ARGS --gtest_brief=1 ${arg_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  berth_test_properties_text(properties "${arg_LABELS}" "${arg_TIMEOUT}")
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_properties.cmake)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+       "set_tests_properties(\${cases_of_@arg_NAME@} PROPERTIES @properties@)\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
   if(concurrent IN_LIST arg_LABELS)
     if(NOT TARGET concurrent_tests)
       add_custom_target(concurrent_tests)
@@ -192,12 +200,19 @@ function(berth_test)
   endif()
 endfunction()
 
-function(berth_test_properties test labels timeout)
+# Labels, timeout (seconds; 300 if empty) and environment of a test, as arguments in CMake's language.
+function(berth_test_properties_text variable labels timeout)
   if(NOT timeout)
     set(timeout 300)
   endif()
-  set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-      "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;${berth_sanitizer_environment}")
+  set(environment "BERTH_COMMAND=${PROJECT_BINARY_DIR}/berth;${berth_sanitizer_environment}")
+  set(${variable} "LABELS [==[${labels}]==] TIMEOUT ${timeout} ENVIRONMENT [==[${environment}]==]"
+      PARENT_SCOPE)
+endfunction()
+
+function(berth_test_properties test labels timeout)
+  berth_test_properties_text(properties "${labels}" "${timeout}")
+  cmake_language(EVAL CODE "set_tests_properties(${test} PROPERTIES ${properties})")
 endfunction()
 
 # The fuzz target tests/fuzz/<name>_fuzz.cc with the seeds tests/fuzz/corpus/<name>/. With
