@@ -116,9 +116,11 @@ class MessageWriter {
       }
       case ValueForm::kIntOrString: {
         const auto& value = static_cast<const api::IntOrString&>(message);
-        if (value.type() == 1) out_.String(value.str_val());
-        return;
-        out_.Int(value.int_val());
+        if (value.type() == 1) {
+          out_.String(value.str_val());
+        } else {
+          out_.Int(value.int_val());
+        }
         return;
       }
       case ValueForm::kTime:

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "framework/near_miss.h"
+#include "berth/api/near_miss.h"
 
 namespace berth {
 namespace {
@@ -71,7 +71,7 @@ class Commands {
     Examples(app_,
              "Run `$0 COMMAND --help` for the flags of a command, with examples.\n\n"
              "Exit status: 0 done, 1 the input is at fault, or a scenario does not hold, or the\n"
-             "output cannot be written, 2 usage, 130 interrupted.");
+             "output cannot be written, 2 usage, 3 a plugin is at fault, 130 interrupted.");
     Validate();
     Explain();
     Simulate();

@@ -186,7 +186,7 @@ function(berth_test)
   # gtest_discover_tests cannot be lists, which ENVIRONMENT is.
   gtest_discover_tests(${target} TEST_PREFIX ${arg_NAME}. TEST_LIST cases_of_${arg_NAME}
                        EXTRA_ARGS --gtest_brief=1 ${arg_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES)
   berth_test_properties_text(properties "${arg_LABELS}" "${arg_TIMEOUT}")
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_properties.cmake)
   file(CONFIGURE OUTPUT ${file} @ONLY CONTENT

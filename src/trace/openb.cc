@@ -46,7 +46,11 @@ class Csv {
       absl::ConsumeSuffix(&line, "\r");
       std::vector<std::string> fields = absl::StrSplit(line, ',');
       if (csv.columns_.empty()) {
-        for (size_t i = 0; i < fields.size(); ++i) csv.columns_[fields[i]] = i;
+        for (size_t i = 0; i < fields.size(); ++i) {
+          if (csv.columns_.try_emplace(fields[i], i).second) continue;
+          return Problem(absl::StrCat(path, ":", line_number),
+                         absl::StrCat("has the column \"", fields[i], "\" twice"));
+        }
       } else if (fields.size() == csv.columns_.size()) {
         csv.rows_.push_back(std::move(fields));
         csv.lines_.push_back(line_number);

@@ -189,12 +189,12 @@ TEST(DecodeTest, StrictReportsUnknownAndRepeatedFields) {
                                     "preferred: []\n"
                                     "requiredDuringSchedulingIgnoredDuringExecution: {}\n",
                                     strict),
-      ElementsAre("f:2:3: error: profile a: args.addedAffinity."
-                  "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerm: unknown field",
-                  "f:3:1: error: profile a: args.addedAffinity.preferred: unknown field",
-                  "f:4:1: error: profile a: args.addedAffinity."
+      ElementsAre("f:4:1: error: profile a: args.addedAffinity."
                   "requiredDuringSchedulingIgnoredDuringExecution: appears a second time; first "
-                  "in line 1"));
+                  "in line 1",
+                  "f:2:3: error: profile a: args.addedAffinity."
+                  "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerm: unknown field",
+                  "f:3:1: error: profile a: args.addedAffinity.preferred: unknown field"));
   EXPECT_THAT(ProblemsOf<api::PodSpec>("nodeSelector: {a: x, a: z}",
                                        {.unknown_fields = UnknownFields::kReport}),
               ElementsAre("f:1:22: error: nodeSelector.a: appears a second time; first in line 1"));

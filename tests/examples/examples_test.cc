@@ -1,6 +1,7 @@
 // Takes examples/manifests and examples/configurations through the `berth` command; to add one, add
 // a file and a line in examples/expected.yaml.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -37,8 +38,8 @@ struct Outcome {
 };
 
 Outcome Berth(const std::string& arguments) {
-  const std::string out = absl::StrCat(::testing::TempDir(), "/examples_out");
-  const std::string err = absl::StrCat(::testing::TempDir(), "/examples_err");
+  const std::string out = absl::StrCat(::testing::TempDir(), "/examples_out_", getpid());
+  const std::string err = absl::StrCat(::testing::TempDir(), "/examples_err_", getpid());
   const char* command = std::getenv("BERTH_COMMAND");
   if (command == nullptr) return {-1, "", "BERTH_COMMAND is not set"};
   const int status =
