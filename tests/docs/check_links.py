@@ -4,7 +4,8 @@ paths of this tree between backticks. Code blocks are left out.
 
     check_links.py [ROOT]
 
-Decision records state what held at their date: of these only the links are checked.
+Decision records state what held at their date, while pages change: of what they point to only the
+linked files are checked.
 """
 import glob
 import os
@@ -54,13 +55,13 @@ def spelled_out(path):
             for name in spelled_out(path[:braces.start()] + choice + path[braces.end():])]
 
 
-def broken_link(page, target):
+def broken_link(page, target, with_anchor):
     """What is wrong with a link; empty if it leads somewhere."""
     path, _, anchor = target.partition("#")
     where = os.path.join(os.path.dirname(page), path) if path else page
     if not os.path.exists(where):
         return "no such file"
-    if anchor and where.endswith(".md") and anchor not in anchors(read(where)):
+    if with_anchor and anchor and where.endswith(".md") and anchor not in anchors(read(where)):
         return "no such heading"
     return ""
 
@@ -79,11 +80,14 @@ def check(root):
         number = text.count("\n", 0, position) + 1
         problems.append("%s:%d: %s" % (os.path.relpath(page, root), number, what))
 
-    for page in pages(root, PAGES + RECORDS):
+    records = pages(root, RECORDS)
+    for page in pages(root, PAGES) + records:
         text = without_blocks(read(page))
         for link in LINK.finditer(text):
             target = link.group(1)
-            wrong = "" if ELSEWHERE.match(target) else broken_link(page, target)
+            if ELSEWHERE.match(target):
+                continue
+            wrong = broken_link(page, target, with_anchor=page not in records)
             if wrong:
                 add(page, text, link.start(), "%s: %s" % (target, wrong))
     for page in pages(root, PAGES):

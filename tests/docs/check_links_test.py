@@ -45,9 +45,9 @@ class CheckLinks(unittest.TestCase):
         self.assertEqual(["docs/page.md:4: src/none.h: no such file"],
                          self.problems("```sh\ncat src/none.h `src/none.h`\n```\n`src/none.h`\n"))
 
-    def test_records_keep_the_paths_of_their_date(self):
+    def test_records_keep_what_held_at_their_date(self):
         self.assertEqual(["docs/decisions/0002-b.md:1: none.md: no such file"],
-                         self.problems("`src/none.h` [a](none.md) [b](0001-a.md)\n",
+                         self.problems("`src/none.h` [a](none.md) [b](0001-a.md) [c](../other.md#none)\n",
                                        "docs/decisions/0002-b.md"))
 
 
