@@ -1,5 +1,6 @@
 # What `cmake --install` puts where: headers, libraries, the command, the configuration profiles,
-# the CMake package (find_package(berth) → berth::berth, berth::testing) and berth.pc.
+# examples and documentation, the CMake package (find_package(berth) → berth::berth, berth::testing)
+# and berth.pc.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -20,6 +21,10 @@ foreach(header IN LISTS generated_headers)
 endforeach()
 install(DIRECTORY config DESTINATION ${CMAKE_INSTALL_DATADIR}/berth OPTIONAL
         FILES_MATCHING PATTERN "*.yaml" PATTERN "*.md")
+# Those that need nothing but the package, and manifests to try.
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/berth PATTERN openb EXCLUDE
+        PATTERN expected.yaml EXCLUDE)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT berth NAMESPACE berth:: FILE berthTargets.cmake DESTINATION ${package_dir})
