@@ -1,0 +1,60 @@
+// Step 2, columns: the pods are counted by the table of nodes, and each rack is judged once, not
+// each node.
+#ifndef BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
+#define BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
+
+#include "berth/framework/pod_table.h"
+#include "per_node.h"
+
+class RackColumns : public RackPerNode {
+ public:
+  using RackPerNode::RackPerNode;
+  absl::string_view Name() const override { return "RackColumns"; }
+
+  berth::Status FilterNodes(const berth::CycleState& state, const berth::PodInfo&,
+                            const berth::NodeTable&, berth::NodeVerdicts& verdicts) const override {
+    const auto rack = state.Read(kRackState);
+    if (!rack.ok()) return berth::Status::Error(rack.status());
+    const berth::DomainCounts& counts = (*rack)->counts;
+    const berth::LabelColumn& racks = counts.column();
+    const absl::Span<const berth::NodeRow> rows = verdicts.candidates();
+    const auto judge = [&](uint32_t domain) {
+      if (!racks.values()[domain].present) return berth::Code::kUnschedulableAndUnresolvable;
+      return counts.at(domain) < args().max_pods ? berth::Code::kSuccess
+                                                 : berth::Code::kUnschedulable;
+    };
+    // Filter() has one reason for each code, so the code numbers the words.
+    racks.JudgeRows(rows, judge, [&](size_t i, berth::Code code) {
+      verdicts.Set(rows[i], code, static_cast<uint8_t>(code));
+    });
+    return berth::Status::Success();
+  }
+
+  absl::Status ScoreNodes(const berth::CycleState& state, const berth::PodInfo&,
+                          const berth::NodeTable&, absl::Span<const berth::NodeRow> rows,
+                          absl::Span<int64_t> scores) const override {
+    const auto rack = state.Read(kRackState);
+    if (!rack.ok()) return rack.status();
+    const berth::DomainCounts& counts = (*rack)->counts;
+    const berth::LabelColumn& racks = counts.column();
+    racks.JudgeRows(
+        rows,
+        [&](uint32_t domain) {
+          return racks.values()[domain].present ? counts.at(domain) : args().max_pods;
+        },
+        [&](size_t i, int64_t score) { scores[i] = score; });
+    return absl::OkStatus();
+  }
+
+ private:
+  // Counted once, and counted along as pods come and go.
+  berth::DomainCounts Count(const berth::PodInfo& pod,
+                            const berth::NodeTable& nodes) const override {
+    const berth::LabelSet app = {{"app", pod.labels().Find(AppLabel())->view()}};
+    return {RackLabel(), nodes.label_column(RackLabel()),
+            nodes.pods().Count({.namespaces = {pod.namespace_name()},
+                                .labels = berth::LabelSelector::FromLabels(app)})};
+  }
+};
+
+#endif  // BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
