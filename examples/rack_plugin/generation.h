@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/numbers.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
@@ -17,22 +18,29 @@ class RackGeneration : public berth::Plugin, public berth::FilterPlugin, public 
 
   berth::Status Filter(const berth::CycleState&, const berth::PodInfo& pod,
                        const berth::NodeInfo& node) const override {
-    if (Number(node.labels(), "example.com/generation") >=
-        Number(pod.labels(), "example.com/min-generation")) {
+    if (Number(node.labels(), Generation()) >= Number(pod.labels(), MinGeneration())) {
       return berth::Status::Success();
     }
     return berth::Status::UnschedulableAndUnresolvable("node(s) were of an older generation");
   }
   absl::StatusOr<int64_t> Score(const berth::CycleState&, const berth::PodInfo&,
                                 const berth::NodeInfo& node) const override {
-    const int64_t generation = Number(node.labels(), "example.com/generation");
+    const int64_t generation = Number(node.labels(), Generation());
     return berth::kMaxNodeScore - std::min<int64_t>(10 * generation, berth::kMaxNodeScore);
   }
   bool Normalizes() const override { return false; }
 
  protected:
+  static berth::Symbol Generation() {  // of a node
+    static const berth::Symbol label = berth::Symbol::Intern("example.com/generation");
+    return label;
+  }
+  static berth::Symbol MinGeneration() {  // of a pod
+    static const berth::Symbol label = berth::Symbol::Intern("example.com/min-generation");
+    return label;
+  }
   // What the label says; 0 without it, or if it says no number from 0 to 1000.
-  static int64_t Number(const berth::LabelSet& labels, absl::string_view key) {
+  static int64_t Number(const berth::LabelSet& labels, berth::Symbol key) {
     const berth::Symbol* const label = labels.Find(key);
     int64_t number = 0;
     if (label == nullptr || !absl::SimpleAtoi(label->view(), &number)) return 0;
@@ -46,7 +54,7 @@ class RackGenerationSigned final : public RackGeneration, public berth::SignPlug
   absl::string_view Name() const override { return "RackGenerationSigned"; }
 
   berth::Status SignPod(const berth::PodInfo& pod, berth::PodSignature& signature) const override {
-    signature.Add(Number(pod.labels(), "example.com/min-generation"));
+    signature.Add(Number(pod.labels(), MinGeneration()));
     return berth::Status::Success();
   }
   bool SignsSpecOnly() const override { return true; }
