@@ -243,7 +243,9 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
   }
   if (!pod.error.empty()) return Styled(Style::kBad, absl::StrCat("error: ", pod.error));
   if (group != nullptr && !group->starts) {
-    return absl::StrCat(Styled(Style::kBad, group->message), "; on its own it ",
+    const std::string verdict = Styled(Style::kBad, group->message);
+    if (pod.nodes.empty()) return verdict;  // no node was judged
+    return absl::StrCat(verdict, "; on its own it ",
                         pod.best_nodes.empty() ? "fits nowhere" : OneLine(VerdictAlone(pod)));
   }
   const auto placed = group == nullptr ? std::map<std::string, std::string>::const_iterator()
@@ -251,6 +253,12 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
   if (group != nullptr && placed != group->placements.end()) {
     return Styled(Style::kGood, absl::StrCat("would go to ", placed->second, " with ",
                                              group->placements.size(), " of ", group->group));
+  }
+  if (group != nullptr && group->plans.contains(pod.pod)) {
+    const PostFilterResult& plan = group->plans.at(pod.pod);
+    return Styled(Style::kBad,
+                  absl::StrCat("would make room on ", plan.nominated_node.value_or("no node"),
+                               " by evicting ", absl::StrJoin(SortedKeys(plan.victims), ", ")));
   }
   if (group != nullptr && !pod.best_nodes.empty()) {
     return Styled(Style::kBad,

@@ -244,6 +244,8 @@ void Attempts::Permit(const AttemptRequest& request, AttemptResult& result) {
   result.placed.erase(refused, result.placed.end());
   if (static_cast<int>(result.placed.size()) < request.minimum) {
     result.reached = false;
+    // The cause stands first: the group fails for who was refused here, not for its surplus.
+    std::rotate(result.failed.begin(), result.failed.end() - 1, result.failed.end());
     UndoAll(request, result);
   }
 }

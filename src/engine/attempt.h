@@ -108,7 +108,8 @@ class Attempts {
   void TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                  AlikeFailures& alike, AttemptResult& result);
   static bool IsOutOfReach(const AttemptRequest& request, const AttemptResult& result);
-  static Order TakeThoseToTryAgain(const AttemptRequest& request, AttemptResult& result);
+  static Order TakeThoseToTryAgain(const AttemptRequest& request, AttemptResult& result,
+                                   bool beside_siblings);
   std::optional<std::string> Likeness(const AttemptRequest& request, const PodInfo& pod) const;
   std::vector<Class> Classify(const AttemptRequest& request);
   int CountFeasible(const AttemptRequest& request, const PodInfo& pod);

@@ -69,15 +69,20 @@ void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) 
 
 // Places what fits. Undoes everything and returns false if that is less than the minimum.
 bool Attempts::PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result) {
+  // Members that wait for each other in a row, the last one first, would be tried as often as the
+  // square of their number says. Then another order comes next.
+  const size_t most_tries = 100 + 8 * request.pods.size();
+  size_t tries = 0;
   bool hopeless = false;
   while (!order.empty() && !hopeless) {
     AlikeFailures alike;
+    tries += order.size();
     for (const auto& pod : order) {
       TryMember(request, pod, alike, result);
       hopeless = IsOutOfReach(request, result);
       if (hopeless) break;
     }
-    if (!hopeless) order = TakeThoseToTryAgain(request, result);
+    if (!hopeless) order = TakeThoseToTryAgain(request, result, tries < most_tries);
   }
   foresight_.TakeBack();
   if (static_cast<int>(result.placed.size()) >= request.minimum) return true;
@@ -134,15 +139,15 @@ void Attempts::TryMember(const AttemptRequest& request, const std::shared_ptr<co
   add_failure(std::move(failure));
 }
 
-// Takes out of `failed` whom siblings that were placed since may have let in, and, once the group
-// stands, those that PostFilter was not asked about.
-Attempts::Order Attempts::TakeThoseToTryAgain(const AttemptRequest& request,
-                                              AttemptResult& result) {
+// Takes out of `failed` whom siblings that were placed since may have let in, if `beside_siblings`,
+// and, once the group stands, those that PostFilter was not asked about.
+Attempts::Order Attempts::TakeThoseToTryAgain(const AttemptRequest& request, AttemptResult& result,
+                                              bool beside_siblings) {
   const int placed = static_cast<int>(result.placed.size());
   const bool stands = placed >= request.minimum;
   const auto first = std::stable_partition(
       result.failed.begin(), result.failed.end(), [&](const PodFailure& failure) {
-        return !(failure.may_fit_later && failure.placed_before < placed) &&
+        return !(beside_siblings && failure.may_fit_later && failure.placed_before < placed) &&
                !(stands && !failure.asked);
       });
   Order order;

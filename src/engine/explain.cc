@@ -132,6 +132,9 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   for (const Binder::Member& member : result.placed) {
     explanation.placements.emplace(member.placement.pod->key(), member.placement.node_name);
   }
+  for (const AttemptResult::Plan& plan : result.plans) {
+    explanation.plans.emplace(plan.pod->key(), plan.result);
+  }
   attempts_->TakeBack(result);
   if (!result.reached) {
     explanation.message = WhyGroupFailed(request, members, result).message();

@@ -42,13 +42,12 @@ void CheckEveryProfile(absl::Span<const Framework* const> profiles, Problems& pr
       for (const Framework* const other : profiles) {
         const auto is_it = [&](const Hook<FilterPlugin>& own) { return own.name == hook.name; };
         if (absl::c_any_of(other->filter(), is_it)) continue;
-        const std::string& name = other->profile().scheduler_name;
-        problems.AddError(
-            other->profile().where, absl::StrCat("profile ", name),
-            absl::StrCat("plugin \"", hook.name.view(), "\" is enabled in profile \"",
-                         profile->profile().scheduler_name, "\", and not at filter in profile \"",
-                         name, "\"; without it ", needed->WhyEveryProfile(),
-                         "; enable it in every profile, or in none"));
+        const std::string title = other->profile().Title();
+        problems.AddError(other->profile().where, title,
+                          absl::StrCat("plugin \"", hook.name.view(), "\" is enabled in ",
+                                       profile->profile().Title(), ", and not at filter in ", title,
+                                       "; without it ", needed->WhyEveryProfile(),
+                                       "; enable it in every profile, or in none"));
       }
     }
   }

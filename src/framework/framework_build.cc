@@ -251,7 +251,7 @@ void FrameworkBuilder::WarnOfUnwrittenState() {
         continue;
       }
       problems_.AddWarning(
-          WhereLeftOut(index, writer), absl::StrCat("profile ", profile_.scheduler_name),
+          WhereLeftOut(index, writer), profile_.Title(),
           absl::StrCat("plugins: plugin \"", names_[index].view(), "\" is enabled at ",
                        ExtensionPointField(reader), " but not at ", ExtensionPointField(writer),
                        "; if it reads at ", ExtensionPointField(reader), " what it writes at ",

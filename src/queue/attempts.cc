@@ -128,8 +128,23 @@ void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<s
       member.waiting = verdict.waiting;
     }
   }
+  // Its group rests with it: else both would be tried, and one refused, without end.
+  if (rejection.must_rest) MakeRest(*entry);
   if (entry->members.size() > had) MembersGrew(*entry);
   Reindex(*entry);
+}
+
+// Sees to it that an entry is not tried before a backoff that begins now is over.
+void SchedulingQueue::MakeRest(Entry& entry) {
+  if (entry.state == QueueState::kInFlight || entry.state == QueueState::kErrorBackoff) return;
+  const bool was_to_be_tried =
+      entry.state == QueueState::kActive || entry.state == QueueState::kBackoff;
+  if (was_to_be_tried) Attach(entry, QueueState::kUnschedulable);  // its place goes by the backoff
+  ++entry.history.unschedulable_count;
+  entry.must_rest = true;
+  entry.backoff_expiration =
+      std::max(entry.backoff_expiration, backoff_policy_.Expiration(entry.history, clock_.Now()));
+  if (was_to_be_tried) Requeue(entry, Strategy::kAfterBackoff, Gates::kAll);
 }
 
 // Takes note of a failed attempt: who rejected, when, and how long that makes the backoff.

@@ -295,6 +295,7 @@ class SchedulingQueue {
   void Requeue(Entry& entry, Strategy strategy, Gates gates);
   void EndFlight(Entry& entry);
   void CountFailure(Entry& entry, const Rejection& rejection);
+  void MakeRest(Entry& entry);
   void Erase(Entry& entry);
   // Calls `visit` for every entry, in no order.
   template <class Visit>

@@ -257,6 +257,33 @@ TEST_F(QueueTest, AGroupRestsAsLongAsItsPluginAsks) {
   EXPECT_EQ(Pop(), "a");
 }
 
+TEST_F(QueueTest, AGroupRestsWithAMemberThatWaitedForPermitInVain) {
+  for (const bool sibling_is_active : {false, true}) {
+    SCOPED_TRACE(sibling_is_active);
+    SetMinMember("default/g", 1);
+    const auto a = Add(Member("a"));
+    Add(Member("b"));
+    Pop();
+    const AttemptHistory history = popped_->history;
+    queue().Placed(popped_, Uid("a"));
+    Reject({"Stranger"});
+    EXPECT_EQ(StateOf("b"), kUnschedulable);
+    if (sibling_is_active) Add(Member("late"));
+    Rejection rejection;
+    rejection.unschedulable_plugins = {Symbol::Intern("Permits")};
+    rejection.must_rest = true;
+    queue().Return(a, "default/g", history, rejection);
+    EXPECT_EQ(StateOf("a"), kErrorBackoff);
+    EXPECT_EQ(Pop(), "") << "not even when nothing else is active";
+    clock_.AdvanceTo(queue().NextDue());
+    queue().Tick(clock_.Now());
+    EXPECT_THAT(Members("a"), ::testing::Contains("b"));
+    EXPECT_NE(Pop(), "");
+    queue().Done(popped_);
+    for (const char* name : {"a", "b", "late"}) queue().Delete(Uid(name));
+  }
+}
+
 TEST_F(QueueTest, MembersWhoseBindingFailedComeTogetherAgain) {
   SetMinMember("default/g", 2);
   const auto a = Add(Member("a"));
