@@ -300,8 +300,8 @@ TEST(GpuProfiles, AProfileWithoutGpuDevicesBesideOneWithThemIsRefused) {
   for (const char* const without : {"", "score: {enabled: [{name: GpuDevices}]}"}) {
     EXPECT_THAT(std::string(create(without).message()),
                 ::testing::HasSubstr(
-                    "plugin \"GpuDevices\" is enabled in profile \"cards\", and not at filter in "
-                    "profile \"plain\"; without it its pods are given whole GPUs of which others "
+                    "plugin \"GpuDevices\" is enabled in profile cards, and not at filter in "
+                    "profile plain; without it its pods are given whole GPUs of which others "
                     "have shares; enable it in every profile, or in none"));
   }
 }
