@@ -79,11 +79,12 @@ TEST(ScenarioRunner, ReportsWhatDoesNotHoldWithWhatHappenedInstead) {
 - advance: 5s
 )"));
   EXPECT_EQ(result.name, "wrong");
-  EXPECT_THAT(result.failures,
-              ElementsAre("test.yaml:16:12: expected 2 pods with a node that have not ended, there are 1",
-                          "test.yaml:17:17: expected default/p on n1, it is on n0",
-                          "test.yaml:18:19: expected at least 2 attempts of default/p, there are 1",
-                          "test.yaml:19:21: default/p was bound"));
+  EXPECT_THAT(
+      result.failures,
+      ElementsAre("test.yaml:16:12: expected 2 pods with a node that have not ended, there are 1",
+                  "test.yaml:17:17: expected default/p on n1, it is on n0",
+                  "test.yaml:18:19: expected at least 2 attempts of default/p, there are 1",
+                  "test.yaml:19:21: default/p was bound"));
   EXPECT_EQ(result.timeline,
             "t=0s Node n0 created\n"
             "t=0s default/p created\n"
