@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Schedules the generated workloads and prints one table; see bench/workloads/measure.py for the flags.
 #
 #   bench/run.sh                                   all that kube-scheduler is compared on

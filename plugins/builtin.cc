@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one list of built-in plugins: a line each.
 #include <utility>
 

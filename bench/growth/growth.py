@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs `berth simulate` on clusters of which one thing is twice as many, and prints what that costs.
 
     growth.py [SERIES...] [--bin FOLDER] [--times N] [--limit RATIO] [--keep FOLDER]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The series: each makes a cluster of which one thing grows with n. A function from n to objects."""
 import collections
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts what loading and scheduling small clusters costs, and fails if it costs more than it did.
 
     guard.py [--bin FOLDER] [--update] [CASE...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does a pod cost from the queue to its binding, by cluster size, for pods that are all alike,
 // for alike ones that go by where others like them are, for alike pods while nodes come and go, and
 // for pods of which no two ask for the same? Alike pods

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long does a cluster take to load? 5,000 nodes with 10,000 pods, as JSON lines and as YAML.
 #include <benchmark/benchmark.h>
 

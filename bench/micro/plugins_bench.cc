@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does the batch form of each built-in plugin cost a node? FilterNodes, and ScoreNodes with
 // NormalizeScores, over 5,000 nodes with default arguments, for a pod that gives the plugin work
 // where a plain one would be skipped.
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/builtin_plugins.h"
 #include "berth/check.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/args.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/prefilter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does it cost to make room for one pod of many alike ones: its cycle, the plan and the
 // evictions? It should hardly depend on the number of nodes. With what is remembered of other pods,
 // and without.
@@ -79,7 +80,7 @@ void MakeRoom(benchmark::State& state, const KubeSchedulerConfiguration& configu
                                         .registry = &Builtins(),
                                         .objects = std::move(objects),
                                         .seed = 1,
-                                        .remember_verdicts = state.range(1) != 0});
+                                        .incremental = state.range(1) != 0});
   BERTH_CHECK(simulation.ok()) << simulation.status();
   std::vector<Object> pods;
   for (int i = 0; i < kPreemptors + 3; ++i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What do the operations of the scheduling queue cost while more and more pods wait in it?
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does a pod cost that fits nowhere and is tried again, by cluster size and by what rejects
 // it, if one node has changed since it was tried last? It should cost what changed. The default
 // profile; the attempt with its message, and what the queue does to try a pod again after five

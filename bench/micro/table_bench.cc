@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does it cost to keep the node table in step: one changed row, a node that comes or
 // goes, a zone that goes or comes, nodes that all change, and the first list of nodes, by cluster
 // size? The first should not depend on the size; with the second, rows behind it move; with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does a cycle of PodTopologySpread and InterPodAffinity cost while more and more pods run on
 // 1,000 nodes? It should not depend on them, neither for a selector seen before nor for a new one.
 #include <benchmark/benchmark.h>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/check.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/args.h"
 #include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"

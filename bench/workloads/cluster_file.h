@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A simulation of a configuration and a cluster in files, as `berth simulate` makes it.
 #ifndef BERTH_BENCH_WORKLOADS_CLUSTER_FILE_H_
 #define BERTH_BENCH_WORKLOADS_CLUSTER_FILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth_count load|schedule CONFIGURATION CLUSTER: loads and schedules a cluster as `berth
 // simulate` does and prints, as JSON, how many allocations each of the two took. The instructions
 // of the one that is named are counted under `valgrind --tool=callgrind --instr-atstart=no`. Unlike
@@ -79,9 +80,9 @@ int main(int argc, char** argv) {
 
   const berth::SchedulerCounters counters = simulation->scheduler().counters();
   absl::PrintF(
-      "{\"cycles\":%d,\"remembered_cycles\":%d,\"bound\":%d,\"evictions\":%d,"
+      "{\"cycles\":%d,\"incremental_cycles\":%d,\"bound\":%d,\"evictions\":%d,"
       "\"load\":%s,\"schedule\":%s}\n",
-      counters.cycles, counters.remembered_cycles, counters.bound, counters.evictions,
+      counters.cycles, counters.incremental_cycles, counters.bound, counters.evictions,
       load.ToJson(), schedule.ToJson());
   return 0;
 }

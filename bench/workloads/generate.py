@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a cluster for measuring: nodes, pods that run, pods that wait; the same bytes for the same arguments.
 
     generate.py WORKLOAD [--nodes N] [--pods N] [--placed N] [--groups N] [--permit SECONDS] [--seed N]

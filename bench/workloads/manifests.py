@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kubernetes objects of the generated clusters, as dicts that JSON can write."""
 
 GPU = "nvidia.com/gpu"

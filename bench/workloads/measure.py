@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs `berth simulate` on generated workloads and prints one table.
 
     measure.py [WORKLOAD...] [--runs N] [--seed N] [--nodes N] [--pods N] [--placed N] [--groups N]

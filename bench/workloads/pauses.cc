@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth_pauses CONFIGURATION CLUSTER [N]: schedules a cluster as `berth simulate` does and prints,
 // as JSON, how long the scheduling thread needed at most from the end of one attempt, or its stop
-// (AttemptRecord::goes_on), which counts as one here, to the next: the attempt and all that is done
+// (AttemptRecord::yielded), which counts as one here, to the next: the attempt and all that is done
 // in between, bindings and events included. In time on
 // the processor, and of each attempt the least of three runs, which go alike: what is left is the
 // scheduler's own doing, mostly. Each run is in a process of its own, so that it has to ask the

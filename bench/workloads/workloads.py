@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clusters that can be generated. A workload is a function from a Size and a random source to objects.
 
 Pods with spec.nodeName run already; the others are pending, and are queued in the order in which they come.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster backend that speaks lines: manifests come in, decisions go out.
 #ifndef BERTH_EXAMPLES_EMBEDDING_LINE_CLUSTER_H_
 #define BERTH_EXAMPLES_EMBEDDING_LINE_CLUSTER_H_
@@ -117,7 +118,7 @@ class LineCluster final : public berth::Cluster {
   // Nobody reads the status of pods here.
   absl::Status PatchPodStatus(const berth::PodStatusPatch&) override { return absl::OkStatus(); }
 
-  void Record(berth::ClusterNote note) override {
+  void Record(berth::RecordedEvent note) override {
     const std::lock_guard lock(mutex_);
     std::cerr << note.pod->key() << ": " << note.reason << ": " << note.note() << '\n';
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // line_scheduler [SECONDS]: a scheduler between standard input and standard output; line_cluster.h
 // has the lines. At the end of the input it waits up to SECONDS (10) for every pod to have a node,
 // names those that have none, and ends.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scheduler with one Filter plugin of its own: nodes labelled example.com/keep-for=X take only
 // pods whose label example.com/purpose is X.
 #include "berth/command.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Turns the OpenB trace's CSV files into Kubernetes manifests, one JSON object a line.
 
     convert.py FOLDER >cluster.jsonl

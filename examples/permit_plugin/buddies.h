@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buddies: two pods of a namespace that name each other in the label example.com/buddy are bound
 // together. The first to be placed waits up to a minute for the other.
 #ifndef BERTH_EXAMPLES_PERMIT_PLUGIN_BUDDIES_H_
@@ -5,6 +6,7 @@
 
 #include <string>
 
+#include "berth/framework/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/plugin.h"

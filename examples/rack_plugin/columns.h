@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Step 2, columns: the pods are counted by the table of nodes, and each rack is judged once, not
 // each node.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
 #define BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
 
-#include "berth/framework/pod_table.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/columns/pod_table.h"
 #include "per_node.h"
 
 class RackColumns : public RackPerNode {
@@ -23,7 +25,7 @@ class RackColumns : public RackPerNode {
       return counts.at(domain) < args().max_pods ? berth::Code::kSuccess
                                                  : berth::Code::kUnschedulable;
     };
-    // Filter() has one reason for each code, so the code numbers the words.
+    // Filter() has one reason for each code, so the code is its id.
     racks.JudgeRows(rows, judge, [&](size_t i, berth::Code code) {
       verdicts.Set(rows[i], code, static_cast<uint8_t>(code));
     });

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a cluster for measuring the steps: 5,000 nodes in racks of 20, and pods that wait.
 
     generate.py alike|mixed|full [PODS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another rule about racks, for step 5: a pod may ask for hardware of some generation at least, and
 // of what will do, the oldest is best. It looks at one node at a time and at no other.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_GENERATION_H_
@@ -10,7 +11,7 @@
 #include "berth/framework/filter.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 
 class RackGeneration : public berth::Plugin, public berth::FilterPlugin, public berth::ScorePlugin {
  public:

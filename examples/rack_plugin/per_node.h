@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Step 1, the meaning: a rack takes at most maxPods pods of an app, and of the racks that take one
 // more, those with the fewest are best. An app is the pods of a namespace with one label "app".
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_PER_NODE_H_
@@ -8,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "berth/framework/domain_counts.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/domain_counts.h"
 #include "rack_args.h"
 
 // The pods of the app in each rack: written by PreFilter, read by Filter and Score.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the steps of this example have in common: the arguments, and the labels that they read.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_RACK_ARGS_H_
 #define BERTH_EXAMPLES_RACK_PLUGIN_RACK_ARGS_H_

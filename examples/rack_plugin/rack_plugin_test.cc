@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a scenario that is written for STEP with each of the plugins named: they decide the same.
 //
 //     rack_plugin_test SCENARIO STEP OTHER...

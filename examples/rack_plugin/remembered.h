@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps 3 and 4, what is remembered from one pod to the next: nothing here changes a decision.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_REMEMBERED_H_
 #define BERTH_EXAMPLES_RACK_PLUGIN_REMEMBERED_H_
 
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/domain_scorer.h"
+#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_scorer.h"
 #include "columns.h"
 
 // Step 3: the rule of Filter(), as a rule about racks. What was rejected is judged again where a
@@ -13,15 +14,15 @@ class RackDomainFilter : public RackColumns, public berth::DomainFilter {
   using RackColumns::RackColumns;
   absl::string_view Name() const override { return "RackDomainFilter"; }
 
-  void JudgeDomains(const berth::CycleState& state,
-                    std::vector<berth::DomainVerdicts>& rules) const override {
+  void FilterDomains(const berth::CycleState& state,
+                     std::vector<berth::DomainVerdictRule>& rules) const override {
     const RackState* const rack = state.Find(kRackState);
     if (rack == nullptr) return;
     rules.push_back({.counts = rack->counts,
-                     .says = {.most = args().max_pods - 1,
-                              .crowded = static_cast<uint8_t>(berth::Code::kUnschedulable),
-                              .without_label = static_cast<uint8_t>(
-                                  berth::Code::kUnschedulableAndUnresolvable)}});
+                     .limits = {.most = args().max_pods - 1,
+                                .above_max = static_cast<uint8_t>(berth::Code::kUnschedulable),
+                                .without_label = static_cast<uint8_t>(
+                                    berth::Code::kUnschedulableAndUnresolvable)}});
   }
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of this example, each a plugin of its own.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_STEPS_H_
 #define BERTH_EXAMPLES_RACK_PLUGIN_STEPS_H_
@@ -5,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "berth/framework/handle.h"
 #include "berth/framework/registry.h"
 #include "generation.h"
 #include "remembered.h"

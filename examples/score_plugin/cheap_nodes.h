@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CheapNodes: prefers the nodes that cost least, as a label says.
 #ifndef BERTH_EXAMPLES_SCORE_PLUGIN_CHEAP_NODES_H_
 #define BERTH_EXAMPLES_SCORE_PLUGIN_CHEAP_NODES_H_
@@ -7,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "berth/framework/args.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/score.h"

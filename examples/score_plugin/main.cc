@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scheduler that knows CheapNodes.
 #include "berth/command.h"
 #include "cheap_nodes.h"

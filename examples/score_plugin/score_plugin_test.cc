@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the scenario it is given with CheapNodes among the plugins.
 #include <cstdio>
 

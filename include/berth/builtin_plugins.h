@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugins that come with Berth.
 #ifndef BERTH_BUILTIN_PLUGINS_H_
 #define BERTH_BUILTIN_PLUGINS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BERTH_CHECK and BERTH_DCHECK: end the process when an invariant of Berth's own is broken. Wrong
 // input is never such a case; it is reported as a status or a Problem.
 #ifndef BERTH_CHECK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time as the scheduler sees it: passed in, so that an hour of cluster life can run in
 // milliseconds.
 #ifndef BERTH_CLOCK_H_

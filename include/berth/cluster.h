@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The port a cluster backend implements: a stream of object events in; bindings, evictions, status
 // patches and events out.
 #ifndef BERTH_CLUSTER_H_
@@ -16,7 +17,6 @@
 #include "berth/api/identity.h"
 #include "berth/api/object.h"
 #include "berth/api/symbol.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -66,7 +66,7 @@ struct PodStatusPatch {
 };
 
 // An event for people: `kubectl describe pod` shows it.
-struct ClusterNote {
+struct RecordedEvent {
   IdentityPtr pod;
   bool warning = false;
   // Valid until the process ends.
@@ -93,10 +93,6 @@ class Cluster {
   // it before it goes.
   virtual void StopWatching() = 0;
 
-  // The pod is tried now (kValue) or next (kPlace): a cluster in memory may let the processor fetch
-  // what it knows of it. Called before every attempt, from its thread: returns almost at once.
-  virtual void Prefetch(const Identity& /*pod*/, Fetch /*what*/) {}
-
   // Assigns the pod to the node and annotates it, or does neither. FailedPrecondition or Aborted if
   // it is assigned elsewhere already, NotFound if it is gone. DeadlineExceeded, Cancelled and
   // Unknown mean that it may have happened: the scheduler asks AssignedNode() before it gives the
@@ -113,7 +109,7 @@ class Cluster {
 
   virtual absl::Status PatchPodStatus(const PodStatusPatch& patch) = 0;
 
-  virtual void Record(ClusterNote note) = 0;
+  virtual void Record(RecordedEvent note) = 0;
 };
 
 }  // namespace berth

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may go wrong between a scheduler and an in-memory cluster: for tests that look for what a
 // scheduler loses when bindings fail and events come late, twice or not in order.
 #ifndef BERTH_CLUSTER_FAULTS_H_

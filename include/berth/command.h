@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `berth` command as a function: what the main() of a custom scheduler calls.
 #ifndef BERTH_COMMAND_H_
 #define BERTH_COMMAND_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as the scheduler uses it.
 #ifndef BERTH_CONFIGURATION_H_
 #define BERTH_CONFIGURATION_H_

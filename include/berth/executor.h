@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where bindings run: on threads in production, inline when everything must be deterministic.
 #ifndef BERTH_EXECUTOR_H_
 #define BERTH_EXECUTOR_H_

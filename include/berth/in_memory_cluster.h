@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster that lives in memory: the default backend of an embedded scheduler, of `berth simulate`
 // and of tests.
 #ifndef BERTH_IN_MEMORY_CLUSTER_H_
@@ -26,6 +27,7 @@
 #include "berth/cluster.h"
 #include "berth/cluster_faults.h"
 #include "berth/mutex.h"
+#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -41,7 +43,7 @@ class WatchStream;
 // its annotation "simulation.berth/run-time" says ("90s"; without one for ever); an evicted one is
 // gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due later
 // happens in AdvanceTo(), which on a real clock somebody has to call now and then.
-class InMemoryCluster final : public Cluster {
+class InMemoryCluster final : public Cluster, public PrefetchingCluster {
  public:
   // `clock` must outlive the cluster.
   explicit InMemoryCluster(const Clock& clock);
@@ -74,9 +76,9 @@ class InMemoryCluster final : public Cluster {
   std::vector<std::pair<std::string, std::string>> Bindings() const;
   // Evicted pods, in order: "namespace/name".
   std::vector<std::string> Evictions() const;
-  // The latest `kMaxNotes` events for people.
-  std::vector<ClusterNote> Notes() const;
-  static constexpr size_t kMaxNotes = 1000;
+  // The latest `kMaxRecordedEvents` events for people.
+  std::vector<RecordedEvent> Notes() const;
+  static constexpr size_t kMaxRecordedEvents = 1000;
 
   // What happened just now. Pointers are valid during the call, and null where they do not apply.
   struct Incident {
@@ -89,14 +91,14 @@ class InMemoryCluster final : public Cluster {
       kEvicted,
       kFinished,  // by itself
       kNominated,
-      kNoted,
+      kEventRecorded,
     };
     What what;
     const Identity* pod = nullptr;   // not of kCreated, kChanged, kDeleted
     const Object* object = nullptr;  // kCreated, kChanged, kDeleted: as it is, or was last
     absl::string_view node = "";     // kBound, kBindRefused, kNominated ("": cleared)
     const absl::Status* refusal = nullptr;
-    const ClusterNote* note = nullptr;
+    const RecordedEvent* note = nullptr;
   };
   // Calls `observe` for everything that happens, in order. It must not call the cluster.
   void Observe(std::function<void(const Incident&)> observe);
@@ -135,7 +137,7 @@ class InMemoryCluster final : public Cluster {
   absl::StatusOr<std::string> AssignedNode(const Identity& pod) override;
   absl::Status Evict(const Identity& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
-  void Record(ClusterNote note) override;
+  void Record(RecordedEvent note) override;
 
  private:
   // What is asked of a pod at every turn.
@@ -210,7 +212,7 @@ class InMemoryCluster final : public Cluster {
   std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::pair<IdentityPtr, Symbol>> bindings_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> evictions_ ABSL_GUARDED_BY(mutex_);
-  std::deque<ClusterNote> notes_ ABSL_GUARDED_BY(mutex_);
+  std::deque<RecordedEvent> notes_ ABSL_GUARDED_BY(mutex_);
   ClusterFaults faults_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<Chance> chance_ ABSL_PT_GUARDED_BY(mutex_);
   BindFault bind_fault_ ABSL_GUARDED_BY(mutex_);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mutex that thread safety analysis and ThreadSanitizer both understand. absl::Mutex is not one:
 // installed Abseil libraries are built without ThreadSanitizer's hooks, which then reports races
 // where there are none.

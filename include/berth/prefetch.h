@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asking for memory before it is needed.
 #ifndef BERTH_PREFETCH_H_
 #define BERTH_PREFETCH_H_
@@ -14,7 +15,7 @@ enum class Fetch { kPlace, kValue };
 
 // GCC takes a function that only prefetches for one that does nothing, and leaves out calls of it.
 // One that calls this does something.
-inline void IsNotForNothing() {
+inline void KeepPrefetchArguments() {
 #if defined(__GNUC__)
   __asm__ volatile("");
 #endif
@@ -24,7 +25,7 @@ inline void IsNotForNothing() {
 // work goes on. A hint: any pointer will do, null too.
 template <class T>
 void Prefetch(const T* object, size_t before = 0) {
-  IsNotForNothing();
+  KeepPrefetchArguments();
 #if defined(__GNUC__)
   constexpr size_t kLine = 64;
   const auto begin = reinterpret_cast<uintptr_t>(object) - before;  // a pointer must not leave it
@@ -43,6 +44,17 @@ void Prefetch(const std::shared_ptr<T>& object) {
   constexpr size_t kCount = 16;
   Prefetch(object.get(), kCount);
 }
+
+class Identity;
+
+// Optional, for a Cluster in memory. The pod is tried now (kValue) or next (kPlace): lets the
+// processor fetch what the cluster knows of it. Called before every attempt, on the scheduling
+// thread: returns almost at once.
+class PrefetchingCluster {
+ public:
+  virtual ~PrefetchingCluster() = default;
+  virtual void Prefetch(const Identity& pod, Fetch what) = 0;
+};
 
 }  // namespace berth
 

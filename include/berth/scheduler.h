@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front door: a scheduler over a cluster backend, to run for good or to drive step by step.
 #ifndef BERTH_SCHEDULER_H_
 #define BERTH_SCHEDULER_H_
@@ -39,14 +40,14 @@ struct SchedulerOptions {
   // and preemption leaves nodes out that cannot be chosen. The decisions are the same (of
   // preemption, as long as no more nodes have candidates than minCandidateNodesPercentage and
   // minCandidateNodesAbsolute want); without it every cycle looks at every node.
-  bool remember_verdicts = true;
+  bool incremental = true;
   // How many nodes the batch form of Filter is asked about at once, at most; 0 is all of them. The
   // decisions are the same; to find a batch form for which they are not.
-  int rows_at_once = 0;
+  int filter_block_size = 0;
   // How much an attempt for a single pod does at once, in steps of some 0.2 us: a search for
   // victims or a look at nodes that changed, if it takes longer, stops for what happened meanwhile
-  // and goes on. 0, or without `remember_verdicts`: it never stops.
-  int64_t steps_at_once = 8192;
+  // and goes on. 0, or without `incremental`: it never stops.
+  int64_t work_budget_steps = 8192;
   // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
   // Is told, in a sentence, of what keeps the scheduler from working: a cluster backend that does
@@ -104,11 +105,11 @@ struct AttemptRecord {
   absl::string_view group;  // "namespace/name"; empty for a single pod
   // What ended the wait before it, in kube-scheduler's words ("NodeAdd"); empty: its backoff did,
   // or it is new.
-  absl::string_view woken_by;
+  absl::string_view requeued_by;
   // Not over: it takes long and has stopped for what happened meanwhile. It is told of again, and
   // at last as a whole, unless its pod goes: the records before have no outcomes and need not be
   // counted.
-  bool goes_on = false;
+  bool yielded = false;
   // Pods that were placed, then pods that were rejected. Of a group that was given up, those that
   // nobody got to are in neither.
   absl::Span<const PodOutcome> outcomes;
@@ -128,9 +129,9 @@ struct PluginTrouble {
 void AddTrouble(const PluginTrouble& trouble, std::vector<PluginTrouble>& troubles);
 
 struct SchedulerCounters {
-  int64_t attempts = 0;           // of groups, single pods being groups of one
-  int64_t cycles = 0;             // scheduling cycles of pods; another one after each stop
-  int64_t remembered_cycles = 0;  // of these, how many did not have to judge every node
+  int64_t attempts = 0;            // of groups, single pods being groups of one
+  int64_t cycles = 0;              // scheduling cycles of pods; another one after each stop
+  int64_t incremental_cycles = 0;  // of these, how many did not have to judge every node
   int64_t bound = 0;
   int64_t bind_failures = 0;      // bindings that ended in an error
   int64_t evictions = 0;          // victims asked to go
@@ -138,7 +139,7 @@ struct SchedulerCounters {
   int64_t plugin_faults = 0;      // plugins that threw or answered out of contract
   int64_t unconfirmed = 0;        // rows a batch form accepted and the per-node form refused
   int64_t unusable_objects = 0;   // objects that could not be understood
-  int64_t put_off_calls = 0;      // what plugins gave Handle::RunAt() and Post(), and has run
+  int64_t deferred_calls = 0;     // what plugins gave Handle::RunAt() and Post(), and has run
   // Plugins that had any trouble, by name and point; the faults are those in plugin_faults.
   std::vector<PluginTrouble> troubles;
 };

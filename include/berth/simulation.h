@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole scheduler on an in-memory cluster under simulated time: an hour of cluster life in
 // milliseconds, the same every time.
 #ifndef BERTH_SIMULATION_H_
@@ -29,9 +30,9 @@ struct SimulationOptions {
   // the cost of a switch between threads for each binding. Otherwise only the cluster's own delays
   // do.
   bool bindings_may_sleep = false;
-  bool remember_verdicts = true;  // SchedulerOptions
-  int rows_at_once = 0;           // SchedulerOptions
-  int64_t steps_at_once = SchedulerOptions().steps_at_once;
+  bool incremental = true;    // SchedulerOptions
+  int filter_block_size = 0;  // SchedulerOptions
+  int64_t work_budget_steps = SchedulerOptions().work_budget_steps;
 };
 
 // One thread.

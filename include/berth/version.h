@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of the library. CMakeLists.txt reads it from here.
 #ifndef BERTH_VERSION_H_
 #define BERTH_VERSION_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Admission by quota. scheduler-plugins capacityscheduling/capacity_scheduling.go.
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CapacityScheduling: elastic quotas. A namespace is guaranteed its min, may borrow what others
 // leave unused up to its max, and gives it back when they ask.
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_CAPACITY_SCHEDULING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of nominated_usage.h.
 #include "plugins/capacity_scheduling/nominated_usage.h"
 

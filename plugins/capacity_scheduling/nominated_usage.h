@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What pods that are nominated to nodes will use once they run, summed up by namespace.
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_NOMINATED_USAGE_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_NOMINATED_USAGE_H_
@@ -13,8 +14,8 @@
 #include "berth/api/identity_map.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/node_table.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading quotas and charging pods.
 #include "plugins/capacity_scheduling/quota_ledger.h"
 

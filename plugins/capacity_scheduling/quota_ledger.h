@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The books of elastic quotas: what each namespace may use and what its pods use.
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_LEDGER_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_LEDGER_H_

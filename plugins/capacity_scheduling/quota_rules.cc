@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The victims of CapacityScheduling. scheduler-plugins capacityscheduling/capacity_scheduling.go.
 #include "plugins/capacity_scheduling/quota_rules.h"
 
@@ -144,12 +145,12 @@ std::string QuotaRules::NoVictimsReason(const NodeInfo* node, const PodInfo& pre
 PreemptionHints::Victims QuotaRules::PossibleVictims(const CycleState& state,
                                                      const PodInfo& pod) const {
   const QuotaState* quota_state = state.Find(kQuotaState);
-  if (quota_state == nullptr) return Victims::kAnybody;
+  if (quota_state == nullptr) return Victims::kAnyPod;
   if (ScopeOf(*quota_state, pod) != Scope::kReclaim) return Victims::kLowerPriority;
   const bool somebody_goes = absl::c_any_of(ledger_.namespaces(), [&](Symbol name) {
     return name != pod.namespace_name() && OverMin(ledger_, *quota_state, *ledger_.Find(name));
   });
-  return somebody_goes ? Victims::kAnybody : Victims::kNobody;
+  return somebody_goes ? Victims::kAnyPod : Victims::kNone;
 }
 
 }  // namespace berth

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pods CapacityScheduling evicts: by quota across namespaces, by priority within one.
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_RULES_H_
@@ -5,7 +6,7 @@
 #include <string>
 
 #include "berth/framework/preemption.h"
-#include "berth/framework/preemption_hints.h"
+#include "berth/incremental/preemption_hints.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 

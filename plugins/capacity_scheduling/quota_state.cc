@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hypothetical usage and the comparisons. scheduler-plugins capacityscheduling/elasticquota.go,
 // with resources that a quota does not name left out.
 #include "plugins/capacity_scheduling/quota_state.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of coscheduling.h.
 #include "plugins/coscheduling/coscheduling.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coscheduling: pods of one PodGroup start together or not at all.
 #ifndef BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_H_
 #define BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_H_

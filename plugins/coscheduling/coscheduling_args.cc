@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The declared fields of CoschedulingArgs.
 #include "plugins/coscheduling/coscheduling_args.h"
 

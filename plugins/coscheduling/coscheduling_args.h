@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of Coscheduling, as scheduler-plugins' CoschedulingArgs (v1).
 #ifndef BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_ARGS_H_
 #define BERTH_PLUGINS_COSCHEDULING_COSCHEDULING_ARGS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of min_resources.h.
 #include "plugins/coscheduling/min_resources.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The quick check of a PodGroup's minResources against what is free in the whole cluster.
 #ifndef BERTH_PLUGINS_COSCHEDULING_MIN_RESOURCES_H_
 #define BERTH_PLUGINS_COSCHEDULING_MIN_RESOURCES_H_
@@ -6,8 +7,8 @@
 
 #include "absl/strings/string_view.h"
 #include "berth/api/kinds.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/group.h"
-#include "berth/framework/node_table.h"
 
 namespace berth {
 

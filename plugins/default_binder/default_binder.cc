@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binding of DefaultBinder.
 #include "plugins/default_binder/default_binder.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultBinder: binds pods through the cluster backend.
 #ifndef BERTH_PLUGINS_DEFAULT_BINDER_DEFAULT_BINDER_H_
 #define BERTH_PLUGINS_DEFAULT_BINDER_DEFAULT_BINDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultPreemption: the shared search with the rules of priority.
 #include "plugins/default_preemption/default_preemption.h"
 

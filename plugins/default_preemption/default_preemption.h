@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultPreemption: makes room for a pod by evicting pods of lower priority.
 #ifndef BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_H_
 #define BERTH_PLUGINS_DEFAULT_PREEMPTION_DEFAULT_PREEMPTION_H_
@@ -13,9 +14,9 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
-#include "berth/framework/preemption_hints.h"
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/preemption_hints.h"
 #include "plugins/default_preemption/default_preemption_args.h"
 
 namespace berth {

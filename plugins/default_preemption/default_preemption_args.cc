@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of DefaultPreemptionArgs.
 #include "plugins/default_preemption/default_preemption_args.h"
 

@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of DynamicResources and its arguments.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 #include <algorithm>
 
 #include "berth/api/core_v1.pb.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DynamicResources: the place of dynamic resource allocation in a profile. Claims are not
 // supported yet: a pod that has any is rejected and says so.
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
@@ -19,8 +20,8 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/sign.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of classic_policies.h.
 #include "plugins/gpu/classic_policies.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The packing policies that FGD is compared with in "Beware of Fragmentation" (USENIX ATC '23), in
 // the integer arithmetic of its published results. L: milli-GPU left on a card, R: on all cards of
 // the node; c: milli-CPU left on the node; q: milli-GPU that the pod asks for in all, p: milli-CPU.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of gpu_devices.h.
 #include "plugins/gpu/gpu_devices.h"
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "berth/api/amounts.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/bind.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuDevices: gives pods cards, not just a number of them.
 #ifndef BERTH_PLUGINS_GPU_GPU_DEVICES_H_
 #define BERTH_PLUGINS_GPU_GPU_DEVICES_H_
@@ -18,7 +19,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 #include "plugins/gpu/gpu_inventory.h"
 #include "plugins/gpu/gpu_policy.h"
 

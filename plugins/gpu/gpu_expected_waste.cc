@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of gpu_expected_waste.h.
 #include "plugins/gpu/gpu_expected_waste.h"
 

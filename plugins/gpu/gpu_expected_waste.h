@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuExpectedWaste: Berth's own packing of GPUs.
 #ifndef BERTH_PLUGINS_GPU_GPU_EXPECTED_WASTE_H_
 #define BERTH_PLUGINS_GPU_GPU_EXPECTED_WASTE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuFGD: Fragmentation Gradient Descent.
 #ifndef BERTH_PLUGINS_GPU_GPU_FGD_H_
 #define BERTH_PLUGINS_GPU_GPU_FGD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cards of all nodes and who has them: one inventory a scheduler, shared by its profiles.
 #ifndef BERTH_PLUGINS_GPU_GPU_INVENTORY_H_
 #define BERTH_PLUGINS_GPU_GPU_INVENTORY_H_
@@ -14,9 +15,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/segmented_map.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 #include "plugins/gpu/gpu_node.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of the policies that weigh what pods are usual.
 #ifndef BERTH_PLUGINS_GPU_GPU_MIX_ARGS_H_
 #define BERTH_PLUGINS_GPU_GPU_MIX_ARGS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of gpu_node.h: choosing among cards. Reading a Node object: gpu_node_spec.cc.
 #include "plugins/gpu/gpu_node.h"
 

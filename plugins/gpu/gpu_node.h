@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cards of one node: what is free on each, which fit a request, and which to take.
 #ifndef BERTH_PLUGINS_GPU_GPU_NODE_H_
 #define BERTH_PLUGINS_GPU_GPU_NODE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuNode::Of: the cards that a Node object, or Koordinator's Device, says a node has.
 #include <algorithm>
 #include <iterator>

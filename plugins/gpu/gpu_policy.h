@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A packing policy: a score plugin that also says which cards a pod gets.
 #ifndef BERTH_PLUGINS_GPU_GPU_POLICY_H_
 #define BERTH_PLUGINS_GPU_GPU_POLICY_H_
@@ -13,7 +14,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 #include "plugins/gpu/gpu_inventory.h"
 #include "plugins/gpu/gpu_node.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a pod asks of GPUs, in whichever of its neighbours' words.
 #ifndef BERTH_PLUGINS_GPU_GPU_REQUEST_H_
 #define BERTH_PLUGINS_GPU_GPU_REQUEST_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of waste_model.h.
 #include "plugins/gpu/waste_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a node is still worth to a mix of pods, and what is scarce in the cluster: the model behind
 // GpuExpectedWaste.
 #ifndef BERTH_PLUGINS_GPU_WASTE_MODEL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of ImageLocality, once for both forms.
 #include "plugins/image_locality/image_locality.h"
 
@@ -5,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/api/amounts.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 namespace {

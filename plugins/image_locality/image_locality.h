@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ImageLocality: prefers nodes that have the pod's images already.
 #ifndef BERTH_PLUGINS_IMAGE_LOCALITY_IMAGE_LOCALITY_H_
 #define BERTH_PLUGINS_IMAGE_LOCALITY_IMAGE_LOCALITY_H_
@@ -7,11 +8,12 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may end a rejection by InterPodAffinity: kube-scheduler v1.35 interpodaffinity/plugin.go.
 #include "absl/algorithm/container.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preferred terms: kube-scheduler v1.35 interpodaffinity/scoring.go.
 #include <algorithm>
 #include <memory>
@@ -8,7 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/framework/pod_table.h"
+#include "berth/columns/pod_table.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -30,7 +31,7 @@ struct TopologyScores {
   const LabelColumn& column() const { return *sum.column; }
   bool is_worth_sums() const {
     return column().values().size() <= kFewDomains ||
-           (!EachHasItsOwn(column()) && sum.parts.size() > kMostParts);
+           (!HasOneNodePerValue(column()) && sum.parts.size() > kMostParts);
   }
   std::vector<int64_t> OfDomains() const {
     std::vector<int64_t> scores(column().values().size());
@@ -71,7 +72,7 @@ void AddScores(const TopologyScores& topology, absl::Span<const NodeRow> rows,
     for (size_t i = 0; i < rows.size(); ++i) scores[i] += topology.sums[column.index(rows[i])];
     return;
   }
-  const bool each_alone = EachHasItsOwn(column);
+  const bool each_alone = HasOneNodePerValue(column);
   for (const auto& [pods, weight] : topology.sum.parts) {
     absl::Span<const int64_t> of_domains;
     if (!each_alone) of_domains = pods->of_domains(column);

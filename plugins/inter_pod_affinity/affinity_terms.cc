@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Terms of the pod being scheduled.
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pods the terms of the pod being scheduled are about.
 #ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_AFFINITY_TERMS_H_
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_AFFINITY_TERMS_H_
@@ -8,9 +9,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "berth/columns/pod_table.h"
 #include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
-#include "berth/framework/pod_table.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Required terms: kube-scheduler v1.35 interpodaffinity/filtering.go.
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -8,8 +9,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/framework/domain_counts.h"
-#include "berth/framework/pod_table.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/columns/pod_table.h"
+#include "berth/incremental/domain_counts.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 
 namespace berth {
@@ -322,18 +324,18 @@ Status InterPodAffinity::FilterNodes(const CycleState& state, const PodInfo&, co
   return Status::Success();
 }
 
-void InterPodAffinity::JudgeDomains(const CycleState& state,
-                                    std::vector<DomainVerdicts>& rules) const {
+void InterPodAffinity::FilterDomains(const CycleState& state,
+                                     std::vector<DomainVerdictRule>& rules) const {
   const AffinityFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
   // `without_label`: what is said of nodes that are in no domain.
   const auto add = [&](const DomainCounts& counts, Verdict with_pods, Verdict without_pods,
                        Verdict without_label) {
     rules.push_back({.counts = counts,
-                     .says = {.most = 0,
-                              .crowded = static_cast<uint8_t>(with_pods),
-                              .others = static_cast<uint8_t>(without_pods),
-                              .without_label = static_cast<uint8_t>(without_label)}});
+                     .limits = {.most = 0,
+                                .above_max = static_cast<uint8_t>(with_pods),
+                                .others = static_cast<uint8_t>(without_pods),
+                                .without_label = static_cast<uint8_t>(without_label)}});
   };
   const Verdict far = MayBeFirst(*s) ? Verdict::kFits : Verdict::kAffinity;
   for (const DomainCounts& counts : s->affinity) {
@@ -350,14 +352,15 @@ void InterPodAffinity::JudgeDomains(const CycleState& state,
 // The pods that a term counts in a domain are all that matters there, but for the first of a series
 // of pods: it may run anywhere if there are no others, and there may be none without those of this
 // domain.
-bool InterPodAffinity::NumberDomains(const CycleState& state, const PodInfo&,
-                                     std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
+bool InterPodAffinity::DescribeDomainsForDryRun(const CycleState& state, const PodInfo&,
+                                                std::vector<DomainExcessRule>& rules,
+                                                FilterInputs& basis) const {
   const AffinityFilterState* const s = state.Find(kFilterState);
   if (s == nullptr) return false;
   for (size_t i = 0; i < s->affinity.size(); ++i) {
     // Never 0: without pods in a domain the pod may be kept out, and with them they may go.
     rules.push_back({.counts = s->affinity[i],
-                     .says = {.most = -1, .whole = s->in_affinity[i], .without_label = -1}});
+                     .limits = {.most = -1, .whole = s->in_affinity[i], .without_label = -1}});
   }
   for (const OwnTerm& term : s->anti_affinity) rules.push_back({.counts = term.pods});
   for (const DomainCounts& counts : s->existing_anti_affinity) rules.push_back({.counts = counts});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InterPodAffinity: near which other pods a pod must, must not, would or would not like to run.
 #ifndef BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H_
 #define BERTH_PLUGINS_INTER_POD_AFFINITY_INTER_POD_AFFINITY_H_
@@ -9,16 +10,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/sign.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity_args.h"
 
@@ -57,9 +58,10 @@ class InterPodAffinity final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // A rule a term of the pod, and one a term of others; a topology key, if those are many.
-  void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
-  bool NumberDomains(const CycleState& state, const PodInfo&, std::vector<DomainNumbers>& rules,
-                     FilterBasis& basis) const override;
+  void FilterDomains(const CycleState& state, std::vector<DomainVerdictRule>& rules) const override;
+  bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo&,
+                                std::vector<DomainExcessRule>& rules,
+                                FilterInputs& basis) const override;
 
   // Finds the terms that match, and what pods they count.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,

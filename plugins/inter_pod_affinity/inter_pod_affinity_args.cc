@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of InterPodAffinityArgs.
 #include "plugins/inter_pod_affinity/inter_pod_affinity_args.h"
 

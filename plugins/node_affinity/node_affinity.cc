@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of NodeAffinity, its arguments and its signature.
 #include "plugins/node_affinity/node_affinity.h"
 
 #include <algorithm>
 
 #include "berth/api/core_v1.pb.h"
-#include "berth/framework/match_rows.h"
+#include "berth/columns/match_rows.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 namespace {
@@ -100,9 +102,9 @@ Status NodeAffinity::Filter(const CycleState&, const PodInfo& pod, const NodeInf
 Status NodeAffinity::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                                  NodeVerdicts& verdicts) const {
   const absl::Span<const NodeRow> rows = verdicts.candidates();
-  const auto reject_others = [&](const RowMatches& matches, uint8_t words) {
+  const auto reject_others = [&](const RowMatches& matches, uint8_t reason_id) {
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (matches[i] == 0) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, words);
+      if (matches[i] == 0) verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, reason_id);
     }
   };
   const RequiredNodeAffinity& required = pod.required_node_affinity();

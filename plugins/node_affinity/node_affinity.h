@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeAffinity: the nodes that nodeSelector and nodeAffinity of the pod name, and those it prefers.
 #ifndef BERTH_PLUGINS_NODE_AFFINITY_NODE_AFFINITY_H_
 #define BERTH_PLUGINS_NODE_AFFINITY_NODE_AFFINITY_H_
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/node_selector.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
@@ -17,8 +19,8 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/sign.h"
 #include "plugins/node_affinity/node_affinity_args.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of NodeAffinity.
 #ifndef BERTH_PLUGINS_NODE_AFFINITY_NODE_AFFINITY_ARGS_H_
 #define BERTH_PLUGINS_NODE_AFFINITY_NODE_AFFINITY_ARGS_H_

@@ -1,5 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeName in both forms.
 #include "plugins/node_name/node_name.h"
+
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 

@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodePorts in both forms, and what may end a rejection.
 #include "plugins/node_ports/node_ports.h"
 
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 namespace {

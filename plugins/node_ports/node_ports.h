@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodePorts: the host ports that the pod wants must be free on the node.
 #ifndef BERTH_PLUGINS_NODE_PORTS_NODE_PORTS_H_
 #define BERTH_PLUGINS_NODE_PORTS_NODE_PORTS_H_
@@ -13,8 +14,8 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queueing hints of NodeResourcesFit.
 #include "plugins/node_resources/fit_hints.h"
 

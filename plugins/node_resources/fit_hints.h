@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which changes of the cluster may make room for a pod that NodeResourcesFit rejected.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H_
 #define BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeResourcesAllocatable in both forms, and its arguments.
 #include "plugins/node_resources/node_resources_allocatable.h"
 
@@ -7,6 +8,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_format.h"
 #include "berth/api/amounts.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeResourcesBalancedAllocation, once for both forms, and its arguments.
 #include "plugins/node_resources/node_resources_balanced_allocation.h"
 
@@ -8,7 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_format.h"
 #include "berth/api/amounts.h"
-#include "berth/framework/vector_clones.h"
+#include "berth/columns/vector_clones.h"
 #include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeResourcesBalancedAllocation: prefers nodes whose resources fill up evenly.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_NODE_RESOURCES_BALANCED_ALLOCATION_H_
 #define BERTH_PLUGINS_NODE_RESOURCES_NODE_RESOURCES_BALANCED_ALLOCATION_H_
@@ -7,11 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 #include "plugins/node_resources/node_resources_balanced_allocation_args.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeResourcesFit, once for both forms.
 #include "plugins/node_resources/node_resources_fit.h"
 
@@ -9,7 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/api/amounts.h"
-#include "berth/framework/vector_clones.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/columns/vector_clones.h"
 #include "plugins/node_resources/fit_hints.h"
 #include "plugins/node_resources/requests.h"
 #include "plugins/node_resources/row_block.h"
@@ -152,7 +154,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const int64_t* const pod_count = nodes.pod_count().data();
   const int64_t* const allowed_pods = nodes.allowed_pods().data();
   const auto words_of = [&](uint64_t lacks) {  // what is lacking is all that is said
-    return columns.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kOwnWords;
+    return columns.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kNoReasonId;
   };
   const auto judge = [&](NodeRow row) {
     Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
@@ -186,7 +188,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   return Status::Success();
 }
 
-NeededRoom NodeResourcesFit::RoomFor(const CycleState& state, const PodInfo&) const {
+NeededResources NodeResourcesFit::ResourcesNeededBy(const CycleState& state, const PodInfo&) const {
   const FitState* fit = state.Find(kFitState);
   return {fit == nullptr ? Requests() : fit->requests};
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeResourcesFit: a node must have room for what the pod requests.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_NODE_RESOURCES_FIT_H_
 #define BERTH_PLUGINS_NODE_RESOURCES_NODE_RESOURCES_FIT_H_
@@ -15,10 +16,10 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/room_filter.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/resource_filter.h"
+#include "berth/incremental/sign.h"
 #include "plugins/node_resources/node_resources_fit_args.h"
 #include "plugins/node_resources/resource_scorer.h"
 
@@ -32,7 +33,7 @@ class NodeResourcesFit final : public Plugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
-                               public RoomFilter,
+                               public ResourceFilter,
                                public SignPlugin,
                                public WaitingExplainer {
  public:
@@ -47,7 +48,7 @@ class NodeResourcesFit final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
-  NeededRoom RoomFor(const CycleState& state, const PodInfo& pod) const override;
+  NeededResources ResourcesNeededBy(const CycleState& state, const PodInfo& pod) const override;
 
   // Always Success: there for configurations that enable it.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of NodeResourcesFitArgs and their checks, with kube-scheduler's texts.
 #include "plugins/node_resources/node_resources_fit_args.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of NodeResourcesFit.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_NODE_RESOURCES_FIT_ARGS_H_
 #define BERTH_PLUGINS_NODE_RESOURCES_NODE_RESOURCES_FIT_ARGS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which requests count. As kube-scheduler v1.35 noderesources fit.go, fitsRequest.
 #include "plugins/node_resources/requests.h"
 

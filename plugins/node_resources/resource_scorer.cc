@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scoring strategies, once for both forms.
 #include "plugins/node_resources/resource_scorer.h"
 
@@ -5,8 +6,8 @@
 #include <cmath>
 
 #include "berth/api/amounts.h"
+#include "berth/columns/vector_clones.h"
 #include "berth/framework/score.h"
-#include "berth/framework/vector_clones.h"
 #include "plugins/node_resources/row_block.h"
 
 namespace berth {

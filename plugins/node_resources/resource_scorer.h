@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three scoring strategies of NodeResourcesFit.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_SCORER_H_
 #define BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_SCORER_H_
@@ -9,8 +10,8 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "plugins/node_resources/node_resources_fit_args.h"
 

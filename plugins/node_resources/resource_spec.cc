@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields and the defaults of ResourceSpec.
 #include "plugins/node_resources/resource_spec.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResourceSpec: a resource and its weight, in the arguments of the plugins of this folder.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_SPEC_H_
 #define BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_SPEC_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows in blocks, their values side by side as doubles: what lets compilers use vector
 // instructions.
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_ROW_BLOCK_H_
@@ -10,7 +11,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 
@@ -44,8 +45,7 @@ inline double Free(double capacity, double requested) {
 // At most kRowBlock rows.
 class RowBlock {
  public:
-  explicit RowBlock(absl::Span<const NodeRow> rows)
-      : rows_(rows), adjoin_(FollowOneAnother(rows)) {}
+  explicit RowBlock(absl::Span<const NodeRow> rows) : rows_(rows), adjoin_(AreConsecutive(rows)) {}
   size_t size() const { return rows_.size(); }
   absl::Span<const NodeRow> rows() const { return rows_; }
 

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeResourcesFitPlus, once for both forms, and its arguments.
 #include "plugins/node_resources_fit_plus/node_resources_fit_plus.h"
 
 #include <algorithm>
 
 #include "berth/api/amounts.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 namespace {

@@ -1,7 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeUnschedulable in both forms, and what may end a rejection.
 #include "plugins/node_unschedulable/node_unschedulable.h"
 
 #include <cstring>
+
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeUnschedulable: keeps pods off cordoned nodes.
 #ifndef BERTH_PLUGINS_NODE_UNSCHEDULABLE_NODE_UNSCHEDULABLE_H_
 #define BERTH_PLUGINS_NODE_UNSCHEDULABLE_NODE_UNSCHEDULABLE_H_
@@ -12,8 +13,8 @@
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the volumes of a pod to the drivers that attach them.
 #include "plugins/node_volume_limits/attachable_volumes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The volumes of a pod that count against the attach limits of nodes.
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHABLE_VOLUMES_H_
 #define BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHABLE_VOLUMES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the index follows the node table and the objects; attached_volumes_read.cc has how a node is
 // read.
 #include "plugins/node_volume_limits/attached_volumes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which volumes each node has attached, and how many more: one index a scheduler.
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHED_VOLUMES_H_
 #define BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHED_VOLUMES_H_
@@ -15,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/api/segmented_map.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/object_store.h"
 #include "plugins/node_volume_limits/attachable_volumes.h"
 #include "plugins/node_volume_limits/attachments_by_node.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the index reads a node: its limits, the volumes of its pods, its attachments.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of attachments_by_node.h.
 #include "plugins/node_volume_limits/attachments_by_node.h"
 

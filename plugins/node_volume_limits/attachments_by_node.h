@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The VolumeAttachments of each node.
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHMENTS_BY_NODE_H_
 #define BERTH_PLUGINS_NODE_VOLUME_LIMITS_ATTACHMENTS_BY_NODE_H_

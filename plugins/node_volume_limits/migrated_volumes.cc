@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of migrated plugins and the names their drivers give to volumes.
 #include "plugins/node_volume_limits/migrated_volumes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Volumes of the plugins that were once part of Kubernetes, seen as volumes of the CSI drivers that
 // serve them now.
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_MIGRATED_VOLUMES_H_

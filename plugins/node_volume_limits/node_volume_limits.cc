@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of NodeVolumeLimits, and what may end a rejection.
 #include "plugins/node_volume_limits/node_volume_limits.h"
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
+#include "berth/columns/node_verdicts.h"
 #include "plugins/node_volume_limits/attachable_volumes.h"
 #include "plugins/node_volume_limits/attached_volumes.h"
 
@@ -253,12 +255,13 @@ void NodeVolumeLimits::OnSynced() {
   index_->ReadAll(handle_.nodes(), handle_.objects());
 }
 
-void NodeVolumeLimits::OnManyChanges() {
+void NodeVolumeLimits::BeforeJournalOverflow() {
   index_->Sync(handle_.nodes(), handle_.objects());
   index_->ReadSomeThatCame(handle_.nodes(), handle_.objects());
 }
 
-void NodeVolumeLimits::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
+void NodeVolumeLimits::AddInputs(const CycleState& state, const PodInfo&,
+                                 FilterInputs& basis) const {
   const LimitsState* data = state.Find(kState);
   if (data == nullptr) return;
   basis.Add(static_cast<int64_t>(data->status.code()));

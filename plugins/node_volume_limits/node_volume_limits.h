@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeVolumeLimits: how many volumes of a CSI driver a node can have attached.
 #ifndef BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
 #define BERTH_PLUGINS_NODE_VOLUME_LIMITS_NODE_VOLUME_LIMITS_H_
@@ -10,13 +11,13 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 
@@ -44,11 +45,11 @@ class NodeVolumeLimits final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // The volumes of the pod, and whether objects changed what is attached somewhere, or may be.
-  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
 
   // Reads all nodes.
   void OnSynced() override;
-  void OnManyChanges() override;
+  void BeforeJournalOverflow() override;
 
   // New CSINodes and higher limits, pods and attachments that go, the pod's claims.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodState: prefers nodes that pods are about to leave to nodes that pods are about to enter.
 #ifndef BERTH_PLUGINS_POD_STATE_POD_STATE_H_
 #define BERTH_PLUGINS_POD_STATE_POD_STATE_H_

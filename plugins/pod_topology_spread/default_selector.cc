@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kube-scheduler v1.35 plugins/helper/spread.go DefaultSelector.
 #include "plugins/pod_topology_spread/default_selector.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pods belong together with a pod, by the Services and the controller it belongs to.
 #ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_DEFAULT_SELECTOR_H_
 #define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_DEFAULT_SELECTOR_H_

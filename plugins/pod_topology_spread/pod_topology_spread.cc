@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which constraints apply to a pod, and the filter: kube-scheduler v1.35
 // podtopologyspread/filtering.go.
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
@@ -11,7 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/check.h"
-#include "berth/framework/domain_counts.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/incremental/domain_counts.h"
 
 namespace berth {
 namespace {
@@ -24,19 +26,19 @@ constexpr char kLabelReason[] =
 struct SpreadDomains {
   DomainCounts pods;
   bool counts_itself = false;  // the selector selects the pod
-  FewestPods fewest;           // before dry runs changed anything
+  MinimumPods fewest;          // before dry runs changed anything
 
   // The fewest pods of a domain. Right as long as dry runs change one domain only, as they do:
   // pods of one node come and go.
   int64_t Minimum() const {
-    int64_t of_changed = FewestPods::kNone, with_fewest = fewest.with_fewest;
+    int64_t of_changed = MinimumPods::kNone, with_minimum = fewest.with_minimum;
     for (const auto& [domain, difference] : pods.added()) {
       const int64_t now = pods.at(domain);
       of_changed = std::min(of_changed, now);
       const bool is_known = pods.HasNodes(domain);  // to `fewest`; the node may be of no table
-      if (is_known && now - difference == fewest.pods) --with_fewest;
+      if (is_known && now - difference == fewest.pods) --with_minimum;
     }
-    return std::min(with_fewest > 0 ? fewest.pods : fewest.next, of_changed);
+    return std::min(with_minimum > 0 ? fewest.pods : fewest.next, of_changed);
   }
 };
 
@@ -112,7 +114,7 @@ SpreadDomains FindDomains(const TopologySpreadConstraint& constraint, const Node
   const LabelColumn& column = nodes.label_column(constraint.topology_key);
   std::shared_ptr<const PodCounts> pods =
       MatchingPods(nodes, constraint.selector, pod.namespace_name(), scope);
-  const FewestPods fewest = pods->fewest(column);
+  const MinimumPods fewest = pods->fewest(column);
   return {DomainCounts(constraint.topology_key, column, std::move(pods)),
           constraint.selector.Matches(pod.labels()), fewest};
 }
@@ -247,32 +249,33 @@ Status PodTopologySpread::FilterNodes(const CycleState& state, const PodInfo&, c
   return Status::Success();
 }
 
-void PodTopologySpread::JudgeDomains(const CycleState& state,
-                                     std::vector<DomainVerdicts>& rules) const {
+void PodTopologySpread::FilterDomains(const CycleState& state,
+                                      std::vector<DomainVerdictRule>& rules) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   BERTH_CHECK(s != nullptr);
   for (size_t i = 0; i < s->rules->constraints.size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
     rules.push_back(
         {.counts = domains.pods,
-         .says = {.most = MostPods(s->rules->constraints[i], domains),
-                  .crowded = static_cast<uint8_t>(Code::kUnschedulable),
-                  .without_label = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable)}});
+         .limits = {.most = MostPods(s->rules->constraints[i], domains),
+                    .above_max = static_cast<uint8_t>(Code::kUnschedulable),
+                    .without_label = static_cast<uint8_t>(Code::kUnschedulableAndUnresolvable)}});
   }
 }
 
 // What counts is how many matching pods have to leave a domain before it lets the pod in. Where
 // they leave one domain, the minimum of all others stays what it is: that of the domain with the
 // fewest is no matter, as it lets the pod in.
-bool PodTopologySpread::NumberDomains(const CycleState& state, const PodInfo& pod,
-                                      std::vector<DomainNumbers>& rules, FilterBasis& basis) const {
+bool PodTopologySpread::DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
+                                                 std::vector<DomainExcessRule>& rules,
+                                                 FilterInputs& basis) const {
   const SpreadFilterState* const s = state.Find(kFilterState);
   if (s == nullptr) return false;
   for (size_t i = 0; i < s->rules->constraints.size(); ++i) {
     const SpreadDomains& domains = s->domains[i];
     rules.push_back(
         {.counts = domains.pods,
-         .says = {.most = MostPods(s->rules->constraints[i], domains), .without_label = -1}});
+         .limits = {.most = MostPods(s->rules->constraints[i], domains), .without_label = -1}});
   }
   if (pod.topology_spread_constraints().empty()) {  // its Services and its owner select
     for (const TopologySpreadConstraint& constraint : s->rules->constraints) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodTopologySpread: spreads the pods that belong together evenly over zones, hosts and the like.
 #ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_POD_TOPOLOGY_SPREAD_H_
 #define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_POD_TOPOLOGY_SPREAD_H_
@@ -10,16 +11,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/sign.h"
 #include "plugins/pod_topology_spread/default_selector.h"
 #include "plugins/pod_topology_spread/pod_topology_spread_args.h"
 #include "plugins/pod_topology_spread/spread_rules.h"
@@ -64,9 +65,10 @@ class PodTopologySpread final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // A rule a constraint.
-  void JudgeDomains(const CycleState& state, std::vector<DomainVerdicts>& rules) const override;
-  bool NumberDomains(const CycleState& state, const PodInfo& pod, std::vector<DomainNumbers>& rules,
-                     FilterBasis& basis) const override;
+  void FilterDomains(const CycleState& state, std::vector<DomainVerdictRule>& rules) const override;
+  bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
+                                std::vector<DomainExcessRule>& rules,
+                                FilterInputs& basis) const override;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;
@@ -74,7 +76,7 @@ class PodTopologySpread final : public Plugin,
   std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                         const NodeTable& nodes,
                                         std::vector<DomainSum>& sums) override;
-  void SetFeasible(CycleState& state, const AlikeRows& feasible) override;
+  void SetFeasible(CycleState& state, const EquivalentNodes& feasible) override;
   // The matching pods in the node's domains, those of small topologies weighing less.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const override;

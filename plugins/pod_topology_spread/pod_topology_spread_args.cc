@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of PodTopologySpreadArgs and their checks, with kube-scheduler's texts.
 #include "plugins/pod_topology_spread/pod_topology_spread_args.h"
 

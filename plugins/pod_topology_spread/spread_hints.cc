@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may end a rejection by PodTopologySpread: kube-scheduler v1.35 podtopologyspread/plugin.go.
 #include "absl/algorithm/container.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kube-scheduler v1.35 podtopologyspread/common.go.
 #include "plugins/pod_topology_spread/spread_rules.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What hard and soft constraints have in common: which nodes and pods they count.
 #ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_RULES_H_
 #define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_RULES_H_
@@ -7,11 +8,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "berth/columns/node_scope.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/pod_table.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_scope.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
-#include "berth/framework/pod_table.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The soft constraints of PodTopologySpread: kube-scheduler v1.35 podtopologyspread/scoring.go.
 #include <algorithm>
 #include <cmath>
@@ -8,7 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/framework/match_rows.h"
+#include "berth/columns/match_rows.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 
 namespace berth {
@@ -73,7 +74,8 @@ std::optional<std::pair<uint32_t, uint32_t>> NoneAndEmpty(const LabelColumn& col
 }
 
 // In how many domains the nodes are that are scored.
-int CountDomains(const AlikeRows& feasible, const SpreadScoreState& s, const SpreadShares& shares) {
+int CountDomains(const EquivalentNodes& feasible, const SpreadScoreState& s,
+                 const SpreadShares& shares) {
   const auto is_scored = [&](NodeRow row) { return !s.Ignores(row); };
   const int domains = feasible.CountDomains(*shares.column, is_scored);
   if (!shares.none_and_empty.has_value()) return domains;
@@ -87,7 +89,7 @@ int CountDomains(const AlikeRows& feasible, const SpreadScoreState& s, const Spr
   return domains - (are_two ? 1 : 0);
 }
 
-int CountNodes(const AlikeRows& feasible, const SpreadScoreState& s) {
+int CountNodes(const EquivalentNodes& feasible, const SpreadScoreState& s) {
   int nodes = 0;
   for (size_t i = 0; i < feasible.rows.size(); ++i) {
     if (!s.Ignores(feasible.rows[i])) nodes += feasible.count(i);
@@ -113,9 +115,9 @@ std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, cons
   for (const SpreadShares& shares : state.Find(kScoreState)->shares) {
     // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
     // label may be in the domain of one that has it.
-    const bool is_apart =
-        shares.by_host ? EachHasItsOwn(*shares.column) : !shares.none_and_empty.has_value();
-    if (!is_apart) return std::nullopt;
+    const bool has_nominated_room =
+        shares.by_host ? HasOneNodePerValue(*shares.column) : !shares.none_and_empty.has_value();
+    if (!has_nominated_room) return std::nullopt;
     sums.push_back({.column = shares.column, .parts = {{.pods = shares.pods}}});
   }
   return status;
@@ -152,7 +154,7 @@ Status PodTopologySpread::FindShares(CycleState& state, const PodInfo& pod,
   return Status::Success();
 }
 
-void PodTopologySpread::SetFeasible(CycleState& state, const AlikeRows& feasible) {
+void PodTopologySpread::SetFeasible(CycleState& state, const EquivalentNodes& feasible) {
   SpreadScoreState* const s = state.FindMutable(kScoreState);
   BERTH_CHECK(s != nullptr);
   // Topologies with few domains weigh less.

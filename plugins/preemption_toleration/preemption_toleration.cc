@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreemptionToleration: the shared search with exemptions by PriorityClass.
 #include "plugins/preemption_toleration/preemption_toleration.h"
 
@@ -53,11 +54,11 @@ void TolerationRules::NoteWhenItHelps(DryRun& run, std::vector<Protected> pods) 
                    [](const Protected& a, const Protected& b) { return a.until < b.until; });
   for (const Protected& next : pods) {
     if (!run.Remove(*next.pod).ok()) return;
-    if (run.Filter().ok()) return run.HelpsFrom(next.until);
+    if (run.Filter().ok()) return run.SetRetryAt(next.until);
   }
 }
 
-bool TolerationRules::MakesRoom(const NodeInfo&, const PodInfo& victim, const PodInfo&) {
+bool TolerationRules::IsVictimLeaving(const NodeInfo&, const PodInfo& victim, const PodInfo&) {
   return victim.deletion_time().has_value();
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreemptionToleration: preemption by priority, except that a PriorityClass may protect its pods
 // for a time.
 #ifndef BERTH_PLUGINS_PREEMPTION_TOLERATION_PREEMPTION_TOLERATION_H_
@@ -18,7 +19,7 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"
-#include "berth/framework/preemption_hints.h"
+#include "berth/incremental/preemption_hints.h"
 #include "plugins/preemption_toleration/preemption_toleration_args.h"
 #include "plugins/preemption_toleration/toleration_policy.h"
 
@@ -44,7 +45,8 @@ class TolerationRules final : public PriorityPreemptionRules, public PreemptionH
   absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
                                 const PodInfo& preemptor) override;
   // Any pod that is being deleted, whoever deletes it.
-  bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor) override;
+  bool IsVictimLeaving(const NodeInfo& node, const PodInfo& victim,
+                       const PodInfo& preemptor) override;
 
  private:
   struct Protected {

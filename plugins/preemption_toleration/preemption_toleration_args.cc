@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of PreemptionTolerationArgs.
 #include "plugins/preemption_toleration/preemption_toleration_args.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The annotations and their meaning. scheduler-plugins preemptiontoleration.
 #include "plugins/preemption_toleration/toleration_policy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrioritySort: the default order of the queue.
 #ifndef BERTH_PLUGINS_PRIORITY_SORT_PRIORITY_SORT_H_
 #define BERTH_PLUGINS_PRIORITY_SORT_PRIORITY_SORT_H_

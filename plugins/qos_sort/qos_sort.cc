@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of QOSSort.
 #include "plugins/qos_sort/qos_sort.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // QOSSort: orders the queue by priority, then by quality-of-service class.
 #ifndef BERTH_PLUGINS_QOS_SORT_QOS_SORT_H_
 #define BERTH_PLUGINS_QOS_SORT_QOS_SORT_H_

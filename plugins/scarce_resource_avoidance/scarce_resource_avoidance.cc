@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of ScarceResourceAvoidance, once for both forms, and its arguments.
 #include "plugins/scarce_resource_avoidance/scarce_resource_avoidance.h"
 
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 namespace {

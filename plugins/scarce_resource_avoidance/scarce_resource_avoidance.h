@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScarceResourceAvoidance: keeps pods that need no GPU away from the nodes that have them.
 #ifndef BERTH_PLUGINS_SCARCE_RESOURCE_AVOIDANCE_SCARCE_RESOURCE_AVOIDANCE_H_
 #define BERTH_PLUGINS_SCARCE_RESOURCE_AVOIDANCE_SCARCE_RESOURCE_AVOIDANCE_H_
@@ -7,11 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 #include "plugins/scarce_resource_avoidance/scarce_resource_avoidance_args.h"
 
 namespace berth {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of SchedulingGates and the event that ends the wait.
 #include "plugins/scheduling_gates/scheduling_gates.h"
 

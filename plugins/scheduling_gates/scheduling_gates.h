@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulingGates: keeps pods with spec.schedulingGates out of the active queue.
 #ifndef BERTH_PLUGINS_SCHEDULING_GATES_SCHEDULING_GATES_H_
 #define BERTH_PLUGINS_SCHEDULING_GATES_SCHEDULING_GATES_H_

@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of TaintToleration, once for both forms, and what may end a rejection.
 #include "plugins/taint_toleration/taint_toleration.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 namespace {

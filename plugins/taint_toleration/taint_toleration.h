@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaintToleration: keeps pods off nodes whose taints they do not tolerate.
 #ifndef BERTH_PLUGINS_TAINT_TOLERATION_TAINT_TOLERATION_H_
 #define BERTH_PLUGINS_TAINT_TOLERATION_TAINT_TOLERATION_H_
@@ -7,14 +8,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two maps of assumptions.
 #include "plugins/volume_binding/assumed_volumes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What pods on their way to their nodes take for themselves before the cluster says so.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_ASSUMED_VOLUMES_H_

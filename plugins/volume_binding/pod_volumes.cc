@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the claims of a pod to what they need: bound volumes, volumes to take, volumes to make.
 #include "plugins/volume_binding/pod_volumes.h"
 
@@ -68,13 +69,13 @@ Status CheckClaim(const PodInfo& pod, const ClaimName& name, const Claim* claim)
 }
 
 // The claim that a volume is bound or promised to, by itself or by an assumption.
-enum class Owner { kNobody, kThisClaim, kAnotherClaim };
+enum class Owner { kNone, kThisClaim, kAnotherClaim };
 Owner OwnerOf(const Volume& volume, const Claim& claim, const std::string& identity,
               const AssumedVolumes& assumed) {
   if (const std::string* taken_by = assumed.ClaimOf(volume)) {
     return *taken_by == identity ? Owner::kThisClaim : Owner::kAnotherClaim;
   }
-  if (!volume.spec().has_claim_ref()) return Owner::kNobody;
+  if (!volume.spec().has_claim_ref()) return Owner::kNone;
   const api::ObjectReference& ref = volume.spec().claim_ref();
   const bool same = ref.name() == claim.metadata().name() &&
                     ref.namespace_() == claim.metadata().namespace_() &&
@@ -133,7 +134,7 @@ void FindPromised(const AssumedVolumes& assumed, DelayedClaim& delayed) {
 }
 
 void FindVolumes(const ObjectStore& objects, const AssumedVolumes& assumed, KnownVolumes& known,
-                 DelayedClaim& delayed, FilterBasis& basis) {
+                 DelayedClaim& delayed, FilterInputs& basis) {
   const Claim& claim = *delayed.claim;
   if (claim.spec().has_selector()) {
     absl::StatusOr<LabelSelector> compiled = LabelSelector::FromProto(&claim.spec().selector());
@@ -184,7 +185,7 @@ void FindTopologies(const api::StorageClass& storage_class, Provisioning& provis
 
 void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& delayed,
                  const ObjectStore& objects, StorageByClass& known, Provisioning& provisioning,
-                 FilterBasis& basis) {
+                 FilterInputs& basis) {
   if (!delayed.claim->spec().resources().requests().contains("storage")) return;
   const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
@@ -203,7 +204,7 @@ void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& del
 }
 
 void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore& objects,
-                      StorageByClass& known, DelayedClaim& delayed, FilterBasis& basis) {
+                      StorageByClass& known, DelayedClaim& delayed, FilterInputs& basis) {
   const std::string& provisioner = storage_class.provisioner();
   delayed.provisioning.supported =
       !provisioner.empty() && provisioner != "kubernetes.io/no-provisioner";
@@ -214,7 +215,7 @@ void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore&
 
 DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageClass& storage_class,
                          const ObjectStore& objects, const AssumedVolumes& assumed,
-                         KnownVolumes& known, FilterBasis& basis) {
+                         KnownVolumes& known, FilterInputs& basis) {
   DelayedClaim delayed;
   delayed.claim = std::move(claim);
   const api::ObjectMeta& metadata = delayed.claim->metadata();
@@ -234,7 +235,7 @@ DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageC
 
 // The volume of a bound claim, or null.
 std::optional<VolumeAffinity> FindBound(const Object* volume, const ObjectStore& objects,
-                                        FilterBasis& basis) {
+                                        FilterInputs& basis) {
   if (volume == nullptr) {
     basis.Add(std::shared_ptr<const Volume>());
     return std::nullopt;

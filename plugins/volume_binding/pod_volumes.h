@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The claims of one pod, sorted by what they still need, and which nodes can give it.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_POD_VOLUMES_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_POD_VOLUMES_H_
@@ -11,11 +12,11 @@
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/quantity.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
+#include "berth/incremental/filter_inputs.h"
 #include "plugins/volume_binding/assumed_volumes.h"
 #include "plugins/volume_binding/storage_by_class.h"
 #include "plugins/volume_binding/volume_affinity.h"
@@ -60,7 +61,7 @@ struct PodVolumes {
   std::vector<DelayedClaim> delayed;
   std::vector<size_t> by_request;  // indexes into `delayed`, the smallest request first
   bool has_unbound_immediate = false;
-  FilterBasis basis;  // of ChooseVolumes()
+  FilterInputs basis;  // of ChooseVolumes()
 };
 
 // Which volumes a pod would take on one node.

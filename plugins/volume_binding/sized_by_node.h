@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Things of a size that only some nodes can use, as local volumes.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_SIZED_BY_NODE_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_SIZED_BY_NODE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of storage_by_class.h.
 #include "plugins/volume_binding/storage_by_class.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much storage drivers can still make volumes of, and on which nodes.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_STORAGE_BY_CLASS_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_STORAGE_BY_CLASS_H_

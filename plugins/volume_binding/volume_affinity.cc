@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node affinity of volumes, and its translation to the topology keys of CSI drivers.
 #include "plugins/volume_binding/volume_affinity.h"
 
@@ -9,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
-#include "berth/framework/match_rows.h"
+#include "berth/columns/match_rows.h"
 
 namespace berth {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On which nodes a volume can be used.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_AFFINITY_H_
@@ -12,7 +13,7 @@
 #include "berth/api/labels.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 

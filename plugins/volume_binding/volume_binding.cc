@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The extension points of VolumeBinding, and its arguments.
 #include "plugins/volume_binding/volume_binding.h"
 
@@ -8,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
-#include "berth/framework/match_rows.h"
+#include "berth/columns/match_rows.h"
+#include "berth/columns/node_verdicts.h"
 #include "plugins/volume_binding/pod_volumes.h"
 #include "plugins/volume_binding/volume_hints.h"
 
@@ -127,7 +129,7 @@ Status VolumeBinding::JudgeRows(const PodVolumes& volumes, const NodeTable& node
   return Status::Success();
 }
 
-void VolumeBinding::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
+void VolumeBinding::AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const {
   const BindingState* data = state.Find(kState);
   if (data != nullptr) basis.Add(data->volumes->basis);
 }

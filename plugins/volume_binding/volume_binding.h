@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VolumeBinding: the claims of a pod have, or can get, volumes that its node can use.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_H_
@@ -10,17 +11,17 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/sign.h"
 #include "plugins/volume_binding/assumed_volumes.h"
 #include "plugins/volume_binding/pod_volumes.h"
 #include "plugins/volume_binding/volume_binding_args.h"
@@ -54,7 +55,7 @@ class VolumeBinding final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // The claims, the volumes that they are bound to or could take, and where others can be made.
-  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
 
   // Nothing is scored: the feature gate for that is off.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,

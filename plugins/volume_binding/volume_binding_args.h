@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of VolumeBinding.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_ARGS_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_VOLUME_BINDING_ARGS_H_

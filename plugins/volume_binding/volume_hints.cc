@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rule for each kind of storage object.
 #include "plugins/volume_binding/volume_hints.h"
 

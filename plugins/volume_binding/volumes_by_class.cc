@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of volumes_by_class.h.
 #include "plugins/volume_binding/volumes_by_class.h"
 

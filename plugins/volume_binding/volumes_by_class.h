@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The volumes of the cluster as claims without one look for them.
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_VOLUMES_BY_CLASS_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_VOLUMES_BY_CLASS_H_

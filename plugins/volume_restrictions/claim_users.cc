@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of claim_users.h.
 #include "plugins/volume_restrictions/claim_users.h"
 

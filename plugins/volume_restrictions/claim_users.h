@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which nodes have pods that use a claim: one index a scheduler.
 #ifndef BERTH_PLUGINS_VOLUME_RESTRICTIONS_CLAIM_USERS_H_
 #define BERTH_PLUGINS_VOLUME_RESTRICTIONS_CLAIM_USERS_H_
@@ -8,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of VolumeRestrictions, and what may end a rejection.
 #include "plugins/volume_restrictions/volume_restrictions.h"
 
@@ -8,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/columns/node_verdicts.h"
 #include "plugins/volume_restrictions/claim_users.h"
 
 namespace berth {
@@ -206,8 +208,8 @@ Status VolumeRestrictions::FilterNodes(const CycleState& state, const PodInfo& p
   return Status::Success();
 }
 
-void VolumeRestrictions::AddBasis(const CycleState& state, const PodInfo&,
-                                  FilterBasis& basis) const {
+void VolumeRestrictions::AddInputs(const CycleState& state, const PodInfo&,
+                                   FilterInputs& basis) const {
   const ReadWriteOncePodState* data = state.Find(kState);
   if (data == nullptr) return;
   basis.Add(int64_t{data->uses});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VolumeRestrictions: disks that one node may mount once, and claims that one pod may use.
 #ifndef BERTH_PLUGINS_VOLUME_RESTRICTIONS_VOLUME_RESTRICTIONS_H_
 #define BERTH_PLUGINS_VOLUME_RESTRICTIONS_VOLUME_RESTRICTIONS_H_
@@ -10,12 +11,12 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 
@@ -47,7 +48,7 @@ class VolumeRestrictions final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // Which claims only one pod may use, and whether others do.
-  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
 
   // The end of a pod with one of the disks or claims; the pod's claims; any new node.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

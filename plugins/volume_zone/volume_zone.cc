@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of VolumeZone, and what may end a rejection.
 #include "plugins/volume_zone/volume_zone.h"
 
@@ -11,6 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/storage_v1.pb.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 namespace {
@@ -232,7 +235,7 @@ Status VolumeZone::FilterNodes(const CycleState& state, const PodInfo&, const No
   return Status::Success();
 }
 
-void VolumeZone::AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const {
+void VolumeZone::AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const {
   const ZoneState* data = state.Find(kState);
   if (data == nullptr) return;
   for (const VolumeTopology& topology : data->topologies) {

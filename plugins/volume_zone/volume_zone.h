@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VolumeZone: a pod runs in the zone and region that its bound volumes are labelled with.
 #ifndef BERTH_PLUGINS_VOLUME_ZONE_VOLUME_ZONE_H_
 #define BERTH_PLUGINS_VOLUME_ZONE_VOLUME_ZONE_H_
@@ -10,12 +11,12 @@
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/sign.h"
 
 namespace berth {
 
@@ -39,7 +40,7 @@ class VolumeZone final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // The zones and regions of the volumes.
-  void AddBasis(const CycleState& state, const PodInfo&, FilterBasis& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
 
   // A class that waits for the first consumer, the pod's claims, volumes whose labels change,
   // nodes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of admission.h.
 #include "berth/api/admission.h"
 

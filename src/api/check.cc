@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of a failed BERTH_CHECK.
 #include "berth/check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one decoder: walks a document with the plan of a message type and writes what it finds in
 // the protobuf wire format, as an API server would send it, for the generated parser to read. That
 // costs less than setting fields by reflection, and maps need no case of their own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the tree of a Document: see document_builder.h.
 #include "api/document_builder.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the tree of a Document from the events of a YAML or JSON parser.
 #ifndef BERTH_SRC_API_DOCUMENT_BUILDER_H_
 #define BERTH_SRC_API_DOCUMENT_BUILDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits a text into its documents and gives each to the reader of its language.
 #include <utf8.h>
 

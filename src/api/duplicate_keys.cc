@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of duplicate_keys.h.
 #include "berth/api/duplicate_keys.h"
 

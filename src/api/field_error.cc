@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of validation errors: see field_error.h.
 #include "api/field_error.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of validation errors in the form of apimachinery's field package.
 #ifndef BERTH_SRC_API_FIELD_ERROR_H_
 #define BERTH_SRC_API_FIELD_ERROR_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scan of a YAML text for its flow collections: as much of the grammar as tells where one begins.
 #include "api/flow_excess.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a YAML text may not hold because of how yaml-cpp reads it.
 #ifndef BERTH_SRC_API_FLOW_EXCESS_H_
 #define BERTH_SRC_API_FLOW_EXCESS_H_

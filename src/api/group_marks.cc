@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of group marks.
 #include "berth/api/group_marks.h"
 

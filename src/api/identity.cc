@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of identity.h.
 #include "berth/api/identity.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of input_file.h.
 #include "berth/api/input_file.h"
 

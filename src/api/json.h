@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON output: a thin word list over RapidJSON's writers, compact or indented.
 #ifndef BERTH_SRC_API_JSON_H_
 #define BERTH_SRC_API_JSON_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON by RapidJSON's SAX reader, parsed in place in the document's own copy of the text.
 #include "api/json_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON documents, one after another, read from a text.
 #ifndef BERTH_SRC_API_JSON_READER_H_
 #define BERTH_SRC_API_JSON_READER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages as JSON in the form of the Kubernetes API.
 #include <map>
 #include <optional>

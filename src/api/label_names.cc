@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kubernetes' rules for label keys and values, with its messages.
 #include <algorithm>
 #include <string>

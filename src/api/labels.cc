@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Label sets, and compiled label selectors as apimachinery's labels package has them.
 #include "berth/api/labels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files, folders and lists of manifests into objects: see manifest.h.
 #include "berth/api/manifest.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of manifest_warnings.h.
 #include "api/manifest_warnings.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What in a manifest was probably meant otherwise: each thing is said once, with its first place.
 #ifndef BERTH_SRC_API_MANIFEST_WARNINGS_H_
 #define BERTH_SRC_API_MANIFEST_WARNINGS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Works out message plans: see message_plan.h.
 #include "api/message_plan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the messages of a type are read and written: names, wire tags and special forms of its
 // fields, worked out of the descriptor once.
 #ifndef BERTH_SRC_API_MESSAGE_PLAN_H_

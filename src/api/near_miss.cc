@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edit distance over a short list of known words.
 #include "berth/api/near_miss.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled node selectors: see node_selector.h.
 #include "berth/api/node_selector.h"
 

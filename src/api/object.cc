@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every object has: namespace, name and uid, taken from the metadata of its message.
 #include "berth/api/object.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one place that knows the message type of every kind.
 #include "api/object_meta.h"
 

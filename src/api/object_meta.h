@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The message of a kind, and its metadata, without knowing its type.
 #ifndef BERTH_SRC_API_OBJECT_META_H_
 #define BERTH_SRC_API_OBJECT_META_H_

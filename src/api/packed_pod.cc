@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages in the wire format are merged by putting one behind the other: a shape and a pod's own
 // make the pod.
 #include "berth/api/packed_pod.h"

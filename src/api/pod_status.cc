@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of pod_status.h.
 #include "berth/api/pod_status.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Problems and their text: see problem.h.
 #include "berth/api/problem.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pool of resource names, vectors of amounts, and what kind of resource a name is.
 #include "berth/api/resources.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pool of distinct strings: see string_pool.h.
 #include "api/string_pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pool of distinct strings numbered from 0, which never forgets and is read without a lock.
 #ifndef BERTH_SRC_API_STRING_POOL_H_
 #define BERTH_SRC_API_STRING_POOL_H_

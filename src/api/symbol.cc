@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pool behind Symbol.
 #include "berth/api/symbol.h"
 

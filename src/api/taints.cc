@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Taints and tolerations: see taints.h.
 #include "berth/api/taints.h"
 

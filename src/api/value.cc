@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access to the nodes of a document: see value.h.
 #include "berth/api/value.h"
 

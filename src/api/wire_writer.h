@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Appends fields in the protobuf wire format to a text. The encoding is protobuf's; what its
 // streams cannot do is to write a nested message before its length is known.
 #ifndef BERTH_SRC_API_WIRE_WRITER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of workloads.h.
 #include "api/workloads.h"
 

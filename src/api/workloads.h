@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods of workloads that no API server has seen: what the controllers of a cluster would make of a
 // Deployment and its like.
 #ifndef BERTH_SRC_API_WORKLOADS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML by yaml-cpp's event parser.
 #include "api/yaml_reader.h"
 

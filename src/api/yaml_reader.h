@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML documents, read from a text that holds one of them (or several with "..." between).
 #ifndef BERTH_SRC_API_YAML_READER_H_
 #define BERTH_SRC_API_YAML_READER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunSchedulerCommand: reads the command line and runs what it asks for.
 #include "berth/command.h"
 

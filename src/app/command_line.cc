@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of command_line.h.
 #include "app/command_line.h"
 

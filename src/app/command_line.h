@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of the command line, described once with CLI11: parsing, help and completion go by it.
 #ifndef BERTH_SRC_APP_COMMAND_LINE_H_
 #define BERTH_SRC_APP_COMMAND_LINE_H_

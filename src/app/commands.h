@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands behind `berth`. Each returns the exit status.
 #ifndef BERTH_SRC_APP_COMMANDS_H_
 #define BERTH_SRC_APP_COMMANDS_H_

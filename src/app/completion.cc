@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of completion.h: answers from CLI11's description of the commands.
 #include "app/completion.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion of the command line in a shell.
 #ifndef BERTH_SRC_APP_COMPLETION_H_
 #define BERTH_SRC_APP_COMPLETION_H_

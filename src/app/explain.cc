@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth explain`: where could each pending pod run, and why not elsewhere?
 #include "engine/explain.h"
 

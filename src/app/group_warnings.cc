@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of group_warnings.h.
 #include "app/group_warnings.h"
 
@@ -11,7 +12,7 @@
 #include "berth/api/group_marks.h"
 #include "berth/api/pod_status.h"
 #include "engine/profiles.h"
-#include "engine/waiting.h"
+#include "engine/rejection_reasons.h"
 
 namespace berth {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings about pods that name a gang and are placed on their own.
 #ifndef BERTH_SRC_APP_GROUP_WARNINGS_H_
 #define BERTH_SRC_APP_GROUP_WARNINGS_H_

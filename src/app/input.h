@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading what the commands work on, and saying what is wrong with it.
 #ifndef BERTH_SRC_APP_INPUT_H_
 #define BERTH_SRC_APP_INPUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C on long work: the first one asks for an end with what there is, the second one is final.
 #ifndef BERTH_SRC_APP_INTERRUPT_H_
 #define BERTH_SRC_APP_INTERRUPT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `berth` command.
 #include "berth/command.h"
 

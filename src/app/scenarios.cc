@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth simulate --scenario`: runs scenarios, and says which hold and what happened in the others.
 #include <algorithm>
 #include <filesystem>

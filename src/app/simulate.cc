@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth simulate`: runs the whole scheduler until nothing more is due, and reports.
 #include <sys/resource.h>
 
@@ -91,7 +92,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
   auto last_decision = std::chrono::steady_clock::now();
   simulation.scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
     if (Interrupted()) simulation.Stop();
-    if (attempt.goes_on) return;
+    if (attempt.yielded) return;
     last_decision = attempt.ended;
     placed += attempt.placed;
     cycles.Add(attempt.duration, attempt.cycles);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of simulation_report.h.
 #include "app/simulation_report.h"
 

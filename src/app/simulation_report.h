@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a simulation came to, for machines and for people.
 #ifndef BERTH_SRC_APP_SIMULATION_REPORT_H_
 #define BERTH_SRC_APP_SIMULATION_REPORT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output for people: colour and progress on a terminal, plain text everywhere else.
 #ifndef BERTH_SRC_APP_TERMINAL_H_
 #define BERTH_SRC_APP_TERMINAL_H_

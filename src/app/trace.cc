@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth simulate --trace`: a trace of a real cluster through the profiles of a configuration.
 #include <algorithm>
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of trouble_report.h.
 #include "app/trouble_report.h"
 

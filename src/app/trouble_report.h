@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What went wrong with plugins, for machines and for people.
 #ifndef BERTH_SRC_APP_TROUBLE_REPORT_H_
 #define BERTH_SRC_APP_TROUBLE_REPORT_H_

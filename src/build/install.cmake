@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where: headers, libraries, the command, the configuration profiles,
 # examples and documentation, the CMake package (find_package(berth) → berth::berth, berth::testing)
 # and berth.pc.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the targets of this tree are made of: compiler settings, and the functions
 #
 #   berth_module(NAME <name> [SOURCES ...] [PROTOS ...] [DEPS ...] [PRIVATE_DEPS ...])
@@ -65,7 +66,7 @@ endif()
 if(BERTH_BUILD_FUZZ)
   list(APPEND berth_compile_options -fsanitize=fuzzer-no-link)
 endif()
-# For sources with loops over columns (berth/framework/vector_clones.h). Nothing is fused: many nodes
+# For sources with loops over columns (berth/columns/vector_clones.h). Nothing is fused: many nodes
 # at once are judged as one, to the last bit. The loader chooses forms before sanitizers are ready.
 set(berth_column_options -ffp-contract=off)
 if(berth_sanitize)

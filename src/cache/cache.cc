@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes, the pods on them, and the table that is kept in step.
 #include "cache/cache.h"
 
@@ -31,7 +32,7 @@ void Cache::SetNode(std::shared_ptr<const NodeSpec> spec) {
   const Symbol name = spec->name;
   NodeEntry& node = EntryOf(name);
   const size_t known = order_changes_.size();
-  KeepForAWhile(node.info->shared_spec());
+  DeferFree(node.info->shared_spec());
   node.info->SetSpec(std::move(spec));
   if (tree_.Set(*node.info, OrderChanges())) NoteOrderChanges(known);
   MarkChanged(name, node);
@@ -42,7 +43,7 @@ bool Cache::RemoveNode(Symbol name) {
   if (!tree_.Remove(name, OrderChanges())) return false;
   NoteOrderChanges(known);
   NodeInfo& node = *nodes_.Find(name)->info;
-  KeepForAWhile(node.shared_spec());
+  DeferFree(node.shared_spec());
   node.ClearSpec();
   EraseIfUnused(name);
   return true;
@@ -167,14 +168,14 @@ void Cache::FinishBinding(UidRef pod) {
   record->placed.state = CachedPod::State::kBinding;
 }
 
-bool Cache::Know(const std::shared_ptr<const PodInfo>& pod) {
+bool Cache::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
   std::shared_ptr<const PodInfo>& last_seen = pods_.FindOrAdd(pod->identity()).first->last_seen;
   const bool is_new = last_seen == nullptr;
   last_seen = pod;
   return is_new;
 }
 
-void Cache::ForgetKnown(UidRef pod) {
+void Cache::UntrackPod(UidRef pod) {
   Record* const record = pods_.Find(pod);
   if (record == nullptr) return;
   // Kept until the record is gone: `pod` may be its name.
@@ -214,7 +215,7 @@ bool Cache::MoveRows() {
 
 void Cache::Refresh() {
   const bool nothing_changed = changed_.empty() && order_changes_.empty() && !reorder_;
-  if (nothing_changed) return FreeSome();
+  if (nothing_changed) return FreeDeferred();
   const uint64_t before = table_.version();
   if (!MoveRows()) table_.Rearrange(tree_.List());
   rows_.clear();
@@ -234,22 +235,22 @@ void Cache::Refresh() {
   order_changes_.clear();
   rows_to_move_ = 0;
   changed_.clear();
-  FreeSome();
+  FreeDeferred();
 }
 
-void Cache::FetchAhead(NodeRow row, int step) const {
+void Cache::PrefetchAhead(NodeRow row, int step) const {
   if (row < 0 || row >= table_.size()) return;
-  if (step < NodeTable::kFetchSteps) return table_.FetchAhead(row, step);
+  if (step < NodeTable::kPrefetchSteps) return table_.PrefetchAhead(row, step);
   nodes_.Prefetch(table_.node(row).name());
 }
 
-void Cache::KeepForAWhile(std::shared_ptr<const NodeSpec> spec) {
+void Cache::DeferFree(std::shared_ptr<const NodeSpec> spec) {
   // Not more than the table has.
   if (static_cast<int>(former_specs_.size()) >= table_.size()) return;
   former_specs_.push_back(std::move(spec));
 }
 
-void Cache::FreeSome() {
+void Cache::FreeDeferred() {
   if (retired_.empty() && former_specs_.empty()) return;
   const auto shrink = [](auto& kept) {
     constexpr size_t kAtOnce = 64;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cluster as the scheduler believes it to be: nodes, the pods on them, and those it has just
 // placed there.
 #ifndef BERTH_SRC_CACHE_CACHE_H_
@@ -14,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
 #include "berth/api/segmented_map.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/observer.h"
 #include "cache/node_tree.h"
 
@@ -84,17 +85,17 @@ class Cache {
 
   // This is the last that was seen of the pod, which may have no node. Returns whether it was not
   // known before. Changes nothing about where it is counted.
-  bool Know(const std::shared_ptr<const PodInfo>& pod);
-  void ForgetKnown(UidRef pod);
-  bool Knows(UidRef pod) const {
+  bool TrackPod(const std::shared_ptr<const PodInfo>& pod);
+  void UntrackPod(UidRef pod);
+  bool Tracks(UidRef pod) const {
     const Record* const record = pods_.Find(pod);
     return record != nullptr && record->last_seen != nullptr;
   }
   // Lets the processor fetch what is known of the pod while other work goes on.
   void Prefetch(UidRef pod, Fetch what) const { pods_.Prefetch(pod, what); }
-  // The same of the node of that row, as NodeTable::FetchAhead(), with one step more.
-  static constexpr int kFetchSteps = NodeTable::kFetchSteps + 1;
-  void FetchAhead(NodeRow row, int step) const;
+  // The same of the node of that row, as NodeTable::PrefetchAhead(), with one step more.
+  static constexpr int kPrefetchSteps = NodeTable::kPrefetchSteps + 1;
+  void PrefetchAhead(NodeRow row, int step) const;
   // Null if it is not known.
   std::shared_ptr<const PodInfo> LastSeen(UidRef pod) const {
     const Record* const record = pods_.Find(pod);
@@ -153,8 +154,8 @@ class Cache {
   void EraseIfUnused(Symbol name);
   std::vector<OrderChange>* OrderChanges() { return reorder_ ? nullptr : &order_changes_; }
   void NoteOrderChanges(size_t known);
-  void KeepForAWhile(std::shared_ptr<const NodeSpec> spec);
-  void FreeSome();
+  void DeferFree(std::shared_ptr<const NodeSpec> spec);
+  void FreeDeferred();
   bool MoveRows();
 
   SegmentedMap<Symbol, NodeEntry> nodes_;

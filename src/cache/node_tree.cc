@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes by zone, and their round robin order.
 #include "cache/node_tree.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of nodes in the snapshot: zone by zone in turn.
 #ifndef BERTH_SRC_CACHE_NODE_TREE_H_
 #define BERTH_SRC_CACHE_NODE_TREE_H_
@@ -9,8 +10,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "berth/api/segmented_map.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 
 namespace berth {
 

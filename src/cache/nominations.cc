@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nominated pods by node and by uid.
 #include "cache/nominations.h"
 

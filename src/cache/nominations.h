@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pending pods are to run on which node once room is made there.
 #ifndef BERTH_SRC_CACHE_NOMINATIONS_H_
 #define BERTH_SRC_CACHE_NOMINATIONS_H_

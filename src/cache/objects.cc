@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects by kind: found by name, listed in the order in which they came.
 #include "cache/objects.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every object of the cluster that is not a pod or a node.
 #ifndef BERTH_SRC_CACHE_OBJECTS_H_
 #define BERTH_SRC_CACHE_OBJECTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seeded chance for faults, the same with every standard library.
 #ifndef BERTH_SRC_CLUSTER_CHANCE_H_
 #define BERTH_SRC_CLUSTER_CHANCE_H_

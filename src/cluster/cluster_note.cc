@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an event says.
 #include <string>
 
@@ -6,7 +7,7 @@
 
 namespace berth {
 
-std::string ClusterNote::note() const {
+std::string RecordedEvent::note() const {
   if (assigned_to.empty()) return text;
   return absl::StrCat("Successfully assigned ", pod->key(), " to ", assigned_to.view());
 }

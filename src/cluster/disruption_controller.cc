@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of disruption_controller.h.
 #include "cluster/disruption_controller.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kube-controller-manager's disruption controller does: the status of PodDisruptionBudgets.
 #ifndef BERTH_SRC_CLUSTER_DISRUPTION_CONTROLLER_H_
 #define BERTH_SRC_CLUSTER_DISRUPTION_CONTROLLER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of in_memory_cluster.h.
 #include "berth/in_memory_cluster.h"
 
@@ -307,7 +308,7 @@ std::vector<std::string> InMemoryCluster::Evictions() const {
   return evictions_;
 }
 
-std::vector<ClusterNote> InMemoryCluster::Notes() const {
+std::vector<RecordedEvent> InMemoryCluster::Notes() const {
   MutexLock lock(mutex_);
   return {notes_.begin(), notes_.end()};
 }
@@ -556,11 +557,11 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   return absl::OkStatus();
 }
 
-void InMemoryCluster::Record(ClusterNote note) {
+void InMemoryCluster::Record(RecordedEvent note) {
   MutexLock lock(mutex_);
-  const ClusterNote& kept = notes_.emplace_back(std::move(note));
-  Tell({.what = Incident::What::kNoted, .pod = kept.pod.get(), .note = &kept});
-  if (notes_.size() <= kMaxNotes) return;
+  const RecordedEvent& kept = notes_.emplace_back(std::move(note));
+  Tell({.what = Incident::What::kEventRecorded, .pod = kept.pod.get(), .note = &kept});
+  if (notes_.size() <= kMaxRecordedEvents) return;
   notes_.pop_front();
   // The next one to go, which nobody has looked at for long.
   berth::Prefetch(notes_.front().pod);

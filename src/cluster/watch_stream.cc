@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of watch_stream.h.
 #include "cluster/watch_stream.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The watch of an in-memory cluster: delivers changes to the scheduler, with the faults of a bad
 // day.
 #ifndef BERTH_SRC_CLUSTER_WATCH_STREAM_H_

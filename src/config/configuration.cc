@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of a configuration file: document, fields, profiles; and the way back to YAML.
 #include "berth/configuration.h"
 
@@ -9,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/input_file.h"
 #include "berth/api/value.h"
+#include "config/arguments/field_text.h"
 #include "config/configuration_file.h"
 #include "config/profiles.h"
-#include "framework/field_text.h"
 
 namespace berth {
 namespace {
@@ -54,7 +55,7 @@ bool CheckTypeMeta(Value root, Problems& problems) {
 void Finish(ConfigurationFile& file, Value root, size_t problems_before_reading,
             const Registry& registry, LoadedConfiguration& loaded) {
   FieldProblems problems(root, "", loaded.problems);
-  problems.LeaveOutReportedSince(problems_before_reading);
+  problems.DropReportedSince(problems_before_reading);
   loaded.configuration = file;
   loaded.configuration.profiles =
       BuildProfiles(file.profile_files, registry, problems, loaded.problems);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of KubeSchedulerConfiguration v1 (kube-scheduler v1.35 config/v1/types.go), with
 // upstream's defaults and the rules that need no plugins.
 #include "config/configuration_file.h"
@@ -12,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "berth/api/labels.h"
-#include "framework/field_text.h"
+#include "config/arguments/field_text.h"
 
 namespace berth {
 namespace {

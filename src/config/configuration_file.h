@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A KubeSchedulerConfiguration as it stands in a file: read and defaulted, plugins not yet merged.
 #ifndef BERTH_SRC_CONFIG_CONFIGURATION_FILE_H_
 #define BERTH_SRC_CONFIG_CONFIGURATION_FILE_H_

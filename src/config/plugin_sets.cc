@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default plugins and the merge of plugin lists.
 #include "config/plugin_sets.h"
 

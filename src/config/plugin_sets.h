@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default plugins, and how a profile's lists change them.
 #ifndef BERTH_SRC_CONFIG_PLUGIN_SETS_H_
 #define BERTH_SRC_CONFIG_PLUGIN_SETS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Building of profiles: kube-scheduler v1.35 setDefaults_KubeSchedulerProfile and validation.go,
 // and stricter where upstream finds out later or never.
 #include "config/profiles.h"
@@ -11,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/near_miss.h"
+#include "config/arguments/field_text.h"
 #include "config/plugin_sets.h"
-#include "framework/field_text.h"
 
 namespace berth {
 namespace {

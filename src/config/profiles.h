@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the profiles of a file to profiles that can be built: plugin lists checked against the
 // registry and merged with the defaults, arguments decoded.
 #ifndef BERTH_SRC_CONFIG_PROFILES_H_

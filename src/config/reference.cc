@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field tables as Markdown.
 #include "config/reference.h"
 

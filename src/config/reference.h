@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference page of the configuration, from the declared tables of fields.
 #ifndef BERTH_SRC_CONFIG_REFERENCE_H_
 #define BERTH_SRC_CONFIG_REFERENCE_H_

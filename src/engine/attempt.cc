@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of attempt.h.
 #include "engine/attempt.h"
 
@@ -73,11 +74,12 @@ AttemptResult Attempts::Run(const AttemptRequest& request) {
   return result;
 }
 
-void Attempts::FetchAhead() {
-  if (fetched_ < Cache::kFetchSteps) cluster_.cache().FetchAhead(cycle_.expected(), fetched_++);
+void Attempts::PrefetchAhead() {
+  if (fetched_ < Cache::kPrefetchSteps)
+    cluster_.cache().PrefetchAhead(cycle_.expected(), fetched_++);
 }
 
-void Attempts::TakeBack(AttemptResult& result) {
+void Attempts::RollBack(AttemptResult& result) {
   for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {
     Undo(member->placement);
   }
@@ -109,10 +111,10 @@ AttemptResult Attempts::TooFew(const AttemptRequest& request) {
 bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                         AttemptResult& result) {
   ++result.cycles;
-  FetchAhead();
+  PrefetchAhead();
   CycleState state;
-  if (!remember_verdicts_) state.SetInFull();
-  state.SetWorkBudget(WorkBudget(request.steps_at_once));
+  if (!incremental_) state.SetFullEvaluation();
+  state.SetWorkBudget(WorkBudget(request.work_budget_steps));
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
@@ -134,7 +136,7 @@ bool Attempts::PlaceOne(const AttemptRequest& request, const std::shared_ptr<con
   cluster_.Assume(pod, node_name);
   cluster_.Refresh();
   fetched_ = 0;
-  FetchAhead();
+  PrefetchAhead();
   Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
   if (!reserved.ok()) {
     Undo(placement);
@@ -226,7 +228,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
                                            {*cycle.diagnosis, reasons, blamed, result.placed})
                            : WhyRejected(*request.framework, *pod, nodes, failure.status);
   if (retry_at < absl::InfiniteFuture()) {
-    failure.waiting = WhyNobodyMayGoYet(*failure.waiting, retry_at);
+    failure.waiting = WhyVictimsMayNotGoYet(*failure.waiting, retry_at);
   }
   result.failed.push_back(std::move(failure));
 }
@@ -271,7 +273,7 @@ void Attempts::Undo(Placement& placement) {
 
 // Plans were made for pods beyond the minimum, and go with it. What a pod decides for itself stays.
 void Attempts::UndoAll(const AttemptRequest& request, AttemptResult& result) {
-  TakeBack(result);
+  RollBack(result);
   if (request.minimum <= 1) return;
   result.plans.clear();
   for (PodFailure& failure : result.failed) {

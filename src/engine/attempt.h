@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One attempt on one group: its pods are placed in a transaction that holds all or nothing.
 #ifndef BERTH_SRC_ENGINE_ATTEMPT_H_
 #define BERTH_SRC_ENGINE_ATTEMPT_H_
@@ -11,11 +12,11 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
 #include "berth/framework/postfilter.h"
-#include "engine/binding.h"
+#include "engine/binding_cycle.h"
 #include "engine/cluster_state.h"
-#include "engine/foresight.h"
+#include "engine/group_preemptions.h"
+#include "engine/rejection_reasons.h"
 #include "engine/scheduling_cycle.h"
-#include "engine/waiting.h"
 
 namespace berth {
 
@@ -29,8 +30,8 @@ struct AttemptRequest {
   // How many of them must be placed for any to be; the rest is placed if there is room.
   int minimum = 1;
   int percentage_of_nodes_to_score = 0;
-  int64_t steps_at_once = 0;  // SchedulerOptions; 0 for more than one pod
-  absl::Time now;             // of more than one pod: when victims are expected to leave
+  int64_t work_budget_steps = 0;  // SchedulerOptions; 0 for more than one pod
+  absl::Time now;                 // of more than one pod: when victims are expected to leave
 };
 
 // Puts members of a group into the order in which they would be tried one by one: by priority, then
@@ -82,35 +83,36 @@ Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
 // it reached its minimum. Scheduling thread.
 class Attempts {
  public:
-  Attempts(ClusterState& cluster, bool remember_verdicts, int rows_at_once)
+  Attempts(ClusterState& cluster, bool incremental, int filter_block_size)
       : cluster_(cluster),
-        remember_verdicts_(remember_verdicts),
-        cycle_(remember_verdicts, rows_at_once),
-        foresight_(cluster) {}
+        incremental_(incremental),
+        cycle_(incremental, filter_block_size),
+        group_preemptions_(cluster) {}
 
   AttemptResult Run(const AttemptRequest& request);
   // For who only wanted to know: gives back what was placed.
-  void TakeBack(AttemptResult& result);
+  void RollBack(AttemptResult& result);
 
   // Lets the processor fetch, one step a call, what the next attempt will probably look up.
-  void FetchAhead();
+  void PrefetchAhead();
 
   const SchedulingCycle& cycle() const { return cycle_; }
 
  private:
   struct Class;
-  struct AlikeFailures;
+  struct ClassFailures;
   using Order = std::vector<std::shared_ptr<const PodInfo>>;
 
   // --- attempt_on_group.cc: in which order members are tried, who is tried again ---
   void PlaceGroup(const AttemptRequest& request, AttemptResult& result);
   bool PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result);
   void TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                 AlikeFailures& alike, AttemptResult& result);
+                 ClassFailures& alike, AttemptResult& result);
   static bool IsOutOfReach(const AttemptRequest& request, const AttemptResult& result);
-  static Order TakeThoseToTryAgain(const AttemptRequest& request, AttemptResult& result,
-                                   bool beside_siblings);
-  std::optional<std::string> Likeness(const AttemptRequest& request, const PodInfo& pod) const;
+  static Order TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
+                                  bool beside_siblings);
+  std::optional<std::string> EquivalenceKey(const AttemptRequest& request,
+                                            const PodInfo& pod) const;
   std::vector<Class> Classify(const AttemptRequest& request);
   int CountFeasible(const AttemptRequest& request, const PodInfo& pod);
 
@@ -129,10 +131,10 @@ class Attempts {
   void UndoAll(const AttemptRequest& request, AttemptResult& result);
 
   ClusterState& cluster_;
-  const bool remember_verdicts_;
+  const bool incremental_;
   SchedulingCycle cycle_;
-  Foresight foresight_;  // of an attempt on a group
-  int fetched_ = 0;      // steps, of where the cycle expects the next pod to go
+  GroupPreemptions group_preemptions_;  // of an attempt on a group
+  int fetched_ = 0;                     // steps, of where the cycle expects the next pod to go
 };
 
 }  // namespace berth

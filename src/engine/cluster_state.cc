@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of cluster_state.h.
 #include "engine/cluster_state.h"
 
@@ -80,29 +81,29 @@ void ClusterState::Forget(const std::shared_ptr<const PodInfo>& pod) {
   groups_.Forget(*pod->identity());
 }
 
-void ClusterState::ExpectToLeave(UidRef victim, const std::string& message, absl::Time now) {
+void ClusterState::AssumeTerminating(UidRef victim, const std::string& message, absl::Time now) {
   const std::shared_ptr<const PodInfo> pod = FindPod(victim);
   if (pod == nullptr || pod->deletion_time().has_value()) return;
-  *leaving_.FindOrAdd(pod->identity()).first = {pod, message, now};
+  *terminating_.FindOrAdd(pod->identity()).first = {pod, message, now};
   Replace(AsLeaving(*pod, message, now));
 }
 
-void ClusterState::ExpectToStay(UidRef victim) {
-  Leaving* const leaving = leaving_.Find(victim);
+void ClusterState::ForgetTerminating(UidRef victim) {
+  Leaving* const leaving = terminating_.Find(victim);
   if (leaving == nullptr) return;
   const std::shared_ptr<const PodInfo> pod = std::move(leaving->seen);
-  leaving_.Erase(victim);
+  terminating_.Erase(victim);
   Replace(pod);
 }
 
-void ClusterState::Know(const std::shared_ptr<const PodInfo>& pod) {
-  if (cache_.Know(pod) && pod->identity()->has_uid()) {
+void ClusterState::TrackPod(const std::shared_ptr<const PodInfo>& pod) {
+  if (cache_.TrackPod(pod) && pod->identity()->has_uid()) {
     *pods_by_name_.FindOrAdd(pod->identity()).first = pod->identity();
   }
 }
 
 std::shared_ptr<const PodInfo> ClusterState::FindPredecessor(const Object& pod) const {
-  if (cache_.Knows(*pod.identity())) return nullptr;
+  if (cache_.Tracks(*pod.identity())) return nullptr;
   if (const IdentityPtr* const named = pods_by_name_.Find(*pod.identity()); named != nullptr) {
     return FindPod(**named);
   }
@@ -121,7 +122,7 @@ bool ClusterState::ChangedOutside(Symbol node_name, uint64_t since) const {
 
 // The same pod on the same node, seen differently.
 void ClusterState::Replace(const std::shared_ptr<const PodInfo>& pod) {
-  Know(pod);
+  TrackPod(pod);
   groups_.SetPod(pod);
   cache_.ReplacePod(pod);
 }
@@ -176,15 +177,15 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     PodGone(*pod->identity(), result);
     return;
   }
-  if (Leaving* const leaving = leaving_.Find(*pod->identity()); leaving != nullptr) {
+  if (Leaving* const leaving = terminating_.Find(*pod->identity()); leaving != nullptr) {
     if (pod->deletion_time().has_value()) {
-      leaving_.Erase(*pod->identity());
+      terminating_.Erase(*pod->identity());
     } else {
       leaving->seen = pod;
       pod = AsLeaving(*pod, leaving->message, leaving->since);
     }
   }
-  Know(pod);
+  TrackPod(pod);
   result.change.old_pod = old;
   result.change.new_pod = pod;
   result.groups = groups_.SetPod(pod);
@@ -216,7 +217,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
     result.events = PodChangeEvents(*old, *pod);
     return;
   }
-  if (placed == Cache::PodChange::kConfirmed) NoteMeanwhile(counted, pod, result);
+  if (placed == Cache::PodChange::kConfirmed) AddChangesSinceAssumed(counted, pod, result);
   result.type = ClusterChange::Type::kPodAssigned;
   result.change.old_pod = nullptr;  // to the plugins it is a new pod on a node, as upstream
   result.events.push_back({EventResource::AssignedPod(), action::kAdd, "AssignedPodAdd"});
@@ -237,14 +238,15 @@ void ClusterState::ApplyAssumedPod(const CachedPod& counted,
 }
 
 // It may have changed while it was being bound, unseen until now.
-void ClusterState::NoteMeanwhile(const CachedPod& counted,
-                                 const std::shared_ptr<const PodInfo>& pod, ClusterChange& result) {
+void ClusterState::AddChangesSinceAssumed(const CachedPod& counted,
+                                          const std::shared_ptr<const PodInfo>& pod,
+                                          ClusterChange& result) {
   const PodInfo& was = *counted.pod;
   if (was.SharesSpec(*pod)) return;
   if (was.labels() == pod->labels() && was.requests() == pod->requests()) return;
   result.meanwhile.old_pod = AsAssigned(was, counted.node_name.view());
   result.meanwhile.new_pod = pod;
-  result.meanwhile_events = PodChangeEvents(*result.meanwhile.old_pod, *pod);
+  result.changed_since_assumed = PodChangeEvents(*result.meanwhile.old_pod, *pod);
 }
 
 // A pod with a node frees what it used; so does a pending one that was nominated to a node.
@@ -256,7 +258,7 @@ void ClusterState::PodGone(const Identity& pod, ClusterChange& result) {
       named != nullptr && (*named)->uid() == uid) {
     pods_by_name_.Erase(pod);
   }
-  leaving_.Erase(pod);
+  terminating_.Erase(pod);
   result.type = ClusterChange::Type::kPodGone;
   const CachedPod* cached = cache_.FindPod(pod);
   const bool placed_by_us = cached != nullptr && cached->assumed();
@@ -264,7 +266,7 @@ void ClusterState::PodGone(const Identity& pod, ClusterChange& result) {
   const bool nominated = !nominations_.NominatedNode(*old).empty();
   nominations_.Remove(pod);
   result.was_assigned = cache_.RemovePod(pod);
-  cache_.ForgetKnown(pod);
+  cache_.UntrackPod(pod);
   if (std::optional<std::string> group = groups_.RemovePod(pod); group.has_value()) {
     result.groups.push_back(*std::move(group));
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything the scheduler knows of the cluster, kept in step with the stream of watch events.
 #ifndef BERTH_SRC_ENGINE_CLUSTER_STATE_H_
 #define BERTH_SRC_ENGINE_CLUSTER_STATE_H_
@@ -19,7 +20,7 @@
 #include "cache/nominations.h"
 #include "cache/objects.h"
 #include "group/group_index.h"
-#include "queue/change_events.h"
+#include "queue/pod_update_events.h"
 
 namespace berth {
 
@@ -45,7 +46,7 @@ struct ClusterChange {
   // What changed besides, of a pod that was assumed as one thing and is bound as another. Told
   // before the others.
   ObjectChange meanwhile;
-  ClusterEvents meanwhile_events;
+  ClusterEvents changed_since_assumed;
   // A pending pod as it was when it was nominated to a node that it is nominated to no more.
   std::shared_ptr<const PodInfo> unnominated;
   // The pod was assigned or assumed before it went.
@@ -86,9 +87,9 @@ class ClusterState {
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
   // for one that is being deleted: nobody picks it as a victim again, or makes more room than
   // needed. `message` is that of its DisruptionTarget condition.
-  void ExpectToLeave(UidRef pod, const std::string& message, absl::Time now);
+  void AssumeTerminating(UidRef pod, const std::string& message, absl::Time now);
   // The cluster refused.
-  void ExpectToStay(UidRef pod);
+  void ForgetTerminating(UidRef pod);
 
   // Counts what others did to nodes: pods that they bound, nodes that changed or went.
   uint64_t outside_changes() const { return outside_changes_; }
@@ -116,10 +117,10 @@ class ClusterState {
   void ApplyPod(const Object& object, ClusterChange& result);
   void ApplyAssumedPod(const CachedPod& counted, const std::shared_ptr<const PodInfo>& pod,
                        ClusterChange& result);
-  void NoteMeanwhile(const CachedPod& counted, const std::shared_ptr<const PodInfo>& pod,
-                     ClusterChange& result);
+  void AddChangesSinceAssumed(const CachedPod& counted, const std::shared_ptr<const PodInfo>& pod,
+                              ClusterChange& result);
   void Replace(const std::shared_ptr<const PodInfo>& pod);
-  void Know(const std::shared_ptr<const PodInfo>& pod);
+  void TrackPod(const std::shared_ptr<const PodInfo>& pod);
   void NoteOutsideChange(Symbol node_name);
   void PodGone(const Identity& pod, ClusterChange& result);
   void ApplyNode(const Object& object, ClusterChange& result);
@@ -142,7 +143,7 @@ class ClusterState {
     std::string message;
     absl::Time since;
   };
-  IdentityMap<Leaving, ByUid> leaving_;
+  IdentityMap<Leaving, ByUid> terminating_;
   SegmentedMap<Symbol, std::shared_ptr<const NodeInfo>> nodes_;  // without their pods
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of engine.h: the loop, and one attempt with its consequences.
 #include "engine/engine.h"
 
@@ -28,6 +29,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions op
 
 Engine::Engine(SchedulerOptions options)
     : options_(std::move(options)),
+      prefetching_cluster_(dynamic_cast<PrefetchingCluster*>(options_.cluster)),
       random_(options_.seed),
       binder_(
           *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
@@ -35,7 +37,7 @@ Engine::Engine(SchedulerOptions options)
       evictions_(
           *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
           *this),
-      attempts_(cluster_, options_.remember_verdicts, options_.rows_at_once) {}
+      attempts_(cluster_, options_.incremental, options_.filter_block_size) {}
 
 Engine::~Engine() {
   ending_ = true;
@@ -43,7 +45,7 @@ Engine::~Engine() {
   while (!binder_.idle() || !evictions_.idle()) {
     TakeInbox();
     binder_.Abandon();
-    SettleBindings(options_.clock->Now());
+    HandleBindingOutcomes(options_.clock->Now());
     if (!binder_.idle() || !evictions_.idle()) {
       inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
     }
@@ -129,22 +131,22 @@ bool Engine::RunSteps(int64_t most) {
 // Does one thing that is due: takes in what has arrived, settles bindings, or runs timers and tries
 // one group. Returns false if nothing was.
 bool Engine::Step() {
-  attempts_.FetchAhead();
+  attempts_.PrefetchAhead();
   const absl::Time now = options_.clock->Now();
-  if (EventsInARow() < kMostEventsInARow && TakeInbox(kMostEventsInARow)) return true;
+  if (ConsecutiveEvents() < kMaxConsecutiveEvents && TakeInbox(kMaxConsecutiveEvents)) return true;
   WarnIfNotSynced(now);
   binder_.Expire(now);
-  if (SettleBindings(now)) return true;
+  if (HandleBindingOutcomes(now)) return true;
   // One portion of asking an attempt: the event that came may have taken it.
-  const bool has_just_asked = queue_->is_asking() && queue_->steps() > ticked_steps_;
-  events_in_a_row_ = 0;
+  const bool has_just_asked = queue_->has_pending_events() && queue_->steps() > ticked_steps_;
+  consecutive_events_ = 0;
   queue_steps_ = queue_->steps();
   const int timers = timers_.RunDue(now);
-  counters_.put_off_calls += timers;
+  counters_.deferred_calls += timers;
   const bool more_is_due = has_just_asked || queue_->Tick(now) || timers > 0;
   ticked_steps_ = queue_->steps();
   const QueuedGroup* const entry = synced_ ? NextEntry() : nullptr;
-  if (synced_) FollowTables(entry != nullptr);
+  if (synced_) UpdateTables(entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already
     return more_is_due || !arrived_.empty() || !inbox_.empty();
   }
@@ -185,20 +187,20 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   request.percentage_of_nodes_to_score =
       request.framework->profile().percentage_of_nodes_to_score.value_or(
           options_.configuration.percentage_of_nodes_to_score.value_or(0));
-  if (request.pods.size() == 1 && options_.remember_verdicts) {
-    request.steps_at_once = options_.steps_at_once;
+  if (request.pods.size() == 1 && options_.incremental) {
+    request.work_budget_steps = options_.work_budget_steps;
   }
   return request;
 }
 
 // Lets the processor fetch what this attempt and the next will look up.
-void Engine::FetchAhead(const QueuedGroup& entry) const {
+void Engine::PrefetchAhead(const QueuedGroup& entry) const {
   const auto fetch = [this](const Identity& pod, Fetch what) {
     cluster_.cache().Prefetch(pod, what);
-    options_.cluster->Prefetch(pod, what);
+    if (prefetching_cluster_ != nullptr) prefetching_cluster_->Prefetch(pod, what);
   };
   if (!entry.is_group) fetch(*entry.pod, Fetch::kValue);
-  const Identity* const next = queue_->LookAhead(entry);
+  const Identity* const next = queue_->PrefetchNext(entry);
   if (next != nullptr) fetch(*next, Fetch::kPlace);
 }
 
@@ -212,9 +214,9 @@ const QueuedGroup* Engine::NextEntry() {
 }
 
 void Engine::TryEntry(const QueuedGroup& entry) {
-  FetchAhead(entry);
+  PrefetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
-  const Symbol woken_by = entry.woken_by;
+  const Symbol requeued_by = entry.requeued_by;
   const auto now = [this] {  // for who observes
     return observe_ == nullptr ? SteadyTime() : std::chrono::steady_clock::now();
   };
@@ -224,7 +226,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   unfinished_.cycles += result.cycles;
   if (observe_ != nullptr) {
     unfinished_.spent += absl::FromChrono(ended - begun);
-    Observe(request, result, woken_by, ended);
+    Observe(request, result, requeued_by, ended);
   }
   if (result.yielded) {
     unfinished_.entry = &entry;
@@ -239,7 +241,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     queue_->Done(&entry);
     return;
   }
-  if (!result.reached) TellGroup(request, result);
+  if (!result.reached) ReportGroupFailure(request, result);
   // Before the entry goes back: the evictions are what its gate asks for.
   for (const AttemptResult::Plan& plan : result.plans) Preempt(plan.pod, plan.result);
   queue_->AddUnschedulable(&entry, Describe(request, result));
@@ -249,7 +251,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   }
 }
 
-void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
+void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol requeued_by,
                      SteadyTime ended) const {
   absl::InlinedVector<PodOutcome, 4> outcomes;
   outcomes.reserve(result.placed.size() + result.failed.size());
@@ -284,8 +286,8 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
             .ended = ended,
             .error = error,
             .group = request.group,
-            .woken_by = woken_by.view(),
-            .goes_on = result.yielded,
+            .requeued_by = requeued_by.view(),
+            .yielded = result.yielded,
             .outcomes = outcomes});
 }
 
@@ -302,13 +304,13 @@ void Engine::StartBinding(const QueuedGroup& entry, const AttemptRequest& reques
     }
     cluster_.nominations().Remove(*pod.identity());
   }
-  for (Binder::Member& member : result.placed) ActivateWanted(member.placement.state);
+  for (Binder::Member& member : result.placed) ActivateRequestedPods(member.placement.state);
   binder_.Start(std::move(result.placed), request.minimum, options_.clock->Now());
   result.placed.clear();
 }
 
 // A group missed its minimum: each of its pods is told so, those too that would have fitted.
-void Engine::TellGroup(const AttemptRequest& request, AttemptResult& result) {
+void Engine::ReportGroupFailure(const AttemptRequest& request, AttemptResult& result) {
   const GroupMembers* group =
       request.group.empty() ? nullptr : cluster_.groups().Find(request.group);
   if (group == nullptr) return;
@@ -369,16 +371,16 @@ Rejection Engine::Describe(const AttemptRequest& request, const AttemptResult& r
 }
 
 // What plugins put into the pod's state to be tried next.
-void Engine::ActivateWanted(CycleState& state) {
+void Engine::ActivateRequestedPods(CycleState& state) {
   PodsToActivate* wanted = state.FindMutable(kPodsToActivate);
   if (wanted == nullptr || wanted->pods.empty()) return;
   const auto pods = std::exchange(wanted->pods, {});
   queue_->Activate(pods);
 }
 
-bool Engine::SettleBindings(absl::Time now) {
+bool Engine::HandleBindingOutcomes(absl::Time now) {
   std::vector<BindingOutcome> outcomes = std::exchange(settled_, {});
-  binder_.Settle(now, outcomes);
+  binder_.TakeOutcomes(now, outcomes);
   // What succeeded first: whether a group runs in part decides what is done about a failure.
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.IsError() && SeenBound(outcome.placement)) {
@@ -390,7 +392,7 @@ bool Engine::SettleBindings(absl::Time now) {
     reported_.Erase(*pod.identity());
     ++counters_.bound;
     ReportBound(outcome.placement);
-    ActivateWanted(outcome.placement.state);
+    ActivateRequestedPods(outcome.placement.state);
   }
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.ok()) continue;

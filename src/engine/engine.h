@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler: one thread that takes in events, tries what is due and hands bindings out.
 #ifndef BERTH_SRC_ENGINE_ENGINE_H_
 #define BERTH_SRC_ENGINE_ENGINE_H_
@@ -15,7 +16,7 @@
 #include "berth/mutex.h"
 #include "berth/scheduler.h"
 #include "engine/attempt.h"
-#include "engine/binding.h"
+#include "engine/binding_cycle.h"
 #include "engine/cluster_state.h"
 #include "engine/evictions.h"
 #include "engine/profile_handle.h"
@@ -98,15 +99,15 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void MakeQueue();
 
   // --- inbox.cc: what arrives ---
-  // Takes in what has arrived, until EventsInARow() is `limit`. Returns whether there was any.
+  // Takes in what has arrived, until ConsecutiveEvents() is `limit`. Returns whether there was any.
   bool TakeInbox(int64_t limit = std::numeric_limits<int64_t>::max());
   // A long train of events does not hold up who waits: kube-scheduler handles events beside its
   // loop. One takes some microseconds. A number, not a time: the same input has the same outcome.
-  static constexpr int64_t kMostEventsInARow = 160;
-  int64_t EventsInARow() const;
+  static constexpr int64_t kMaxConsecutiveEvents = 160;
+  int64_t ConsecutiveEvents() const;
   void OnEvent(WatchEvent event);
-  void MakeTables();
-  void FollowTables(bool before_attempt);
+  void PrimeTables();
+  void UpdateTables(bool before_attempt);
   uint64_t ChangesSoFar() const;
   void UpdateQueue(const ClusterChange& change);
 
@@ -115,25 +116,25 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool Step();
   // Says once that the cluster has not sent kSynced for long.
   void WarnIfNotSynced(absl::Time now);
-  void FetchAhead(const QueuedGroup& entry) const;
+  void PrefetchAhead(const QueuedGroup& entry) const;
   const QueuedGroup* NextEntry();
   void TryEntry(const QueuedGroup& entry);
   AttemptRequest MakeRequest(const QueuedGroup& entry) const;
-  void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol woken_by,
+  void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol requeued_by,
                SteadyTime ended) const;
   void StartBinding(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
-  void TellGroup(const AttemptRequest& request, AttemptResult& result);
+  void ReportGroupFailure(const AttemptRequest& request, AttemptResult& result);
   WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) const;
   Rejection Describe(const AttemptRequest& request, const AttemptResult& result) const;
-  bool SettleBindings(absl::Time now);
-  void ActivateWanted(CycleState& state);
+  bool HandleBindingOutcomes(absl::Time now);
+  void ActivateRequestedPods(CycleState& state);
 
   // --- consequences.cc: what the cluster is told ---
   // Takes over what the attempt decided of the pod's nomination, or drops it from `failure` if that
   // changes nothing.
   void NoteNomination(PodFailure& failure);
   // The pod is nominated no more: those that left room for it are tried again.
-  void WakeWhoYieldsTo(const std::shared_ptr<const PodInfo>& pod);
+  void RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod);
   void ReportFailure(const PodFailure& failure);
   void ReportBound(const Placement& placement);
   void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);
@@ -143,7 +144,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void EndNominations(Symbol node_name);
   void PatchNomination(const PodInfo& pod, absl::string_view node_name);
   Status StillFits(const Placement& placement);
-  Status JudgeAgain(const Framework& framework, const PodInfo& pod, const NodeInfo& node);
+  Status Refilter(const Framework& framework, const PodInfo& pod, const NodeInfo& node);
   void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
   // Keeps a placement whose binding failed and binds it again later, if its group already runs in
   // part and would stay so without it. Returns false if it is to be undone.
@@ -163,7 +164,7 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;
   WaitingPod* FindWaitingPod(absl::string_view uid) override;
   bool IsPreempting(absl::string_view uid) const override { return evictions_.IsPreempting(uid); }
-  bool remember_verdicts() const override { return options_.remember_verdicts; }
+  bool incremental() const override { return options_.incremental; }
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
@@ -171,15 +172,16 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   bool CancelTimer(TimerId timer) override { return timers_.Cancel(timer); }
   void Post(std::function<void()> work) override;
   // The answer to a binding was lost, with `lost`: asks until the cluster says what happened.
-  absl::Status FindOut(const PodBinding& binding, absl::Status lost) const;
+  absl::Status ResolveLostBinding(const PodBinding& binding, absl::Status lost) const;
 
   const SchedulerOptions options_;
+  PrefetchingCluster* const prefetching_cluster_;  // options_.cluster, or null
   Inbox inbox_;
   Timers timers_;                     // these two outlive the plugins, which may call until they go
   std::vector<Inbox::Item> arrived_;  // taken out of the inbox; emptied one by one
   size_t next_item_ = 0;              // of these
   size_t next_event_ = 0;             // of that one
-  int64_t events_in_a_row_ = 0;       // and answers, since the last attempt
+  int64_t consecutive_events_ = 0;    // and answers, since the last attempt
   int64_t queue_steps_ = 0;           // as of then
   int64_t ticked_steps_ = 0;          // the same, after the last Tick()
   RandomSequence random_;
@@ -196,16 +198,16 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
     int cycles = 0;
   };
   Unfinished unfinished_;
-  std::vector<BindingOutcome> settled_;  // room for those of SettleBindings()
+  std::vector<BindingOutcome> settled_;  // room for those of HandleBindingOutcomes()
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   IdentityMap<std::string, ByUid> reported_;
   std::atomic<bool> ending_ = false;
   bool watching_ = false;
   // When to warn that the cluster has not sent kSynced; InfiniteFuture if there is no need.
   absl::Time sync_deadline_ = absl::InfiniteFuture();
-  uint64_t events_ = 0;          // so far
-  uint64_t followed_at_ = 0;     // ChangesSoFar() when plugins were told last
-  uint64_t followed_order_ = 0;  // NodeTable::order_version() then
+  uint64_t events_ = 0;             // so far
+  uint64_t tables_updated_at_ = 0;  // ChangesSoFar() when plugins were told last
+  uint64_t tables_order_ = 0;       // NodeTable::order_version() then
   bool synced_ = false;
   SchedulerCounters counters_;
   std::function<void(const AttemptRecord&)> observe_;

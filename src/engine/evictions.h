@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evictions on their way: pods that are asked to go, until the cluster has answered.
 #ifndef BERTH_SRC_ENGINE_EVICTIONS_H_
 #define BERTH_SRC_ENGINE_EVICTIONS_H_
@@ -38,7 +39,7 @@ class Evictions {
 
   struct Victim {
     std::string message;  // of its DisruptionTarget condition
-    ClusterNote note;     // recorded once it is asked to go; names the pod
+    RecordedEvent note;   // recorded once it is asked to go; names the pod
   };
   // `victims`: at least one.
   void Start(Cluster& cluster, std::shared_ptr<const PodInfo> preemptor,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread pool of executor.h.
 #include "berth/executor.h"
 

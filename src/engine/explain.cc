@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of explain.h.
 #include "engine/explain.h"
 
@@ -27,9 +28,8 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
                                           *explainer->random_, nullptr, problems);
   if (explainer->profiles_ == nullptr) return nullptr;
   explainer->cluster_->SetProfiles(explainer->profiles_.get());
-  explainer->attempts_ =
-      std::make_unique<Attempts>(*explainer->cluster_, /*remember_verdicts=*/false,
-                                 /*rows_at_once=*/0);
+  explainer->attempts_ = std::make_unique<Attempts>(*explainer->cluster_, /*incremental=*/false,
+                                                    /*filter_block_size=*/0);
   for (Object& object : objects) {
     ClusterChange change = explainer->cluster_->Apply({WatchEvent::Type::kSet, std::move(object)});
     if (!change.problem.ok()) {
@@ -135,7 +135,7 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   for (const AttemptResult::Plan& plan : result.plans) {
     explanation.plans.emplace(plan.pod->key(), plan.result);
   }
-  attempts_->TakeBack(result);
+  attempts_->RollBack(result);
   if (!result.reached) {
     explanation.message = WhyGroupFailed(request, members, result).message();
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judges pending pods against the cluster as it stands and says why, changing nothing.
 #ifndef BERTH_SRC_ENGINE_EXPLAIN_H_
 #define BERTH_SRC_ENGINE_EXPLAIN_H_

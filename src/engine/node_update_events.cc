@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which events a changed node means.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of profile_handle.h.
 #include "engine/profile_handle.h"
 
@@ -31,16 +32,16 @@ Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const Po
   return framework_->RunPreFilterRemovePod(state, pod, removed, node);
 }
 
-bool ProfileHandle::FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
-                                      DryRunGrounds& grounds) {
-  if (services_ == nullptr || !services_->remember_verdicts()) return false;
-  return framework_->FindDryRunGrounds(state, pod, grounds);
+bool ProfileHandle::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
+                                     DryRunInputs& grounds) {
+  if (services_ == nullptr || !services_->incremental()) return false;
+  return framework_->FindDryRunInputs(state, pod, grounds);
 }
 
-std::optional<Handle::Room> ProfileHandle::FindNeededRoom(const CycleState& state,
-                                                          const PodInfo& pod) {
+std::optional<ResourceNeed> ProfileHandle::FindNeededResources(const CycleState& state,
+                                                               const PodInfo& pod) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->FindNeededRoom(state, pod);
+  return framework_->FindNeededResources(state, pod);
 }
 
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
@@ -85,7 +86,7 @@ TimerId ProfileHandle::RunAt(absl::string_view plugin, absl::Time time,
                              std::function<void()> work) {
   if (services_ == nullptr) return TimerId::kNone;
   return services_->RunAt(time, [this, plugin = std::string(plugin), work = std::move(work)] {
-    framework_->RunPutOff("Timer", plugin, work);
+    framework_->RunDeferred("Timer", plugin, work);
   });
 }
 
@@ -96,7 +97,7 @@ bool ProfileHandle::CancelTimer(TimerId timer) {
 void ProfileHandle::Post(absl::string_view plugin, std::function<void()> work) {
   if (services_ == nullptr) return;
   services_->Post([this, plugin = std::string(plugin), work = std::move(work)] {
-    framework_->RunPutOff("Post", plugin, work);
+    framework_->RunDeferred("Post", plugin, work);
   });
 }
 

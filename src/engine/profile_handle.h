@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Handle that one profile's plugins get.
 #ifndef BERTH_SRC_ENGINE_PROFILE_HANDLE_H_
 #define BERTH_SRC_ENGINE_PROFILE_HANDLE_H_
@@ -12,6 +13,7 @@
 #include "berth/framework/handle.h"
 #include "engine/cluster_state.h"
 #include "engine/random_sequence.h"
+#include "framework/dry_run_inputs.h"
 #include "framework/framework.h"
 
 namespace berth {
@@ -25,7 +27,7 @@ class SchedulerServices {
   virtual WaitingPod* FindWaitingPod(absl::string_view uid) = 0;
   virtual bool IsPreempting(absl::string_view uid) const = 0;
   virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
-  virtual bool remember_verdicts() const = 0;
+  virtual bool incremental() const = 0;
   // Any thread.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const BindMetadata& metadata) = 0;
@@ -38,7 +40,7 @@ class SchedulerServices {
 // What the plugins of one set of profiles share, by type.
 using SharedObjects = std::map<std::string, std::weak_ptr<void>, std::less<>>;
 
-class ProfileHandle final : public Handle {
+class ProfileHandle final : public Handle, private DryRunInputsSource {
  public:
   // Everything outlives the handle; `services` may be null.
   ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
@@ -71,9 +73,11 @@ class ProfileHandle final : public Handle {
                                      const NodeInfo& node) override;
   Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                         const PodInfo& removed, const NodeInfo& node) override;
-  bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod,
-                         DryRunGrounds& grounds) override;
-  std::optional<Room> FindNeededRoom(const CycleState& state, const PodInfo& pod) override;
+  DryRunInputsSource* dry_run_inputs() override { return this; }
+  bool FindDryRunInputs(const CycleState& state, const PodInfo& pod,
+                        DryRunInputs& grounds) override;
+  std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
+                                                  const PodInfo& pod) override;
 
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) override;
   void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) override;

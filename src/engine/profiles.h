@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The profiles of a configuration, built over one cluster.
 #ifndef BERTH_SRC_ENGINE_PROFILES_H_
 #define BERTH_SRC_ENGINE_PROFILES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler's only source of chance: the same numbers for the same seed, everywhere.
 #ifndef BERTH_SRC_ENGINE_RANDOM_SEQUENCE_H_
 #define BERTH_SRC_ENGINE_RANDOM_SEQUENCE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scheduler says about itself: who waits for what, and its counters.
 #include <algorithm>
 #include <utility>
@@ -163,7 +164,7 @@ SchedulerCounters Engine::counters() const {
   counters.troubles = profiles_->troubles();
   const NodeEvaluator::Counters evaluations = attempts_.cycle().evaluator().counters();
   counters.unconfirmed = evaluations.unconfirmed;
-  counters.remembered_cycles = evaluations.recalled;
+  counters.incremental_cycles = evaluations.recalled;
   return counters;
 }
 

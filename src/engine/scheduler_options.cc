@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of scheduler_options.h.
 #include "engine/scheduler_options.h"
 
@@ -68,9 +69,9 @@ absl::Status CheckOptions(const SchedulerOptions& options) {
   wrong.AddIf(options.clock == nullptr, "clock is null; it must point to a clock, a RealClock say");
   wrong.AddIf(options.executor == nullptr,
               "executor is null; it must point to where bindings run, as of MakeThreadPool()");
-  wrong.AddIf(options.rows_at_once < 0, "rows_at_once is ", options.rows_at_once,
+  wrong.AddIf(options.filter_block_size < 0, "filter_block_size is ", options.filter_block_size,
               "; it must not be negative, and 0 is all of them");
-  wrong.AddIf(options.steps_at_once < 0, "steps_at_once is ", options.steps_at_once,
+  wrong.AddIf(options.work_budget_steps < 0, "work_budget_steps is ", options.work_budget_steps,
               "; it must not be negative, and 0 is without end");
   wrong.AddIf(options.slow_plugin_call < absl::ZeroDuration(), "slow_plugin_call is ",
               DurationToString(options.slow_plugin_call), "; it must not be negative");

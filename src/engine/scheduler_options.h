@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a scheduler can be made of some options.
 #ifndef BERTH_SRC_ENGINE_SCHEDULER_OPTIONS_H_
 #define BERTH_SRC_ENGINE_SCHEDULER_OPTIONS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of scheduling_cycle.h.
 #include "engine/scheduling_cycle.h"
 
@@ -11,9 +12,9 @@
 namespace berth {
 namespace {
 
-std::unique_ptr<NodeEvaluator> NewEvaluator(bool incremental, int rows_at_once) {
-  if (incremental) return std::make_unique<IncrementalEvaluator>(rows_at_once);
-  return std::make_unique<FullEvaluator>(rows_at_once);
+std::unique_ptr<NodeEvaluator> NewEvaluator(bool incremental, int filter_block_size) {
+  if (incremental) return std::make_unique<IncrementalEvaluator>(filter_block_size);
+  return std::make_unique<FullEvaluator>(filter_block_size);
 }
 
 // Whichever plugin would like a node that comes wakes the pod.
@@ -71,8 +72,8 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
 
 }  // namespace
 
-SchedulingCycle::SchedulingCycle(bool incremental, int rows_at_once)
-    : evaluator_(NewEvaluator(incremental, rows_at_once)) {}
+SchedulingCycle::SchedulingCycle(bool incremental, int filter_block_size)
+    : evaluator_(NewEvaluator(incremental, filter_block_size)) {}
 
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,

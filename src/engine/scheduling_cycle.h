@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pod's scheduling cycle: PreFilter, the nominated node, the evaluation of all nodes. Decides;
 // changes nothing but the pod's own state. As kube-scheduler v1.35 schedule_one.go schedulePod.
 #ifndef BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_
@@ -27,8 +28,8 @@ struct CycleResult {
 class SchedulingCycle {
  public:
   // `incremental`: whether what was found for a pod is kept for the next pods like it. The
-  // decisions are the same. `rows_at_once` as SchedulerOptions has it.
-  SchedulingCycle(bool incremental, int rows_at_once);
+  // decisions are the same. `filter_block_size` as SchedulerOptions has it.
+  SchedulingCycle(bool incremental, int filter_block_size);
 
   // `percentage`: 0 judges every node; else kube-scheduler's percentageOfNodesToScore.
   CycleResult Run(const Framework& framework, CycleState& state,

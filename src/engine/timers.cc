@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of timers.h.
 #include "engine/timers.h"
 

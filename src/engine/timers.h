@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that plugins have put off to a time.
 #ifndef BERTH_SRC_ENGINE_TIMERS_H_
 #define BERTH_SRC_ENGINE_TIMERS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of diagnosis.h.
 #include "evaluation/diagnosis.h"
 
@@ -14,7 +15,7 @@ namespace berth {
 
 Status VerdictStatuses::status(NodeRow row) const {
   const int group = this->group(row);
-  return group == kAlone ? Ask(row) : status_of_group_[group];
+  return group == kNoReasonGroup ? Ask(row) : status_of_group_[group];
 }
 
 Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
@@ -24,21 +25,21 @@ Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
 }
 
 Status VerdictStatuses::Ask(NodeRow row) const {
-  if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return left_out_;
-  if (verdicts_.rejector(row) == NodeVerdicts::kNobody) return Status::Success();
+  if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return excluded_;
+  if (verdicts_.rejector(row) == NodeVerdicts::kNone) return Status::Success();
   return framework_.RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
 // The status of the first row is that of its group, if its per-node form agrees with the verdict.
 int VerdictStatuses::FindGroup(NodeRow row, uint32_t key) const {
-  const auto [it, is_new] = group_of_.try_emplace(key, kAlone);
+  const auto [it, is_new] = group_of_.try_emplace(key, kNoReasonGroup);
   if (!is_new) return it->second;
   Status status = Ask(row);
   const uint8_t rejector = verdicts_.rejector(row);
-  const bool agrees = rejector >= NodeVerdicts::kNobody ||
+  const bool agrees = rejector >= NodeVerdicts::kNone ||
                       (status.code() == verdicts_.code(row) &&
                        framework_.FilterIndex(status.plugin_symbol()) == rejector);
-  if (!agrees) return kAlone;
+  if (!agrees) return kNoReasonGroup;
   it->second = static_cast<int>(status_of_group_.size());
   status_of_group_.push_back(std::move(status));
   return it->second;
@@ -85,9 +86,9 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {
 
 FreeCapacity::Answer VerdictDiagnosis::MeasureFree(const FreeCapacity::Question& question) {
   FreeCapacity::Answer free = FreeCapacity::Look(question, nodes_, verdicts_);
-  if (HasRejector(verdicts_, NodeVerdicts::kNobody)) {
+  if (HasRejector(verdicts_, NodeVerdicts::kNone)) {
     FreeCapacity::Question of_feasible = question;
-    of_feasible.rejector = NodeVerdicts::kNobody;
+    of_feasible.rejector = NodeVerdicts::kNone;
     free.all_free += FreeCapacity::Look(of_feasible, nodes_, verdicts_).all_free;
   }
   return free;
@@ -119,7 +120,7 @@ ReasonCounts CountReasons(const VerdictStatuses& statuses, int rows) {
   std::vector<int> rows_of;  // by group
   for (NodeRow row = 0; row < rows; ++row) {
     const int group = statuses.group(row);
-    if (group == VerdictStatuses::kAlone) {
+    if (group == VerdictStatuses::kNoReasonGroup) {
       Count(statuses.status(row), 1, counts);
       continue;
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a pod fits no node: kept as codes; messages are made only when somebody asks.
 #ifndef BERTH_SRC_EVALUATION_DIAGNOSIS_H_
 #define BERTH_SRC_EVALUATION_DIAGNOSIS_H_
@@ -11,10 +12,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "berth/framework/node_verdicts.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/postfilter.h"
 #include "evaluation/free_capacity.h"
 #include "framework/framework.h"
+#include "framework/status_columns.h"
 
 namespace berth {
 
@@ -30,7 +32,7 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 // The statuses of all nodes after one pod's filters. Rows rejected for the same reason share a
 // message, as far as the filters say so: Filter() is asked for it once. Borrows everything it is
 // given; valid until the table, the verdicts or the pod's state change.
-class VerdictStatuses final : public NodeStatuses {
+class VerdictStatuses final : public StatusColumns {
  public:
   VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
@@ -39,7 +41,7 @@ class VerdictStatuses final : public NodeStatuses {
         pod_(pod),
         nodes_(nodes),
         verdicts_(verdicts),
-        left_out_(left_out) {}
+        excluded_(left_out) {}
 
   Code code(NodeRow row) const override { return verdicts_.code(row); }
   absl::Span<const Code> codes() const override { return verdicts_.codes(); }
@@ -49,21 +51,21 @@ class VerdictStatuses final : public NodeStatuses {
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override;
 
-  // A number, counted from 0, that rows with the same status have in common; kAlone if it is not
-  // known which other rows have it.
+  // A number, counted from 0, that rows with the same status have in common; kNoReasonGroup if it
+  // is not known which other rows have it.
   int group(NodeRow row) const {
     const uint8_t rejector = verdicts_.rejector(row);
-    const uint8_t words = rejector < NodeVerdicts::kNobody ? verdicts_.words(row) : 0;
-    if (words == NodeVerdicts::kOwnWords) return kAlone;
+    const uint8_t reason_id = rejector < NodeVerdicts::kNone ? verdicts_.reason_id(row) : 0;
+    if (reason_id == NodeVerdicts::kNoReasonId) return kNoReasonGroup;
     const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
-    const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | words;
+    const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | reason_id;
     if (key != last_key_) {  // mostly that of the row before
       last_group_ = FindGroup(row, key);
       last_key_ = key;
     }
     return last_group_;
   }
-  static constexpr int kAlone = -1;
+  static constexpr int kNoReasonGroup = -1;
   const Status& status_of_group(int group) const { return status_of_group_[group]; }
 
  private:
@@ -75,12 +77,12 @@ class VerdictStatuses final : public NodeStatuses {
   const PodInfo& pod_;
   const NodeTable& nodes_;
   const NodeVerdicts& verdicts_;
-  const Status& left_out_;  // of the nodes that PreFilter plugins narrowed away
+  const Status& excluded_;  // of the nodes that PreFilter plugins narrowed away
   // As far as somebody asked.
   mutable std::vector<Status> status_of_group_;
   mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and words
   mutable uint32_t last_key_ = 0;
-  mutable int last_group_ = kAlone;
+  mutable int last_group_ = kNoReasonGroup;
 };
 
 // Every node with the same status: after a PreFilter rejection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of free_capacity.h.
 #include "evaluation/free_capacity.h"
 
@@ -5,7 +6,7 @@
 #include <utility>
 
 #include "berth/api/resources.h"
-#include "berth/framework/vector_clones.h"
+#include "berth/columns/vector_clones.h"
 
 namespace berth {
 

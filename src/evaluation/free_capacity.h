@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much is free of a resource on the nodes that reject pods for want of it.
 #ifndef BERTH_SRC_EVALUATION_FREE_CAPACITY_H_
 #define BERTH_SRC_EVALUATION_FREE_CAPACITY_H_
@@ -10,9 +11,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "berth/framework/node_table.h"
-#include "berth/framework/node_verdicts.h"
-#include "framework/best_row.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
+#include "table/best_row.h"
 
 namespace berth {
 
@@ -38,7 +39,7 @@ class FreeCapacity {
   // little.
   struct Question {
     std::string resource;
-    uint8_t rejector = NodeVerdicts::kNobody;
+    uint8_t rejector = NodeVerdicts::kNone;
     int64_t needed = 0;
     friend bool operator==(const Question&, const Question&) = default;
   };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of full_evaluator.h.
 #include "evaluation/full_evaluator.h"
 
@@ -31,9 +32,9 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   if (score) evaluation.status = ScoreFeasible(request);
   if (evaluation.status.ok()) evaluation.best = ChooseBest(request);
   if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
-    left_out_ = pre_filter.left_out;
+    excluded_ = pre_filter.left_out;
     evaluation.diagnosis = &diagnosis_.emplace(request.framework, request.state, *request.pod,
-                                               request.nodes, verdicts_, left_out_);
+                                               request.nodes, verdicts_, excluded_);
   }
   return evaluation;
 }
@@ -68,7 +69,7 @@ Status FullEvaluator::FindFeasible(const EvaluationRequest& request) {
 
 Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
   const absl::Span<const NodeRow> rows = rows_;
-  const size_t most = rows_at_once_ > 0 ? rows_at_once_ : rows.size();
+  const size_t most = filter_block_size_ > 0 ? filter_block_size_ : rows.size();
   for (size_t begin = 0; begin < rows.size(); begin += most) {
     Status error = request.framework.RunFilterNodes(request.state, *request.pod, request.nodes,
                                                     rows.subspan(begin, most), verdicts_);
@@ -82,7 +83,7 @@ Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
 Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wanted) {
   const int count = static_cast<int>(rows_.size());
   std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
-  const int most = rows_at_once_ > 0 ? rows_at_once_ : kPartialSearchBlock;
+  const int most = filter_block_size_ > 0 ? filter_block_size_ : kPartialSearchBlock;
   int judged = 0;
   while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
     const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(judged, most);
@@ -92,7 +93,7 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
     for (const NodeRow row : rows) {
       if (static_cast<int>(feasible_.size()) == wanted) break;
       ++judged;
-      if (verdicts_.rejector(row) == NodeVerdicts::kNobody) feasible_.push_back(row);
+      if (verdicts_.rejector(row) == NodeVerdicts::kNone) feasible_.push_back(row);
     }
   }
   next_start_ = (next_start_ + judged) % count;

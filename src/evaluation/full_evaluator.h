@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judges and scores the nodes for each pod anew: what an evaluation means.
 #ifndef BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_
 #define BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_
@@ -16,8 +17,8 @@ namespace berth {
 // are judged and all feasible ones are scored, even a single one.
 class FullEvaluator final : public NodeEvaluator {
  public:
-  // `rows_at_once` as SchedulerOptions has it.
-  explicit FullEvaluator(int rows_at_once = 0) : rows_at_once_(rows_at_once) {}
+  // `filter_block_size` as SchedulerOptions has it.
+  explicit FullEvaluator(int filter_block_size = 0) : filter_block_size_(filter_block_size) {}
 
   Evaluation Evaluate(const EvaluationRequest& request,
                       const PreFilterOutcome& pre_filter) override;
@@ -37,7 +38,7 @@ class FullEvaluator final : public NodeEvaluator {
   Status ScoreFeasible(const EvaluationRequest& request);
   NodeRow ChooseBest(const EvaluationRequest& request);
 
-  const int rows_at_once_;
+  const int filter_block_size_;
   int next_start_ = 0;  // where a partial search begins, rotating over the nodes
   int64_t unconfirmed_ = 0;
   // Of the last Evaluate().
@@ -46,7 +47,7 @@ class FullEvaluator final : public NodeEvaluator {
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> totals_;  // by position in feasible_
   std::vector<PluginScores> scores_by_plugin_;
-  Status left_out_;  // of nodes that PreFilter narrowed away
+  Status excluded_;  // of nodes that PreFilter narrowed away
   std::optional<VerdictDiagnosis> diagnosis_;
 };
 

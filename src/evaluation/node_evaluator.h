@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The question of every scheduling cycle: which nodes are feasible for a pod, which is the best of
 // them, and why are the others not feasible?
 #ifndef BERTH_SRC_EVALUATION_NODE_EVALUATOR_H_

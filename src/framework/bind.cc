@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Bind plugins share: the metadata that goes with a binding.
 #include "berth/framework/bind.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of cycle_state.h.
 #include "berth/framework/cycle_state.h"
 

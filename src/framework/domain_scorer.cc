@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // Domains of rows that stand for others.
-#include "berth/framework/domain_scorer.h"
+#include "berth/incremental/domain_scorer.h"
 
 namespace berth {
 
-int AlikeRows::CountDomains(const LabelColumn& column,
-                            absl::FunctionRef<bool(NodeRow)> takes) const {
+int EquivalentNodes::CountDomains(const LabelColumn& column,
+                                  absl::FunctionRef<bool(NodeRow)> takes) const {
   if (domains != nullptr) {
     const std::optional<int> known = domains->CountDomains(column, takes);
     if (known.has_value()) return *known;
   }
-  const bool each_alone = EachHasItsOwn(column);
+  const bool each_alone = HasOneNodePerValue(column);
   std::vector<bool> seen(each_alone ? 0 : column.values().size());
   bool some_in_none = false;
   int sum = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which incoming events a registered event stands for.
 #include "berth/framework/enqueue.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of fault_log.h.
 #include "framework/fault_log.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which plugins misbehaved or were slow, how often and where.
 #ifndef BERTH_SRC_FRAMEWORK_FAULT_LOG_H_
 #define BERTH_SRC_FRAMEWORK_FAULT_LOG_H_

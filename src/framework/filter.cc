@@ -1,5 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The batch form of Filter for plugins that have none of their own.
 #include "berth/framework/filter.h"
+
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
 
 namespace berth {
 

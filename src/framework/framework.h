@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One profile at work: its plugin instances in order, and upstream's exact rules for running each
 // extension point. As kube-scheduler v1.35 framework/runtime.
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
@@ -15,14 +16,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/cycle_state.h"
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/group.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/observer.h"
@@ -35,8 +34,12 @@
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/sign.h"
+#include "framework/dry_run_inputs.h"
 #include "framework/fault_log.h"
 #include "framework/nominated_rows.h"
 
@@ -126,10 +129,10 @@ class Framework {
   Symbol group_plugin_name() const { return group_plugin_name_; }
   absl::Span<AssignmentObserver* const> observers() const { return observers_; }
   // Runs what a plugin put off: `what` is "Timer" or "Post".
-  void RunPutOff(absl::string_view what, absl::string_view plugin,
-                 const std::function<void()>& work) const;
+  void RunDeferred(absl::string_view what, absl::string_view plugin,
+                   const std::function<void()>& work) const;
   void RunOnSynced() const;
-  void RunOnManyChanges() const;
+  void RunBeforeJournalOverflow() const;
 
   // What each plugin that can reject registered; a plugin without EnqueueExtensions has one entry
   // that matches everything.
@@ -169,11 +172,11 @@ class Framework {
   }
   // Parts `rows` into those where pods are nominated that `pod` has to yield to, and the others.
   // Valid until the next call.
-  struct PartedRows {
-    absl::Span<const NodeRow> yielding, others;
+  struct RowsByNomination {
+    absl::Span<const NodeRow> with_nominations, others;
   };
-  PartedRows PartRows(const PodInfo& pod, const NodeTable& nodes,
-                      absl::Span<const NodeRow> rows) const;
+  RowsByNomination SplitByNomination(const PodInfo& pod, const NodeTable& nodes,
+                                     absl::Span<const NodeRow> rows) const;
   // The batch form as if no pod were nominated anywhere.
   Status RunPlainFilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                              absl::Span<const NodeRow> rows, NodeVerdicts& verdicts,
@@ -187,7 +190,7 @@ class Framework {
   // names the rows afterwards. False if one of them does not, or fails: then nothing follows.
   bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           PluginMask only, std::vector<DomainSum>& sums) const;
-  bool SetFeasible(CycleState& state, const AlikeRows& feasible) const;
+  bool SetFeasible(CycleState& state, const EquivalentNodes& feasible) const;
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.
   Status RunScore(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -226,33 +229,34 @@ class Framework {
   // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
   // The part of it that pods do not have in common that PodInfo::SharesSpec().
-  PluginMask SignForNodesBesideSpec(const PodInfo& pod, PodSignature& signature) const {
+  PluginMask SignForNodesExceptSpec(const PodInfo& pod, PodSignature& signature) const {
     return SignForNodes(pod, false, signature);
   }
   // What the verdicts of the Filter plugins beyond `known` that `state` does not skip go by. False
   // if one of them cannot say.
-  struct PluginBasis {
+  struct PluginInputs {
     uint8_t filter;  // index in filter()
-    FilterBasis basis;
-    friend bool operator==(const PluginBasis&, const PluginBasis&) = default;
+    FilterInputs basis;
+    friend bool operator==(const PluginInputs&, const PluginInputs&) = default;
   };
-  struct RejectionGrounds {
-    std::vector<DomainVerdicts> domains;
-    std::vector<PluginBasis> objects;  // in the order of filter()
+  struct RejectionInputs {
+    std::vector<DomainVerdictRule> domains;
+    std::vector<PluginInputs> objects;  // in the order of filter()
     bool empty() const { return domains.empty() && objects.empty(); }
   };
-  bool FindRejectionGrounds(const CycleState& state, const PodInfo& pod, PluginMask known,
-                            RejectionGrounds& grounds) const;
+  bool FindRejectionInputs(const CycleState& state, const PodInfo& pod, PluginMask known,
+                           RejectionInputs& grounds) const;
   // The Filter plugins that go by objects, and by nothing else that is beyond the node.
   PluginMask ObjectFilters() const { return all_object_filters_; }
   // What the verdicts of those among `plugins`, all of them ObjectFilters(), go by that `state`
   // does not skip. False if one of them fails.
-  bool FindBases(const CycleState& state, const PodInfo& pod, PluginMask plugins,
-                 std::vector<PluginBasis>& bases) const;
+  bool FindFilterInputs(const CycleState& state, const PodInfo& pod, PluginMask plugins,
+                        std::vector<PluginInputs>& bases) const;
   // The same of all of them, for dry runs.
-  bool FindDryRunGrounds(const CycleState& state, const PodInfo& pod, DryRunGrounds& grounds) const;
-  // Handle::FindNeededRoom().
-  std::optional<Handle::Room> FindNeededRoom(const CycleState& state, const PodInfo& pod) const;
+  bool FindDryRunInputs(const CycleState& state, const PodInfo& pod, DryRunInputs& grounds) const;
+  // DryRunInputsSource::FindNeededResources().
+  std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
+                                                  const PodInfo& pod) const;
   // What the verdicts and scores of `plugins` depend on.
   Aspects DependenciesOf(PluginMask plugins) const;
   // The same of the verdicts of those that have a Filter.
@@ -290,8 +294,9 @@ class Framework {
   const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
   Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
                        const NodeInfo& node) const;
-  Status JudgeYieldingRows(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                           absl::Span<const NodeRow> rows, NodeVerdicts& verdicts) const;
+  Status FilterRowsWithNominations(const CycleState& state, const PodInfo& pod,
+                                   const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                   NodeVerdicts& verdicts) const;
   Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
                    absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
   Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
@@ -335,14 +340,14 @@ class Framework {
   std::vector<const DomainFilter*> domain_filters_;
   std::vector<const ObjectFilter*> object_filters_;
   PluginMask all_object_filters_ = 0;  // ObjectFilters()
-  std::vector<const RoomFilter*> room_filters_;
+  std::vector<const ResourceFilter*> room_filters_;
   // Appends what the signers that look at the spec only, or the others, say of a pod.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
   // What the plugin of that index in filter_, an ObjectFilter, says.
-  Status AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
-                  FilterBasis& basis) const;
-  Status AddBasis(size_t filter, const CycleState& state, const PodInfo& pod,
-                  std::vector<PluginBasis>& bases) const;
+  Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
+                   FilterInputs& basis) const;
+  Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
+                   std::vector<PluginInputs>& bases) const;
 
   // The guards that the pointers above lead to.
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;
@@ -352,7 +357,8 @@ class Framework {
 
   mutable NominatedRows with_nominated_pods_;
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
-  mutable std::vector<NodeRow> yielding_rows_, other_rows_;              // PartRows()
+  mutable std::vector<NodeRow> rows_with_nominations_,
+      rows_without_nominations_;                                         // SplitByNomination()
   mutable std::vector<std::unique_ptr<NominatedNode>> nominated_nodes_;  // by the node's name
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
   mutable PodSignature plugin_signature_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a profile to plugin instances at their extension points.
 #include <exception>
 #include <limits>
@@ -231,7 +232,7 @@ void FrameworkBuilder::CheckQueueSortAndBind() {
 }
 
 // What in the file keeps the plugin from the point.
-SourceLocation FrameworkBuilder::WhereLeftOut(int index, ExtensionPoint point) const {
+SourceLocation FrameworkBuilder::WhereOmitted(int index, ExtensionPoint point) const {
   for (const absl::string_view name : {names_[index].view(), absl::string_view("*")}) {
     const PluginEntry* const disabled = FindEntry(profile_.at(point).disabled, name);
     if (disabled != nullptr) return disabled->where;
@@ -251,7 +252,7 @@ void FrameworkBuilder::WarnOfUnwrittenState() {
         continue;
       }
       problems_.AddWarning(
-          WhereLeftOut(index, writer), profile_.Title(),
+          WhereOmitted(index, writer), profile_.Title(),
           absl::StrCat("plugins: plugin \"", names_[index].view(), "\" is enabled at ",
                        ExtensionPointField(reader), " but not at ", ExtensionPointField(writer),
                        "; if it reads at ", ExtensionPointField(reader), " what it writes at ",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a Framework: makes the plugin instances, puts them at their extension points, and finds
 // out what else they can do. As kube-scheduler v1.35 framework/runtime NewFramework, but all
 // problems are found at once.
@@ -104,7 +105,7 @@ class FrameworkBuilder {
   static std::string AlreadyRegistered(const PluginEntry& entry, ExtensionPoint point);
   int64_t Weight(absl::string_view name) const;
   void CheckQueueSortAndBind();
-  SourceLocation WhereLeftOut(int index, ExtensionPoint point) const;
+  SourceLocation WhereOmitted(int index, ExtensionPoint point) const;
   void WarnOfUnwrittenState();
   void GuardQueueSort();
   FaultCounter CounterOf(int index) { return {names_[index], &framework_->fault_log_}; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of a plugin's answer that is not Success.
 #include "framework/framework_call.h"
 

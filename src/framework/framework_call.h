@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls into plugins: what an extension point accepts as an answer, and what becomes of a plugin
 // that throws or answers anything else.
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the plugins of a profile can do beyond their extension points: groups, events, observing,
 // signing, explaining.
 #include <algorithm>
@@ -18,9 +19,10 @@ bool IsPowerOfTen(int64_t number) {
 }
 
 // "a", "a and b", "a, b and c"
-std::string JoinedWithAnd(absl::Span<const absl::string_view> words) {
-  if (words.size() < 2) return absl::StrJoin(words, "");
-  return absl::StrCat(absl::StrJoin(words.first(words.size() - 1), ", "), " and ", words.back());
+std::string JoinedWithAnd(absl::Span<const absl::string_view> reason_id) {
+  if (reason_id.size() < 2) return absl::StrJoin(reason_id, "");
+  return absl::StrCat(absl::StrJoin(reason_id.first(reason_id.size() - 1), ", "), " and ",
+                      reason_id.back());
 }
 
 }  // namespace
@@ -186,7 +188,7 @@ void FrameworkBuilder::FindSigners() {
         framework_->domain_filters_.back() == nullptr) {
       framework_->all_object_filters_ |= PluginMask{1} << hook.index;
     }
-    framework_->room_filters_.push_back(As<const RoomFilter>(hook.index));
+    framework_->room_filters_.push_back(As<const ResourceFilter>(hook.index));
   }
   for (const Hook<PreScorePlugin>& hook : framework_->pre_score_) {
     framework_->domain_scorers_.push_back(As<DomainScorer>(hook.index));

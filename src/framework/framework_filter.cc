@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Framework: PreFilter and Filter, one node at a time and in batches.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "framework/fetch_nodes.h"
+#include "berth/columns/node_verdicts.h"
 #include "framework/framework_call.h"
+#include "table/prefetch_nodes.h"
 
 namespace berth {
 namespace {
@@ -213,29 +215,29 @@ Status Framework::RunFilterWithNominatedPods(const CycleState& state, const PodI
 
 // --- The batch form ---
 
-Framework::PartedRows Framework::PartRows(const PodInfo& pod, const NodeTable& nodes,
-                                          absl::Span<const NodeRow> rows) const {
+Framework::RowsByNomination Framework::SplitByNomination(const PodInfo& pod, const NodeTable& nodes,
+                                                         absl::Span<const NodeRow> rows) const {
   const Nominator& nominator = handle_->nominator();
   if (RowsWithNominatedPods(nodes).empty()) return {{}, rows};
   const auto yields = [&](NodeRow row) {
     return absl::c_any_of(nominator.NominatedPods(nodes.node(row).name()),
                           [&](const auto& nominated) { return YieldsTo(pod, *nominated); });
   };
-  yielding_rows_.clear();
-  other_rows_.clear();
+  rows_with_nominations_.clear();
+  rows_without_nominations_.clear();
   for (const NodeRow row : rows) {
     const bool is_one = with_nominated_pods_.contains(row) && yields(row);
-    (is_one ? yielding_rows_ : other_rows_).push_back(row);
+    (is_one ? rows_with_nominations_ : rows_without_nominations_).push_back(row);
   }
-  return {yielding_rows_, other_rows_};
+  return {rows_with_nominations_, rows_without_nominations_};
 }
 
-Status Framework::JudgeYieldingRows(const CycleState& state, const PodInfo& pod,
-                                    const NodeTable& nodes, absl::Span<const NodeRow> rows,
-                                    NodeVerdicts& verdicts) const {
+Status Framework::FilterRowsWithNominations(const CycleState& state, const PodInfo& pod,
+                                            const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                            NodeVerdicts& verdicts) const {
   verdicts.BeginBlock(rows);
   for (size_t i = 0; i < rows.size(); ++i) {
-    FetchNodesAhead(nodes, rows, i);
+    PrefetchNodes(nodes, rows, i);
     Status status = RunFilterWithNominatedPods(state, pod, nodes.node(rows[i]));
     if (status.IsError()) return status;
     if (!status.ok()) {
@@ -248,9 +250,9 @@ Status Framework::JudgeYieldingRows(const CycleState& state, const PodInfo& pod,
 Status Framework::RunFilterNodes(const CycleState& state, const PodInfo& pod,
                                  const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                  NodeVerdicts& verdicts, PluginMask only) const {
-  const PartedRows parted = PartRows(pod, nodes, rows);
-  if (!parted.yielding.empty()) {
-    Status status = JudgeYieldingRows(state, pod, nodes, parted.yielding, verdicts);
+  const RowsByNomination parted = SplitByNomination(pod, nodes, rows);
+  if (!parted.with_nominations.empty()) {
+    Status status = FilterRowsWithNominations(state, pod, nodes, parted.with_nominations, verdicts);
     if (!status.ok()) return status;
   }
   return RunPlainFilterNodes(state, pod, nodes, parted.others, verdicts, only);

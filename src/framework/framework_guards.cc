@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of framework_guards.h.
 #include "framework/framework_guards.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guards in front of the plugin interfaces that are called from everywhere (queue, cache, groups)
 // and not through Framework's Run methods: what the plugin throws is caught and counted.
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Framework: the points around the search for a node, from PreEnqueue to PostBind.
 #include <algorithm>
 #include <utility>
@@ -201,8 +202,8 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
   }
 }
 
-void Framework::RunPutOff(absl::string_view what, absl::string_view plugin,
-                          const std::function<void()>& work) const {
+void Framework::RunDeferred(absl::string_view what, absl::string_view plugin,
+                            const std::function<void()>& work) const {
   const Symbol name = Symbol::Intern(plugin);
   CallTimer timer(fault_log_);
   timer.Start();
@@ -219,12 +220,12 @@ void Framework::RunOnSynced() const {
   }
 }
 
-void Framework::RunOnManyChanges() const {
+void Framework::RunBeforeJournalOverflow() const {
   CallTimer timer(fault_log_);
   for (const Hook<SyncObserver>& hook : sync_observers_) {
     timer.Start();
-    GuardedVoid("OnManyChanges", hook.name, [&] { hook.plugin->OnManyChanges(); });
-    timer.Lap(hook.name, "OnManyChanges");
+    GuardedVoid("BeforeJournalOverflow", hook.name, [&] { hook.plugin->BeforeJournalOverflow(); });
+    timer.Lap(hook.name, "BeforeJournalOverflow");
   }
 }
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Framework: PreScore, Score and Explain.
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
-#include "berth/framework/vector_clones.h"
+#include "berth/columns/vector_clones.h"
 #include "framework/framework_call.h"
 
 namespace berth {
@@ -122,7 +123,7 @@ bool Framework::RunPreScoreDomains(CycleState& state, const PodInfo& pod, const 
   });
 }
 
-bool Framework::SetFeasible(CycleState& state, const AlikeRows& feasible) const {
+bool Framework::SetFeasible(CycleState& state, const EquivalentNodes& feasible) const {
   CallTimer timer(fault_log_);
   for (size_t i = 0; i < pre_score_.size(); ++i) {
     const Hook<PreScorePlugin>& hook = pre_score_[i];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of handle.h: what is done later, for threads that are not the scheduling one.
 #include "berth/framework/handle.h"
 

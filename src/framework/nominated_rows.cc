@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of nominated_rows.h.
 #include "framework/nominated_rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where pods are nominated to.
 #ifndef BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
 #define BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
@@ -11,8 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/node_table.h"
 
 namespace berth {
 

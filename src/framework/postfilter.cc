@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PostFilterResult.
 #include "berth/framework/postfilter.h"
 

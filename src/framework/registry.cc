@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry of plugins by name.
 #include "berth/framework/registry.h"
 
@@ -6,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "berth/framework/args.h"
 
 namespace berth {
 

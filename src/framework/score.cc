@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The batch form of Score for plugins that have none of their own, and the usual normalisation.
 #include "berth/framework/score.h"
 
@@ -6,7 +7,8 @@
 
 #include "absl/numeric/int128.h"
 #include "berth/check.h"
-#include "berth/framework/vector_clones.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/vector_clones.h"
 
 namespace berth {
 

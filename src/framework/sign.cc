@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodSignature: bytes that are equal only for equal sequences of values.
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 
 #include <cstring>
 

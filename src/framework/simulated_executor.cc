@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimulatedExecutor of executor.h: threads that take turns.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names and sentences of waiting.h.
 #include "berth/framework/waiting.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Members by group, kept by position so that every change costs the same.
 #include "group/group_index.h"
 

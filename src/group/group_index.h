@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The members of every pod group, pending and assigned.
 #ifndef BERTH_SRC_GROUP_GROUP_INDEX_H_
 #define BERTH_SRC_GROUP_GROUP_INDEX_H_

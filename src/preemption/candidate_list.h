@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The candidates that a search has found.
 #ifndef BERTH_SRC_PREEMPTION_CANDIDATE_LIST_H_
 #define BERTH_SRC_PREEMPTION_CANDIDATE_LIST_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which candidate is best. kube-scheduler v1.35 framework/preemption/preemption.go
 // pickOneNodeForPreemption, util/utils.go.
 #include "preemption/candidate_scores.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scores that decide between candidates.
 #ifndef BERTH_SRC_PREEMPTION_CANDIDATE_SCORES_H_
 #define BERTH_SRC_PREEMPTION_CANDIDATE_SCORES_H_

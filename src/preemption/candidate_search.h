@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search for candidates: nodes on which evicting pods makes room. There are two, which find the
 // same: the full one and the pruned one.
 #ifndef BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DryRun: a node as it would be without some of its pods.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of dry_run_node.h.
 #include "preemption/dry_run_node.h"
 
@@ -42,7 +43,7 @@ DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow ro
   candidate = {row, std::string(node.name().view()), {}, 0};
   DryRunResult result;
   result.failure = SelectVictims(run, query, candidate);
-  result.helps_from = run.helps_from();
+  result.retry_time = run.retry_time();
   result.steps = kStepsOfRun + static_cast<int64_t>(node.pods().size()) / 4 + run.steps();
   if (result.failure.ok()) {
     scored->scores = ScoresOf(candidate, query);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a dry run of one node comes to.
 #ifndef BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
 #define BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
@@ -5,8 +6,8 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/node_table.h"
 #include "preemption/candidate_search.h"
 
 namespace berth {
@@ -15,7 +16,7 @@ struct DryRunResult {
   ScoredCandidatePtr candidate;  // null: evicting pods does not help there
   Status failure;                // then why
   bool no_victims = false;       // `failure` is NoVictimsReason(): nobody may be evicted
-  absl::Time helps_from = absl::InfiniteFuture();  // DryRun::helps_from()
+  absl::Time retry_time = absl::InfiniteFuture();  // DryRun::retry_time()
   int64_t steps = 0;                               // that it took, see WorkBudget
 };
 

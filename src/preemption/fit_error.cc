@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of fit_error.h.
 #include "preemption/fit_error.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why preemption helps on no node, counted.
 #ifndef BERTH_SRC_PREEMPTION_FIT_ERROR_H_
 #define BERTH_SRC_PREEMPTION_FIT_ERROR_H_
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/preemption.h"

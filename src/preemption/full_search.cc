@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of full_search.h.
 #include "preemption/full_search.h"
 
@@ -22,7 +23,7 @@ std::optional<SearchResult> FullSearch::Find(const PreemptionQuery& query, WorkB
   for (int i = 0; i < count && !candidates.Enough(); ++i) {
     const NodeRow row = nodes[(offset + i) % count];
     DryRunResult run = DryRunNode(handle_, query, row);
-    result.retry_at = std::min(result.retry_at, run.helps_from);
+    result.retry_at = std::min(result.retry_at, run.retry_time);
     if (run.candidate != nullptr) {
       candidates.Add(i, std::move(run.candidate));
     } else if (run.no_victims) {

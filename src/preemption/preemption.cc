@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preemption::Run: is the pod eligible, which nodes are candidates, which is best. kube-scheduler
 // v1.35 framework/preemption/preemption.go.
 #include "berth/framework/preemption.h"
@@ -95,7 +96,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .scores = rules.OrderedScores(),
       .budgets = budgets,
       .budgets_version = *budgets_version_};
-  CandidateSearch& search = state.in_full() || !query.scores.empty() ? *full_ : *pruned_;
+  CandidateSearch& search = state.full_evaluation() || !query.scores.empty() ? *full_ : *pruned_;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PriorityPreemptionRules: pods of lower priority go. kube-scheduler v1.35
 // plugins/defaultpreemption/default_preemption.go.
 #include <algorithm>
@@ -36,7 +37,7 @@ Status PriorityPreemptionRules::PodEligibleToPreempt(const CycleState&, const Po
     return Status::Success();
   }
   for (const PodPtr& victim : nomination.node->pods()) {
-    if (victim->priority() < pod.priority() && MakesRoom(*nomination.node, *victim, pod)) {
+    if (victim->priority() < pod.priority() && IsVictimLeaving(*nomination.node, *victim, pod)) {
       return Status::Unschedulable("not eligible due to a terminating pod on the nominated node.");
     }
   }
@@ -84,8 +85,8 @@ bool PriorityPreemptionRules::MoreImportant(const PodInfo& a, const PodInfo& b) 
   return MoreImportantPod(a, b);
 }
 
-bool PriorityPreemptionRules::MakesRoom(const NodeInfo& node, const PodInfo& victim,
-                                        const PodInfo& preemptor) {
+bool PriorityPreemptionRules::IsVictimLeaving(const NodeInfo& node, const PodInfo& victim,
+                                              const PodInfo& preemptor) {
   return TerminatesByPreemption(victim) && MayEvict(node, victim, preemptor).value_or(false);
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entries on their way: into flight and back, and from place to place.
 #include <algorithm>
 #include <utility>
@@ -42,7 +43,7 @@ const QueuedGroup* SchedulingQueue::Pop() {
 }
 
 // Step by step, since each step needs what the one before has fetched.
-const Identity* SchedulingQueue::LookAhead(const QueuedGroup& in_flight) const {
+const Identity* SchedulingQueue::PrefetchNext(const QueuedGroup& in_flight) const {
   if (!in_flight.is_group) {
     single_pods_.Prefetch(*in_flight.pod, Fetch::kValue);
     in_flight.lead.pod->packed()->PrefetchOwn();
@@ -129,19 +130,19 @@ void SchedulingQueue::Return(std::shared_ptr<const PodInfo> pod, std::optional<s
     }
   }
   // Its group rests with it: else both would be tried, and one refused, without end.
-  if (rejection.must_rest) MakeRest(*entry);
+  if (rejection.requires_backoff) RequireBackoff(*entry);
   if (entry->members.size() > had) MembersGrew(*entry);
   Reindex(*entry);
 }
 
 // Sees to it that an entry is not tried before a backoff that begins now is over.
-void SchedulingQueue::MakeRest(Entry& entry) {
+void SchedulingQueue::RequireBackoff(Entry& entry) {
   if (entry.state == QueueState::kInFlight || entry.state == QueueState::kErrorBackoff) return;
   const bool was_to_be_tried =
       entry.state == QueueState::kActive || entry.state == QueueState::kBackoff;
   if (was_to_be_tried) Attach(entry, QueueState::kUnschedulable);  // its place goes by the backoff
   ++entry.history.unschedulable_count;
-  entry.must_rest = true;
+  entry.requires_backoff = true;
   entry.backoff_expiration =
       std::max(entry.backoff_expiration, backoff_policy_.Expiration(entry.history, clock_.Now()));
   if (was_to_be_tried) Requeue(entry, Strategy::kAfterBackoff, Gates::kAll);
@@ -157,14 +158,14 @@ void SchedulingQueue::CountFailure(Entry& entry, const Rejection& rejection) {
     ++entry.history.unschedulable_count;
     entry.history.consecutive_errors = 0;
   }
-  entry.woken_by = Symbol();
+  entry.requeued_by = Symbol();
   entry.retry_at = rejection.retry_at;
   entry.timestamp = clock_.Now();
   entry.backoff_expiration = backoff_policy_.Expiration(entry.history, entry.timestamp);
-  entry.must_rest = rejection.IsError() || rejection.must_rest;
+  entry.requires_backoff = rejection.IsError() || rejection.requires_backoff;
   const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value() && spec->backoff > absl::ZeroDuration() && !rejection.IsError()) {
-    entry.must_rest = true;
+    entry.requires_backoff = true;
     entry.backoff_expiration =
         std::max(entry.backoff_expiration, Backoff::WindowOf(entry.timestamp + spec->backoff));
   }
@@ -241,7 +242,7 @@ void SchedulingQueue::MoveToActive(Entry& entry, Gates gates) {
 
 void SchedulingQueue::MoveToBackoff(Entry& entry, Gates gates) {
   if (!PassesGates(entry, gates)) return Attach(entry, QueueState::kGated);
-  Attach(entry, entry.must_rest ? QueueState::kErrorBackoff : QueueState::kBackoff);
+  Attach(entry, entry.requires_backoff ? QueueState::kErrorBackoff : QueueState::kBackoff);
 }
 
 void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
@@ -259,12 +260,12 @@ void SchedulingQueue::Requeue(Entry& entry, Strategy strategy, Gates gates) {
 // --- Time ---
 
 bool SchedulingQueue::Tick(absl::Time now) {
-  const bool any_woken = !waking_.empty();
-  if (MoveSome()) return true;
-  if (is_asking() && !any_woken) AskMore();
-  if (!waking_.empty()) return true;
+  const bool any_woken = !requeuing_.empty();
+  if (RequeueSome()) return true;
+  if (has_pending_events() && !any_woken) HandlePendingEvents();
+  if (!requeuing_.empty()) return true;
   // There may be something to ask all the time: what time makes due does not wait for that.
-  size_t left = options_.most_moves_at_once;
+  size_t left = options_.max_moves_per_tick;
   const auto flush = [&](auto& heap) {
     for (; !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now); --left) {
       if (left == 0) return false;
@@ -276,7 +277,7 @@ bool SchedulingQueue::Tick(absl::Time now) {
   for (; !retries_.empty() && retries_.begin()->first.first <= now; --left) {
     if (left == 0) return true;
     Entry& entry = *retries_.begin()->second;
-    entry.woken_by = Symbol::Intern("MinRuntimeOver");
+    entry.requeued_by = Symbol::Intern("MinRuntimeOver");
     Requeue(entry, Strategy::kAfterBackoff, Gates::kAll);
   }
   // A safety net: no plugin should need it.
@@ -285,14 +286,14 @@ bool SchedulingQueue::Tick(absl::Time now) {
        --left) {
     if (left == 0) return true;
     // kube-scheduler v1.35 framework/events.go EventUnschedulableTimeout.
-    unschedulable_.top().woken_by = Symbol::Intern("UnschedulableTimeout");
+    unschedulable_.top().requeued_by = Symbol::Intern("UnschedulableTimeout");
     Requeue(unschedulable_.top(), Strategy::kAfterBackoff, Gates::kAll);
   }
-  return is_asking();
+  return has_pending_events();
 }
 
 absl::Time SchedulingQueue::NextRetry() const {
-  if (!waking_.empty() || is_asking()) return absl::InfinitePast();
+  if (!requeuing_.empty() || has_pending_events()) return absl::InfinitePast();
   absl::Time due = retries_.empty() ? absl::InfiniteFuture() : retries_.begin()->first.first;
   if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
   if (!error_backoff_.empty()) {

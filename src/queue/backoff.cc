@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backoff formula and its windows.
 #include "queue/backoff.h"
 

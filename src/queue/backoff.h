@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a rejected entry waits before it may be tried again.
 #ifndef BERTH_SRC_QUEUE_BACKOFF_H_
 #define BERTH_SRC_QUEUE_BACKOFF_H_

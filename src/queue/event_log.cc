@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and pruning the log of events.
 #include "queue/event_log.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The events that came while entries were in flight: what a failed attempt could not have seen.
 #ifndef BERTH_SRC_QUEUE_EVENT_LOG_H_
 #define BERTH_SRC_QUEUE_EVENT_LOG_H_
@@ -7,7 +8,7 @@
 #include <functional>
 
 #include "berth/framework/enqueue.h"
-#include "queue/kept_event.h"
+#include "queue/stored_event.h"
 
 namespace berth {
 
@@ -29,7 +30,7 @@ class EventLog {
 
  private:
   uint64_t first_ = 0;
-  std::deque<KeptEvent> events_;
+  std::deque<StoredEvent> events_;
 };
 
 }  // namespace berth

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether an event of the cluster concerns a waiting entry, and where it sends it.
 #include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
-#include "queue/change_events.h"
+#include "queue/pod_update_events.h"
 #include "queue/scheduling_queue.h"
 
 namespace berth {
@@ -154,11 +155,11 @@ void SchedulingQueue::OnEvent(Entry& entry, const ClusterEvent& event, const Obj
       Strategy strategy = WorthRequeuing(entry, event, change);
       if (opened) strategy = std::max(strategy, Strategy::kAfterBackoff);
       if (strategy == Strategy::kSkip) return Reindex(entry);
-      return Wake(entry, Symbol::Intern(event.label), strategy);
+      return RequeueOne(entry, Symbol::Intern(event.label), strategy);
     }
     case QueueState::kGated:
       if (opened || GatingPluginWants(entry, event, change)) {
-        entry.woken_by = Symbol::Intern(event.label);
+        entry.requeued_by = Symbol::Intern(event.label);
         Requeue(entry, Strategy::kAfterBackoff, Gates::kGroupOnly);
       } else {
         Reindex(entry);  // another plugin may gate a member now
@@ -178,13 +179,13 @@ void SchedulingQueue::Reindex(Entry& entry) {
   // It was woken, whatever becomes of it until it moves.
   const bool is_waking = entry.kind != nullptr && !entry.kind->is_indexed;
   if (is_waking && waits) return;
-  if (!waits && entry.gated_members.empty()) return waiting_kinds_.Remove(entry);
+  if (!waits && entry.gated_members.empty()) return hint_classes_.Remove(entry);
   absl::InlinedVector<PluginSlot, 8> slots;
-  WaitingKind::Key key;
-  bool think_alike = true;  // all that may be asked about it
+  HintClass::Key key;
+  bool hints_read_spec_only = true;  // all that may be asked about it
   const auto note = [&](Symbol plugin, bool waits_for_it) {
     const PluginSlot slot = table_.FindSlot(entry.profile, plugin);
-    think_alike &= table_.ThinksAlike(slot);
+    hints_read_spec_only &= table_.HintsReadSpecOnly(slot);
     key.role.push_back(plugin.id());
     if (waits_for_it && slot >= 0 && !absl::c_linear_search(slots, slot)) slots.push_back(slot);
   };
@@ -200,16 +201,16 @@ void SchedulingQueue::Reindex(Entry& entry) {
   for (const Symbol plugin : entry.unschedulable_plugins) note(plugin, unschedulable);
   for (const Symbol plugin : entry.pending_plugins) note(plugin, unschedulable);
   if (slots.empty()) {
-    if (!unschedulable) return waiting_kinds_.Remove(entry);
+    if (!unschedulable) return hint_classes_.Remove(entry);
     slots.push_back(table_.unregistered());
   }
   // Whom events in waiting still concern may be of a kind that was asked about them already: it
   // becomes one of its own, which is asked when all others have been.
-  const uint64_t since = FirstUnasked(entry);
+  const uint64_t since = FirstPendingEvent(entry);
   key.who = entry.AnyMember().pod->shared_spec().get();
   const bool is_unasked = since < next_event_ && !(entry.kind->key == key);
-  if (!think_alike || entry.is_group || is_unasked) key.who = &entry;
-  waiting_kinds_.Set(entry, std::move(key), slots, since);
+  if (!hints_read_spec_only || entry.is_group || is_unasked) key.who = &entry;
+  hint_classes_.Set(entry, std::move(key), slots, since);
 }
 
 }  // namespace berth

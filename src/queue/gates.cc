@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds entries of the queue back: PreEnqueue plugins, and groups that are not ready.
 #include <algorithm>
 #include <iterator>
@@ -90,7 +91,7 @@ void SchedulingQueue::RecheckGroup(Entry& entry) {
   }
 }
 
-void SchedulingQueue::GatesMayOpen(absl::string_view uid) {
+void SchedulingQueue::RecheckGates(absl::string_view uid) {
   Entry* const entry = FindEntryOf(uid);
   if (entry == nullptr || entry->state == QueueState::kInFlight) return;
   const bool opened = OpenGates(*entry, [](const PendingPod&) { return true; });
@@ -98,10 +99,10 @@ void SchedulingQueue::GatesMayOpen(absl::string_view uid) {
   MembersGrew(*entry);
 }
 
-void SchedulingQueue::Retry(absl::string_view uid, Rest rest) {
+void SchedulingQueue::Retry(absl::string_view uid, RetryBackoff rest) {
   Entry* const entry = FindEntryOf(uid);
   if (entry == nullptr) return;
-  if (rest == Rest::kAlways) entry->must_rest = true;
+  if (rest == RetryBackoff::kAlways) entry->requires_backoff = true;
   if (entry->state == QueueState::kInFlight) {
     entry->changed_in_flight = true;
   } else if (entry->state == QueueState::kUnschedulable || entry->state == QueueState::kGated) {

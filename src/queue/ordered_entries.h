@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The entries of one place of the queue in order, any of which can be removed or moved.
 #ifndef BERTH_SRC_QUEUE_ORDERED_ENTRIES_H_
 #define BERTH_SRC_QUEUE_ORDERED_ENTRIES_H_
@@ -33,7 +34,7 @@ class OrderedEntries {
     return steps < line_.size() ? line_[steps] : nullptr;
   }
   // Whether the entry, which is one of these, is in the line.
-  static bool IsInLine(const QueuedGroup& entry) { return entry.place < QueuedGroup::kNowhere; }
+  static bool IsInLine(const QueuedGroup& entry) { return entry.place < QueuedGroup::kNotInList; }
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
@@ -44,7 +45,7 @@ class OrderedEntries {
   }
 
   void Push(QueuedGroup& entry) {
-    BERTH_DCHECK(entry.place == QueuedGroup::kNowhere) << entry.key;
+    BERTH_DCHECK(entry.place == QueuedGroup::kNotInList) << entry.key;
     if (in_line_ == 0 || !less_(entry, *line_.back())) {
       entry.place = InLine(line_begin_ + static_cast<int64_t>(line_.size()));
       line_.push_back(&entry);
@@ -55,7 +56,7 @@ class OrderedEntries {
     }
   }
   void Remove(QueuedGroup& entry) {
-    const int64_t place = std::exchange(entry.place, QueuedGroup::kNowhere);
+    const int64_t place = std::exchange(entry.place, QueuedGroup::kNotInList);
     if (place < 0) return RemoveFromLine(InLine(place));
     QueuedGroup* const last = heap_.back();
     heap_.pop_back();

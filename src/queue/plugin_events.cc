@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking up and asking the plugins that registered for an event.
 #include "queue/plugin_events.h"
 
@@ -12,7 +13,7 @@ void EventTable::Add(Symbol profile, std::vector<PluginEvents> plugins) {
     if (is_new) slots_.emplace_back();
     Slot& slot = slots_[it->second];
     for (ClusterEventWithHint& event : plugin.events) {
-      slot.think_alike &= event.hint == nullptr || plugin.hints_read_spec_only;
+      slot.hints_read_spec_only &= event.hint == nullptr || plugin.hints_read_spec_only;
       slot.events.push_back(std::move(event));
     }
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which plugins of which profile want to be asked about which events.
 #ifndef BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
 #define BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
@@ -31,7 +32,9 @@ class EventTable {
   bool IsInterested(PluginSlot slot, const ClusterEvent& event) const;
   // Whether it thinks the same of all pods that share what is parsed of their spec, but for the one
   // that changed.
-  bool ThinksAlike(PluginSlot slot) const { return slot < 0 || slots_[slot].think_alike; }
+  bool HintsReadSpecOnly(PluginSlot slot) const {
+    return slot < 0 || slots_[slot].hints_read_spec_only;
+  }
   // Whether the plugin thinks that the change may help `pod`; false if it did not register for
   // `event`. A hint that fails counts as kQueue.
   bool Hint(PluginSlot slot, const ClusterEvent& event, const ObjectChange& change,
@@ -40,7 +43,7 @@ class EventTable {
  private:
   struct Slot {
     std::vector<ClusterEventWithHint> events;
-    bool think_alike = true;
+    bool hints_read_spec_only = true;
   };
   std::vector<Slot> slots_;
   absl::flat_hash_map<std::pair<Symbol, Symbol>, PluginSlot> slot_of_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the queue's places.
 #include "queue/queued_group.h"
 

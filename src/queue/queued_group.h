@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scheduling queue holds: groups of pending pods. A pod on its own is a group of one.
 #ifndef BERTH_SRC_QUEUE_QUEUED_GROUP_H_
 #define BERTH_SRC_QUEUE_QUEUED_GROUP_H_
@@ -17,12 +18,12 @@
 
 namespace berth {
 
-struct WaitingKind;
+struct HintClass;
 
 enum class QueueState : uint8_t {
   kActive,   // to be tried as soon as its turn comes
   kBackoff,  // rejected before; may be tried when its backoff is over or nothing else is active
-  kErrorBackoff,   // may be tried only when its backoff is over (must_rest)
+  kErrorBackoff,   // may be tried only when its backoff is over (requires_backoff)
   kUnschedulable,  // waits for an event that could help
   kGated,          // may not be tried: PreEnqueue or the group plugin holds it back
   kInFlight,       // popped, being tried or bound
@@ -63,22 +64,22 @@ struct QueuedGroup {
   QueueState state = QueueState::kGated;
   bool changed_in_flight = false;  // a member joined while it was in flight
   bool is_taken = false;           // of a single pod's: that pod is pending
-  static constexpr int64_t kNowhere = -1;
-  int64_t place = kNowhere;     // in OrderedEntries
-  uint64_t sequence = 0;        // of its last move into the state it is in; breaks ties
-  uint64_t first_event = 0;     // in flight: the first event in the log after Pop
-  IdentityPtr pod;              // of a single pod's
-  WaitingKind* kind = nullptr;  // with whom it waits for events; null if it does for none
-  uint64_t sequence_in_kind = 0;
+  static constexpr int64_t kNotInList = -1;
+  int64_t place = kNotInList;  // in OrderedEntries
+  uint64_t sequence = 0;       // of its last move into the state it is in; breaks ties
+  uint64_t first_event = 0;    // in flight: the first event in the log after Pop
+  IdentityPtr pod;             // of a single pod's
+  HintClass* kind = nullptr;   // with whom it waits for events; null if it does for none
+  uint64_t sequence_in_class = 0;
 
   // --- What it is ---
   bool is_group = false;
   Symbol profile;  // the schedulerName of its pods
   // The event that ended its last wait; empty if none did: its backoff, or nothing yet.
-  Symbol woken_by;
+  Symbol requeued_by;
   // Not tried before its backoff is over, not even when nothing else is active: after an error,
   // after a wait for Permit that came to nothing, or because its group plugin asks for it.
-  bool must_rest = false;
+  bool requires_backoff = false;
   std::vector<PendingPod> members;        // may be tried, by order of arrival
   std::vector<PendingPod> gated_members;  // held back by PreEnqueue, by order of arrival
   // One of these; there is at least one.
@@ -109,7 +110,8 @@ struct Rejection {
   std::vector<Symbol> unschedulable_plugins;
   std::vector<Symbol> pending_plugins;           // those that said Pending
   absl::Time retry_at = absl::InfiniteFuture();  // when time alone may have helped
-  bool must_rest = false;  // see QueuedGroup::must_rest; an error means it without that
+  bool requires_backoff =
+      false;  // see QueuedGroup::requires_backoff; an error means it without that
   // What to remember of single pods; pods not named keep what they had.
   struct Pod {
     std::string uid;

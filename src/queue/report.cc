@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue as others see it, and whether it is sound.
 #include <algorithm>
 
@@ -89,7 +90,7 @@ absl::Status SchedulingQueue::CheckInvariants() const {
     }
     if (entry->state == QueueState::kGated) ++gated;
     if (in_flight) ++flying;
-    const bool has_place = entry->place != Entry::kNowhere;
+    const bool has_place = entry->place != Entry::kNotInList;
     if (has_place) ++placed;
     if (has_place != (!in_flight && entry->state != QueueState::kGated)) {
       return broken(key, " is ", QueueStateName(entry->state), " and at ", entry->place);
@@ -125,14 +126,15 @@ absl::Status SchedulingQueue::CheckInvariants() const {
       return broken(key, " is led by a pod that is not its member");
     }
   }
-  for (const Waking& waking : waking_) indexed -= waking.kind->entries.size();
-  if (!waiting_kinds_.IsConsistent(indexed, next_event_)) {
+  for (const Requeuing& waking : requeuing_) indexed -= waking.kind->entries.size();
+  if (!hint_classes_.IsConsistent(indexed, next_event_)) {
     return broken("who waits for events is out of step");
   }
-  for (size_t i = 0; i < asking_.size(); ++i) {
-    const Question& question = asking_[i].question;
-    if (question.number + asking_.size() - i != next_event_) return broken("an event is missing");
-    if (i > 0 && question.next_kind > 0) return broken("an event is asked about out of turn");
+  for (size_t i = 0; i < pending_events_.size(); ++i) {
+    const Question& question = pending_events_[i].question;
+    if (question.number + pending_events_.size() - i != next_event_)
+      return broken("an event is missing");
+    if (i > 0 && question.next_class > 0) return broken("an event is asked about out of turn");
   }
   if (static_cast<int>(pods) != size()) return broken(pods, " members, ", size(), " recorded");
   if (retries != retries_.size()) return broken(retries_.size(), " are tried again of ", retries);

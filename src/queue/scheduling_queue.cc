@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods that come, change and go, and the entries they are members of.
 #include "queue/scheduling_queue.h"
 
@@ -9,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/check.h"
-#include "queue/change_events.h"
+#include "queue/pod_update_events.h"
 
 namespace berth {
 namespace {
@@ -55,10 +56,10 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       backoff_(BackoffLess{ActiveLess{&sort}}),
       error_backoff_(ErrorBackoffLess{}),
       unschedulable_(UnschedulableLess{}),
-      waiting_kinds_(table_.size() + 1) {  // the unregistered ones too
-  BERTH_CHECK(options_.most_moves_at_once > 0) << "nothing would ever move";
-  BERTH_CHECK(options_.most_hints_at_once > 0) << "nobody would ever be asked";
-  BERTH_CHECK(options_.most_hints_at_once < std::numeric_limits<size_t>::max())
+      hint_classes_(table_.size() + 1) {  // the unregistered ones too
+  BERTH_CHECK(options_.max_moves_per_tick > 0) << "nothing would ever move";
+  BERTH_CHECK(options_.max_hints_per_tick > 0) << "nobody would ever be asked";
+  BERTH_CHECK(options_.max_hints_per_tick < std::numeric_limits<size_t>::max())
       << "one more is read";
 }
 
@@ -190,7 +191,7 @@ void SchedulingQueue::MembersGrew(Entry& entry) {
 void SchedulingQueue::Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group) {
   Entry* const entry = FindEntryOf(*pod->identity());
   if (entry == nullptr) return Add(std::move(pod), std::move(group));
-  CatchUp(*entry);
+  ApplyPendingEvents(*entry);
   PendingPod& member = *FindMember(*entry, *pod->identity());
   const ObjectChange change{.old_pod = member.pod, .new_pod = pod};
   const bool stays = KeyOf(*pod, group) == entry->key;
@@ -235,7 +236,7 @@ void SchedulingQueue::AskAboutOwnUpdate(Entry& entry, const ObjectChange& change
 void SchedulingQueue::Delete(UidRef pod) {
   Entry* const entry = FindEntryOf(pod);
   if (entry == nullptr) return;
-  if (entry->is_group) CatchUp(*entry);  // the pod was there when it happened
+  if (entry->is_group) ApplyPendingEvents(*entry);  // the pod was there when it happened
   const bool was_lead = entry->lead.pod != nullptr && pod.Means(*entry->lead.pod->identity());
   RemoveMember(*entry, pod);
   if (entry->state == QueueState::kInFlight) return;

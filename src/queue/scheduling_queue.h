@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduling queue: which group of pods is tried next, and when a rejected one is tried again.
 // As kube-scheduler v1.35 backend/queue with queueing hints and PopFromBackoffQ, by groups.
 #ifndef BERTH_SRC_QUEUE_SCHEDULING_QUEUE_H_
@@ -27,11 +28,11 @@
 #include "framework/fault_log.h"
 #include "queue/backoff.h"
 #include "queue/event_log.h"
-#include "queue/kept_event.h"
+#include "queue/hint_classes.h"
 #include "queue/ordered_entries.h"
 #include "queue/plugin_events.h"
 #include "queue/queued_group.h"
-#include "queue/waiting_kinds.h"
+#include "queue/stored_event.h"
 
 namespace berth {
 
@@ -54,9 +55,9 @@ struct QueueOptions {
   absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
   absl::Duration max_in_unschedulable = absl::Minutes(5);
   // Where more would change their place at once, the others follow with the next Tick().
-  size_t most_moves_at_once = 1024;  // at least 1
+  size_t max_moves_per_tick = 1024;  // at least 1
   // The same where more kinds of entries are to be asked about an event.
-  size_t most_hints_at_once = 2048;  // at least 1
+  size_t max_hints_per_tick = 2048;  // at least 1
   // Where sorting that takes long is counted, and for whom; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
@@ -121,7 +122,7 @@ class SchedulingQueue {
   // Lets the processor fetch what the next Pop() will give, and what is known here of the entry in
   // flight, while that one is tried: of many pods that wait, none is in its cache. Returns the pod
   // that comes next if that is known already and it is a single one; or null.
-  const Identity* LookAhead(const QueuedGroup& in_flight) const;
+  const Identity* PrefetchNext(const QueuedGroup& in_flight) const;
   // The pod of an entry in flight has a node: it is not pending any more.
   void Placed(const QueuedGroup* in_flight, UidRef pod);
   // Ends the flight. Members that are left (they came while it lasted) are queued as active.
@@ -149,19 +150,21 @@ class SchedulingQueue {
   // What that took so far: some tenths of a microsecond a step.
   int64_t steps() const { return steps_; }
   // Whether there is still to be asked about an event.
-  bool is_asking() const { return !asking_.empty(); }
+  bool has_pending_events() const { return !pending_events_.empty(); }
   // Whether so many events are in waiting that others had better come later.
-  bool has_much_to_ask() const { return is_asking() && asking_.size() >= kManyEvents; }
+  bool has_many_pending_events() const {
+    return has_pending_events() && pending_events_.size() >= kManyEvents;
+  }
   // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
   // after it comes back.
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods);
   // What a PreEnqueue plugin waited for has happened without an event: asks the gates of the pod's
   // entry again.
-  void GatesMayOpen(absl::string_view uid);
+  void RecheckGates(absl::string_view uid);
   // Nothing that the pod waits for is going to happen: it is tried again after its backoff, or, if
   // it need not rest, as soon as nothing else is active.
-  enum class Rest : uint8_t { kIfBusy, kAlways };
-  void Retry(absl::string_view uid, Rest rest);
+  enum class RetryBackoff : uint8_t { kUnlessIdle, kAlways };
+  void Retry(absl::string_view uid, RetryBackoff rest);
   // Members of the group changed that are not in the queue (bound, deleted): asks again whether it
   // is ready.
   void GroupChanged(absl::string_view group);
@@ -295,7 +298,7 @@ class SchedulingQueue {
   void Requeue(Entry& entry, Strategy strategy, Gates gates);
   void EndFlight(Entry& entry);
   void CountFailure(Entry& entry, const Rejection& rejection);
-  void MakeRest(Entry& entry);
+  void RequireBackoff(Entry& entry);
   void Erase(Entry& entry);
   // Calls `visit` for every entry, in no order.
   template <class Visit>
@@ -329,35 +332,35 @@ class SchedulingQueue {
     const ObjectChange& change;
     EventScope scope;
     absl::Span<const PluginSlot> interested;
-    uint64_t number = 0;     // by order of occurrence
-    uint64_t next_kind = 0;  // those with lower numbers have been asked
+    uint64_t number = 0;      // by order of occurrence
+    uint64_t next_class = 0;  // those with lower numbers have been asked
   };
   // What came of asking some: who is to be moved.
   struct Concerned {
     Entry* entry;
     std::optional<Strategy> strategy;  // if it is known already
   };
-  struct ConcernedKind {
-    WaitingKind* kind;  // all of it that the event is put to, but the one that changed
+  struct ConcernedClass {
+    HintClass* kind;  // all of it that the event is put to, but the one that changed
     std::optional<Strategy> strategy;
   };
   struct Answers {
     std::vector<Concerned> entries;
-    std::vector<ConcernedKind> kinds;
-    size_t of_kinds = 0;  // so many entries are of these
+    std::vector<ConcernedClass> kinds;
+    size_t of_classes = 0;  // so many entries are of these
   };
   void Put(Question question);
   bool Ask(Question& question, size_t most);
-  void AskKind(WaitingKind& kind, const Question& question, Entry* own, Answers& answers);
+  void AskClass(HintClass& kind, const Question& question, Entry* own, Answers& answers);
   bool IsMeant(const Entry& entry, const Question& question, const Entry* own) const;
-  bool AskMore();
-  uint64_t FirstUnasked(const Entry& entry) const;
-  void CatchUp(Entry& entry);
+  bool HandlePendingEvents();
+  uint64_t FirstPendingEvent(const Entry& entry) const;
+  void ApplyPendingEvents(Entry& entry);
   void Act(Answers answers, const Question& question, const Entry* own);
   void Move(std::vector<Concerned> entries, const Question& question);
-  void BeginToWake(const Answers& answers, const Question& question, const Entry* own);
-  bool MoveSome();
-  void Wake(Entry& entry, Symbol event, std::optional<Strategy> strategy);
+  void BeginToRequeue(const Answers& answers, const Question& question, const Entry* own);
+  bool RequeueSome();
+  void RequeueOne(Entry& entry, Symbol event, std::optional<Strategy> strategy);
 
   PendingReport ReportOf(const Entry& entry, const PendingPod& member, bool gated) const;
 
@@ -378,25 +381,25 @@ class SchedulingQueue {
   // Of these, those that are tried again at a certain time; by that, then by sequence.
   std::map<std::pair<absl::Time, uint64_t>, Entry*> retries_;
   int gated_size_ = 0;
-  WaitingKinds waiting_kinds_;  // whom events may concern
+  HintClasses hint_classes_;  // whom events may concern
   // Events that not everybody has been asked about who waited when they occurred, in the order in
   // which they did. Of all but the first nobody has been asked.
-  struct Asking {
-    explicit Asking(const Question& of)
+  struct PendingEvent {
+    explicit PendingEvent(const Question& of)
         : kept(of.event, of.change), question{kept.event(),  kept.change(), of.scope,
-                                              of.interested, of.number,     of.next_kind} {}
-    KeptEvent kept;
+                                              of.interested, of.number,     of.next_class} {}
+    StoredEvent kept;
     Question question;
   };
-  std::deque<Asking> asking_;
+  std::deque<PendingEvent> pending_events_;
   uint64_t next_event_ = 0;  // the number of the next that anybody is to be asked about
   // Entries that events woke and that have not been moved yet, the first to be moved in front.
-  struct Waking {
-    std::unique_ptr<WaitingKind> kind;
+  struct Requeuing {
+    std::unique_ptr<HintClass> kind;
     Symbol event;
     std::optional<Strategy> strategy;  // absent: it is gated
   };
-  std::deque<Waking> waking_;
+  std::deque<Requeuing> requeuing_;
   int64_t steps_ = 0;
   EventLog log_;
   std::vector<Entry*> in_flight_;  // by order of Pop(); few

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of simulation.h.
 #include "berth/simulation.h"
 
@@ -37,9 +38,9 @@ absl::Status Simulation::Start() {
                          .clock = &clock_,
                          .executor = &executor_,
                          .seed = options_.seed,
-                         .remember_verdicts = options_.remember_verdicts,
-                         .rows_at_once = options_.rows_at_once,
-                         .steps_at_once = options_.steps_at_once});
+                         .incremental = options_.incremental,
+                         .filter_block_size = options_.filter_block_size,
+                         .work_budget_steps = options_.work_budget_steps});
   if (!scheduler.ok()) return scheduler.status();
   scheduler_ = *std::move(scheduler);
   return absl::OkStatus();
@@ -100,7 +101,7 @@ constexpr int64_t kMostTriesForAPod = 1'000;  // that is not bound
 bool Simulation::IsInVain() {
   const SchedulerCounters counters = scheduler_->counters();
   const int64_t progress = counters.bound + counters.evictions;
-  const int64_t tries = counters.attempts + counters.put_off_calls;
+  const int64_t tries = counters.attempts + counters.deferred_calls;
   if (vain_.most == 0 || progress != vain_.progress ||
       clock_.Now() - vain_.since >= absl::Seconds(1)) {
     vain_ = {progress, tries, clock_.Now(), std::max(vain_.most, kMostTries)};

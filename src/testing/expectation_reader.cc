@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expectations of scenarios: how each is read, and when it holds.
 #include <algorithm>
 #include <map>
@@ -91,7 +92,7 @@ const std::map<absl::string_view, int64_t SchedulerCounters::*>& Counters() {
       {"evictions", &SchedulerCounters::evictions},
       {"evictionFailures", &SchedulerCounters::eviction_failures},
       {"pluginFaults", &SchedulerCounters::plugin_faults},
-      {"rememberedCycles", &SchedulerCounters::remembered_cycles},
+      {"rememberedCycles", &SchedulerCounters::incremental_cycles},
       {"unconfirmed", &SchedulerCounters::unconfirmed},
       {"unusableObjects", &SchedulerCounters::unusable_objects},
   };
@@ -346,7 +347,7 @@ void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>
       actions.push_back(
           [at = at, reason, note, pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
             std::string seen;
-            for (const ClusterNote& other : run.history().NotesOf(pod)) {
+            for (const RecordedEvent& other : run.history().NotesOf(pod)) {
               if (other.reason == reason && absl::StrContains(other.note(), note)) return;
               absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note());
             }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of fake_handle.h.
 #include "berth/testing/fake_handle.h"
 
@@ -5,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/framework/bind.h"
 
 namespace berth::testing {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of object_patch.h.
 #include "testing/object_patch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changing some fields of an object of a cluster, as a JSON merge patch does.
 #ifndef BERTH_SRC_TESTING_OBJECT_PATCH_H_
 #define BERTH_SRC_TESTING_OBJECT_PATCH_H_

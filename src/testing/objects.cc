@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builders of berth/testing/objects.h.
 #include "berth/testing/objects.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of scenario.h: from a file to a result.
 #include "berth/testing/scenario.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of scenario_history.h.
 #include "testing/scenario_history.h"
 
@@ -33,10 +34,10 @@ void ScenarioHistory::Add(absl::Duration time, std::string object, std::string w
 }
 
 void ScenarioHistory::OnAttempt(const AttemptRecord& attempt, absl::Duration time) {
-  if (attempt.goes_on) return;
+  if (attempt.yielded) return;
   ++attempts_;
   const std::string tried =
-      attempt.woken_by.empty() ? "tried" : absl::StrCat("tried after ", attempt.woken_by);
+      attempt.requeued_by.empty() ? "tried" : absl::StrCat("tried after ", attempt.requeued_by);
   for (const PodOutcome& outcome : attempt.outcomes) {
     const std::string pod = outcome.pod->key();
     ++attempts_of_[pod];
@@ -91,7 +92,7 @@ void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl
           incident.node.empty() ? "nomination cleared"
                                 : absl::StrCat("nominated to ", incident.node));
       return;
-    case What::kNoted:
+    case What::kEventRecorded:
       notes_[pod].push_back(*incident.note);
       return;
   }

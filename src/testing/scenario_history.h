@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What has happened in a scenario: its timeline, and what expectations about the past ask for.
 #ifndef BERTH_SRC_TESTING_SCENARIO_HISTORY_H_
 #define BERTH_SRC_TESTING_SCENARIO_HISTORY_H_
@@ -39,9 +40,9 @@ class ScenarioHistory {
   const std::string& overcommitted() const { return overcommitted_; }
   const std::string& bound_twice() const { return bound_twice_; }
   // The events for people about a pod, in order.
-  absl::Span<const ClusterNote> NotesOf(const std::string& pod) const {
+  absl::Span<const RecordedEvent> NotesOf(const std::string& pod) const {
     const auto notes = notes_.find(pod);
-    return notes == notes_.end() ? absl::Span<const ClusterNote>() : notes->second;
+    return notes == notes_.end() ? absl::Span<const RecordedEvent>() : notes->second;
   }
 
  private:
@@ -72,7 +73,7 @@ class ScenarioHistory {
   std::map<std::string, Node> nodes_;
   std::map<std::string, Running> running_;  // by uid
   std::string overcommitted_, bound_twice_;
-  std::map<std::string, std::vector<ClusterNote>> notes_;  // by pod
+  std::map<std::string, std::vector<RecordedEvent>> notes_;  // by pod
 };
 
 }  // namespace berth::testing

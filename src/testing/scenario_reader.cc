@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of scenario_reader.h: everything but the expectations.
 #include "testing/scenario_reader.h"
 

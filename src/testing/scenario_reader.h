@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads scenarios: every key, type and value is checked before anything runs.
 #ifndef BERTH_SRC_TESTING_SCENARIO_READER_H_
 #define BERTH_SRC_TESTING_SCENARIO_READER_H_

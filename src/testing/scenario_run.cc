@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of scenario_run.h.
 #include "testing/scenario_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of a scenario: what its steps do to the cluster.
 #ifndef BERTH_SRC_TESTING_SCENARIO_RUN_H_
 #define BERTH_SRC_TESTING_SCENARIO_RUN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OpenB trace (Alibaba cluster-trace-gpu-v2023): nodes with GPUs, pods that ask for shares of
 // them or for several, and the order in which the pods arrive.
 #ifndef BERTH_SRC_TRACE_OPENB_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of openb_cluster.h.
 #include "trace/openb_cluster.h"
 

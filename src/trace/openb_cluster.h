@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace as Kubernetes objects, and the books of what is placed, kept apart from the plugins'.
 #ifndef BERTH_SRC_TRACE_OPENB_CLUSTER_H_
 #define BERTH_SRC_TRACE_OPENB_CLUSTER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of openb_run.h: arrivals one by one.
 #include "trace/openb_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the OpenB trace through the profiles of a configuration.
 #ifndef BERTH_SRC_TRACE_OPENB_RUN_H_
 #define BERTH_SRC_TRACE_OPENB_RUN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunTimes: the trace at its own times.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What manifests leave out and an API server would fill in, and the pods of workloads.
 #include "berth/api/admission.h"
 

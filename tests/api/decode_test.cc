@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The decoder: what it reads, what it reports and where; and JSON as its way back.
 #include "berth/api/decode.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identity and IdentityMap: names, who is found how, and that nothing moves or is lost.
 #include "berth/api/identity.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Label sets and label selectors.
 #include "berth/api/labels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manifests: the forms they come in, what is ignored, what is reported, files and folders.
 #include "berth/api/manifest.h"
 

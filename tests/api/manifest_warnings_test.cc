@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What manifests are warned of: misspelt and misplaced fields, kinds, selectors, marks of gangs;
 // and that what a real cluster prints gives no false alarm.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node selectors, preferred terms and the required affinity of a pod.
 #include "berth/api/node_selector.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kinds, objects and problems.
 #include "berth/api/object.h"
 

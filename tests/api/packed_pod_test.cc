@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PackedPod: nothing is lost, alike pods share, and how long that lives.
 #include "berth/api/packed_pod.h"
 

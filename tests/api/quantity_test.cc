@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities: reading, rounding, saturation, arithmetic and canonical form.
 #include "berth/api/quantity.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resource names and vectors of amounts.
 #include "berth/api/resources.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SegmentedMap says what a std::map says after any history.
 #include "berth/api/segmented_map.h"
 

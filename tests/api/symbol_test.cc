@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interned strings, and resource names, which share their pool.
 #include "berth/api/symbol.h"
 

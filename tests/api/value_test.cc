@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Documents: both languages give the same tree, with places; broken ones are reported.
 #include "berth/api/value.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lists what the installed headers declare, and compares it with the list kept beside this file, so that no
 declaration that plugins and programs compile against goes or changes by accident.
 

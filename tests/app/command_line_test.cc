@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words that `berth` takes: each command's help, near misses, completion in a shell.
 #include <sys/wait.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the `berth` binary on good and bad input.
 #include <fstream>
 #include <string>
@@ -17,9 +18,7 @@ using ::testing::Not;
 class Command : public ::testing::Test {
  protected:
   std::string Write(absl::string_view name, absl::string_view text) {
-    const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
-    std::ofstream(path) << text;
-    return path;
+    return WriteTemporary(name, text);
   }
 
   Outcome Run(absl::string_view arguments) { return RunBerth(arguments); }

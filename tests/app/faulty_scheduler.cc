@@ -1,12 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // A custom scheduler whose plugin does to each pod what the label "do" says: throws where it is
 // asked to, or has the pod tried again and again.
 #include <memory>
 #include <stdexcept>
 #include <string>
 
+#include "berth/columns/node_table.h"
 #include "berth/command.h"
+#include "berth/framework/args.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"

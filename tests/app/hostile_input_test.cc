@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input that is no file, no text, too deep or too large: an error in a moment, without much memory.
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output that goes nowhere is an error, whatever prints it; and a terminal obeys no name.
 #include <sys/stat.h>
 

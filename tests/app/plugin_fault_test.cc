@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the commands say of plugins that misbehave, and the exit status that goes with it.
 #include "gmock/gmock.h"
 #include "tests/app/run_command.h"

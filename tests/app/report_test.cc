@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words and tables of reports.
 #include "app/terminal.h"
 #include "gtest/gtest.h"

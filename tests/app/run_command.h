@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs programs as their users do, and looks at what they print.
 #ifndef BERTH_TESTS_APP_RUN_COMMAND_H_
 #define BERTH_TESTS_APP_RUN_COMMAND_H_

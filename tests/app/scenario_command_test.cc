@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth simulate --scenario`, and the same of a scheduler with plugins of its own.
 #include <filesystem>
 

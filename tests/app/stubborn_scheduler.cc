@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // A custom scheduler whose plugin blocks on pods with the annotation "stubborn", and rejects all
 // others on nodes that are not named "mine".
 #include "absl/time/clock.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/command.h"
+#include "berth/framework/args.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 
 namespace {

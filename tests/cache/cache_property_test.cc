@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random sequences of events, sensible or not: the sums are those of a recomputation, the table is
 // that of a fresh one, and what observers sum up is right. BERTH_TEST_SEED repeats one sequence.
 #include <cstdlib>

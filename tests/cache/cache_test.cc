@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes and pods of the cache, rule by rule.
 #include "cache/cache.h"
 

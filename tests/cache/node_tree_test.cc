@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of nodes. After the cases of kube-scheduler's node tree tests.
 #include "cache/node_tree.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of nodes with nominated pods, kept in step.
 #include "framework/nominated_rows.h"
 

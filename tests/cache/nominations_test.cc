@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nominated pods. After the cases of kube-scheduler's nominator tests.
 #include "cache/nominations.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects other than pods and nodes.
 #include "cache/objects.h"
 

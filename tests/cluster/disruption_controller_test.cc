@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the disruption controller makes of budgets, and that it keeps in step with the pods.
 #include "cluster/disruption_controller.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the in-memory cluster does by itself as time passes, and how it fails when told to.
 #include "berth/in_memory_cluster.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field tables: every type of field read, checked, printed and read again.
 #include "berth/framework/args.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files in config/: all of them can be used as they are, and the one that writes the defaults
 // out in full is the default.
 #include <gmock/gmock.h>

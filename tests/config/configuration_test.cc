@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of whole configurations. What is wrong with a file, and how that is said, stands in
 // problems/: each NAME.yaml there gives exactly the lines of NAME.txt.
 #include "berth/configuration.h"

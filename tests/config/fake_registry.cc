@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The made-up plugins.
 #include "tests/config/fake_registry.h"
 
@@ -5,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/framework/handle.h"
 
 namespace berth {
 

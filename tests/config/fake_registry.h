@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A registry of plugins that cannot be made: names and arguments are all that reading a
 // configuration needs.
 #ifndef BERTH_TESTS_CONFIG_FAKE_REGISTRY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The merge of plugin lists, after kube-scheduler v1.35's cases for mergePluginSet.
 #include "config/plugin_sets.h"
 

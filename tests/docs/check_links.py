@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that what the documentation points to exists: relative links with their anchors, and
 paths of this tree between backticks. Code blocks are left out.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attempts on groups of unlike pods.
 #include "engine/attempt.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Living beside other schedulers: what was placed is looked at again before it is bound, and what
 // cannot be bound is taken back and placed again.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What docs/parity.md says of the scheduling cycle and the queue, where a scenario cannot show it.
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 #include "berth/builtin_plugins.h"
 #include "berth/configuration.h"
 #include "berth/framework/enqueue.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/simulation.h"
 #include "berth/testing/objects.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that would keep a scheduler busy for ever: a simulation ends all the same, and says why.
 #include <memory>
 #include <string>

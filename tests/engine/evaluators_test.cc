@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The incremental evaluator decides as the full one, however many nodes are judged at once: the
 // same random history with both, in large blocks and in small ones.
 #include <cstdlib>
@@ -34,12 +35,12 @@ enum class Nodes { kStay, kComeAndGo, kMany };
 
 class AlikePods {
  public:
-  AlikePods(Nodes nodes, uint64_t seed, bool remember, int rows_at_once = 0)
+  AlikePods(Nodes nodes, uint64_t seed, bool remember, int filter_block_size = 0)
       : random_(seed), nodes_(nodes), cluster_(RandomNodes()) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     if (nodes == Nodes::kMany) loaded.configuration.percentage_of_nodes_to_score = 40;
-    simulation_ = EmptySimulation(std::move(loaded), seed, remember, rows_at_once);
+    simulation_ = EmptySimulation(std::move(loaded), seed, remember, filter_block_size);
     for (int i = 0; i < 4; ++i) templates_.push_back(MakeRandomPod(random_, "template"));
   }
 
@@ -58,7 +59,7 @@ class AlikePods {
       outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
     }
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
     EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
         << "a batch form was too generous";
     return outcome;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A long train of events does not keep the pods waiting that can be tried.
 #include <cstdio>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preemption over time: the preemptor waits for its victims, and nobody is evicted twice.
 #include <string>
 

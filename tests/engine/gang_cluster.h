@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scheduler with gangs, for tests that make up clusters in code.
 #ifndef BERTH_TESTS_ENGINE_GANG_CLUSTER_H_
 #define BERTH_TESTS_ENGINE_GANG_CLUSTER_H_

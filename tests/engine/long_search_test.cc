@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search for victims that takes long stops for what happens meanwhile, and goes on.
 #include <functional>
 #include <memory>
@@ -35,11 +36,11 @@ class LongSearch : public ::testing::Test {
     simulation_ = *Simulation::Create({.configuration = DefaultConfiguration(Builtins()),
                                        .registry = &Builtins(),
                                        .objects = std::move(objects),
-                                       .steps_at_once = 1});
+                                       .work_budget_steps = 1});
     simulation_->scheduler().ObserveAttempts([this](const AttemptRecord& attempt) {
       EXPECT_GE(attempt.duration, spent_) << "of the attempt as a whole";
-      spent_ = attempt.goes_on ? attempt.duration : absl::ZeroDuration();
-      if (!attempt.goes_on) return records_.push_back(attempt.cycles);
+      spent_ = attempt.yielded ? attempt.duration : absl::ZeroDuration();
+      if (!attempt.yielded) return records_.push_back(attempt.cycles);
       EXPECT_THAT(attempt.outcomes, IsEmpty());
       if (++stops_ == 5 && at_stop_ != nullptr) at_stop_();
       if (at_each_stop_ != nullptr && stops_ < 5'000) at_each_stop_();
@@ -134,10 +135,10 @@ TEST_F(LongSearch, EndsWhenItsPodJoinsAGroup) {
   simulation_ = *Simulation::Create({.configuration = GangConfiguration(),
                                      .registry = &Builtins(),
                                      .objects = std::move(objects),
-                                     .steps_at_once = 1});
+                                     .work_budget_steps = 1});
   int stops = 0;
   simulation_->scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
-    if (attempt.goes_on && ++stops == 5) {
+    if (attempt.yielded && ++stops == 5) {
       simulation_->cluster().Set(CpuPod("high", "1")
                                      .Priority(10)
                                      .Uid("high")

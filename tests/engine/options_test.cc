@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that no scheduler can be made of, and a cluster that does not begin.
 #include <functional>
 #include <memory>
@@ -34,7 +35,7 @@ class MuteCluster final : public Cluster {
   absl::StatusOr<std::string> AssignedNode(const Identity&) override { return std::string(); }
   absl::Status Evict(const Identity&, const std::string&) override { return absl::OkStatus(); }
   absl::Status PatchPodStatus(const PodStatusPatch&) override { return absl::OkStatus(); }
-  void Record(ClusterNote) override {}
+  void Record(RecordedEvent) override {}
 
   WatchSink* sink = nullptr;
 };
@@ -78,8 +79,8 @@ TEST_F(Options, EachWrongOneIsNamedInASentence) {
        [](auto& o) { o.configuration.pod_initial_backoff_seconds = 0; }},
       {"pod_max_backoff_seconds is 0, less than pod_initial_backoff_seconds, which is 1",
        [](auto& o) { o.configuration.pod_max_backoff_seconds = 0; }},
-      {"rows_at_once is -1", [](auto& o) { o.rows_at_once = -1; }},
-      {"steps_at_once is -1", [](auto& o) { o.steps_at_once = -1; }},
+      {"filter_block_size is -1", [](auto& o) { o.filter_block_size = -1; }},
+      {"work_budget_steps is -1", [](auto& o) { o.work_budget_steps = -1; }},
       {"slow_plugin_call is -1s", [](auto& o) { o.slow_plugin_call = -absl::Seconds(1); }},
       {"ElsewherePlugin",
        [](auto& o) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permit with several plugins and timers, and what can happen to a pod that waits.
 #include <string>
 

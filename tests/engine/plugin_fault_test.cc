@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that throw, answer nonsense or are slow: the pod's cycle fails with the plugin's name,
 // the failure is counted where it happened, and the scheduler goes on.
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin at every extension point, of which one point misbehaves: it throws, answers what the
 // point does not know, or takes long. Whatever it does, it is counted there, other pods are bound,
 // and once it behaves the pod is too.
@@ -129,7 +130,7 @@ class Culprit final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override { At("OnPodAssigned", pod); }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override { At("OnPodUnassigned", pod); }
   void OnSynced() override { Do("OnSynced"); }
-  void OnManyChanges() override { Do("OnManyChanges"); }
+  void BeforeJournalOverflow() override { Do("BeforeJournalOverflow"); }
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     return {{{EventResource::Wildcard(), action::kAll},
              [this](const PodInfo& pod, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
@@ -238,7 +239,10 @@ const Point kPoints[] = {
     {.name = "OnPodAssigned", .any_answer = true, .harmless = true},
     {.name = "OnPodUnassigned", .needs = Needs::kDeletion, .any_answer = true, .harmless = true},
     {.name = "OnSynced", .any_answer = true, .harmless = true},
-    {.name = "OnManyChanges", .needs = Needs::kChanges, .any_answer = true, .harmless = true},
+    {.name = "BeforeJournalOverflow",
+     .needs = Needs::kChanges,
+     .any_answer = true,
+     .harmless = true},
     {.name = "QueueingHint", .needs = Needs::kEvent, .any_answer = true, .harmless = true},
 };
 

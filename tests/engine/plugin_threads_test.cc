@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins with threads of their own: they allow, reject, wake and count while the scheduler runs,
 // and until it has gone.
 #include <atomic>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "berth/framework/counter.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/prefilter.h"
 #include "berth/mutex.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods and what they depend on change while they are queued, placed or waiting.
 #include <string>
 
@@ -182,7 +183,7 @@ class ScriptedStream final : public Cluster {
   absl::StatusOr<std::string> AssignedNode(const Identity&) override { return ""; }
   absl::Status Evict(const Identity&, const std::string&) override { return absl::OkStatus(); }
   absl::Status PatchPodStatus(const PodStatusPatch&) override { return absl::OkStatus(); }
-  void Record(ClusterNote) override {}
+  void Record(RecordedEvent) override {}
 
   void Set(Object object) { sink_->Deliver({{WatchEvent::Type::kSet, std::move(object)}}); }
   WatchSink& sink() { return *sink_; }

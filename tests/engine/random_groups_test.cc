@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A group is placed as its pods would be one by one, wherever these reach its minimum: no fewer of
 // them run, and no more pods are evicted for them.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories of a cluster with gangs, and what must hold at every quiet moment of them.
 #include <cstdlib>
 #include <map>

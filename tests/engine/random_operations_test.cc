@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Very many short histories of small clusters under the default profile, or with
 // PreemptionToleration instead of DefaultPreemption, with and without faults of the cluster, and
 // what must hold at every quiet moment of them. BERTH_SEED=N repeats one, BERTH_SEQUENCES=N runs so
@@ -80,7 +81,7 @@ std::unique_ptr<Simulation> NewSimulation(uint64_t seed,
                                      .seed = seed,
                                      .start = start,
                                      // Mostly searches for victims stop at every node.
-                                     .steps_at_once = seed % 3 == 0 ? 0 : 1});
+                                     .work_budget_steps = seed % 3 == 0 ? 0 : 1});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }
@@ -132,7 +133,7 @@ class Sequence {
       Note(absl::StrCat(pod.pod, " waits, state ", static_cast<int>(pod.state), ", ", pod.plugin,
                         ": ", pod.message));
     }
-    for (const ClusterNote& note : cluster().Notes()) {
+    for (const RecordedEvent& note : cluster().Notes()) {
       absl::StrAppend(&timeline_, "  event of ", note.pod->name(), ": ", note.note(), "\n");
     }
     ADD_FAILURE() << (faulty_ ? "with faults\n" : "without faults\n") << timeline_;

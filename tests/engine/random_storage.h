@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims, volumes and what drivers say of nodes, at random, for tests that compare runs with memory
 // and without.
 #ifndef BERTH_TESTS_ENGINE_RANDOM_STORAGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods that fit nowhere and are tried again and again, while nodes, pods, claims and volumes come
 // and go: what is kept of a rejection changes neither what is decided nor a word of what is said.
 #include <cstdlib>
@@ -70,7 +71,7 @@ class RetriedPods {
     outcome.bindings = simulation_->cluster().Bindings();
     outcome.evictions = simulation_->cluster().Evictions();
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
     return outcome;
   }
 

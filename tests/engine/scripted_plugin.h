@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin at most extension points that does what a test tells it, and profiles with such plugins.
 #ifndef BERTH_TESTS_ENGINE_SCRIPTED_PLUGIN_H_
 #define BERTH_TESTS_ENGINE_SCRIPTED_PLUGIN_H_
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/builtin_plugins.h"
+#include "berth/columns/node_table.h"
 #include "berth/configuration.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"

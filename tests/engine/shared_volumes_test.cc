@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods of one spec that filters judge by objects, as the volume plugins do by
 // claims: what is kept of these filters changes no decision, and few nodes are
 // looked at.
@@ -15,11 +16,12 @@
 #include "berth/builtin_plugins.h"
 #include "berth/configuration.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/filter_basis.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/sign.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/engine/random_storage.h"
 #include "tests/plugins/random_cluster.h"
@@ -52,7 +54,7 @@ std::unique_ptr<Simulation> NewSimulation(std::vector<Object> objects, uint64_t 
                                      .registry = &Builtins(),
                                      .objects = std::move(objects),
                                      .seed = seed,
-                                     .remember_verdicts = remember});
+                                     .incremental = remember});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }
@@ -103,7 +105,7 @@ class History {
     outcome.bindings = simulation_->cluster().Bindings();
     outcome.evictions = simulation_->cluster().Evictions();
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
     EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
         << "a batch form was too generous";
     return outcome;
@@ -327,7 +329,7 @@ class OnlyListed final : public Plugin,
     return closed || node.labels().Has(Symbol::Intern("shut")) ? Status::Unschedulable("closed")
                                                                : Status::Success();
   }
-  void AddBasis(const CycleState&, const PodInfo&, FilterBasis& basis) const override {
+  void AddInputs(const CycleState&, const PodInfo&, FilterInputs& basis) const override {
     basis.Add(ledger_.version);
   }
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
@@ -407,7 +409,7 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                        .registry = &*registry_,
                                        .objects = std::move(objects),
-                                       .remember_verdicts = remember});
+                                       .incremental = remember});
     EXPECT_TRUE(created.ok()) << created.status();
     simulation_ = *std::move(created);
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A simulation of given objects, for tests with plugins of their own.
 #ifndef BERTH_TESTS_ENGINE_SIMULATE_H_
 #define BERTH_TESTS_ENGINE_SIMULATE_H_

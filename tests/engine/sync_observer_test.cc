@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin that follows nodes and objects is told in time: it never has to read everything again.
 #include <cstdint>
 #include <memory>
@@ -35,7 +36,7 @@ class Follower final : public Plugin, public SyncObserver {
   Follower(Handle& handle, Seen& seen) : handle_(handle), seen_(seen) {}
   absl::string_view Name() const override { return kName; }
   void OnSynced() override { NoteVersions(); }
-  void OnManyChanges() override {
+  void BeforeJournalOverflow() override {
     ++seen_.followed;
     const bool nodes = handle_.nodes().Replay(
         nodes_version_, [&](const RowChange&) { ++seen_.changes; },

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler with real threads: one that schedules, some that bind, one that is the world.
 #include <atomic>
 #include <cstdlib>

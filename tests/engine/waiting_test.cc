@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explained waiting: one reason for each pending pod and group, with true numbers.
 #include "berth/framework/waiting.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scheduler over a cluster whose calls a test can hold up or refuse, with plugins it can script.
 #ifndef BERTH_TESTS_ENGINE_WORLD_H_
 #define BERTH_TESTS_ENGINE_WORLD_H_
@@ -71,7 +72,7 @@ class RefusingCluster final : public Cluster {
     patches.push_back(patch);
     return memory.PatchPodStatus(patch);
   }
-  void Record(ClusterNote note) override { memory.Record(std::move(note)); }
+  void Record(RecordedEvent note) override { memory.Record(std::move(note)); }
 
   InMemoryCluster memory;
   enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings
@@ -139,7 +140,7 @@ class World {
   // Notes of one reason about a pod: "note text".
   std::vector<std::string> Notes(const std::string& pod, const std::string& reason) {
     std::vector<std::string> notes;
-    for (const ClusterNote& note : cluster.memory.Notes()) {
+    for (const RecordedEvent& note : cluster.memory.Notes()) {
       if (note.pod->name() == pod && note.reason == reason) notes.push_back(note.note());
     }
     return notes;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The full and the incremental evaluator find the same, pod after pod, while the cluster changes.
 #include <cstdlib>
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is free where pods are rejected, followed row by row, is what a look at all rows finds.
 #include "evaluation/free_capacity.h"
 
@@ -9,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/testing/objects.h"
-#include "framework/change_journal.h"
 #include "gmock/gmock.h"
+#include "table/change_journal.h"
 
 namespace berth {
 namespace {

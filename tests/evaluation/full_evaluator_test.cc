@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of src/evaluation/full_evaluator.h.
 #include "evaluation/full_evaluator.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default profile over a cluster that a test makes up, without a scheduler around it.
 #ifndef BERTH_TESTS_EVALUATION_ONE_PROFILE_H_
 #define BERTH_TESTS_EVALUATION_ONE_PROFILE_H_

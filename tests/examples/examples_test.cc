@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes examples/manifests and examples/configurations through the `berth` command; to add one, add
 // a file and a line in examples/expected.yaml.
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a profile becomes plugins at extension points: order, weights, and everything that can be
 // wrong with it.
 #include <stdexcept>

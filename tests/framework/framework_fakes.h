@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scripted plugins, and a profile in one line of text, for the tests of Framework.
 #ifndef BERTH_TESTS_FRAMEWORK_FRAMEWORK_FAKES_H_
 #define BERTH_TESTS_FRAMEWORK_FRAMEWORK_FAKES_H_
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/testing/fake_handle.h"
 #include "framework/framework.h"
 #include "gtest/gtest.h"
@@ -37,7 +39,7 @@ struct Script {
   std::function<bool(const QueuedPodInfo&, const QueuedPodInfo&)> less;
   std::function<Status(const PodInfo&, PodSignature&)> sign;
   Aspects depends_on = Aspect::kNothing;  // of what is built afterwards
-  std::function<NeededRoom()> room;
+  std::function<NeededResources()> room;
   std::function<std::vector<ClusterEventWithHint>()> events;
   std::function<Status()> group_ready;
   std::function<void()> assigned;
@@ -161,8 +163,10 @@ struct FakeSign : virtual FakeBase, SignPlugin {
   }
   Aspects DependsOn() const override { return script->depends_on; }
 };
-struct FakeRoom : virtual FakeBase, RoomFilter {
-  NeededRoom RoomFor(const CycleState&, const PodInfo&) const override { return script->room(); }
+struct FakeRoom : virtual FakeBase, ResourceFilter {
+  NeededResources ResourcesNeededBy(const CycleState&, const PodInfo&) const override {
+    return script->room();
+  }
 };
 struct FakeEvents : virtual FakeBase, EnqueueExtensions {
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
@@ -222,9 +226,9 @@ inline Profile MakeProfile(absl::string_view text) {
       PluginEntry entry;
       entry.where = {file, ++line, 1};
       const bool disabled = absl::ConsumePrefix(&word, "-");
-      const std::vector<std::string> words = absl::StrSplit(word, ':');
-      entry.name = words[0];
-      if (words.size() > 1) BERTH_CHECK(absl::SimpleAtoi(words[1], &entry.weight)) << word;
+      const std::vector<std::string> reason_id = absl::StrSplit(word, ':');
+      entry.name = reason_id[0];
+      if (reason_id.size() > 1) BERTH_CHECK(absl::SimpleAtoi(reason_id[1], &entry.weight)) << word;
       (disabled ? set.disabled : set.enabled).push_back(entry);
     }
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreFilter and Filter: who is skipped, who is blamed, what nominated pods change, and that the
 // batch form judges every row as the per-node form does.
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "tests/framework/framework_fakes.h"
@@ -274,7 +276,7 @@ TEST_F(FrameworkFilterTest, FirstFailureStops) {
     if (c.answer.ok() || c.answer.IsRejected()) {
       EXPECT_EQ(batch.ToString(), "Success");
       EXPECT_EQ(verdicts.code(0), c.answer.code());
-      EXPECT_EQ(verdicts.rejector(0), c.answer.ok() ? NodeVerdicts::kNobody : 0);
+      EXPECT_EQ(verdicts.rejector(0), c.answer.ok() ? NodeVerdicts::kNone : 0);
     } else {
       EXPECT_EQ(batch.ToString(), c.want);
       EXPECT_EQ(framework->plugin_faults(), 2 * c.faults);
@@ -341,7 +343,7 @@ TEST_F(FrameworkFilterTest, LaterPluginsSeeOnlyWhatIsLeft) {
   verdicts.Reset(3);
   const std::vector<NodeRow> rows = {2, 1, 0};
   EXPECT_TRUE(framework->RunFilterNodes(state_, *pod_, nodes_.table(), rows, verdicts).ok());
-  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNobody);
+  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNone);
   EXPECT_EQ(verdicts.rejector(1), framework->FilterIndex(Symbol::Intern("A")));
   EXPECT_EQ(verdicts.rejector(2), framework->FilterIndex(Symbol::Intern("B")));
   EXPECT_EQ(verdicts.code(2), Code::kUnschedulableAndUnresolvable);
@@ -351,11 +353,11 @@ TEST_F(FrameworkFilterTest, LaterPluginsSeeOnlyWhatIsLeft) {
 // --- What a node must have left ---
 
 TEST_F(FrameworkFilterTest, NeededRoomIsWhatTheFirstSays) {
-  const auto one_cpu = [] { return NeededRoom{{{kCpu, 1000}}}; };
-  const auto two_cpus = [] { return NeededRoom{{{kCpu, 2000}}}; };
+  const auto one_cpu = [] { return NeededResources{{{kCpu, 1000}}}; };
+  const auto two_cpus = [] { return NeededResources{{{kCpu, 2000}}}; };
   Add<FakeFilter, FakeRoom>("One").room = one_cpu;
   Add<FakeFilter, FakeRoom>("Two").room = two_cpus;
-  Add<FakeFilter, FakeRoom>("Thrower").room = []() -> NeededRoom {
+  Add<FakeFilter, FakeRoom>("Thrower").room = []() -> NeededResources {
     throw std::runtime_error("boom");
   };
   Add<FakeFilter>("Unsigned");
@@ -364,7 +366,7 @@ TEST_F(FrameworkFilterTest, NeededRoomIsWhatTheFirstSays) {
   const struct {
     absl::string_view filters, skipped, plugin;
     int64_t cpu;
-    bool asked_first;
+    bool others_allow_removal;
   } cases[] = {
       {"Two One", "", "Two", 2000, true},
       {"Two One", "Two", "One", 1000, true},
@@ -382,12 +384,12 @@ TEST_F(FrameworkFilterTest, NeededRoomIsWhatTheFirstSays) {
     for (const Hook<FilterPlugin>& hook : framework->filter()) {
       if (hook.name.view() == c.skipped) state.skips().filter |= uint64_t{1} << hook.index;
     }
-    const std::optional<Handle::Room> room = framework->FindNeededRoom(state, *pod_);
+    const std::optional<ResourceNeed> room = framework->FindNeededResources(state, *pod_);
     ASSERT_EQ(room.has_value(), !c.plugin.empty());
     if (!room.has_value()) continue;
     EXPECT_EQ(room->plugin.view(), c.plugin);
-    EXPECT_EQ(room->needed, (NeededRoom{{{kCpu, c.cpu}}}));
-    EXPECT_EQ(room->asked_first, c.asked_first);
+    EXPECT_EQ(room->needed, (NeededResources{{{kCpu, c.cpu}}}));
+    EXPECT_EQ(room->others_allow_removal, c.others_allow_removal);
   }
 }
 
@@ -539,8 +541,8 @@ TEST_F(Crowd, BatchFormJudgesEveryRowAsThePerNodeForm) {
         const Status alone = framework->RunFilterWithNominatedPods(state, *pod, nodes.node(row));
         ASSERT_EQ(verdicts.code(row), alone.code()) << "round " << round << " row " << row;
         const uint8_t rejector = verdicts.rejector(row);
-        ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNobody
-                                       : framework->FilterIndex(alone.plugin_symbol()))
+        ASSERT_EQ(rejector,
+                  alone.ok() ? NodeVerdicts::kNone : framework->FilterIndex(alone.plugin_symbol()))
             << "round " << round << " row " << row;
         if (!alone.ok() && framework->RunFilter(state, *pod, nodes.node(row)).ok()) {
           ++nominated_rejections;

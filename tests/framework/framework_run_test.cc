@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The points around the search for a node: when they stop, what is remembered, who is blamed.
 #include <limits>
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The small values and the default batch forms: Status, ClusterEvent, PodSignature, NodeVerdicts,
 // FilterNodes, ScoreNodes, DefaultNormalizeScores.
 #include <cstdint>
@@ -5,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/node_verdicts.h"
 #include "berth/framework/score.h"
-#include "berth/framework/sign.h"
 #include "berth/framework/status.h"
 #include "berth/framework/waiting.h"
+#include "berth/incremental/sign.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -156,7 +157,7 @@ TEST(NodeVerdicts, RemembersTheFirstRejector) {
   verdicts.EndPlugin(1);
 
   EXPECT_EQ(verdicts.code(0), Code::kSuccess);
-  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNobody);
+  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNone);
   EXPECT_EQ(verdicts.code(1), Code::kUnschedulable);
   EXPECT_EQ(verdicts.rejector(1), 0);
   EXPECT_EQ(verdicts.code(2), Code::kUnschedulableAndUnresolvable);
@@ -165,7 +166,7 @@ TEST(NodeVerdicts, RemembersTheFirstRejector) {
   EXPECT_EQ(verdicts.rejector(3), 1);
 
   verdicts.BeginBlock({2});  // the next block leaves the rows of the first alone
-  EXPECT_EQ(verdicts.rejector(2), NodeVerdicts::kNobody);
+  EXPECT_EQ(verdicts.rejector(2), NodeVerdicts::kNone);
   EXPECT_EQ(verdicts.rejector(1), 0);
   verdicts.Reset(1);
   EXPECT_EQ(verdicts.rows(), 1);
@@ -179,17 +180,17 @@ TEST(NodeVerdicts, NumbersOfWordsMeanTheSameInAllBlocks) {
     verdicts.BeginBlock({row});
     verdicts.Set(row, Status::Unschedulable(reason));
     verdicts.EndPlugin(0);
-    return verdicts.words(row);
+    return verdicts.reason_id(row);
   };
   const uint8_t full = set(0, "full"), old = set(1, "old");
-  EXPECT_NE(full, NodeVerdicts::kOwnWords);
-  EXPECT_NE(old, NodeVerdicts::kOwnWords);
+  EXPECT_NE(full, NodeVerdicts::kNoReasonId);
+  EXPECT_NE(old, NodeVerdicts::kNoReasonId);
   EXPECT_NE(full, old);
   EXPECT_EQ(set(2, "old"), old);
   for (NodeRow row = 3; row < 9; ++row) set(row, absl::StrCat("row ", row));
-  EXPECT_EQ(set(9, "one too many"), NodeVerdicts::kOwnWords);
+  EXPECT_EQ(set(9, "one too many"), NodeVerdicts::kNoReasonId);
   EXPECT_EQ(set(10, "full"), full);
-  verdicts.ForgetWords();
+  verdicts.ClearReasonIds();
   EXPECT_EQ(set(11, "one too many"), full);  // the first number again
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of berth/framework/work_budget.h.
 #include "berth/framework/work_budget.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line: any words are parsed, or refused with a text, and completed; and no text is
 // printed with a control in it.
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text as a configuration: never a crash, and what has no problems reads back the same after it
 // was written out in full.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manifests: any text is read without a crash, and the objects read from it survive being printed
 // as JSON and read again.
 #include <cstddef>

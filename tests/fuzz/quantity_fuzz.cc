@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities: whatever is read has a canonical form that reads back as the same amount.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduling queue under operations that the input chooses.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios: any text is read, and run for as long as a small scenario may last, without a crash.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Label and node selectors, decoded strictly from YAML or JSON, compiled and matched.
 #include <cstddef>
 #include <cstdint>

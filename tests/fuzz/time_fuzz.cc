@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times and durations: whatever is read is printed in a form that reads back as the same.
 #include <cstddef>
 #include <cstdint>

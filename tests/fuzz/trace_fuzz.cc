@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace's files: any list of pods or nodes is read, or refused with its place.
 #include <unistd.h>
 

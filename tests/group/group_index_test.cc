@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The members of groups, as rules and against a model. BERTH_TEST_SEED repeats one sequence.
 #include "group/group_index.h"
 

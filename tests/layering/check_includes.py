@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: api <- framework <- plugins, framework <- engine and backends; and that
-headers are guarded alike, by a name made of their path.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks who includes whom: api <- values <- table <- framework <- plugins, framework <- evaluation, preemption <- engine;
+and that files begin alike: with their licence, and headers with a guard made of their path.
 
     check_includes.py [ROOT]
 
@@ -12,34 +13,43 @@ import sys
 
 PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h", "berth/prefetch.h"]
 API = PUBLIC_BASE + ["berth/api/"]
-FRAMEWORK = API + ["berth/framework/", "berth/executor.h"]
-FRONT_DOOR = FRAMEWORK + ["berth/cluster.h", "berth/configuration.h", "berth/scheduler.h"]
-ENGINE = FRONT_DOOR + ["framework/", "cache/", "queue/", "group/", "preemption/", "engine/"]
+# The three tiers of what a plugin includes: meaning, columns, what may be reused.
+MEANING = API + ["berth/framework/", "berth/executor.h"]
+COLUMNS = MEANING + ["berth/columns/"]
+PUBLIC = COLUMNS + ["berth/incremental/"]
+FRONT_DOOR = PUBLIC + ["berth/cluster.h", "berth/configuration.h", "berth/scheduler.h"]
+RUNTIME = PUBLIC + ["values/", "table/", "framework/"]
+STATE = RUNTIME + ["berth/cluster.h", "cache/", "queue/", "group/"]
 
 # Folder: what its files may include. The longest matching folder counts.
 MAY_INCLUDE = {
     "include/berth/": FRONT_DOOR + ["berth/"],
     "include/berth/api/": API,
-    "include/berth/framework/": FRAMEWORK,
+    "include/berth/framework/": MEANING,
+    "include/berth/columns/": COLUMNS,
+    "include/berth/incremental/": PUBLIC,
+    "include/berth/gpu/": API,
     "src/api/": API,
-    "src/framework/": FRAMEWORK,
+    "src/values/": API + ["berth/framework/"],
+    "src/table/": COLUMNS + ["values/"],
+    "src/config/arguments/": API + ["berth/framework/args.h", "berth/framework/field_type.h"],
+    "src/framework/": PUBLIC + ["table/"],
     "src/config/": FRONT_DOOR + ["framework/"],
     "src/config/reference/": FRONT_DOOR + ["berth/builtin_plugins.h"],  # writes the reference page
-    "src/cache/": FRAMEWORK + ["framework/"],
-    "src/queue/": FRAMEWORK + ["framework/"],
-    "src/group/": ENGINE,
-    "src/preemption/": ENGINE,
-    "src/evaluation/": FRAMEWORK + ["framework/"],
-    "src/engine/": ENGINE + ["evaluation/"],
+    "src/cache/": RUNTIME,
+    "src/queue/": RUNTIME,
+    "src/group/": RUNTIME,
+    "src/evaluation/": RUNTIME,
+    "src/preemption/": RUNTIME,
+    "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/"],
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h"],
     "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
     "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
-    "include/berth/gpu/": API,
     "src/gpu/": API + ["berth/gpu/"],
-    "plugins/": FRAMEWORK + ["berth/gpu/"],  # and its own folder; builtin.cc all of them
+    "plugins/": PUBLIC + ["berth/gpu/"],  # and its own folder; builtin.cc all of them
 }
 # And what no file may include but those below the prefixes behind it: the full evaluator stands without the
 # incremental one, of which the engine sees the evaluator and none of the caches.
@@ -48,6 +58,8 @@ INSIDE = {
     "preemption/pruning/": ["src/preemption/pruning/"],
 }
 EXPORTED = ["evaluation/incremental/incremental_evaluator.h", "preemption/pruning/pruned_search.h"]
+# How many headers of ours a program includes, itself and through them: the price of a first plugin.
+MOST_HEADERS = {"examples/filter_plugin/main.cc": 20}
 # Nobody but their own users should have to know these.
 HEAVY = re.compile(r"^(yaml-cpp|rapidjson|CLI|utf8|google/protobuf|grpc|grpcpp)/|\.pb\.h$|^utf8\.h$")
 # Spelled otherwise in this tree, and why.
@@ -55,6 +67,7 @@ WORDS = {
     "std::string_view": "absl::string_view: Abseil's type differs from the standard one on some platforms",
     "absl::Mutex": "berth::Mutex: see berth/mutex.h",
 }
+LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)')
 
 
@@ -93,6 +106,8 @@ def violations(root):
         with open(os.path.join(root, path), encoding="utf-8") as f:
             lines = list(enumerate(f, 1))
         first = next((line for _, line in lines if line.startswith("#")), "").strip()
+        if lines[0][1].strip() != LICENCE:
+            yield path, 1, "begin with " + LICENCE
         if path.endswith(".h") and first != "#ifndef " + guard(path):
             yield path, 1, "begin with #ifndef %s" % guard(path)
         for number, line in lines:
@@ -118,9 +133,26 @@ def violations(root):
                     yield path, number, "only %s may include %s" % (" ".join(users), name)
 
 
+def headers_of(root, path, seen):
+    """Adds to `seen` the public headers that `path` includes, however far down."""
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        for _, name in filter(None, (match and match.groups() for match in map(INCLUDE.match, f))):
+            if name.startswith("berth/") and name not in seen and os.path.exists(os.path.join(root, "include", name)):
+                seen.add(name)
+                headers_of(root, "include/" + name, seen)
+    return seen
+
+
+def too_many_headers(root):
+    for path, most in MOST_HEADERS.items():
+        count = len(headers_of(root, path, set()))
+        if count > most:
+            yield path, 1, "includes %d headers of ours, at most %d are meant" % (count, most)
+
+
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
-    found = list(violations(root))
+    found = list(violations(root)) + list(too_many_headers(root))
     for path, number, what in found:
         print("%s:%d: %s" % (path, number, what))
     if not any(True for _ in files(root)):

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that every entry of docs/parity.md names tests, and that these exist.
 
     check_parity.py [ROOT]

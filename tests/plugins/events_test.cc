@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which events each built-in plugin registers: kube-scheduler v1.35's, with queueing hints on. A
 // plugin that is not in the table must not be able to wake a pod.
 #include <map>
@@ -6,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "berth/builtin_plugins.h"
+#include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/testing/fake_handle.h"
 #include "gmock/gmock.h"

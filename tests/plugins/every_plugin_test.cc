@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds for every registered plugin: the batch form agrees with the per-node form, scores
 // keep their range, and a verdict depends on nothing that the plugin did not declare.
 #include <map>
@@ -13,12 +14,12 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_scorer.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
 #include "tests/plugins/shared_words.h"
@@ -162,24 +163,25 @@ class Judge {
     verdicts.Reset(nodes.size());
     verdicts.BeginBlock(block);
     ASSERT_TRUE(filter->FilterNodes(state, pod, nodes, verdicts).ok());
-    SharedWords words;
+    SharedWords reason_id;
     for (const NodeRow row : block) {
-      shared_words_ += words.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
+      shared_words_ += reason_id.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
     }
     if (const auto* domains = stage_.As<DomainFilter>()) {
-      JudgeDomains(*domains, state, pod);
-      NumberDomains(*domains, state, pod);
+      FilterDomains(*domains, state, pod);
+      DescribeDomainsForDryRun(*domains, state, pod);
     }
   }
 
   // Where all numbers are 0 the pod is let in, whatever pods of the node go.
-  void NumberDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
-    std::vector<DomainNumbers> rules;
-    FilterBasis basis;
-    if (!plugin.NumberDomains(state, pod, rules, basis)) return;
+  void DescribeDomainsForDryRun(const DomainFilter& plugin, const CycleState& state,
+                                const PodInfo& pod) {
+    std::vector<DomainExcessRule> rules;
+    FilterInputs basis;
+    if (!plugin.DescribeDomainsForDryRun(state, pod, rules, basis)) return;
     for (const NodeRow row : stage_.rows) {
-      const bool lets_in =
-          absl::c_all_of(rules, [row](const DomainNumbers& rule) { return rule.OfRow(row) == 0; });
+      const bool lets_in = absl::c_all_of(
+          rules, [row](const DomainExcessRule& rule) { return rule.OfRow(row) == 0; });
       if (!lets_in) continue;
       CycleState without = state.Clone();
       NodeInfo node = stage_.handle.nodes().node(row);
@@ -194,12 +196,12 @@ class Judge {
   }
 
   // A row's verdict is that of the first rule that does not let the pod in, in its words.
-  void JudgeDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
-    std::vector<DomainVerdicts> rules;
-    plugin.JudgeDomains(state, rules);
+  void FilterDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
+    std::vector<DomainVerdictRule> rules;
+    plugin.FilterDomains(state, rules);
     for (const NodeRow row : stage_.rows) {
       uint8_t verdict = 0;
-      for (const DomainVerdicts& rule : rules) {
+      for (const DomainVerdictRule& rule : rules) {
         if (verdict == 0) verdict = rule.OfRow(row);
       }
       const Status status =
@@ -245,7 +247,7 @@ class Judge {
   }
 
   // The nodes of each class, which may be in several domains.
-  class DomainsOfClasses final : public AlikeRows::Domains {
+  class DomainsOfClasses final : public EquivalentNodes::Domains {
    public:
     std::map<NodeRow, std::vector<NodeRow>> members;  // by the row that stands for them
 
@@ -305,7 +307,7 @@ class Judge {
     for (const DomainSum& sum : sums) {
       const uint32_t domain = sum.column->index(row);
       const bool by_domain =
-          !sum.column->at(row).present || (!by_sums && !EachHasItsOwn(*sum.column));
+          !sum.column->at(row).present || (!by_sums && !HasOneNodePerValue(*sum.column));
       int64_t pods = 0;
       for (const auto& part : sum.parts) {
         pods += part.weight * part.pods->of_domains(*sum.column)[domain];

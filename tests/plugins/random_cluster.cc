@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of random_cluster.h. Values come from small pools, so that they meet. Every draw
 // is a statement of its own, so that all compilers make the same clusters of a seed.
 #include "tests/plugins/random_cluster.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random clusters and pods for tests that hold for every plugin.
 #ifndef BERTH_TESTS_PLUGINS_RANDOM_CLUSTER_H_
 #define BERTH_TESTS_PLUGINS_RANDOM_CLUSTER_H_
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 #include "berth/testing/objects.h"
 
 namespace berth::testing {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One plugin on its own: made from YAML arguments, and run as the framework would run it.
 #ifndef BERTH_TESTS_PLUGINS_RUN_PLUGIN_H_
 #define BERTH_TESTS_PLUGINS_RUN_PLUGIN_H_
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "berth/check.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"

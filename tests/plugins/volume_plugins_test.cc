@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the volume plugins say of all nodes at once, with what they remember, is what new instances
 // say of each node, whatever happened to nodes, pods and objects in between.
 #include <map>
@@ -287,7 +288,7 @@ class VolumePluginsTest : public ::testing::Test {
  private:
   struct Before {
     uint64_t generation;
-    FilterBasis basis;
+    FilterInputs basis;
     std::string said;
   };
 
@@ -309,7 +310,7 @@ class VolumePluginsTest : public ::testing::Test {
     verdicts.BeginBlock(rows);
     const Status judged = plugin.FilterNodes(state, *pod, table, verdicts);
     Status error;
-    SharedWords words;
+    SharedWords reason_id;
     for (const NodeRow row : rows) {
       const Status want = fresh.Filter(fresh_state, *pod, table.node(row));
       ++verdicts_;
@@ -319,11 +320,11 @@ class VolumePluginsTest : public ::testing::Test {
       }
       rejected_ += want.ok() ? 0 : 1;
       if (!judged.ok()) continue;
-      shared_words_ += words.Check(verdicts, row, want);
+      shared_words_ += reason_id.Check(verdicts, row, want);
     }
     EXPECT_EQ(Said(judged), Said(error));
-    FilterBasis basis;
-    plugin.AddBasis(state, *pod, basis);
+    FilterInputs basis;
+    plugin.AddInputs(state, *pod, basis);
     for (NodeRow row = 0; row < table.size(); ++row) {
       const NodeInfo& node = table.node(row);
       const std::string want = Said(fresh.Filter(fresh_state, *pod, node));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of berth/framework/preemption.h: the search, the choice, budgets and reprieves.
 #include "berth/framework/preemption.h"
 
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/framework/preemption_hints.h"
+#include "berth/incremental/preemption_hints.h"
 #include "preemption/pruning/dry_run_cache.h"
 #include "tests/preemption/small_cluster.h"
 
@@ -238,11 +239,11 @@ Outcome Preempt(SmallCluster& cluster, PreemptionRules& rules, const PodInfo& po
   EXPECT_EQ(chosen.retry_at, outcome.result.retry_at);
   outcome.scored_to_choose = chosen.candidates.size();
   if (in_full_too == InFullToo::kNo) return outcome;
-  CycleState in_full;
-  in_full.SetInFull();
+  CycleState full_evaluation;
+  full_evaluation.SetFullEvaluation();
   PostFilterResult full;
   const Status full_status =
-      Preemption(cluster).Run(rules, in_full, pod, ListedStatuses(statuses), full);
+      Preemption(cluster).Run(rules, full_evaluation, pod, ListedStatuses(statuses), full);
   EXPECT_EQ(full_status.ToString(), outcome.status.ToString());
   EXPECT_EQ(full.nominated_node, outcome.result.nominated_node);
   EXPECT_EQ(Names(full.victims), Names(outcome.result.victims));
@@ -768,21 +769,16 @@ status: {disruptionsAllowed: )",
 
 // --- What is kept between searches ---
 
-// Unschedulable everywhere, as it was for the pod before.
-class KeptStatuses final : public NodeStatuses {
+// Unschedulable everywhere.
+class UniformlyUnschedulable final : public NodeStatuses {
  public:
-  explicit KeptStatuses(int rows) : rows_(rows) {}
+  explicit UniformlyUnschedulable(int rows) : rows_(rows) {}
   Code code(NodeRow) const override { return Code::kUnschedulable; }
   Status status(NodeRow) const override { return Status::Unschedulable("full"); }
   std::vector<NodeRow> RowsWith(Code code) const override {
     std::vector<NodeRow> rows(code == Code::kUnschedulable ? rows_ : 0);
     std::iota(rows.begin(), rows.end(), 0);
     return rows;
-  }
-  Version version() const override { return {1, 1}; }
-  std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& version) const override {
-    if (version.kept != 1) return std::nullopt;
-    return absl::Span<const NodeRow>();
   }
 
  private:
@@ -813,7 +809,7 @@ TEST(PreemptionMemoryTest, RulesThatThrowEndOneSearchOnly) {
   const PodPtr preemptor = MakePod().Name("p").Priority(10).Request("cpu", "4").Obj();
   Preemption preemption(cluster);
   RulesThatThrow rules(cluster);
-  const KeptStatuses statuses(2);
+  const UniformlyUnschedulable statuses(2);
   const auto search = [&] {
     PostFilterResult result;
     CycleState state;
@@ -850,7 +846,7 @@ TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
                       .NodeName(node));
     }
   }
-  const KeptStatuses statuses(kNodes);
+  const UniformlyUnschedulable statuses(kNodes);
   for (const int cpu : {2, 4, 5}) {  // on no node is room for 5
     const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", absl::StrCat(cpu)).Obj();
     ReusableRules rules(cluster);
@@ -893,7 +889,7 @@ TEST(PreemptionStopsTest, WhereNothingIsRememberedItStopsOnlyToReadNodes) {
   Preemption preemption(cluster);
   Status status;
   PostFilterResult result;
-  const KeptStatuses statuses(3);
+  const UniformlyUnschedulable statuses(3);
   EXPECT_EQ(SearchBitByBit(preemption, rules, *pod, statuses, 1, status, result), 2)
       << "to read the nodes, one by one";
   EXPECT_EQ(SearchBitByBit(preemption, rules, *pod, statuses, 1, status, result), 0);
@@ -907,7 +903,7 @@ TEST(PreemptionStopsTest, EverySearchEnds) {
     int stops = 0;
     while (results.MayYield()) ASSERT_LT(++stops, 10);
     EXPECT_GT(stops, 2);
-    results.SearchEnds();
+    results.OnSearchEnd();
   }
 }
 
@@ -941,8 +937,8 @@ TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
       for (int p = upto(5); p > 0; --p) add_pod(n);
     }
     Preemption pruned(cluster), full(cluster);
-    CycleState in_full;
-    in_full.SetInFull();
+    CycleState full_evaluation;
+    full_evaluation.SetFullEvaluation();
     Remembering<DefaultRules> rules(cluster, 100, 0);
     for (int step = 0; step < 40; ++step) {
       const int node = upto(nodes - 1);
@@ -986,7 +982,7 @@ status: {disruptionsAllowed: )",
       const ListedStatuses listed(std::move(statuses));
       PostFilterResult by_full, by_pruned;
       int before = cluster.filter_calls;
-      const Status want = full.Run(rules, in_full, *pod, listed, by_full);
+      const Status want = full.Run(rules, full_evaluation, *pod, listed, by_full);
       full_runs += cluster.filter_calls - before;
       before = cluster.filter_calls;
       const Status got = pruned.Run(rules, CycleState(), *pod, listed, by_pruned);

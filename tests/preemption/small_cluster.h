@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small cluster in which PostFilter plugins can be asked what they would evict: nodes, pods,
 // objects and nominations, and one filter, that requests must fit.
 #ifndef BERTH_TESTS_PREEMPTION_SMALL_CLUSTER_H_
@@ -13,12 +14,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "berth/clock.h"
+#include "berth/framework/bind.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/observer.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/testing/fake_handle.h"
 #include "berth/testing/objects.h"
+#include "framework/dry_run_inputs.h"
 #include "gtest/gtest.h"
 
 namespace berth::testing {
@@ -26,7 +29,7 @@ namespace berth::testing {
 using PodPtr = std::shared_ptr<const PodInfo>;
 
 // FakeHandle for nodes that come and go.
-class SmallCluster final : public Handle {
+class SmallCluster final : public Handle, private DryRunInputsSource {
  public:
   // Judges a node for a pod besides the requests.
   using Rule = std::function<Status(const CycleState&, const PodInfo& pod, const NodeInfo& node)>;
@@ -149,14 +152,15 @@ class SmallCluster final : public Handle {
     }
     return Status::Success();
   }
-  bool FindDryRunGrounds(const CycleState&, const PodInfo& pod, DryRunGrounds& grounds) override {
+  DryRunInputsSource* dry_run_inputs() override { return this; }
+  bool FindDryRunInputs(const CycleState&, const PodInfo& pod, DryRunInputs& grounds) override {
     pod.requests().ForEach([&](ResourceId id, int64_t amount) {
       absl::StrAppend(&grounds.kind, ResourceName(id), "=", amount, " ");
     });
     return remembers_dry_runs_;
   }
-  std::optional<Room> FindNeededRoom(const CycleState&, const PodInfo& pod) override {
-    Room room{{}, Symbol::Intern(kFit), true};
+  std::optional<ResourceNeed> FindNeededResources(const CycleState&, const PodInfo& pod) override {
+    ResourceNeed room{{}, Symbol::Intern(kFit), true};
     pod.requests().ForEach(
         [&](ResourceId id, int64_t amount) { room.needed.requests.emplace_back(id, amount); });
     return room;
@@ -282,10 +286,10 @@ inline Plan PlanFor(SmallCluster& cluster, PostFilterPlugin& plugin, const PodIn
   EXPECT_EQ(chosen.victims, plan.result.victims);
   EXPECT_EQ(chosen.retry_at, plan.result.retry_at);
   // And so does one that leaves nothing out.
-  CycleState in_full = plain.Clone();
-  in_full.SetInFull();
+  CycleState full_evaluation = plain.Clone();
+  full_evaluation.SetFullEvaluation();
   PostFilterResult full;
-  const Status full_status = plugin.PostFilter(in_full, pod, listed, full);
+  const Status full_status = plugin.PostFilter(full_evaluation, pod, listed, full);
   EXPECT_EQ(full_status.ToString(), plan.post_filter.ToString());
   EXPECT_EQ(full.nominated_node, plan.result.nominated_node);
   EXPECT_EQ(full.victims, plan.result.victims);

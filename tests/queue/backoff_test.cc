@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backoff formula and its one-second windows.
 #include "queue/backoff.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins made for tests of the queue.
 #ifndef BERTH_TESTS_QUEUE_QUEUE_FAKES_H_
 #define BERTH_TESTS_QUEUE_QUEUE_FAKES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small language for tests of the queue: Add(), Pop(), Reject(), StateOf() …
 #ifndef BERTH_TESTS_QUEUE_QUEUE_FIXTURE_H_
 #define BERTH_TESTS_QUEUE_QUEUE_FIXTURE_H_

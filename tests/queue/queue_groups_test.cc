@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue of groups: how members come together, and what a group waits for.
 #include "gmock/gmock.h"
 #include "tests/queue/queue_fixture.h"
@@ -271,7 +272,7 @@ TEST_F(QueueTest, AGroupRestsWithAMemberThatWaitedForPermitInVain) {
     if (sibling_is_active) Add(Member("late"));
     Rejection rejection;
     rejection.unschedulable_plugins = {Symbol::Intern("Permits")};
-    rejection.must_rest = true;
+    rejection.requires_backoff = true;
     queue().Return(a, "default/g", history, rejection);
     EXPECT_EQ(StateOf("a"), kErrorBackoff);
     EXPECT_EQ(Pop(), "") << "not even when nothing else is active";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a scheduling queue with operations that somebody else chooses (a random sequence, a
 // fuzzer), beside a model that is too simple to be wrong.
 #ifndef BERTH_TESTS_QUEUE_QUEUE_MACHINE_H_
@@ -128,7 +129,7 @@ class QueueMachine {
     return names;
   }
 
-  bool is_asking() const { return queue_.is_asking(); }
+  bool has_pending_events() const { return queue_.has_pending_events(); }
 
   void Tick() {
     while (queue_.Tick(clock_.Now())) {
@@ -141,7 +142,7 @@ class QueueMachine {
     for (const PendingReport& report : queue_.Pending()) {
       const QueuedGroup& entry = *queue_.FindByPod(report.pod->uid());
       absl::StrAppend(&digest, report.pod->name(), " ", QueueStateName(report.state), " ",
-                      report.attempts, " ", entry.woken_by.view(), " ", entry.sequence, "\n");
+                      report.attempts, " ", entry.requeued_by.view(), " ", entry.sequence, "\n");
     }
     return digest;
   }
@@ -302,7 +303,7 @@ class QueueMachine {
     if (entry == nullptr) return;
     if (!flying_.insert(entry->key).second) Fail(entry->key, " flies twice");
     if (entry->members.empty()) Fail(entry->key, " was popped without members");
-    if (const Identity* next = queue_.LookAhead(*entry);
+    if (const Identity* next = queue_.PrefetchNext(*entry);
         next != nullptr && !queue_.Contains(next->uid()))
       Fail(next->uid(), " comes next and is not queued");
     for (const PendingPod& member : entry->members) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random sequences of operations: no pod is lost, none is in two places, the order is kept.
 // BERTH_TEST_SEED repeats one sequence.
 #include <cstdlib>
@@ -36,7 +37,7 @@ TEST(QueueProperty, NothingIsLostAndTheOrderIsKept) {
 // The same where a few moves are too many at once, and much else happens before the next.
 TEST(QueueProperty, NothingIsLostBetweenMoves) {
   for (uint64_t seed = 1; seed <= kSequences && !HasFatalFailure(); ++seed) {
-    RunSequence(seed, {.most_moves_at_once = 1 + seed % 3, .most_hints_at_once = 1 + seed % 5});
+    RunSequence(seed, {.max_moves_per_tick = 1 + seed % 3, .max_hints_per_tick = 1 + seed % 5});
   }
 }
 
@@ -77,7 +78,7 @@ TEST(QueueProperty, AskingBitByBitWakesWhomAskingAtOnceWakes) {
     };
     QueueMachine at_once(below(0));
     QueueMachine by_bits(below(1), /*asks_for_all=*/true,
-                         {.most_moves_at_once = 1 + seed % 4, .most_hints_at_once = 1 + seed % 5});
+                         {.max_moves_per_tick = 1 + seed % 4, .max_hints_per_tick = 1 + seed % 5});
     QueueMachine* const both[] = {&at_once, &by_bits};
     for (QueueMachine* const machine : both) {
       machine->OrderByName();
@@ -89,7 +90,7 @@ TEST(QueueProperty, AskingBitByBitWakesWhomAskingAtOnceWakes) {
       const absl::Status status = machine->Burst();
       ASSERT_TRUE(status.ok()) << status;
     }
-    were_asked_later += by_bits.is_asking();
+    were_asked_later += by_bits.has_pending_events();
     ASSERT_EQ(at_once.WhoWaits(), by_bits.WhoWaits());
     for (QueueMachine* const machine : both) {
       const absl::Status status = machine->Drain();
@@ -104,8 +105,8 @@ TEST(QueueProperty, AskingBitByBitWakesWhomAskingAtOnceWakes) {
 class WakingTest : public QueueTest {};
 
 TEST_F(WakingTest, NobodyWhoWasWokenStaysBehind) {
-  options_.most_moves_at_once = 3;
-  options_.most_hints_at_once = 2;
+  options_.max_moves_per_tick = 3;
+  options_.max_hints_per_tick = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   SetMinMember("default/g", 1);
   std::mt19937 random(5);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue of single pods, rule by rule. After the cases of kube-scheduler's queue tests.
 #include "queue/scheduling_queue.h"
 
@@ -319,7 +320,7 @@ TEST_F(QueueTest, OneOfThoseThatAreAlikeIsAskedForAll) {
   queue().MoveAllOnEvent(kNodeAdd, {});
   EXPECT_EQ(asked, 6) << "b is like d now";
   EXPECT_EQ(queue().unschedulable_size(), 0);
-  EXPECT_EQ(queue().FindByPod(Uid("c"))->woken_by.view(), "NodeAdd");
+  EXPECT_EQ(queue().FindByPod(Uid("c"))->requeued_by.view(), "NodeAdd");
 }
 
 TEST_F(QueueTest, OfThoseThatAreAlikeTheOneThatChangesIsAskedItself) {
@@ -345,7 +346,7 @@ TEST_F(QueueTest, OfThoseThatAreAlikeTheOneThatChangesIsAskedItself) {
 }
 
 TEST_F(QueueTest, VeryManyAreWokenBitByBitThoseThatMatterMostFirst) {
-  options_.most_moves_at_once = 4;
+  options_.max_moves_per_tick = 4;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) AddRejected(Pod(name), "Fit");
   for (const char* name : {"u", "v", "w"}) AddRejected(Pod(name, 9), "Fit");
@@ -362,12 +363,12 @@ TEST_F(QueueTest, VeryManyAreWokenBitByBitThoseThatMatterMostFirst) {
   EXPECT_FALSE(queue().Tick(clock_.Now()));
   EXPECT_GT(queue().NextRetry(), clock_.Now());
   EXPECT_EQ(queue().unschedulable_size(), 0);
-  EXPECT_EQ(queue().FindByPod(Uid("f"))->woken_by.view(), "NodeAdd");
+  EXPECT_EQ(queue().FindByPod(Uid("f"))->requeued_by.view(), "NodeAdd");
   for (const char* name : {"v", "w", "d", "a", "b", "e", "f", ""}) EXPECT_EQ(Pop(), name);
 }
 
 TEST_F(QueueTest, WhatMattersMoreIsWokenBeforeWhatAnEarlierEventWoke) {
-  options_.most_moves_at_once = 2;
+  options_.max_moves_per_tick = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   RegisterForAlike("Other", EventResource::AssignedPod(), action::kDelete,
                    Says(QueueingHint::kQueue));
@@ -387,7 +388,7 @@ TEST_F(QueueTest, WhatMattersMoreIsWokenBeforeWhatAnEarlierEventWoke) {
 }
 
 TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
-  options_.most_moves_at_once = 2;
+  options_.max_moves_per_tick = 2;
   Register("Fit", EventResource::Node(), action::kAdd);
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     Add(Pod(name));
@@ -410,7 +411,7 @@ TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
 class AskedBitByBit : public QueueTest {
  protected:
   AskedBitByBit() {
-    options_.most_hints_at_once = 2;
+    options_.max_hints_per_tick = 2;
     const QueueingHintFn note = [this](const PodInfo& pod, const ObjectChange&) {
       asked_.emplace_back(pod.name());
       return answer_;
@@ -432,7 +433,7 @@ TEST_F(AskedBitByBit, WhatIsDueDoesNotWaitForIt) {
   clock_.Advance(absl::Minutes(6));  // so long nobody waits
   queue().MoveAllOnEvent(kNodeAdd, {});
   EXPECT_TRUE(queue().Tick(clock_.Now()));
-  EXPECT_TRUE(queue().is_asking());
+  EXPECT_TRUE(queue().has_pending_events());
   EXPECT_EQ(queue().unschedulable_size(), 0);
 }
 
@@ -442,7 +443,7 @@ TEST_F(AskedBitByBit, SoManyWithEachTick) {
   queue().MoveAllOnEvent(kNodeAdd, {});
   queue().MoveAllOnEvent(kPodDelete, {});
   EXPECT_THAT(TakeAsked(), ElementsAre("a", "b"));
-  EXPECT_TRUE(queue().is_asking());
+  EXPECT_TRUE(queue().has_pending_events());
   EXPECT_LE(queue().NextRetry(), clock_.Now());
   const int64_t steps = queue().steps();
   EXPECT_TRUE(queue().Tick(clock_.Now()));
@@ -450,7 +451,7 @@ TEST_F(AskedBitByBit, SoManyWithEachTick) {
   EXPECT_EQ(queue().steps() - steps, 2);
   EXPECT_FALSE(queue().Tick(clock_.Now()));
   EXPECT_THAT(TakeAsked(), ElementsAre("e", "other"));
-  EXPECT_FALSE(queue().is_asking());
+  EXPECT_FALSE(queue().has_pending_events());
   EXPECT_GT(queue().NextRetry(), clock_.Now());
 }
 
@@ -472,7 +473,7 @@ TEST_F(AskedBitByBit, WhoComesToWaitAfterTheEventIsNotAsked) {
 class AlikeButLate : public AskedBitByBit, public ::testing::WithParamInterface<size_t> {};
 
 TEST_P(AlikeButLate, OnlyThoseThatWaitedAreWoken) {
-  options_.most_moves_at_once = GetParam();
+  options_.max_moves_per_tick = GetParam();
   RegisterForAlike("Colour", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const char* name : {"a", "b"}) AddRejected(Pod(name), "Fit");
   for (const char* name : {"c", "d"}) AddRejected(Pod(name), "Colour");
@@ -508,7 +509,7 @@ TEST_F(AskedBitByBit, WhatHappenedFirstActsFirst) {
   while (queue().Tick(clock_.Now())) {
   }
   for (const char* name : {"a", "b", "c", "d"}) {
-    EXPECT_EQ(queue().FindByPod(Uid(name))->woken_by.view(), "NodeAdd") << name;
+    EXPECT_EQ(queue().FindByPod(Uid(name))->requeued_by.view(), "NodeAdd") << name;
   }
 }
 
@@ -522,7 +523,7 @@ TEST_F(AskedBitByBit, EventsDoNotPileUpWhenNobodyTicks) {
 }
 
 TEST_F(QueueTest, VeryManyThatAreGatedMoveBitByBit) {
-  options_.most_moves_at_once = 2;
+  options_.max_moves_per_tick = 2;
   bool closed = true;
   profile_.pre_enqueue = [&](const PodInfo& pod, Symbol) {
     return closed || pod.name() == "d"
@@ -546,7 +547,7 @@ TEST_F(QueueTest, VeryManyThatAreGatedMoveBitByBit) {
 }
 
 TEST_F(QueueTest, VeryManyThatAWildcardOrAPluginThatSaidPendingWakesMoveBitByBit) {
-  options_.most_moves_at_once = 2;
+  options_.max_moves_per_tick = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const ClusterEvent& event : {kNodeAdd, kWildcard}) {
     for (const char* name : {"a", "b", "c", "d", "e"}) {
@@ -802,8 +803,8 @@ TEST_F(QueueTest, APodThatIsUngatedStillObservesItsBackoff) {
 TEST_F(QueueTest, ThePluginThatGatedThePodIsAskedFirst) {
   std::vector<std::string> first;
   bool closed = true;
-  profile_.pre_enqueue = [&](const PodInfo&, Symbol asked_first) {
-    first.emplace_back(asked_first.view());
+  profile_.pre_enqueue = [&](const PodInfo&, Symbol others_allow_removal) {
+    first.emplace_back(others_allow_removal.view());
     return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
                   : Status::Success();
   };
@@ -846,27 +847,27 @@ TEST_F(QueueTest, GatesThatMayOpenAreAskedAtOnce) {
                   : Status::Success();
   };
   Add(Pod("a"));
-  queue().GatesMayOpen(Uid("a"));
+  queue().RecheckGates(Uid("a"));
   EXPECT_EQ(StateOf("a"), kGated);
   closed = false;
-  queue().GatesMayOpen(Uid("a"));
+  queue().RecheckGates(Uid("a"));
   EXPECT_EQ(StateOf("a"), kActive);
-  queue().GatesMayOpen(Uid("a"));
-  queue().GatesMayOpen("nobody");
+  queue().RecheckGates(Uid("a"));
+  queue().RecheckGates("nobody");
   EXPECT_EQ(StateOf("a"), kActive);
 }
 
 TEST_F(QueueTest, ARetryEndsTheWaitForAnEvent) {
-  using Rest = SchedulingQueue::Rest;
+  using RetryBackoff = SchedulingQueue::RetryBackoff;
   Add(Pod("a"));
   Add(Pod("b"));
   for (int i = 0; i < 2; ++i) {
     Pop();
     Reject({"Stranger"});
   }
-  queue().Retry(Uid("a"), Rest::kIfBusy);
-  queue().Retry(Uid("b"), Rest::kAlways);
-  queue().Retry("nobody", Rest::kAlways);
+  queue().Retry(Uid("a"), RetryBackoff::kUnlessIdle);
+  queue().Retry(Uid("b"), RetryBackoff::kAlways);
+  queue().Retry("nobody", RetryBackoff::kAlways);
   EXPECT_EQ(StateOf("a"), kBackoff);
   EXPECT_EQ(StateOf("b"), kErrorBackoff);
   EXPECT_EQ(Pop(), "a");
@@ -946,7 +947,7 @@ TEST_F(QueueTest, APodThatNamedATimeIsTriedThen) {
   EXPECT_EQ(StateOf("a"), kUnschedulable);
   pass(absl::Nanoseconds(1));
   EXPECT_EQ(StateOf("a"), kActive);
-  EXPECT_EQ(queue().FindByPod(uid)->woken_by.view(), "MinRuntimeOver");
+  EXPECT_EQ(queue().FindByPod(uid)->requeued_by.view(), "MinRuntimeOver");
 
   reject_until(clock_.Now() + absl::Milliseconds(100));
   pass(absl::Milliseconds(100));
@@ -976,9 +977,9 @@ TEST_F(QueueTest, APodWhoseBindingFailedWaitsForItsBackoff) {
 }
 
 TEST_F(QueueTest, APodThatMustRestIsNotPoppedFromBackoff) {
-  for (const bool must_rest : {false, true}) {
-    SCOPED_TRACE(must_rest);
-    const std::string name = must_rest ? "rests" : "hurries";
+  for (const bool requires_backoff : {false, true}) {
+    SCOPED_TRACE(requires_backoff);
+    const std::string name = requires_backoff ? "rests" : "hurries";
     const auto pod = Add(Pod(name));
     Pop();
     const AttemptHistory history = popped_->history;
@@ -986,10 +987,10 @@ TEST_F(QueueTest, APodThatMustRestIsNotPoppedFromBackoff) {
     queue().Done(popped_);
     Rejection rejection;
     rejection.unschedulable_plugins = {Symbol::Intern("Permits")};
-    rejection.must_rest = must_rest;
+    rejection.requires_backoff = requires_backoff;
     queue().Return(pod, std::nullopt, history, rejection);
-    EXPECT_EQ(StateOf(name), must_rest ? kErrorBackoff : kBackoff);
-    EXPECT_EQ(queue().CanPop(), !must_rest);
+    EXPECT_EQ(StateOf(name), requires_backoff ? kErrorBackoff : kBackoff);
+    EXPECT_EQ(queue().CanPop(), !requires_backoff);
     queue().Delete(Uid(name));
   }
 }

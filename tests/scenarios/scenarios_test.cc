@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs every scenario in this folder; to add one, add a file.
 #include <algorithm>
 #include <filesystem>

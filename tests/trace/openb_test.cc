@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OpenB experiment: the published decisions, and the sequences that are drawn here.
 #include "trace/openb.h"
 

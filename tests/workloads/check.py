@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Schedules a generated cluster and checks what must hold of any result.
 
     check.py BERTH [--gpus-in-use SHARE] [--all-bound] [--expect BOUND/PENDING/EVICTED] WORKLOAD [generator's flags]

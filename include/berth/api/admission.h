@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an API server adds to objects before a scheduler sees them, for manifests that no API server
 // has seen.
 #ifndef BERTH_API_ADMISSION_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and shares of amounts that a user wrote: defined however large the numbers are.
 #ifndef BERTH_API_AMOUNTS_H_
 #define BERTH_API_AMOUNTS_H_

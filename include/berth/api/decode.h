@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoding of documents into messages, and of messages into JSON.
 #ifndef BERTH_API_DECODE_H_
 #define BERTH_API_DECODE_H_

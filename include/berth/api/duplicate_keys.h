@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys that stand in a map twice: an error wherever Berth reads a map, as in the strict decoding of
 // an API server.
 #ifndef BERTH_API_DUPLICATE_KEYS_H_

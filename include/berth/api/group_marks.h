@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The marks by which pods are made members of a gang, those that nobody here reads included: the
 // one table. Who adds support for a mark names its reader there.
 #ifndef BERTH_API_GROUP_MARKS_H_

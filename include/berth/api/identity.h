@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who an object is: the names that all of its states have in common.
 #ifndef BERTH_API_IDENTITY_H_
 #define BERTH_API_IDENTITY_H_

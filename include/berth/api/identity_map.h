@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A map from objects to what is known of them, for very many objects.
 #ifndef BERTH_API_IDENTITY_MAP_H_
 #define BERTH_API_IDENTITY_MAP_H_
@@ -39,7 +40,7 @@ class IdentityMap {
   void Prefetch(const Ref& ref, Fetch what) const {
     const Table& table = tables_[TableOf(ref.hash())];
     if (what == Fetch::kPlace) {
-      IsNotForNothing();
+      KeepPrefetchArguments();
       return table.prefetch(ref);
     }
     const auto it = table.find(Hash{ref.hash()});

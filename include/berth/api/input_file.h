@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading input whole, whatever stands behind its name.
 #ifndef BERTH_API_INPUT_FILE_H_
 #define BERTH_API_INPUT_FILE_H_

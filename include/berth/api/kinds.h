@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of objects that Berth knows, and which message holds each.
 #ifndef BERTH_API_KINDS_H_
 #define BERTH_API_KINDS_H_

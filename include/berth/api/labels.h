@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labels of an object, and compiled label selectors over them.
 #ifndef BERTH_API_LABELS_H_
 #define BERTH_API_LABELS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of Kubernetes manifests: files and folders of YAML and JSON into objects.
 #ifndef BERTH_API_MANIFEST_H_
 #define BERTH_API_MANIFEST_H_
@@ -17,7 +18,7 @@ namespace berth {
 struct ManifestOptions {
   // metadata.namespace of namespaced objects that name none.
   std::string default_namespace = "default";
-  // Knows the classes of earlier manifests, and learns those of this one; null: only of this one.
+  // Tracks the classes of earlier manifests, and learns those of this one; null: only of this one.
   Admission* admission = nullptr;
 };
 

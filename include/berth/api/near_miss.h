@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "did you mean": the known word that an unknown one was probably meant to be.
 #ifndef BERTH_API_NEAR_MISS_H_
 #define BERTH_API_NEAR_MISS_H_

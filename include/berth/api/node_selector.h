@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled node selectors: what nodeSelector and nodeAffinity of a pod say of a node.
 // As component-helpers/scheduling/corev1/nodeaffinity of Kubernetes v1.35.
 #ifndef BERTH_API_NODE_SELECTOR_H_

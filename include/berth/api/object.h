@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Object: one Kubernetes object of any kind, as read from a manifest or a cluster.
 #ifndef BERTH_API_OBJECT_H_
 #define BERTH_API_OBJECT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pod's message in little memory: what alike pods have in common is kept once for all of them.
 #ifndef BERTH_API_PACKED_POD_H_
 #define BERTH_API_PACKED_POD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is wrong with an input, and where: the one form in which manifests and configuration
 // report to their author.
 #ifndef BERTH_API_PROBLEM_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantity: an amount of a resource as Kubernetes writes it ("100m", "1.5Gi", "2e3"), exact.
 #ifndef BERTH_API_QUANTITY_H_
 #define BERTH_API_QUANTITY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resource names as small dense ids, and vectors of amounts by id.
 #ifndef BERTH_API_RESOURCES_H_
 #define BERTH_API_RESOURCES_H_

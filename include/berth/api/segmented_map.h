@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hash map for very many entries, for whom no insertion may wait.
 #ifndef BERTH_API_SEGMENTED_MAP_H_
 #define BERTH_API_SEGMENTED_MAP_H_
@@ -37,7 +38,7 @@ class SegmentedMap {
   }
   // Lets the processor fetch what Find() will look at while other work goes on.
   void Prefetch(const Key& key) const {
-    IsNotForNothing();
+    KeepPrefetchArguments();
     TableOf(key).prefetch(key);
   }
   // The value of `key`, one made of `args` if there was none, and whether it is new.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Symbol: an interned string of four bytes, for the strings that are compared again and again
 // (label keys and values, resource, node and namespace names, taint keys).
 #ifndef BERTH_API_SYMBOL_H_

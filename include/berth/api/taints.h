@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Taints of nodes, tolerations of pods, and when one tolerates the other.
 #ifndef BERTH_API_TAINTS_H_
 #define BERTH_API_TAINTS_H_

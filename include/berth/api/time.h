@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times and durations in the forms that Kubernetes writes them.
 #ifndef BERTH_API_TIME_H_
 #define BERTH_API_TIME_H_

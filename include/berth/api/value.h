@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Value: the tree that YAML and JSON documents are both read into, with the place of every node.
 #ifndef BERTH_API_VALUE_H_
 #define BERTH_API_VALUE_H_

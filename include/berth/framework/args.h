@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugin arguments: a struct with defaults and one declared table of its fields, from which
 // decoding, validation and the reference page in docs/configuration.md come.
 //
@@ -62,7 +63,7 @@ class FieldProblems {
   // Where `field` stands in the file, or the nearest thing above it that does.
   SourceLocation Where(absl::string_view field) const;
   // From now on, leaves out fields that have a problem among those added since there were `first`.
-  void LeaveOutReportedSince(size_t first);
+  void DropReportedSince(size_t first);
 
  private:
   void AddAs(Severity severity, absl::string_view field, absl::string_view message);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PreBind, Bind and PostBind extension points: make a decision real.
 #ifndef BERTH_FRAMEWORK_BIND_H_
 #define BERTH_FRAMEWORK_BIND_H_

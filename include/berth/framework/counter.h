@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of a plugin's own: added to from any thread, read from any thread.
 #ifndef BERTH_FRAMEWORK_COUNTER_H_
 #define BERTH_FRAMEWORK_COUNTER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plugins remember about one pod during one scheduling attempt.
 #ifndef BERTH_FRAMEWORK_CYCLE_STATE_H_
 #define BERTH_FRAMEWORK_CYCLE_STATE_H_
@@ -96,9 +97,9 @@ class CycleState {
   void SetForExplanation() { for_explanation_ = true; }
 
   // Whether nothing may be left out or kept from one cycle to the next to save time
-  // (SchedulerOptions::remember_verdicts). The decisions are the same.
-  bool in_full() const { return in_full_; }
-  void SetInFull() { in_full_ = true; }
+  // (SchedulerOptions::incremental). The decisions are the same.
+  bool full_evaluation() const { return full_evaluation_; }
+  void SetFullEvaluation() { full_evaluation_ = true; }
 
   // How much a stage of the attempt may do before it yields: of the plugins, PostFilter. A Clone()
   // is without a limit.
@@ -109,7 +110,7 @@ class CycleState {
     CycleState copy;
     copy.skips_ = skips_;
     copy.for_explanation_ = for_explanation_;
-    copy.in_full_ = in_full_;
+    copy.full_evaluation_ = full_evaluation_;
     for (const Entry& entry : entries_) {
       if (entry.data != nullptr) copy.entries_.push_back({entry.key, entry.data->Clone()});
     }
@@ -134,7 +135,7 @@ class CycleState {
 
   Skips skips_;
   bool for_explanation_ = false;
-  bool in_full_ = false;
+  bool full_evaluation_ = false;
   absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
   mutable WorkBudget work_budget_;
 };

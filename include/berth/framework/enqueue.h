@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EnqueueExtensions: which changes of the cluster could make a rejected pod schedulable.
 #ifndef BERTH_FRAMEWORK_ENQUEUE_H_
 #define BERTH_FRAMEWORK_ENQUEUE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EveryProfilePlugin: a plugin that all profiles of a scheduler need, or none.
 #ifndef BERTH_FRAMEWORK_EVERY_PROFILE_H_
 #define BERTH_FRAMEWORK_EVERY_PROFILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Explain extension: what a person should know about a node besides verdicts and scores.
 #ifndef BERTH_FRAMEWORK_EXPLAIN_H_
 #define BERTH_FRAMEWORK_EXPLAIN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a field of plugin arguments is read, checked and printed: FieldTypeOf<T>() for the types
 // that arguments are made of, and the checks that a field can declare. See args.h.
 #ifndef BERTH_FRAMEWORK_FIELD_TYPE_H_

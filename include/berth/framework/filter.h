@@ -1,15 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Filter extension point: may this pod run on this node?
 #ifndef BERTH_FRAMEWORK_FILTER_H_
 #define BERTH_FRAMEWORK_FILTER_H_
 
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
-#include "berth/framework/node_verdicts.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
 namespace berth {
+
+class NodeTable;
+class NodeVerdicts;
 
 class FilterPlugin {
  public:

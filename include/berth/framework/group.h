@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pod groups: which pods are scheduled together, and when. The engine schedules groups; without a
 // group plugin every pod is a group of one.
 #ifndef BERTH_FRAMEWORK_GROUP_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scheduler offers to its plugins.
 #ifndef BERTH_FRAMEWORK_HANDLE_H_
 #define BERTH_FRAMEWORK_HANDLE_H_
@@ -17,54 +18,20 @@
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/clock.h"
-#include "berth/framework/bind.h"
 #include "berth/framework/counter.h"
-#include "berth/framework/cycle_state.h"
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/filter_basis.h"
 #include "berth/framework/group.h"
-#include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
+#include "berth/framework/nominator.h"
 #include "berth/framework/object_store.h"
 #include "berth/framework/permit.h"
+#include "berth/framework/plugins_runner.h"
 #include "berth/framework/pod_info.h"
-#include "berth/framework/room_filter.h"
-#include "berth/framework/status.h"
 #include "berth/framework/waiting.h"
 
 namespace berth {
 
-// The pods that are to run on a node once room is made there. They count for other pods of equal
-// or lower priority.
-class Nominator {
- public:
-  virtual ~Nominator() = default;
-  // Nominated to the node, highest priority first. Valid until a nomination changes.
-  virtual absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(
-      Symbol node_name) const = 0;
-  // The node `pod` is nominated to; empty if none.
-  virtual std::string NominatedNode(const PodInfo& pod) const = 0;
-  // Every nominated pod, by node name.
-  virtual void ForEach(
-      const std::function<void(const PodInfo& pod, absl::string_view node_name)>& visit) const = 0;
-
-  // Grows with every change.
-  virtual uint64_t version() const = 0;
-  // The nodes whose nominated pods changed after `version`, oldest first, a node once for each
-  // change. Absent if so much changed since that it is no longer kept.
-  virtual std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const = 0;
-};
-
-// What the verdicts of Filter plugins in a dry run go by, besides the node with its pods and the
-// pods nominated to it, which count by the pod's priority. What came of a node for one pod holds
-// for every other as long as the node stays as it is, and all of this is the same.
-struct DryRunGrounds {
-  std::string kind;   // of pod, for finding others of the kind
-  FilterBasis basis;  // the rest that is about all nodes
-  // What rules say of topology domains: only those of the node count. A rule that is missing says
-  // 0 of all of them.
-  std::vector<DomainNumbers> domains;
-};
+struct BindMetadata;
+class DryRunInputsSource;
+class NodeTable;
 
 // A call that Handle::RunAt() has put off.
 enum class TimerId : uint64_t { kNone = 0 };
@@ -73,9 +40,9 @@ enum class TimerId : uint64_t { kNone = 0 };
 // said otherwise, call it from the scheduling thread only: in every extension point but PreBind,
 // Bind and PostBind, and in what RunAt() and Post() run. A plugin that has threads of its own joins
 // them in its destructor; until then they may call what any thread may.
-class Handle {
+class Handle : public PluginsRunner {
  public:
-  virtual ~Handle() = default;
+  ~Handle() override = default;
 
   // The schedulerName of the profile this plugin instance belongs to.
   virtual absl::string_view profile_name() const = 0;
@@ -89,38 +56,8 @@ class Handle {
   // The next number of the scheduler's seeded random sequence.
   virtual uint64_t Random() = 0;
 
-  // --- Running the profile's plugins on hypothetical nodes (preemption) ---
-
-  // All Filter plugins that `state` does not skip, in order, on `node` as it is given.
-  virtual Status RunFilterPlugins(const CycleState& state, const PodInfo& pod,
-                                  const NodeInfo& node) = 0;
-  // The same twice: with the pods of at least equal priority that are nominated to the node, then
-  // without them. Success only if both agree.
-  virtual Status RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
-                                                   const NodeInfo& node) = 0;
-  virtual Status RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,
-                                             const PodInfo& added, const NodeInfo& node) = 0;
-  virtual Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
-                                                const PodInfo& removed, const NodeInfo& node) = 0;
-
-  // Fills in what the Filter plugins that `state` does not skip go by. Returns false if one of them
-  // cannot say, or nothing is to be remembered.
-  virtual bool FindDryRunGrounds(const CycleState& /*state*/, const PodInfo& /*pod*/,
-                                 DryRunGrounds& /*grounds*/) {
-    return false;
-  }
-  // What a node must have left for the pod, as the first RoomFilter among the Filter plugins that
-  // `state` does not skip says; absent if there is none.
-  struct Room {
-    NeededRoom needed;
-    Symbol plugin;  // that says so
-    // Whether the plugins before it let the pod onto a node still if they do now and pods go.
-    bool asked_first = false;
-    friend bool operator==(const Room&, const Room&) = default;
-  };
-  virtual std::optional<Room> FindNeededRoom(const CycleState& /*state*/, const PodInfo& /*pod*/) {
-    return std::nullopt;
-  }
+  // What results of dry runs depend on, for preemption; null if nothing is known of it.
+  virtual DryRunInputsSource* dry_run_inputs() { return nullptr; }
 
   // --- Pods that wait ---
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node and the pods on it, summed up.
 #ifndef BERTH_FRAMEWORK_NODE_INFO_H_
 #define BERTH_FRAMEWORK_NODE_INFO_H_
@@ -20,6 +21,9 @@
 #include "berth/framework/pod_info.h"
 
 namespace berth {
+
+// A node's position in snapshot order: 0 .. NodeTable::size()-1.
+using NodeRow = int32_t;
 
 struct NodeImage {
   Symbol name;  // as the node reports it, each name once

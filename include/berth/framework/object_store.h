@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read access to every object of the cluster that is not a pod or a node: Services, claims,
 // budgets, PodGroups ...
 #ifndef BERTH_FRAMEWORK_OBJECT_STORE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lets a plugin keep something of the whole cluster: AssignmentObserver, for sums over running
 // pods without walking them, and SyncObserver, for what is there at the start.
 #ifndef BERTH_FRAMEWORK_OBSERVER_H_
@@ -35,7 +36,7 @@ class SyncObserver {
   // Called between attempts, after OnSynced(), mostly before NodeTable::Replay() and
   // ObjectStore::ChangesSince() forget what changed since the last of these calls: who follows them
   // does so here, and seldom reads everything again in a cycle.
-  virtual void OnManyChanges() {}
+  virtual void BeforeJournalOverflow() {}
 };
 
 }  // namespace berth

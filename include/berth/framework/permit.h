@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Permit extension point: let a placed pod be bound, hold it back, or refuse it.
 #ifndef BERTH_FRAMEWORK_PERMIT_H_
 #define BERTH_FRAMEWORK_PERMIT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The base of every plugin. What a plugin can do is said by the extension point interfaces it
 // also derives from: FilterPlugin, ScorePlugin, PermitPlugin ...
 #ifndef BERTH_FRAMEWORK_PLUGIN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pod, parsed once: everything that scheduling reads in a form that costs nothing to read.
 #ifndef BERTH_FRAMEWORK_POD_INFO_H_
 #define BERTH_FRAMEWORK_POD_INFO_H_

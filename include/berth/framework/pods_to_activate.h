@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods that a plugin wants to be tried next, handed to the engine through the CycleState.
 #ifndef BERTH_FRAMEWORK_PODS_TO_ACTIVATE_H_
 #define BERTH_FRAMEWORK_PODS_TO_ACTIVATE_H_

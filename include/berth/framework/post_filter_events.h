@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PostFilterEvents: which pods that PostFilter could not help wait for the plugin's events.
 #ifndef BERTH_FRAMEWORK_POST_FILTER_EVENTS_H_
 #define BERTH_FRAMEWORK_POST_FILTER_EVENTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PostFilter extension point: what could be done for a pod that fits no node. Preemption is
 // the usual answer.
 #ifndef BERTH_FRAMEWORK_POSTFILTER_H_
@@ -12,7 +13,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/framework/cycle_state.h"
-#include "berth/framework/node_table.h"
+#include "berth/framework/node_info.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
@@ -24,33 +25,14 @@ class NodeStatuses {
   virtual ~NodeStatuses() = default;
   // The code of `row`; UnschedulableAndUnresolvable for rows that were never judged.
   virtual Code code(NodeRow row) const = 0;
-  // The codes of all rows if they are at hand; else empty.
-  virtual absl::Span<const Code> codes() const { return {}; }
   // The code with plugin and reasons; may ask the rejecting plugin's Filter() again.
   virtual Status status(NodeRow row) const = 0;
-  // The plugin of status(row), without its words.
+  // The plugin of status(row), without its reasons.
   virtual Symbol rejecting_plugin(NodeRow row) const { return status(row).plugin_symbol(); }
-  // A number for each row if these are at hand, else empty: rows that have it in common have the
-  // same rejecting_plugin(). Valid as long as these statuses.
-  virtual absl::Span<const uint8_t> rejectors() const { return {}; }
-  // Calls for every row with exactly this code, in row order.
+  // The rows with exactly this code, in row order.
   virtual std::vector<NodeRow> RowsWith(Code code) const = 0;
   // How many they are.
   virtual int CountWith(Code code) const { return static_cast<int>(RowsWith(code).size()); }
-
-  // For who keeps something of the statuses from one pod to the next, as the scheduler does for
-  // pods that are alike: which statuses these are, and a number that grows whenever one of them is
-  // found again.
-  struct Version {
-    uint64_t kept = 0;  // 0: they are this pod's alone
-    uint64_t number = 0;
-  };
-  virtual Version version() const { return {}; }
-  // The rows whose status was found again since `version`, some more than once. Absent if they may
-  // be any, or if rows have other numbers. Valid as long as these statuses.
-  virtual std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& /*version*/) const {
-    return std::nullopt;
-  }
 };
 
 // One node on which evicting `victims` makes room.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preemption for PostFilter plugins: the search over nodes is shared, the rules are virtual.
 #ifndef BERTH_FRAMEWORK_PREEMPTION_H_
 #define BERTH_FRAMEWORK_PREEMPTION_H_
@@ -57,8 +58,8 @@ class DryRun {
 
   // For rules that spare pods for a time: the pod will fit here when its victims may go, which is
   // not before `time`.
-  void HelpsFrom(absl::Time time) { helps_from_ = time; }
-  absl::Time helps_from() const { return helps_from_; }
+  void SetRetryAt(absl::Time time) { retry_time_ = time; }
+  absl::Time retry_time() const { return retry_time_; }
 
  private:
   static constexpr int64_t kStepsOfFilter = 4, kStepsOfMove = 2;
@@ -71,7 +72,7 @@ class DryRun {
   const NodeInfo& original_node_;
   std::optional<CycleState> state_;
   std::optional<NodeInfo> node_;
-  absl::Time helps_from_ = absl::InfiniteFuture();
+  absl::Time retry_time_ = absl::InfiniteFuture();
   int64_t steps_ = 0;
 };
 
@@ -138,7 +139,7 @@ class Preemption {
   // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
   // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
   // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
-  // Yields where state.work_budget() is spent. With state.in_full() every node is dry-run.
+  // Yields where state.work_budget() is spent. With state.full_evaluation() every node is dry-run.
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 
@@ -196,7 +197,8 @@ class PriorityPreemptionRules : public PreemptionRules {
                                         const PodInfo& preemptor);
   virtual bool MoreImportant(const PodInfo& a, const PodInfo& b) const;
   // Whether `victim` of lower priority on the nominated node is on its way out for `preemptor`.
-  virtual bool MakesRoom(const NodeInfo& node, const PodInfo& victim, const PodInfo& preemptor);
+  virtual bool IsVictimLeaving(const NodeInfo& node, const PodInfo& victim,
+                               const PodInfo& preemptor);
 
  private:
   Handle& handle_;

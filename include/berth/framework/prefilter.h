@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PreFilter extension point: look at the pod once before its nodes are judged, narrow the
 // nodes, and follow hypothetical changes afterwards.
 #ifndef BERTH_FRAMEWORK_PREFILTER_H_
@@ -9,11 +10,12 @@
 #include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
 namespace berth {
+
+class NodeTable;
 
 // Narrows a pod to some nodes.
 struct PreFilterResult {

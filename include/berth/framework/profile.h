@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One profile of a KubeSchedulerConfiguration after defaults and merging: which plugins it lists
 // at which extension point, and their arguments.
 #ifndef BERTH_FRAMEWORK_PROFILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PreEnqueue and QueueSort extension points: may a pod be queued, and in which order.
 #ifndef BERTH_FRAMEWORK_QUEUE_SORT_H_
 #define BERTH_FRAMEWORK_QUEUE_SORT_H_

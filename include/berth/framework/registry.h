@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugins a scheduler knows, by name.
 #ifndef BERTH_FRAMEWORK_REGISTRY_H_
 #define BERTH_FRAMEWORK_REGISTRY_H_
@@ -11,11 +12,13 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "berth/framework/args.h"
-#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 
 namespace berth {
+
+class FieldTable;
+class Handle;
+class PluginArgs;
 
 // Makes one instance for one profile. `handle` outlives it. Errors name what is wrong with `args`.
 using PluginFactory =

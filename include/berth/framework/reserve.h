@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Reserve extension point: claim what a placement needs, and give it back.
 #ifndef BERTH_FRAMEWORK_RESERVE_H_
 #define BERTH_FRAMEWORK_RESERVE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PreScore and Score extension points: which feasible node is best?
 #ifndef BERTH_FRAMEWORK_SCORE_H_
 #define BERTH_FRAMEWORK_SCORE_H_
@@ -9,11 +10,12 @@
 #include "absl/types/span.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
 namespace berth {
+
+class NodeTable;
 
 inline constexpr int64_t kMaxNodeScore = 100;
 inline constexpr int64_t kMinNodeScore = 0;

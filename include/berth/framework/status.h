@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plugin says about a pod: the codes of the Scheduling Framework, with reasons for people.
 #ifndef BERTH_FRAMEWORK_STATUS_H_
 #define BERTH_FRAMEWORK_STATUS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a pod or group is still waiting: one dominant reason that programs can read, with its
 // numbers.
 #ifndef BERTH_FRAMEWORK_WAITING_H_
@@ -9,11 +10,12 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
 namespace berth {
+
+class NodeTable;
 
 // docs/explained_waiting.md says what each one means and which numbers it has.
 enum class WaitingReason : uint8_t {

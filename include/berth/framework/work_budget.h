@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much one attempt may do before it yields to events.
 #ifndef BERTH_FRAMEWORK_WORK_BUDGET_H_
 #define BERTH_FRAMEWORK_WORK_BUDGET_H_

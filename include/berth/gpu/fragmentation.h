@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a node's free GPU the usual pods could not use: the measure of "Beware of
 // Fragmentation" (USENIX ATC '23).
 #ifndef BERTH_GPU_FRAGMENTATION_H_

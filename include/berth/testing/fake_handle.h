@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FakeHandle: the Handle of a small cluster that a test makes up.
 #ifndef BERTH_TESTING_FAKE_HANDLE_H_
 #define BERTH_TESTING_FAKE_HANDLE_H_
@@ -18,6 +19,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/clock.h"
+#include "berth/framework/bind.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/prefilter.h"

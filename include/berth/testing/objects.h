@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders of pods and nodes for tests: MakePod().Name("p").Request("cpu", "2").Obj().
 #ifndef BERTH_TESTING_OBJECTS_H_
 #define BERTH_TESTING_OBJECTS_H_
@@ -13,8 +14,8 @@
 #include "berth/api/object.h"
 #include "berth/api/taints.h"
 #include "berth/check.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::api {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios: a cluster, what happens to it, and what must come of it, as YAML. docs/scenarios.md
 // describes the format; tests/scenarios/ has many.
 #ifndef BERTH_TESTING_SCENARIO_H_

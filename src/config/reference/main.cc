@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes docs/configuration.md: an introduction, then the reference of all built-in plugins.
 //
 //   berth_configuration_reference INTRODUCTION OUTPUT          writes OUTPUT

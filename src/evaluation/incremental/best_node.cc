@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of best_node.h.
 #include "evaluation/incremental/best_node.h"
 
@@ -110,22 +111,22 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
 bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice) {
   ScoreCache& scores = in.scores;
   if (scores.looked_at_all()) return false;  // one look at all rows in a cycle is enough
-  Framework::RejectionGrounds grounds;
-  if (!in.framework.FindRejectionGrounds(in.state, in.pod, scores.filters(), grounds) ||
+  Framework::RejectionInputs grounds;
+  if (!in.framework.FindRejectionInputs(in.state, in.pod, scores.filters(), grounds) ||
       !grounds.objects.empty()) {
     return false;
   }
-  for (const DomainVerdicts& rule : grounds.domains) {
+  for (const DomainVerdictRule& rule : grounds.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
   // Nominated pods count in domains too, but for who leaves room on their node only.
-  const NodeEquivalenceClasses::Asker asker = {
+  const NodeEquivalenceClasses::EvaluatedPod evaluated_pod = {
       in.pod, grounds.domains.empty() ? nullptr : &in.request.nominator};
-  if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, asker)) return false;
+  if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, evaluated_pod)) return false;
   bool failed = false;
   classes->List(scores, [&](NodeRow row) {
-    if (classes->is_apart(row)) {
+    if (classes->has_nominated_room(row)) {
       const Status status =
           in.framework.RunFilterWithNominatedPods(in.state, in.pod, in.nodes.node(row));
       failed |= status.IsError();
@@ -135,13 +136,13 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
                            [row](const auto& rule) { return rule.OfRow(row) != 0; });
   });
   if (failed) return false;  // the full evaluation will meet the error, and report it
-  const AlikeRows feasible = classes->rows();
+  const EquivalentNodes feasible = classes->rows();
   if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
     choice = {feasible.rows.empty() ? -1 : feasible.rows.front()};
     return true;
   }
   // The totals were normalised over more rows than are feasible: are they the same over these?
-  if (classes->some_are_out() && classes->extremes() != scores.all_extremes()) return false;
+  if (classes->some_rejected() && classes->extremes() != scores.all_extremes()) return false;
   if (!ScoreClasses(in, feasible)) return false;
   size_t best = 0;
   for (size_t i = 1; i < feasible.rows.size(); ++i) {
@@ -156,7 +157,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
 }
 
 // The totals of the rows that stand for all feasible ones. False if a plugin fails.
-bool BestNodeSearch::ScoreClasses(const Search& in, const AlikeRows& feasible) {
+bool BestNodeSearch::ScoreClasses(const Search& in, const EquivalentNodes& feasible) {
   const size_t size = feasible.rows.size();
   totals_.resize(size);
   for (size_t i = 0; i < size; ++i) totals_[i] = in.scores.total(feasible.rows[i]);

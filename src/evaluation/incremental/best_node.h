@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best node for a pod whose class has a score cache, with as few nodes as possible asked about.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
@@ -48,7 +49,7 @@ class BestNodeSearch {
   bool Choose(const Search& in, Choice& choice);
   bool ChooseBest(const Search& in, int tries, Choice& choice);
   bool ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice);
-  bool ScoreClasses(const Search& in, const AlikeRows& feasible);
+  bool ScoreClasses(const Search& in, const EquivalentNodes& feasible);
   bool ChooseByRow(const Search& in, Choice& choice);
   Status FilterRows(const Search& in);
   void CacheObjectFilters(const Search& in);

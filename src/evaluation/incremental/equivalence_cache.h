@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept for equivalence classes of pods: for those that come again, as many as there is room
 // for.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
@@ -55,16 +56,17 @@ class EquivalenceCache {
 
   // Keeps make() for a class of which nothing is kept, if that pays: if the class came before, and
   // there is room for `most`, or one of them was not used since. So classes that take turns and are
-  // too many do not evict each other: a part of them stays. Null if it does not pay. `asker`, a
-  // hash, if not 0: a class that has come for one asker only has not come before.
+  // too many do not evict each other: a part of them stays. Null if it does not pay.
+  // `evaluated_pod`, a hash, if not 0: a class that has come for one evaluated_pod only has not
+  // come before.
   template <class Make>
-  T* Add(const PodClass& pods, size_t most, Make make, size_t asker = 0) {
+  T* Add(const PodClass& pods, size_t most, Make make, size_t evaluated_pod = 0) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(pods.hash(), Seen{uses_, asker});
+    const auto [seen, is_new] = seen_.try_emplace(pods.hash(), Seen{uses_, evaluated_pod});
     const uint64_t before = std::exchange(seen->second.use, uses_);
-    const bool same_asker = asker != 0 && seen->second.asker == asker;
+    const bool same_asker = evaluated_pod != 0 && seen->second.evaluated_pod == evaluated_pod;
     if (is_new || same_asker || by_hash_.contains(pods.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
@@ -78,7 +80,7 @@ class EquivalenceCache {
   // Whether the class came once, so that Add() would take it if there is room.
   bool Saw(const PodClass& pods) const { return seen_.contains(pods.hash()); }
   bool saw_nothing() const { return seen_.empty(); }
-  void ForgetSeen(const PodClass& pods) { seen_.erase(pods.hash()); }
+  void ForgetFirstUse(const PodClass& pods) { seen_.erase(pods.hash()); }
 
   void Forget(const PodClass& pods) {
     const auto it = by_hash_.find(pods.hash());
@@ -113,7 +115,7 @@ class EquivalenceCache {
   // When classes came last, and for whom first, by hash.
   struct Seen {
     uint64_t use;
-    size_t asker;
+    size_t evaluated_pod;
   };
   absl::flat_hash_map<size_t, Seen> seen_;
 };

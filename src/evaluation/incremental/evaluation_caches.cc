@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of evaluation_caches.h.
 #include "evaluation/incremental/evaluation_caches.h"
 
@@ -32,14 +33,14 @@ void EvaluationCaches::SetClass(const Framework& framework,
                                 const std::shared_ptr<const PodInfo>& pod) {
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
-  const PluginMask signed_by = framework.SignForNodesBesideSpec(*pod, beside_spec);
+  const PluginMask signed_by = framework.SignForNodesExceptSpec(*pod, beside_spec);
   beside_spec.Add(static_cast<int64_t>(signed_by));
   const bool is_like_last = framework_ == &framework && pod_->SharesSpec(*pod) &&
-                            beside_spec_.bytes() == beside_spec.bytes();
+                            except_spec_.bytes() == beside_spec.bytes();
   pod_ = pod;
   if (is_like_last) return;
   framework_ = &framework;
-  std::swap(beside_spec_, beside_spec);
+  std::swap(except_spec_, beside_spec);
   signature_.clear();
   signature_.Add(framework.profile().scheduler_name);
   plugins_ = framework.SignForNodes(*pod, signature_);
@@ -61,14 +62,14 @@ ScoreCache* EvaluationCaches::ScoresBySpec() {
 
 void EvaluationCaches::AddScoresBySpec(int rows) {
   // A pod with a claim of its own that is tried again is like no other.
-  const size_t asker = absl::HashOf(pod_->uid());
+  const size_t evaluated_pod = absl::HashOf(pod_->uid());
   scores_by_spec_.Add(
       class_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
       [&] {
         return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
                                             framework_->ObjectFilters() & ~plugins_);
       },
-      asker);
+      evaluated_pod);
 }
 
 NodeEquivalenceClasses* EvaluationCaches::NodeClasses(const ScoreCache& scores,
@@ -103,7 +104,7 @@ bool EvaluationCaches::WasRejected() {
 
 void EvaluationCaches::SetPlaced() {
   for (const bool by_spec : {false, true}) {
-    rejections_.ForgetSeen(ClassOf(by_spec));
+    rejections_.ForgetFirstUse(ClassOf(by_spec));
     if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr) {
       rejections->set_was_last(false);
     }

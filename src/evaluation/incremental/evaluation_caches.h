@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The caches of the incremental evaluator, by equivalence class of pods.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_EVALUATION_CACHES_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_EVALUATION_CACHES_H_
@@ -60,7 +61,7 @@ class EvaluationCaches {
   const Framework* framework_ = nullptr;
   std::shared_ptr<const PodInfo> pod_;
   PodSignature signature_;    // of the profile too
-  PodSignature beside_spec_;  // the part that pods of one spec do not share
+  PodSignature except_spec_;  // the part that pods of one spec do not share
   PodSignature scratch_;
   PluginMask plugins_ = 0;
   PodClass class_{"", nullptr}, class_with_spec_{"", nullptr};  // of signature_'s bytes

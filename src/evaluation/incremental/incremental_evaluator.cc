@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of incremental_evaluator.h.
 #include "evaluation/incremental/incremental_evaluator.h"
 
@@ -71,7 +72,7 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   ScoreCache::ObjectInputs objects{own, {}};
   const bool with_objects =
       by_spec != nullptr &&
-      request.framework.FindBases(own, pod, by_spec->object_filters(), objects.inputs) &&
+      request.framework.FindFilterInputs(own, pod, by_spec->object_filters(), objects.inputs) &&
       by_spec->IsWorthwhile(objects, request.nominator, pod);
   if (by_spec != nullptr && !with_objects) {
     scores = caches_.Scores(rows, add);
@@ -95,8 +96,8 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   const PodInfo& pod = *request.pod;
   const PreFilterOutcome pre_filter = request.framework.RunPreFilter(own, pod, request.nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return std::nullopt;
-  Framework::RejectionGrounds grounds;
-  if (!request.framework.FindRejectionGrounds(own, pod, caches_.plugins(), grounds)) {
+  Framework::RejectionInputs grounds;
+  if (!request.framework.FindRejectionInputs(own, pod, caches_.plugins(), grounds)) {
     return std::nullopt;
   }
   const bool by_spec = !grounds.empty();
@@ -126,9 +127,9 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
 // After a full evaluation: what it found, for the next pod like this one. Null if that does not
 // pay.
 Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request) {
-  Framework::RejectionGrounds grounds;
-  if (!request.framework.FindRejectionGrounds(request.state, *request.pod, caches_.plugins(),
-                                              grounds)) {
+  Framework::RejectionInputs grounds;
+  if (!request.framework.FindRejectionInputs(request.state, *request.pod, caches_.plugins(),
+                                             grounds)) {
     return nullptr;
   }
   const bool by_spec = !grounds.empty();

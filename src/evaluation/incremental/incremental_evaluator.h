@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluates a pod by what was found for pods like it: only nodes that changed since are judged and
 // scored again. README.md has what is kept, for whom, and what makes it stale.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_INCREMENTAL_EVALUATOR_H_
@@ -17,8 +18,8 @@ namespace berth {
 // puts what it finds into the caches. Searches that end before they judged every node use no cache.
 class IncrementalEvaluator final : public NodeEvaluator {
  public:
-  // `rows_at_once` as SchedulerOptions has it.
-  explicit IncrementalEvaluator(int rows_at_once = 0) : full_(rows_at_once) {}
+  // `filter_block_size` as SchedulerOptions has it.
+  explicit IncrementalEvaluator(int filter_block_size = 0) : full_(filter_block_size) {}
 
   std::optional<Evaluation> Recall(const EvaluationRequest& request) override;
   Evaluation Evaluate(const EvaluationRequest& request,

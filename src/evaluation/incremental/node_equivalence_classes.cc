@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of node_equivalence_classes.h.
 #include "evaluation/incremental/node_equivalence_classes.h"
 
@@ -41,9 +42,9 @@ int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
   return number;
 }
 
-bool LeavesRoom(Symbol node, const NodeEquivalenceClasses::Asker& asker) {
-  return absl::c_any_of(asker.nominator->NominatedPods(node), [&](const auto& nominated) {
-    return nominated->priority() >= asker.pod.priority();
+bool LeavesRoom(Symbol node, const NodeEquivalenceClasses::EvaluatedPod& evaluated_pod) {
+  return absl::c_any_of(evaluated_pod.nominator->NominatedPods(node), [&](const auto& nominated) {
+    return nominated->priority() >= evaluated_pod.pod.priority();
   });
 }
 
@@ -58,12 +59,13 @@ int64_t SumOfDomain(const DomainSum& sum, uint32_t domain) {
 }  // namespace
 
 bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& nodes,
-                                     const std::vector<DomainSum>& sums, const Asker& asker) {
+                                     const std::vector<DomainSum>& sums,
+                                     const EvaluatedPod& evaluated_pod) {
   if (pauses_ > 0) {
     --pauses_;
     return false;
   }
-  if (!Follow(scores, nodes, sums, asker) && !Rebuild(scores, nodes, sums, asker)) {
+  if (!Follow(scores, nodes, sums, evaluated_pod) && !Rebuild(scores, nodes, sums, evaluated_pod)) {
     followed_.clear();
     scores_seen_ = {};
     pauses_ = kPauses;
@@ -76,9 +78,10 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
 
 // False if all rows are to be looked at.
 bool NodeEquivalenceClasses::Follow(const ScoreCache& scores, const NodeTable& nodes,
-                                    const std::vector<DomainSum>& sums, const Asker& asker) {
+                                    const std::vector<DomainSum>& sums,
+                                    const EvaluatedPod& evaluated_pod) {
   if (!IsKnown(sums) || !FollowRows(scores, sums) || !FollowDomains(sums) ||
-      !FollowNominations(scores, nodes, sums, asker)) {
+      !FollowNominations(scores, nodes, sums, evaluated_pod)) {
     return false;
   }
   for (const int number : std::exchange(touched_, {})) ShowCell(scores, number);
@@ -90,7 +93,7 @@ bool NodeEquivalenceClasses::Follow(const ScoreCache& scores, const NodeTable& n
 bool NodeEquivalenceClasses::IsKnown(const std::vector<DomainSum>& sums) const {
   if (followed_.size() != sums.size()) return false;
   for (size_t i = 0; i < sums.size(); ++i) {
-    const FollowedSum& followed = followed_[i];
+    const TrackedSum& followed = followed_[i];
     const bool same_column =
         followed.column == sums[i].column && followed.version == followed.column->version();
     const bool same_parts =
@@ -127,7 +130,7 @@ bool NodeEquivalenceClasses::FollowRows(const ScoreCache& scores,
 // Domains whose sum changed.
 bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
   for (size_t i = 0; i < sums.size(); ++i) {
-    FollowedSum& followed = followed_[i];
+    TrackedSum& followed = followed_[i];
     if (followed.way != Way::kBySumOfCells) continue;
     for (size_t k = 0; k < followed.of_parts.size(); ++k) {
       const PodCounts& pods = *sums[i].parts[k].pods;
@@ -147,39 +150,39 @@ bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
 // Rows on which room is left now, or not any more.
 bool NodeEquivalenceClasses::FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
                                                const std::vector<DomainSum>& sums,
-                                               const Asker& asker) {
-  if (asker.nominator == nullptr) return apart_.empty();
-  const bool is_known = asker.pod.priority() == asker_priority_;
-  if (is_known && asker.nominator->version() == nominations_version_) return true;
+                                               const EvaluatedPod& evaluated_pod) {
+  if (evaluated_pod.nominator == nullptr) return nominated_rows_.empty();
+  const bool is_known = evaluated_pod.pod.priority() == evaluated_priority_;
+  if (is_known && evaluated_pod.nominator->version() == nominations_version_) return true;
   std::vector<NodeRow> rows;
-  const auto changes = asker.nominator->ChangesSince(nominations_version_);
+  const auto changes = evaluated_pod.nominator->ChangesSince(nominations_version_);
   if (is_known && changes.has_value()) {
     for (const Symbol node : *changes) {
       const NodeRow row = nodes.FindRow(node);
       if (row < 0) continue;
-      if (LeavesRoom(node, asker)) {
-        apart_.insert(row);
+      if (LeavesRoom(node, evaluated_pod)) {
+        nominated_rows_.insert(row);
       } else {
-        apart_.erase(row);
+        nominated_rows_.erase(row);
       }
       rows.push_back(row);
     }
   } else {
-    rows.assign(apart_.begin(), apart_.end());
-    apart_ = FindApart(nodes, asker);
-    rows.insert(rows.end(), apart_.begin(), apart_.end());
+    rows.assign(nominated_rows_.begin(), nominated_rows_.end());
+    nominated_rows_ = FindNominatedRows(nodes, evaluated_pod);
+    rows.insert(rows.end(), nominated_rows_.begin(), nominated_rows_.end());
   }
-  nominations_version_ = asker.nominator->version();
-  asker_priority_ = asker.pod.priority();
+  nominations_version_ = evaluated_pod.nominator->version();
+  evaluated_priority_ = evaluated_pod.pod.priority();
   return absl::c_all_of(rows, [&](NodeRow row) { return Place(scores, row, sums); });
 }
 
-absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindApart(const NodeTable& nodes,
-                                                               const Asker& asker) const {
+absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindNominatedRows(
+    const NodeTable& nodes, const EvaluatedPod& evaluated_pod) const {
   absl::flat_hash_set<NodeRow> rows;
-  if (asker.nominator == nullptr) return rows;
-  ForEachNominatedRow(*asker.nominator, nodes, [&](NodeRow row) {
-    if (LeavesRoom(nodes.node(row).name(), asker)) rows.insert(row);
+  if (evaluated_pod.nominator == nullptr) return rows;
+  ForEachNominatedRow(*evaluated_pod.nominator, nodes, [&](NodeRow row) {
+    if (LeavesRoom(nodes.node(row).name(), evaluated_pod)) rows.insert(row);
   });
   return rows;
 }
@@ -199,7 +202,7 @@ GroupKey NodeEquivalenceClasses::CellKeyOf(NodeRow row, const std::vector<Domain
       key.push_back(sum);
     }
   }
-  if (is_apart(row)) key.push_back(row);
+  if (has_nominated_room(row)) key.push_back(row);
   return key;
 }
 
@@ -221,7 +224,7 @@ bool NodeEquivalenceClasses::Place(const ScoreCache& scores, NodeRow row,
                                    const std::vector<DomainSum>& sums) {
   Leave(scores, row);
   const int64_t total = scores.total(row);
-  if (total == ScoreCache::kOut) return true;
+  if (total == ScoreCache::kInfeasible) return true;
   GroupKey key = CellKeyOf(row, sums);
   int number = FindCell(key);
   if (number == kNone) number = AddCell(std::move(key), sums);
@@ -373,13 +376,13 @@ void NodeEquivalenceClasses::List(const ScoreCache& scores,
   best_.clear();
   counts_.clear();
   listed_.clear();
-  some_are_out_ = false;
+  some_rejected_ = false;
   extremes_ = 0;
   const auto list = [&](int number, Group& group, auto is_now) {
     if (group.tally.rows == 0) return;
     const NodeRow best = group.heap.Best(is_now).row;
     if (!accepts(best)) {
-      some_are_out_ = true;
+      some_rejected_ = true;
       return;
     }
     best_.push_back(best);
@@ -406,18 +409,18 @@ NodeRow NodeEquivalenceClasses::PrefetchRunnerUp(NodeRow row) const {
   if (next < 0) return next;
   Prefetch(&cell_of_row_[next]);
   Prefetch(&extremes_of_row_[next]);
-  for (const FollowedSum& followed : followed_) Prefetch(&followed.column->indexes()[next]);
+  for (const TrackedSum& followed : followed_) Prefetch(&followed.column->indexes()[next]);
   return next;
 }
 
 std::optional<int> NodeEquivalenceClasses::CountDomains(
     const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const {
-  const auto followed = absl::c_find_if(followed_, [&](const FollowedSum& followed) {
+  const auto followed = absl::c_find_if(followed_, [&](const TrackedSum& followed) {
     return followed.column == &column && followed.way == Way::kBySumOfCells;
   });
   if (followed == followed_.end()) return std::nullopt;
   std::vector<bool> taken(classes_.size());
-  bool all = !some_are_out_;
+  bool all = !some_rejected_;
   for (size_t i = 0; i < best_.size(); ++i) {
     taken[listed_[i]] = takes(best_[i]);
     all = all && taken[listed_[i]];
@@ -437,7 +440,7 @@ std::optional<NodeEquivalenceClasses::Way> NodeEquivalenceClasses::WayOf(const D
   if (domains <= kFewDomains) return Way::kByDomain;
   const bool is_followed =
       absl::c_all_of(sum.parts, [](const DomainSum::Part& part) { return part.pods != nullptr; });
-  if (is_followed && EachHasItsOwn(*sum.column)) return Way::kBySum;
+  if (is_followed && HasOneNodePerValue(*sum.column)) return Way::kBySum;
   if (is_followed && sum.parts.size() <= kMostParts) return Way::kBySumOfCells;
   return domains <= MostClasses(nodes.size()) ? std::optional(Way::kByDomain) : std::nullopt;
 }
@@ -464,11 +467,11 @@ bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<
   for (const DomainSum& sum : sums) {
     const std::optional<Way> way = WayOf(sum, nodes);
     if (!way.has_value()) return false;
-    FollowedSum& followed = followed_.emplace_back(FollowedSum{.column = sum.column,
-                                                               .way = *way,
-                                                               .version = sum.column->version(),
-                                                               .of_parts = {},
-                                                               .cells = {}});
+    TrackedSum& followed = followed_.emplace_back(TrackedSum{.column = sum.column,
+                                                             .way = *way,
+                                                             .version = sum.column->version(),
+                                                             .of_parts = {},
+                                                             .cells = {}});
     if (way == Way::kByDomain) continue;
     const bool in_cells = way == Way::kBySumOfCells;
     for (const auto& [pods, weight] : sum.parts) {
@@ -481,11 +484,13 @@ bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<
 }
 
 bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& nodes,
-                                     const std::vector<DomainSum>& sums, const Asker& asker) {
+                                     const std::vector<DomainSum>& sums,
+                                     const EvaluatedPod& evaluated_pod) {
   if (!FindWays(nodes, sums)) return false;
-  apart_ = FindApart(nodes, asker);
-  nominations_version_ = asker.nominator != nullptr ? asker.nominator->version() : 0;
-  asker_priority_ = asker.pod.priority();
+  nominated_rows_ = FindNominatedRows(nodes, evaluated_pod);
+  nominations_version_ =
+      evaluated_pod.nominator != nullptr ? evaluated_pod.nominator->version() : 0;
+  evaluated_priority_ = evaluated_pod.pod.priority();
   cell_of_row_.assign(nodes.size(), kNone);
   for (const NodeRow row : scores.feasible()) cell_of_row_[row] = 0;
   const int most_classes = MostClasses(nodes.size());
@@ -497,9 +502,9 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
     cells = TellApart(values, cells, most);
     if (cells == 0) return false;
   }
-  if (!apart_.empty()) {
+  if (!nominated_rows_.empty()) {
     values.assign(nodes.size(), -1);
-    for (const NodeRow row : apart_) values[row] = row;
+    for (const NodeRow row : nominated_rows_) values[row] = row;
     cells = TellApart(values, cells, most);
     if (cells == 0) return false;
   }
@@ -550,7 +555,7 @@ void NodeEquivalenceClasses::FillCells(const ScoreCache& scores, int cells) {
 }
 
 // What the cells of each row are told apart by.
-void NodeEquivalenceClasses::ReadValues(const FollowedSum& followed, const DomainSum& sum, int rows,
+void NodeEquivalenceClasses::ReadValues(const TrackedSum& followed, const DomainSum& sum, int rows,
                                         std::vector<int64_t>& values) {
   const LabelColumn& column = *followed.column;
   if (followed.way != Way::kBySum) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equivalence classes of nodes: plugins that depend on topology domains do not tell apart the nodes
 // of one class, so that of each class only the best node is a candidate.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
@@ -12,12 +13,12 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/domain_scorer.h"
+#include "berth/incremental/sign.h"
 #include "evaluation/incremental/row_groups.h"
 #include "evaluation/incremental/score_cache.h"
-#include "framework/change_journal.h"
+#include "table/change_journal.h"
 
 namespace berth {
 
@@ -29,7 +30,7 @@ namespace berth {
 // pod that comes moves a node to another class. Where domains have several nodes, as racks do, it
 // moves them all: rows are in cells then, of one rack each, and cells in classes. A node on which
 // room is left for nominated pods is a class of its own.
-class NodeEquivalenceClasses final : public AlikeRows::Domains {
+class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
  public:
   // Adds what makes an object one for these sums. Addresses are among it: should something else
   // come to stand there, Refresh() finds that it does not know it.
@@ -37,26 +38,26 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
                        PodSignature& signature);
 
   // For whom the classes are.
-  struct Asker {
+  struct EvaluatedPod {
     const PodInfo& pod;
     // What it leaves room for; null if no filter depends on a sum.
     const Nominator* nominator;
   };
   // Brings everything in step with `scores`, as of its last Refresh(), what `sums` come to, and
-  // where `asker` leaves room. False if that makes too many cells or classes to be worth it: the
-  // object is of no use then.
+  // where `evaluated_pod` leaves room. False if that makes too many cells or classes to be worth
+  // it: the object is of no use then.
   bool Refresh(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-               const Asker& asker);
+               const EvaluatedPod& evaluated_pod);
 
   // Whether the pod leaves room for others on that node: the sums do not tell whether it fits
   // there.
-  bool is_apart(NodeRow row) const { return apart_.contains(row); }
+  bool has_nominated_room(NodeRow row) const { return nominated_rows_.contains(row); }
   // Lists the classes whose best row `accepts`; the others are out.
   void List(const ScoreCache& scores, absl::FunctionRef<bool(NodeRow)> accepts);
   // What follows is as of the last List(). The best row of each class, the first one of equals, and
   // how many rows the class has.
-  AlikeRows rows() const { return {best_, counts_, this}; }
-  bool some_are_out() const { return some_are_out_; }
+  EquivalentNodes rows() const { return {best_, counts_, this}; }
+  bool some_rejected() const { return some_rejected_; }
   // ScoreCache::extremes() that some of their rows have.
   uint8_t extremes() const { return extremes_; }
   // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod like it
@@ -73,7 +74,7 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
     kBySumOfCells,  // domains have several nodes
   };
   // One of the sums, as of the last Refresh().
-  struct FollowedSum {
+  struct TrackedSum {
     const LabelColumn* column;
     Way way;
     uint64_t version;                                     // of the column
@@ -101,17 +102,18 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
   static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
   bool Follow(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-              const Asker& asker);
+              const EvaluatedPod& evaluated_pod);
   bool IsKnown(const std::vector<DomainSum>& sums) const;
   bool FollowRows(const ScoreCache& scores, const std::vector<DomainSum>& sums);
   bool FollowDomains(const std::vector<DomainSum>& sums);
   bool FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums, const Asker& asker);
+                         const std::vector<DomainSum>& sums, const EvaluatedPod& evaluated_pod);
   bool Rebuild(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-               const Asker& asker);
-  absl::flat_hash_set<NodeRow> FindApart(const NodeTable& nodes, const Asker& asker) const;
+               const EvaluatedPod& evaluated_pod);
+  absl::flat_hash_set<NodeRow> FindNominatedRows(const NodeTable& nodes,
+                                                 const EvaluatedPod& evaluated_pod) const;
   int TellApart(const std::vector<int64_t>& values, int cells, int most);
-  void ReadValues(const FollowedSum& followed, const DomainSum& sum, int rows,
+  void ReadValues(const TrackedSum& followed, const DomainSum& sum, int rows,
                   std::vector<int64_t>& values);
   void FillCells(const ScoreCache& scores, int cells);
 
@@ -142,12 +144,12 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
   }
 
   int pauses_ = 0;  // so many times it is not tried again
-  std::vector<FollowedSum> followed_;
+  std::vector<TrackedSum> followed_;
   RowJournal::Position scores_seen_;  // in ScoreCache::changes()
-  absl::flat_hash_set<NodeRow> apart_;
-  // What apart_ is as of.
+  absl::flat_hash_set<NodeRow> nominated_rows_;
+  // What nominated_rows_ is as of.
   uint64_t nominations_version_ = 0;
-  int32_t asker_priority_ = 0;
+  int32_t evaluated_priority_ = 0;
   std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
   std::vector<uint8_t> extremes_of_row_;
   std::vector<NodeRow> order_;  // feasible rows by cell, as of the last Rebuild()
@@ -164,7 +166,7 @@ class NodeEquivalenceClasses final : public AlikeRows::Domains {
   std::vector<NodeRow> best_;
   std::vector<int> counts_;
   std::vector<int> listed_;  // their numbers
-  bool some_are_out_ = false;
+  bool some_rejected_ = false;
   uint8_t extremes_ = 0;
 };
 

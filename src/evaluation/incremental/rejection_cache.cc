@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of rejection_cache.h.
 #include "evaluation/incremental/rejection_cache.h"
 
@@ -6,20 +7,21 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "framework/far_behind.h"
-#include "framework/fetch_nodes.h"
-#include "framework/rows_with.h"
+#include "table/far_behind.h"
+#include "table/prefetch_nodes.h"
+#include "table/rows_with.h"
 
 namespace berth {
 namespace {
 
-using PluginBasis = Framework::PluginBasis;
+using PluginInputs = Framework::PluginInputs;
 
 // The first filter whose inputs are others than before, or that has come or gone;
-// NodeVerdicts::kNobody if there is none.
-uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<PluginBasis>& now) {
+// NodeVerdicts::kNone if there is none.
+uint8_t FirstChanged(const std::vector<PluginInputs>& before,
+                     const std::vector<PluginInputs>& now) {
   const auto [old, young] = absl::c_mismatch(before, now);
-  uint8_t first = NodeVerdicts::kNobody;
+  uint8_t first = NodeVerdicts::kNone;
   if (old != before.end()) first = old->filter;
   if (young != now.end()) first = std::min(first, young->filter);
   return first;
@@ -27,15 +29,16 @@ uint8_t FirstChanged(const std::vector<PluginBasis>& before, const std::vector<P
 
 }  // namespace
 
-RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state, const PodInfo& asker,
+RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
+                                                const PodInfo& evaluated_pod,
                                                 const NodeTable& nodes, const Nominator& nominator,
-                                                const Framework::RejectionGrounds& grounds,
+                                                const Framework::RejectionInputs& grounds,
                                                 const NodeVerdicts* judged, WorkBudget& budget) {
   Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
   if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
-  if (!Follow(nodes, nominator, asker, depends_on, !grounds.empty()) ||
-      !FollowGrounds(nodes, asker, grounds) || counts_.is_crowded()) {
+  if (!Follow(nodes, nominator, evaluated_pod, depends_on, !grounds.empty()) ||
+      !UpdateInputs(nodes, evaluated_pod, grounds) || counts_.is_crowded()) {
     domains_.Keep(grounds.domains);
     MarkAll(nodes.size());
     if (judged != nullptr) verdicts_ = *judged;
@@ -43,29 +46,30 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state, const P
     judged = nullptr;  // mostly it costs less to follow
   }
   if (!(objects_ == grounds.objects)) objects_ = grounds.objects;
-  spec_ = objects_.empty() ? nullptr : asker.shared_spec();
+  spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
-  asker_priority_ = asker.priority();
+  evaluated_priority_ = evaluated_pod.priority();
   const bool filter = judged == nullptr;
-  const Outcome outcome = JudgeMarked(state, asker, nodes, filter, budget);
+  const Outcome outcome = JudgeMarked(state, evaluated_pod, nodes, filter, budget);
   if (outcome != Outcome::kYielded) yields_.Reset();
   if (filter) return outcome;
-  verdicts_.ForgetWords();
+  verdicts_.ClearReasonIds();
   // Rows that were not looked at yet count as judged.
   return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 
-RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state, const PodInfo& asker,
+RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state,
+                                                    const PodInfo& evaluated_pod,
                                                     const NodeTable& nodes, bool filter,
                                                     WorkBudget& budget) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = JudgeMany(state, asker, nodes, at_once, filter, budget);
+    const Outcome outcome = JudgeMany(state, evaluated_pod, nodes, at_once, filter, budget);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
-    const Outcome outcome = JudgeOne(state, asker, nodes, marked_.back());
+    const Outcome outcome = JudgeOne(state, evaluated_pod, nodes, marked_.back());
     if (outcome != Outcome::kRejected) return outcome;
     marked_.pop_back();
   }
@@ -73,9 +77,11 @@ RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state, con
   return Outcome::kRejected;
 }
 
-RejectionCache::Outcome RejectionCache::JudgeOne(const CycleState& state, const PodInfo& asker,
+RejectionCache::Outcome RejectionCache::JudgeOne(const CycleState& state,
+                                                 const PodInfo& evaluated_pod,
                                                  const NodeTable& nodes, NodeRow row) {
-  const Status status = framework_.RunFilterWithNominatedPods(state, asker, nodes.node(row));
+  const Status status =
+      framework_.RunFilterWithNominatedPods(state, evaluated_pod, nodes.node(row));
   if (status.ok()) return Outcome::kFits;
   const auto index = status.IsError() ? std::nullopt : counts_.IndexOf(status);
   if (!index.has_value()) return Outcome::kUnknown;
@@ -88,14 +94,15 @@ RejectionCache::Outcome RejectionCache::JudgeOne(const CycleState& state, const 
 // Whether it yields, with so many marked rows left.
 bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
   if (!budget.IsSpent()) return false;
-  if (yields_.MayStop(marked)) return true;
+  if (yields_.MayYieldWith(marked)) return true;
   budget.Lift();
   return false;
 }
 
 // Rows that are not judged yet; marks those that fit. kUnknown, kRejected, or kYielded: then those
 // that are left are marked.
-RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state, const PodInfo& asker,
+RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state,
+                                                  const PodInfo& evaluated_pod,
                                                   const NodeTable& nodes,
                                                   absl::Span<const NodeRow> rows,
                                                   WorkBudget& budget) {
@@ -106,8 +113,8 @@ RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state, const
       return Outcome::kYielded;
     }
     budget.Spend(kStepsOfRow);
-    FetchNodesAhead(nodes, rows, i);
-    const Outcome outcome = JudgeOne(state, asker, nodes, rows[i]);
+    PrefetchNodes(nodes, rows, i);
+    const Outcome outcome = JudgeOne(state, evaluated_pod, nodes, rows[i]);
     if (outcome == Outcome::kUnknown) return outcome;
     if (outcome == Outcome::kFits) marked_.push_back(rows[i]);
   }
@@ -116,32 +123,35 @@ RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state, const
 
 // Up to `at_once` marked rows by the batch forms, unless they have been asked; those that fit stay
 // marked.
-RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state, const PodInfo& asker,
+RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state,
+                                                  const PodInfo& evaluated_pod,
                                                   const NodeTable& nodes, size_t at_once,
                                                   bool filter, WorkBudget& budget) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
-  absl::Span<const NodeRow> rows = some, yielding;
+  absl::Span<const NodeRow> rows = some, with_nominations;
   if (filter) {
-    const Framework::PartedRows parted = framework_.PartRows(asker, nodes, rows);
+    const Framework::RowsByNomination parted =
+        framework_.SplitByNomination(evaluated_pod, nodes, rows);
     rows = parted.others;
-    if (!framework_.RunPlainFilterNodes(state, asker, nodes, rows, verdicts_).ok()) {
+    if (!framework_.RunPlainFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
       return Outcome::kUnknown;
     }
-    yielding = parted.yielding;
+    with_nominations = parted.with_nominations;
   }
   const Status nobody_left_out;
-  const VerdictStatuses statuses(framework_, state, asker, nodes, verdicts_, nobody_left_out);
+  const VerdictStatuses statuses(framework_, state, evaluated_pod, nodes, verdicts_,
+                                 nobody_left_out);
   std::vector<std::optional<uint16_t>> index_of;  // by group
   for (const NodeRow row : rows) {
-    if (verdicts_.rejector(row) == NodeVerdicts::kNobody) {
+    if (verdicts_.rejector(row) == NodeVerdicts::kNone) {
       Mark(row);
       continue;
     }
     const int group = statuses.group(row);
-    if (group == VerdictStatuses::kAlone) {
-      const Outcome outcome = JudgeOne(state, asker, nodes, row);
+    if (group == VerdictStatuses::kNoReasonGroup) {
+      const Outcome outcome = JudgeOne(state, evaluated_pod, nodes, row);
       if (outcome == Outcome::kUnknown) return outcome;
       if (outcome == Outcome::kFits) Mark(row);
       continue;
@@ -152,12 +162,12 @@ RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state, const
     counts_.Set(row, *index_of[group]);
     judged_.Add(row, verdicts_.rows());
   }
-  if (filter) verdicts_.ForgetWords();
+  if (filter) verdicts_.ClearReasonIds();
   if (marked_.size() > kept) {
-    marked_.insert(marked_.end(), yielding.begin(), yielding.end());
+    marked_.insert(marked_.end(), with_nominations.begin(), with_nominations.end());
     return Outcome::kFits;
   }
-  const Outcome outcome = JudgeEach(state, asker, nodes, yielding, budget);
+  const Outcome outcome = JudgeEach(state, evaluated_pod, nodes, with_nominations, budget);
   if (outcome != Outcome::kRejected) return outcome;
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
@@ -165,10 +175,10 @@ RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state, const
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything as the rows did. False if all of them are to be judged.
 bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
-                            const PodInfo& asker, Aspects depends_on, bool looks_further) {
+                            const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  const Symbol last_own_node =
-      std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
+  const Symbol last_own_node = std::exchange(
+      own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
   if (version_ == 0 || !nominations.has_value() || IsFarBehind(nodes, version_)) return false;
   bool moved = false, spread_changed = false;
   const bool followed = nodes.Replay(
@@ -199,7 +209,7 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
   mark_node(own_node_);
   // Priority decides who yields to whom. Pods that are nominated count in a domain as well, and on
   // their node a plugin may have let the pod in that does not any more.
-  if (looks_further || asker.priority() != asker_priority_) {
+  if (looks_further || evaluated_pod.priority() != evaluated_priority_) {
     for (const NodeRow row : framework_.RowsWithNominatedPods(nodes)) Mark(row);
   }
   return !spread_changed;
@@ -207,12 +217,12 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
 // that a plugin rejected whose objects are others now, or a later plugin. False if all are.
-bool RejectionCache::FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
-                                   const Framework::RejectionGrounds& grounds) {
-  if (!grounds.objects.empty() && spec_ != asker.shared_spec()) return false;
+bool RejectionCache::UpdateInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                                  const Framework::RejectionInputs& grounds) {
+  if (!grounds.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
   const bool followed = domains_.Follow(grounds.domains, nodes, [this](NodeRow row) { Mark(row); });
   const uint8_t changed = FirstChanged(objects_, grounds.objects);
-  if (!followed || changed == NodeVerdicts::kNobody) return followed;
+  if (!followed || changed == NodeVerdicts::kNone) return followed;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (verdicts_.rejector(row) >= changed) Mark(row);
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why no node is feasible for one class of pods, kept from one try to the next: only nodes are
 // judged again that changed, or whose topology domains or objects did.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
@@ -11,15 +12,15 @@
 
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/node_verdicts.h"
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
 #include "evaluation/free_capacity.h"
 #include "evaluation/incremental/rejection_counts.h"
-#include "framework/change_journal.h"
-#include "framework/fewer_left.h"
-#include "framework/followed_domains.h"
+#include "framework/domain_tracker.h"
 #include "framework/framework.h"
+#include "framework/yield_guard.h"
+#include "table/change_journal.h"
 
 namespace berth {
 
@@ -36,13 +37,13 @@ class RejectionCache {
     kUnknown,   // a plugin failed, or says too many things: the object is of no use
     kYielded,   // the budget is spent: the next Refresh() continues
   };
-  // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
-  // pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
-  // Framework::FindRejectionGrounds() makes of it. Stops when nodes are found that fit.
+  // Brings everything in step with `nodes` and the pods nominated to them, as `evaluated_pod` sees
+  // it, a pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
+  // Framework::FindRejectionInputs() makes of it. Stops when nodes are found that fit.
   // `judged`: what the filters have just said of each node, which they all reject, if somebody
   // asked them; of no use if there are grounds, or plugins that did not sign. Spends `budget`.
-  Outcome Refresh(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
-                  const Nominator& nominator, const Framework::RejectionGrounds& grounds,
+  Outcome Refresh(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
+                  const Nominator& nominator, const Framework::RejectionInputs& grounds,
                   const NodeVerdicts* judged, WorkBudget& budget);
 
   // Whether the last pod of this class was rejected.
@@ -57,17 +58,17 @@ class RejectionCache {
   FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question, const NodeTable& nodes);
 
  private:
-  bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
+  bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
               Aspects depends_on, bool looks_further);
-  bool FollowGrounds(const NodeTable& nodes, const PodInfo& asker,
-                     const Framework::RejectionGrounds& grounds);
-  Outcome JudgeMarked(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+  bool UpdateInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                    const Framework::RejectionInputs& grounds);
+  Outcome JudgeMarked(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                       bool filter, WorkBudget& budget);
-  Outcome JudgeOne(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+  Outcome JudgeOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                    NodeRow row);
-  Outcome JudgeEach(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+  Outcome JudgeEach(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                     absl::Span<const NodeRow> rows, WorkBudget& budget);
-  Outcome JudgeMany(const CycleState& state, const PodInfo& asker, const NodeTable& nodes,
+  Outcome JudgeMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                     size_t at_once, bool filter, WorkBudget& budget);
   bool YieldsWith(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
@@ -79,15 +80,15 @@ class RejectionCache {
 
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
-  int32_t asker_priority_ = 0;
-  Symbol own_node_;  // that the asker itself was nominated to, or empty
-  // As of the last Refresh(). `spec_` is the asker's, where objects are among its grounds.
-  FollowedDomains<DomainVerdict> domains_;
-  std::vector<Framework::PluginBasis> objects_;
+  int32_t evaluated_priority_ = 0;
+  Symbol own_node_;  // that the evaluated_pod itself was nominated to, or empty
+  // As of the last Refresh(). `spec_` is the evaluated_pod's, where objects are among its grounds.
+  DomainTracker<DomainVerdict> domains_;
+  std::vector<Framework::PluginInputs> objects_;
   std::shared_ptr<const void> spec_;
   NodeVerdicts verdicts_;        // kNotJudged: to be judged
   std::vector<NodeRow> marked_;  // these
-  FewerLeft yields_;             // with marked rows left
+  YieldGuard yields_;            // with marked rows left
   RejectionCounts counts_;       // of rows that are not marked
   RowJournal judged_;
   FreeCapacity free_capacity_;
@@ -95,7 +96,7 @@ class RejectionCache {
 };
 
 // The statuses that are cached. Valid until the next Refresh().
-class CachedStatuses final : public NodeStatuses {
+class CachedStatuses final : public StatusColumns {
  public:
   explicit CachedStatuses(const RejectionCache& cache) : cache_(cache) {}
 
@@ -106,13 +107,6 @@ class CachedStatuses final : public NodeStatuses {
   absl::Span<const uint8_t> rejectors() const override { return cache_.verdicts().rejectors(); }
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override { return cache_.counts().CountWith(code); }
-  Version version() const override {
-    const RowJournal::Position end = cache_.judged().end();
-    return {end.journal, end.number};
-  }
-  std::optional<absl::Span<const NodeRow>> ChangesSince(const Version& version) const override {
-    return cache_.judged().Since({version.kept, version.number});
-  }
 
  private:
   const RejectionCache& cache_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of rejection_counts.h.
 #include "evaluation/incremental/rejection_counts.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The status of each rejected node, kept so that a cycle in which little changed need not ask
 // again.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_COUNTS_H_
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/status.h"
 #include "evaluation/diagnosis.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows in groups, the best row of each at hand.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
@@ -10,7 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 
 namespace berth {
 

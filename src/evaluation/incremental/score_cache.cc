@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of score_cache.h.
 #include "evaluation/incremental/score_cache.h"
 
@@ -8,7 +9,7 @@
 #include "berth/check.h"
 #include "berth/prefetch.h"
 #include "evaluation/diagnosis.h"
-#include "framework/far_behind.h"
+#include "table/far_behind.h"
 
 namespace berth {
 namespace {
@@ -25,7 +26,7 @@ class ByTotal {
 
   NodeRow BestOf(NodeRow begin, NodeRow end) const {
     NodeRow best = -1;
-    int64_t high = ScoreCache::kOut;
+    int64_t high = ScoreCache::kInfeasible;
     for (NodeRow row = begin; row < end; ++row) {
       if (totals_[row] <= high) continue;
       high = totals_[row];
@@ -119,41 +120,42 @@ ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo
       object_filters_(object_filters) {}
 
 bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
-                              const PodInfo& asker) {
+                              const PodInfo& evaluated_pod) {
   if (objects.inputs.empty()) return false;
   int nominated = 0;
-  nominator.ForEach(
-      [&](const PodInfo& pod, absl::string_view) { nominated += LeavesRoom(asker, pod) ? 1 : 0; });
+  nominator.ForEach([&](const PodInfo& pod, absl::string_view) {
+    nominated += LeavesRoom(evaluated_pod, pod) ? 1 : 0;
+  });
   return nominated <= kMostNominated && inputs_.AreStable(objects.inputs);
 }
 
-Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
-                           const ObjectInputs* objects) {
+Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
+                           const PodInfo& evaluated_pod, const ObjectInputs* objects) {
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
   rebuilt_ = looked_at_all_ = false;
   if (narrows_) return Status::Success();
-  const bool rebuild = !CollectChanged(nodes, nominator, asker);
+  const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   version_ = nodes.version();
   nominations_version_ = nominator.version();
-  asker_priority_ = asker.priority();
+  evaluated_priority_ = evaluated_pod.priority();
   const bool other_inputs = std::exchange(inputs_version_, inputs_.version()) != inputs_.version();
-  if (rebuild) return Rebuild(nodes, asker);
+  if (rebuild) return Rebuild(nodes, evaluated_pod);
   const bool have_moved = first_moved_ != kNothingMoved;
   if (have_moved && scored_) UnlistMoved();
   if (other_inputs) {
     bool scored_anew = false;
-    Status status = FollowInputs(nodes, asker, scored_anew);
+    Status status = FollowInputs(nodes, evaluated_pod, scored_anew);
     if (!status.ok() || scored_anew) return status;
   }
-  if (!scored_) return LookForFeasible(nodes, asker);
+  if (!scored_) return LookForFeasible(nodes, evaluated_pod);
   if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
 
   std::vector<std::pair<int64_t, int64_t>> extremes;
   for (const Column& column : columns_) extremes.push_back({column.low, column.high});
   for (const NodeRow row : changed_) {
-    Status status = JudgeAgain(row, asker);
+    Status status = Refilter(row, evaluated_pod);
     if (!status.ok()) return status;
     aspects_[row] = 0;
   }
@@ -185,11 +187,11 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator, c
 }
 
 // Where nothing was feasible: whether that is still so.
-Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& asker) {
+Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod) {
   for (const NodeRow row : changed_) {
-    const Status status = FilterAgain(row, Aspect::kEverything, asker);
+    const Status status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
     if (status.IsError()) return status;
-    if (status.ok()) return Rebuild(nodes, asker);
+    if (status.ok()) return Rebuild(nodes, evaluated_pod);
     SetVerdict(row, status);
     aspects_[row] = 0;
   }
@@ -198,18 +200,19 @@ Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& asker)
 
 // Object filters have other inputs now: asks them again about rows that nobody else rejects.
 // Sets `scored_anew` if others are feasible then, and everything is up to date.
-Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew) {
+Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                                bool& scored_anew) {
   const std::vector<NodeRow> before(feasible().begin(), feasible().end());
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (is_feasible(row) || IsObjectFilter(verdicts_.rejector(row))) rows.push_back(row);
   }
-  Status status = AskObjectFilters(nodes, asker, rows);
+  Status status = AskObjectFilters(nodes, evaluated_pod, rows);
   if (!status.ok()) return status;
   CountFeasible();
   if (feasible() == absl::MakeConstSpan(before)) return Status::Success();
   for (const NodeRow row : changed_) {
-    status = FilterAgain(row, Aspect::kEverything, asker);
+    status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
     if (status.IsError()) return status;
     SetVerdict(row, status);
   }
@@ -218,10 +221,10 @@ Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& asker, bo
   return ScoreAnew(nodes);
 }
 
-Status ScoreCache::AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
+Status ScoreCache::AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                     absl::Span<const NodeRow> rows) {
   return AskOnly(object_filters_, *objects_, [&] {
-    return framework_.RunFilterNodes(*objects_, asker, nodes, rows, verdicts_);
+    return framework_.RunFilterNodes(*objects_, evaluated_pod, nodes, rows, verdicts_);
   });
 }
 
@@ -232,7 +235,7 @@ bool ScoreCache::IsObjectFilter(uint8_t filter) const {
 
 // The total of one row, its scores being those of now.
 Status ScoreCache::AddUp(NodeRow row) {
-  totals_[row] = kOut;
+  totals_[row] = kInfeasible;
   if (!is_feasible(row)) return Status::Success();
   int64_t total = plain_totals_[row];
   for (const Column& column : columns_) {
@@ -248,10 +251,10 @@ Status ScoreCache::AddUp(NodeRow row) {
 // Fills changed_ with the rows to be judged again, each once, and moves everything as the rows did.
 // False if it is all of them.
 bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
-                                const PodInfo& asker) {
+                                const PodInfo& evaluated_pod) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  const Symbol last_own_node =
-      std::exchange(own_node_, Symbol::Find(nominator.NominatedNode(asker)).value_or(Symbol()));
+  const Symbol last_own_node = std::exchange(
+      own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
   if (version_ == 0 || !nominations.has_value()) return false;
   if (IsFarBehind(nodes, version_) || !Follow(nodes)) return false;
   const auto mark = [&](Symbol node, Aspects aspects) {
@@ -265,11 +268,11 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
   // Claims of nominated pods count on their node, and may change while it does not.
   if (object_filters_ != 0) {
     nominator.ForEach([&](const PodInfo& pod, absl::string_view node) {
-      if (!LeavesRoom(asker, pod)) return;
+      if (!LeavesRoom(evaluated_pod, pod)) return;
       mark(Symbol::Find(node).value_or(Symbol()), Aspect::kObjects);
     });
   }
-  if (asker.priority() != asker_priority_) {
+  if (evaluated_pod.priority() != evaluated_priority_) {
     nominator.ForEach([&](const PodInfo&, absl::string_view node) {
       mark_all_of(Symbol::Find(node).value_or(Symbol()));
     });
@@ -320,12 +323,12 @@ void ScoreCache::Move(const RowMove& move) {
     }
   }
   move.Apply(plain_totals_);
-  move.Apply(totals_, kOut);
+  move.Apply(totals_, kInfeasible);
 }
 
 // After verdicts of any rows.
 void ScoreCache::CountFeasible() {
-  feasible_count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNobody));
+  feasible_count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNone));
   feasible_.clear();
   unlisted_.clear();
   if (feasible_count_ > 0) Unlist({0, verdicts_.rows()});
@@ -356,7 +359,7 @@ void ScoreCache::UnlistMoved() {
 void ScoreCache::ListFeasible(RowRange range) const {
   const uint8_t* const rejectors = verdicts_.rejectors().data();
   const auto count =
-      std::count(rejectors + range.begin, rejectors + range.end, NodeVerdicts::kNobody);
+      std::count(rejectors + range.begin, rejectors + range.end, NodeVerdicts::kNone);
   const auto begin = absl::c_lower_bound(feasible_, range.begin);
   const auto end = std::lower_bound(begin, feasible_.end(), range.end);
   const auto first = begin - feasible_.begin();
@@ -405,17 +408,17 @@ Status ScoreCache::Prepare(const NodeTable& nodes) {
   return Status::Success();
 }
 
-Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& asker) {
+Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod) {
   Status status = Prepare(nodes);
   if (!status.ok() || narrows_) return status;
   feasible_.resize(nodes.size());
   absl::c_iota(feasible_, 0);
   verdicts_.Reset(nodes.size());
-  status = framework_.RunFilterNodes(state_, asker, nodes, feasible_, verdicts_);
+  status = framework_.RunFilterNodes(state_, evaluated_pod, nodes, feasible_, verdicts_);
   if (!status.ok()) return status;
   CountFeasible();
   if (objects_ != nullptr) {
-    status = AskObjectFilters(nodes, asker, feasible());
+    status = AskObjectFilters(nodes, evaluated_pod, feasible());
     if (!status.ok()) return status;
     CountFeasible();
   }
@@ -442,11 +445,11 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
 }
 
 // Filter and raw scores of one row, by the plugins that depend on what of it changed.
-Status ScoreCache::JudgeAgain(NodeRow row, const PodInfo& asker) {
+Status ScoreCache::Refilter(NodeRow row, const PodInfo& evaluated_pod) {
   const bool was_feasible = is_feasible(row);
   // Of a row that was rejected, another plugin may be the first to reject it now.
   const Aspects aspects = was_feasible ? aspects_[row] : Aspect::kEverything;
-  const Status status = FilterAgain(row, aspects, asker);
+  const Status status = FilterAgain(row, aspects, evaluated_pod);
   if (status.IsError()) return status;
   SetVerdict(row, status);
   if (was_feasible != status.ok()) {
@@ -459,13 +462,13 @@ Status ScoreCache::JudgeAgain(NodeRow row, const PodInfo& asker) {
   return status.ok() ? ScoreAgain(row, aspects, was_feasible) : Status::Success();
 }
 
-Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker) {
+Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod) {
   PluginMask concerned = 0;
   for (const Participant& filter : filters_) {
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
   const auto filter = [&](CycleState& state) {
-    return framework_.RunFilterWithNominatedPods(state, asker, nodes_->node(row));
+    return framework_.RunFilterWithNominatedPods(state, evaluated_pod, nodes_->node(row));
   };
   Status status;
   if (concerned != 0) status = AskOnly(concerned, state_, [&] { return filter(state_); });
@@ -576,7 +579,7 @@ NodeRow ScoreCache::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most)
   NodeRow row = best_.best();
   std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
   while (row >= 0 && !accepts(row)) {
-    refused.push_back({row, std::exchange(totals_[row], kOut)});
+    refused.push_back({row, std::exchange(totals_[row], kInfeasible)});
     best_.Update(row, ByTotal(totals_));
     row = static_cast<int>(refused.size()) < most ? best_.best() : -1;
   }
@@ -617,7 +620,7 @@ void ScoreCache::NoteAllChanged() {
 
 // The totals of all feasible rows, and the order of them.
 Status ScoreCache::Renormalize() {
-  totals_.assign(nodes_->size(), kOut);
+  totals_.assign(nodes_->size(), kInfeasible);
   const absl::Span<const NodeRow> rows = feasible();
   for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
   std::vector<int64_t> scores;

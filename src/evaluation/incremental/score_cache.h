@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdicts and scores of every node for one class of pods, by the plugins that look at one node
 // at a time, and by filters that depend on cluster objects. Only nodes that changed are judged and
 // scored again.
@@ -14,11 +15,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/node_verdicts.h"
+#include "berth/columns/node_verdicts.h"
 #include "evaluation/incremental/stable_inputs.h"
-#include "framework/best_row.h"
-#include "framework/change_journal.h"
 #include "framework/framework.h"
+#include "table/best_row.h"
+#include "table/change_journal.h"
 
 namespace berth {
 
@@ -27,7 +28,7 @@ namespace berth {
 class ScoreCache {
  public:
   // The total of a row that is not feasible.
-  static constexpr int64_t kOut = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kInfeasible = std::numeric_limits<int64_t>::min();
 
   // `plugins` are those that signed (Framework::SignForNodes), `object_filters` others, of
   // Framework::ObjectFilters(); `pod` stands for its class.
@@ -41,13 +42,14 @@ class ScoreCache {
   };
   // With object filters: whether a Refresh() for `objects` pays. Not if none of them takes part, if
   // the inputs change with each pod, or if many nodes are to be judged again anyway.
-  bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator, const PodInfo& asker);
+  bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
+                    const PodInfo& evaluated_pod);
 
-  // Brings everything in step with `nodes` and the pods nominated to them, as `asker` sees it, a
-  // pod of this signature: it leaves room for those of at least its priority. `objects` if there
-  // are object filters, which found them worthwhile. Errors are a plugin's; the object is of no use
-  // then.
-  Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker,
+  // Brings everything in step with `nodes` and the pods nominated to them, as `evaluated_pod` sees
+  // it, a pod of this signature: it leaves room for those of at least its priority. `objects` if
+  // there are object filters, which found them worthwhile. Errors are a plugin's; the object is of
+  // no use then.
+  Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
                  const ObjectInputs* objects = nullptr);
 
   // Whether PreFilter names the few nodes that are eligible: the rest of this object is of no use
@@ -78,7 +80,8 @@ class ScoreCache {
     return feasible_;
   }
   int feasible_count() const { return feasible_count_; }
-  // The weighted total of a feasible row's scores, normalised over feasible(); kOut of others.
+  // The weighted total of a feasible row's scores, normalised over feasible(); kInfeasible of
+  // others.
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? best_.best() : -1; }
@@ -105,8 +108,8 @@ class ScoreCache {
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
   // What the per-node Filter of plugins() says of one row.
-  Status Confirm(NodeRow row, const PodInfo& asker) const {
-    return framework_.RunFilterWithNominatedPods(state_, asker, nodes_->node(row));
+  Status Confirm(NodeRow row, const PodInfo& evaluated_pod) const {
+    return framework_.RunFilterWithNominatedPods(state_, evaluated_pod, nodes_->node(row));
   }
 
  private:
@@ -137,13 +140,14 @@ class ScoreCache {
   static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
   Status Prepare(const NodeTable& nodes);
-  Status Rebuild(const NodeTable& nodes, const PodInfo& asker);
+  Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
-  Status LookForFeasible(const NodeTable& nodes, const PodInfo& asker);
-  Status FollowInputs(const NodeTable& nodes, const PodInfo& asker, bool& scored_anew);
-  Status AskObjectFilters(const NodeTable& nodes, const PodInfo& asker,
+  Status LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod);
+  Status FollowInputs(const NodeTable& nodes, const PodInfo& evaluated_pod, bool& scored_anew);
+  Status AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                           absl::Span<const NodeRow> rows);
-  bool CollectChanged(const NodeTable& nodes, const Nominator& nominator, const PodInfo& asker);
+  bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
+                      const PodInfo& evaluated_pod);
   bool Follow(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
@@ -153,8 +157,8 @@ class ScoreCache {
   void UnlistMoved();
   Status AddUp(NodeRow row);
   void NoteAllChanged();
-  Status JudgeAgain(NodeRow row, const PodInfo& asker);
-  Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& asker);
+  Status Refilter(NodeRow row, const PodInfo& evaluated_pod);
+  Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);
   Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
   Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
@@ -162,7 +166,7 @@ class ScoreCache {
   Status Renormalize();
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
-  bool is_feasible(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNobody; }
+  bool is_feasible(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNone; }
   bool IsObjectFilter(uint8_t filter) const;
 
   const Framework& framework_;
@@ -178,12 +182,12 @@ class ScoreCache {
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
-  int32_t asker_priority_ = 0;
-  Symbol own_node_;  // that the asker itself was nominated to, or empty
+  int32_t evaluated_priority_ = 0;
+  Symbol own_node_;  // that the evaluated_pod itself was nominated to, or empty
   CycleState state_;
   StableInputs inputs_;
   int inputs_version_ = 0;            // of inputs_, as of the last Refresh()
-  CycleState* objects_ = nullptr;     // of the asker, in a Refresh() with object filters
+  CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
   std::vector<Participant> filters_;  // without object filters
   std::vector<Column> plain_;         // score plugins that do not normalise
   std::vector<Column> columns_;       // those that do
@@ -193,7 +197,7 @@ class ScoreCache {
   mutable absl::InlinedVector<RowRange, 8> unlisted_;
   int feasible_count_ = 0;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
-  std::vector<int64_t> totals_;        // by row; kOut if it is not feasible
+  std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
   BestRow best_;
   RowJournal changes_;
   uint8_t all_extremes_ = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the inputs of verdicts stay the same for so long that it pays to cache these.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_STABLE_INPUTS_H_
@@ -14,7 +15,7 @@ namespace berth {
 // inputs that differ from pod to pod are soon left alone. Scheduling thread.
 class StableInputs {
  public:
-  using Inputs = std::vector<Framework::PluginBasis>;
+  using Inputs = std::vector<Framework::PluginInputs>;
 
   // Grows when others are adopted.
   int version() const { return version_; }

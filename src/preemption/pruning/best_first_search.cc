@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of best_first_search.h.
 #include "preemption/pruning/best_first_search.h"
 
 #include <utility>
 
-#include "framework/fetch_nodes.h"
 #include "framework/nominated_rows.h"
+#include "table/prefetch_nodes.h"
 
 namespace berth {
 
@@ -34,7 +35,7 @@ void BestFirstSearch::CountViolations(NodeRow row) {
   const auto nominated = row == own_row_
                              ? BoundCalculator::Pods()
                              : handle_.nominator().NominatedPods(handle_.nodes().node(row).name());
-  bounds_.Sharpen(row, calculator_.WithBudgets(bounds_.at(row), row, nominated, budgets_));
+  bounds_.Tighten(row, calculator_.WithBudgets(bounds_.at(row), row, nominated, budgets_));
   heap_.Update(row);
 }
 
@@ -60,25 +61,25 @@ bool BestFirstSearch::TryTheRest(CandidateList& found) {
       return no_victims;
     });
   }
-  if (AlikeIfShortOfTheSame()) rows = TryOneOfAlike(rows, found);
+  if (SameFailureIfSameShortage()) rows = TryOneOfEach(rows, found);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (dry_runs_.YieldsBefore(rows[i])) return false;
-    FetchNodesAhead(handle_.nodes(), rows, i);
+    PrefetchNodes(handle_.nodes(), rows, i);
     Try(rows[i], found);
   }
   return true;
 }
 
 // Of nodes whose dry runs fail alike, one is tried for all. Returns the rows that are left.
-std::vector<NodeRow> BestFirstSearch::TryOneOfAlike(absl::Span<const NodeRow> rows,
-                                                    CandidateList& found) {
+std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> rows,
+                                                   CandidateList& found) {
   const auto nominated = RowsWithNominatedPods(rows, handle_.nominator(), handle_.nodes());
   absl::flat_hash_map<uint32_t, Alike> by_shortage;  // EvictionFeasibility::short_of()
   std::vector<NodeRow> others;
   for (const NodeRow row : rows) {
     const uint32_t short_of = bounds_.feasibility(row).short_of();
     const bool has_nominated = !nominated.empty() && nominated.contains(row);
-    if (short_of == 0 || !RejectedForRoom(row) || has_nominated) {
+    if (short_of == 0 || !RejectedForResources(row) || has_nominated) {
       others.push_back(row);
       continue;
     }
@@ -87,9 +88,9 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfAlike(absl::Span<const NodeRow> ro
     if (is_first) {
       Try(row, found);
       alike.failure = dry_runs_.last_failure();
-      alike.speaks_for_all = alike.failure.IsRejected();
+      alike.holds_for_all = alike.failure.IsRejected();
     } else {
-      (alike.speaks_for_all ? alike.untried : others).push_back(row);
+      (alike.holds_for_all ? alike.untried : others).push_back(row);
     }
   }
   for (const auto& [short_of, alike] : by_shortage) {
@@ -100,20 +101,21 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfAlike(absl::Span<const NodeRow> ro
 
 // Whether the dry runs of all nodes that the filter rejects that counts room, and that stay short
 // of the same, fail for the same reasons. What nominated pods take on a node is not counted.
-bool BestFirstSearch::AlikeIfShortOfTheSame() const {
-  return preemptor_.fails_as_filters && preemptor_.room.has_value() && preemptor_.room->asked_first;
+bool BestFirstSearch::SameFailureIfSameShortage() const {
+  return preemptor_.fails_as_filters && preemptor_.room.has_value() &&
+         preemptor_.room->others_allow_removal;
 }
 
-bool BestFirstSearch::RejectedForRoom(NodeRow row) {
+bool BestFirstSearch::RejectedForResources(NodeRow row) {
   const auto is_for_room = [&] {
     return statuses_.rejecting_plugin(row) == preemptor_.room->plugin;
   };
   if (rejectors_.empty()) return is_for_room();
   if (rejectors_[row] != last_rejector_) {  // mostly it is as with the row before
-    last_is_for_room_ = is_for_room();
+    last_is_for_resources_ = is_for_room();
     last_rejector_ = rejectors_[row];
   }
-  return last_is_for_room_;
+  return last_is_for_resources_;
 }
 
 }  // namespace berth

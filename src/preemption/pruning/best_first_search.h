@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tries the nodes in the order of their bounds, and ends when no other node can be better.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_BEST_FIRST_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_BEST_FIRST_SEARCH_H_
@@ -10,6 +11,7 @@
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
+#include "framework/status_columns.h"
 #include "preemption/candidate_list.h"
 #include "preemption/candidate_search.h"
 #include "preemption/pruning/bound_cache.h"
@@ -28,7 +30,7 @@ class BestFirstSearch {
                   const PriorityLevels& levels, const ExhaustedBudgets& budgets, NodeRow own_row)
       : handle_(handle),
         statuses_(query.statuses),
-        rejectors_(query.statuses.rejectors()),
+        rejectors_(RejectorsOf(query.statuses)),
         preemptor_(bounds.preemptor()),
         budgets_(budgets),
         own_row_(own_row),
@@ -45,18 +47,22 @@ class BestFirstSearch {
  private:
   // Nodes whose dry run would come to the same.
   struct Alike {
-    Status failure;               // of the first one, which was tried
-    bool speaks_for_all = false;  // an Error may be of one node alone
+    Status failure;              // of the first one, which was tried
+    bool holds_for_all = false;  // an Error may be of one node alone
     std::vector<NodeRow> untried;
   };
 
+  static absl::Span<const uint8_t> RejectorsOf(const NodeStatuses& statuses) {
+    const auto* columns = dynamic_cast<const StatusColumns*>(&statuses);
+    return columns == nullptr ? absl::Span<const uint8_t>() : columns->rejectors();
+  }
   bool MayBeChosen(NodeRow row) const;
   void CountViolations(NodeRow row);
   void Try(NodeRow row, CandidateList& found);
   bool TryTheRest(CandidateList& found);
-  std::vector<NodeRow> TryOneOfAlike(absl::Span<const NodeRow> rows, CandidateList& found);
-  bool AlikeIfShortOfTheSame() const;
-  bool RejectedForRoom(NodeRow row);
+  std::vector<NodeRow> TryOneOfEach(absl::Span<const NodeRow> rows, CandidateList& found);
+  bool SameFailureIfSameShortage() const;
+  bool RejectedForResources(NodeRow row);
 
   const Handle& handle_;
   const NodeStatuses& statuses_;
@@ -71,7 +77,7 @@ class BestFirstSearch {
   ScoredCandidatePtr best_;
   NodeRow best_row_ = -1;
   std::optional<uint8_t> last_rejector_;
-  bool last_is_for_room_ = false;
+  bool last_is_for_resources_ = false;
 };
 
 }  // namespace berth

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of bound_cache.h.
 #include "preemption/pruning/bound_cache.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "framework/far_behind.h"
 #include "framework/nominated_rows.h"
-#include "framework/rows_with.h"
+#include "table/far_behind.h"
+#include "table/rows_with.h"
 
 namespace berth {
 

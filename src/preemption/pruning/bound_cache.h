@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds of all nodes, kept for the preemptors of one class.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_BOUND_CACHE_H_
@@ -7,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/node_table.h"
 #include "preemption/pruning/bound_calculator.h"
 #include "preemption/pruning/priority_levels.h"
 
@@ -36,7 +37,7 @@ class CandidateBounds {
   // If something is possible.
   const CandidateBound& at(NodeRow row) const { return bounds_[row]; }
   // A sharper one, which holds until the next Refresh() knows better.
-  void Sharpen(NodeRow row, const CandidateBound& bound) { bounds_[row] = bound; }
+  void Tighten(NodeRow row, const CandidateBound& bound) { bounds_[row] = bound; }
 
  private:
   void Forget(NodeRow row);

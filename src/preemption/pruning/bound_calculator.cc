@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of bound_calculator.h.
 #include "preemption/pruning/bound_calculator.h"
 
@@ -6,6 +7,7 @@
 #include <cstddef>
 
 #include "absl/algorithm/container.h"
+#include "berth/incremental/resource_filter.h"
 #include "preemption/candidate_scores.h"
 
 namespace berth {
@@ -57,7 +59,7 @@ BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTabl
                                level.latest_start_nanos.data()};
   }
   if (!preemptor.room.has_value()) return;
-  const NeededRoom::Requests& requests = preemptor.room->needed.requests;
+  const NeededResources::Requests& requests = preemptor.room->needed.requests;
   if (requests.size() > size_t{kMostRequests}) return;
   for (const auto& [resource, amount] : requests) {
     if (!IsPlain(amount)) {
@@ -140,7 +142,7 @@ CandidateBound BoundCalculator::InAnyOrder(CandidateBound bound, int32_t place,
 
 // If levels are merged, not all pods of the last one may go.
 inline EvictionFeasibility BoundCalculator::ShortOf(NodeRow row, uint32_t bits) const {
-  return EvictionFeasibility(EvictionFeasibility::Kind::kTooLittleRoom,
+  return EvictionFeasibility(EvictionFeasibility::Kind::kStillInsufficient,
                              priority_levels_.is_merged(row) ? 0 : bits);
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What evicting pods of a node can come to at best, known without a try.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_BOUND_CALCULATOR_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_BOUND_CALCULATOR_H_
@@ -14,9 +15,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/node_table.h"
 #include "berth/framework/preemption.h"
+#include "framework/dry_run_inputs.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/pruning/priority_levels.h"
 
@@ -24,7 +26,7 @@ namespace berth {
 
 // For whom room is to be made, and who may go.
 struct PreemptorClass {
-  std::optional<Handle::Room> room;  // what the pod needs, if that is known
+  std::optional<ResourceNeed> room;  // what the pod needs, if that is known
   int64_t priority = 0;
   bool by_priority = false;  // only pods of a lower priority may go
   int64_t below() const { return by_priority ? priority : std::numeric_limits<int64_t>::max(); }
@@ -40,9 +42,9 @@ struct PreemptorClass {
 class EvictionFeasibility {
  public:
   enum class Kind : uint8_t {
-    kPossible,       // perhaps
-    kNoVictims,      // nobody may be evicted
-    kTooLittleRoom,  // even if all go that may, there is too little room
+    kPossible,           // perhaps
+    kNoVictims,          // nobody may be evicted
+    kStillInsufficient,  // even if all go that may, there is too little room
   };
   static constexpr int kShortages = 30;  // bits of short_of()
 

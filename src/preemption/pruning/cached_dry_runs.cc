@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of cached_dry_runs.h.
 #include "preemption/pruning/cached_dry_runs.h"
 
@@ -23,7 +24,7 @@ ScoredCandidatePtr CachedDryRuns::Try(NodeRow row) {
   if (IsKnown(row)) return cache_->candidate(row);
   DryRunResult run = DryRunNode(handle_, query_, row);
   budget_.Spend(run.steps);
-  retry_at_ = std::min(retry_at_, run.helps_from);
+  retry_at_ = std::min(retry_at_, run.retry_time);
   last_failure_ = run.failure;
   if (run.candidate != nullptr) {
     if (cache_ != nullptr) cache_->SetCandidate(row, run.candidate);
@@ -63,7 +64,7 @@ void CachedDryRuns::CountKnownFailures() {
   for (size_t i = 0; i < failures.size(); ++i) fit_error_.Add(failures[i], nodes_of[i]);
 }
 
-SearchResult CachedDryRuns::InVain() && {
+SearchResult CachedDryRuns::NoCandidates() && {
   if (cache_ != nullptr) CountKnownFailures();
   return {.failure = std::move(fit_error_).ToStatus(), .retry_at = retry_at_};
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dry runs of one search: those of pods of the same class are not made again.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_CACHED_DRY_RUNS_H_
@@ -34,7 +35,7 @@ class CachedDryRuns {
   void AddWithoutVictims(NodeRow row);
 
   // After all potential nodes were tried in vain.
-  SearchResult InVain() &&;
+  SearchResult NoCandidates() &&;
 
  private:
   bool IsKnown(NodeRow row) const { return cache_ != nullptr && cache_->IsKnown(row); }

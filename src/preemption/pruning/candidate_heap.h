@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes that are left to try in one search, the one with the highest bound first.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_CANDIDATE_HEAP_H_
@@ -6,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "berth/framework/node_table.h"
-#include "framework/best_row.h"
+#include "berth/columns/node_table.h"
 #include "preemption/pruning/bound_cache.h"
+#include "table/best_row.h"
 
 namespace berth {
 

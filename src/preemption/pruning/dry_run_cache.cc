@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of dry_run_cache.h.
 #include "preemption/pruning/dry_run_cache.h"
 
@@ -5,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "framework/dry_run_inputs.h"
 #include "framework/nominated_rows.h"
 
 namespace berth {
@@ -13,14 +15,14 @@ namespace berth {
 
 void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
                             uint64_t budgets_version, NodeRow own_row,
-                            const DryRunGrounds& grounds) {
+                            const DryRunInputs& grounds) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
                        budgets_version == budgets_version_ &&
                        nodes.Replay(
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });
-  if (!in_step || !FollowGrounds(nodes, nominator, grounds)) {
+  if (!in_step || !UpdateInputs(nodes, nominator, grounds)) {
     Restart(nodes, grounds);
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
@@ -36,8 +38,8 @@ void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
 // Forgets the rows in whose domains a rule has another number. Neither numbers nor objects say
 // anything of pods that are nominated to a node: those rows are forgotten too. False if all of them
 // are.
-bool CachedResults::FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
-                                  const DryRunGrounds& grounds) {
+bool CachedResults::UpdateInputs(const NodeTable& nodes, const Nominator& nominator,
+                                 const DryRunInputs& grounds) {
   if (!(grounds.basis == basis_)) return false;
   if (grounds.domains.empty() && domains_.empty() && grounds.basis.empty()) return true;
   const auto forget = [this](NodeRow row) { Forget(row); };
@@ -45,7 +47,7 @@ bool CachedResults::FollowGrounds(const NodeTable& nodes, const Nominator& nomin
   return domains_.Follow(grounds.domains, nodes, forget);
 }
 
-void CachedResults::Restart(const NodeTable& nodes, const DryRunGrounds& grounds) {
+void CachedResults::Restart(const NodeTable& nodes, const DryRunInputs& grounds) {
   domains_.Keep(grounds.domains);
   outcome_of_.assign(nodes.size(), kUnknown);
   known_count_ = 0;
@@ -124,14 +126,14 @@ void CachedResults::SetFailures(absl::Span<const NodeRow> rows, const Status& st
 
 bool CachedResults::MayYield() {
   constexpr int kMostSetbacks = 4;
-  if (known_count_ <= known_at_yield_ && ++setbacks_ > kMostSetbacks) return false;
+  if (known_count_ <= known_at_yield_ && ++yields_without_progress_ > kMostSetbacks) return false;
   known_at_yield_ = known_count_;
   return true;
 }
 
-void CachedResults::SearchEnds() {
+void CachedResults::OnSearchEnd() {
   known_at_yield_ = -1;
-  setbacks_ = 0;
+  yields_without_progress_ = 0;
 }
 
 // --- DryRunCache ---

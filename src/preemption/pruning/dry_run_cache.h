@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What dry runs came to, node by node, kept for pods of one equivalence class.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_
@@ -13,19 +14,20 @@
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/preemption.h"
-#include "framework/followed_domains.h"
+#include "framework/domain_tracker.h"
+#include "framework/dry_run_inputs.h"
 #include "preemption/candidate_scores.h"
 
 namespace berth {
 
-// Of one class: pods with the same DryRunGrounds::kind and priority. Scheduling thread.
+// Of one class: pods with the same DryRunInputs::kind and priority. Scheduling thread.
 class CachedResults {
  public:
   // Brings everything in step with the nodes, the nominations, the budgets and what the filters
   // depend on: what concerns a row that changed is forgotten. `own_row`: that the pod in question
   // itself is nominated to, or -1; nothing is kept of it.
   void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
-               NodeRow own_row, const DryRunGrounds& grounds);
+               NodeRow own_row, const DryRunInputs& grounds);
 
   int size() const { return static_cast<int>(outcome_of_.size()); }
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
@@ -51,7 +53,7 @@ class CachedResults {
   // before it continues. So every search ends.
   bool MayYield();
   // A search is over.
-  void SearchEnds();
+  void OnSearchEnd();
 
  private:
   static constexpr int32_t kUnknown = -1;
@@ -63,17 +65,17 @@ class CachedResults {
   }
 
   void Set(NodeRow row, int32_t outcome);
-  bool FollowGrounds(const NodeTable& nodes, const Nominator& nominator,
-                     const DryRunGrounds& grounds);
-  void Restart(const NodeTable& nodes, const DryRunGrounds& grounds);
+  bool UpdateInputs(const NodeTable& nodes, const Nominator& nominator,
+                    const DryRunInputs& grounds);
+  void Restart(const NodeTable& nodes, const DryRunInputs& grounds);
   void Forget(NodeRow row);
   void FreePlace(int32_t outcome);
   void Move(const RowMove& move);
 
   uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
   NodeRow own_row_ = -1;
-  FilterBasis basis_;                      // as of the last Refresh()
-  FollowedDomains<DomainNumber> domains_;  // the same
+  FilterInputs basis_;                   // as of the last Refresh()
+  DomainTracker<DomainExcess> domains_;  // the same
   // By row: one of the constants, a candidate, or an index in failures_.
   std::vector<int32_t> outcome_of_;
   int known_count_ = 0;
@@ -82,7 +84,7 @@ class CachedResults {
   std::vector<Status> failures_;
   absl::flat_hash_map<std::string, int32_t> failure_of_;  // by the reasons
   int known_at_yield_ = -1;
-  int setbacks_ = 0;
+  int yields_without_progress_ = 0;
 };
 
 // Of the classes that came last. Scheduling thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of priority_levels.h.
 #include "preemption/pruning/priority_levels.h"
 
@@ -6,9 +7,9 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "framework/fetch_nodes.h"
-#include "framework/rows_with.h"
 #include "preemption/candidate_scores.h"
+#include "table/prefetch_nodes.h"
+#include "table/rows_with.h"
 
 namespace berth {
 namespace {
@@ -18,7 +19,7 @@ constexpr int64_t kStepsOfNode = 3;
 // Does something to every column of a level.
 template <class Visit>
 void ForEachColumn(PriorityLevel& level, Visit visit) {
-  visit(level.priority, PriorityLevels::kNobody);
+  visit(level.priority, PriorityLevels::kNone);
   visit(level.pods, int32_t{0});
   visit(level.latest_start_nanos, int64_t{0});
   for (auto* amounts : {&level.requests, &level.largest}) {
@@ -98,7 +99,7 @@ class PriorityLevels::NodeLevels {
 bool PriorityLevels::Refresh(const NodeTable& nodes, WorkBudget& budget) {
   FollowRows(nodes);
   if (!ReadForgotten(nodes, budget)) {
-    if (yields_.MayStop(forgotten_.size())) {
+    if (yields_.MayYieldWith(forgotten_.size())) {
       budget.Yield();
       return false;
     }
@@ -179,7 +180,7 @@ bool PriorityLevels::ReadForgotten(const NodeTable& nodes, WorkBudget& budget) {
       forgotten_.erase(forgotten_.begin(), forgotten_.begin() + static_cast<std::ptrdiff_t>(i));
       return false;
     }
-    FetchNodesAhead(nodes, forgotten_, i);
+    PrefetchNodes(nodes, forgotten_, i);
     const NodeRow row = forgotten_[i];
     const auto pods = nodes.node(row).pods();
     Store(places_[row], NodeLevels(pods));
@@ -200,7 +201,7 @@ void PriorityLevels::Store(int32_t place, const NodeLevels& node_levels) {
   for (size_t i = 0; i < levels_.size(); ++i) {
     PriorityLevel& level = levels_[i];
     if (i >= node_levels.levels.size()) {
-      level.priority[place] = kNobody;
+      level.priority[place] = kNone;
       continue;
     }
     const NodeLevels::Level& from = node_levels.levels[i];
@@ -214,7 +215,7 @@ void PriorityLevels::Store(int32_t place, const NodeLevels& node_levels) {
 }
 
 void PriorityLevels::Count(int64_t priority, int difference) {
-  if (priority == kNobody) return;
+  if (priority == kNone) return;
   auto it = std::lower_bound(rows_with_.begin(), rows_with_.end(), std::pair(priority, 0));
   if (it == rows_with_.end() || it->first != priority) it = rows_with_.insert(it, {priority, 0});
   it->second += difference;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pods of each node, summed up by priority, so that a search need not look at every pod.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_PRIORITY_LEVELS_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_PRIORITY_LEVELS_H_
@@ -10,9 +11,9 @@
 
 #include "absl/types/span.h"
 #include "berth/api/resources.h"
-#include "berth/framework/node_table.h"
+#include "berth/columns/node_table.h"
 #include "berth/framework/work_budget.h"
-#include "framework/fewer_left.h"
+#include "framework/yield_guard.h"
 
 namespace berth {
 
@@ -22,7 +23,7 @@ struct PriorityLevel {
   // Of a resource; empty if no pod of the level requests it.
   using Amounts = std::vector<int64_t>;
 
-  std::vector<int64_t> priority;  // PriorityLevels::kNobody if there is none
+  std::vector<int64_t> priority;  // PriorityLevels::kNone if there is none
   std::vector<int32_t> pods;
   std::vector<int64_t> latest_start_nanos;  // as StartNanos()
   // By ResourceId: what all of them request, and what one of them requests at most.
@@ -33,7 +34,7 @@ struct PriorityLevel {
 class PriorityLevels {
  public:
   // The lowest priority where there are no pods.
-  static constexpr int64_t kNobody = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   // So many priorities of a node are told apart: its last level has all pods of that priority or a
   // higher one.
   static constexpr size_t kMostLevels = 4;
@@ -52,13 +53,13 @@ class PriorityLevels {
   // Whether the last level has pods of several priorities.
   bool is_merged(NodeRow row) const { return is_merged_[places_[row]] != 0; }
   // The lowest priority on all nodes.
-  int64_t lowest() const { return rows_with_.empty() ? kNobody : rows_with_.front().first; }
+  int64_t lowest() const { return rows_with_.empty() ? kNone : rows_with_.front().first; }
 
  private:
   class NodeLevels;
 
   int64_t LowestAt(int32_t place) const {
-    return levels_.empty() ? kNobody : levels_.front().priority[place];
+    return levels_.empty() ? kNone : levels_.front().priority[place];
   }
   void FollowRows(const NodeTable& nodes);
   void Restart(const NodeTable& nodes);
@@ -78,7 +79,7 @@ class PriorityLevels {
   std::vector<std::pair<int64_t, int>> rows_with_;  // by lowest priority, rising; there are few
   std::vector<NodeRow> forgotten_;                  // to be read, unless rows moved since
   bool moved_ = false;
-  FewerLeft yields_;  // of Refresh(), with rows left
+  YieldGuard yields_;  // of Refresh(), with rows left
 };
 
 }  // namespace berth

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementation of pruned_search.h.
 #include "preemption/pruning/pruned_search.h"
 
@@ -5,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "framework/dry_run_inputs.h"
+#include "framework/status_columns.h"
 #include "preemption/candidate_list.h"
 #include "preemption/fit_error.h"
 #include "preemption/pruning/best_first_search.h"
@@ -14,16 +17,18 @@ namespace berth {
 namespace {
 
 PreemptionHints::Victims VictimsOf(const PreemptionQuery& query) {
-  if (query.potential_nodes == 0) return PreemptionHints::Victims::kNobody;
+  if (query.potential_nodes == 0) return PreemptionHints::Victims::kNone;
   const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
-  return hints == nullptr ? PreemptionHints::Victims::kAnybody
+  return hints == nullptr ? PreemptionHints::Victims::kAnyPod
                           : hints->PossibleVictims(query.state, query.pod);
 }
 
 // By row: the potential nodes but for those that are known to fail.
 std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults* cache, int size) {
+  const auto* columns = dynamic_cast<const StatusColumns*>(&statuses);
   std::vector<uint8_t> is_left(size);
-  const absl::Span<const Code> codes = statuses.codes();
+  const absl::Span<const Code> codes =
+      columns == nullptr ? absl::Span<const Code>() : columns->codes();
   for (NodeRow row = 0; row < size; ++row) {
     const Code code = codes.empty() ? statuses.code(row) : codes[row];
     is_left[row] = code == Code::kUnschedulable && (cache == nullptr || !cache->IsFailure(row));
@@ -37,7 +42,7 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
   const NodeTable& nodes = handle_.nodes();
   const PreemptionHints::Victims victims = VictimsOf(query);
   const PreemptorClass preemptor = ClassOf(query, victims);
-  bool somebody_goes = victims != PreemptionHints::Victims::kNobody;
+  bool somebody_goes = victims != PreemptionHints::Victims::kNone;
   if (somebody_goes) {
     if (!levels_->Refresh(nodes, budget)) return std::nullopt;
     somebody_goes = !preemptor.by_priority || levels_->lowest() < preemptor.below();
@@ -57,9 +62,14 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
                          FindExhausted(query), own_row);
   CandidateList candidates(query.range.candidates);
   if (!search.Find(query.state.for_explanation(), candidates)) return std::nullopt;
-  if (cache != nullptr) cache->SearchEnds();
-  if (candidates.empty()) return std::move(dry_runs).InVain();
+  if (cache != nullptr) cache->OnSearchEnd();
+  if (candidates.empty()) return std::move(dry_runs).NoCandidates();
   return SearchResult{.candidates = std::move(candidates).Take()};
+}
+
+std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
+  DryRunInputsSource* const source = handle_.dry_run_inputs();
+  return source == nullptr ? std::nullopt : source->FindNeededResources(query.state, query.pod);
 }
 
 PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
@@ -67,8 +77,7 @@ PreemptorClass PrunedSearch::ClassOf(const PreemptionQuery& query,
   using Victims = PreemptionHints::Victims;
   const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
   return {
-      .room = victims == Victims::kNobody ? std::nullopt
-                                          : handle_.FindNeededRoom(query.state, query.pod),
+      .room = victims == Victims::kNone ? std::nullopt : FindNeed(query),
       .priority = query.pod.priority(),
       .by_priority = victims == Victims::kLowerPriority || victims == Victims::kAllLowerPriority,
       .fails_as_filters = victims == Victims::kAllLowerPriority,
@@ -80,8 +89,10 @@ CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
                                         const PreemptorClass& preemptor, NodeRow own_row) {
   const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
   if (hints == nullptr || !hints->DryRunsAreReusable()) return nullptr;
-  DryRunGrounds grounds;
-  if (!handle_.FindDryRunGrounds(query.state, query.pod, grounds)) return nullptr;
+  DryRunInputs grounds;
+  DryRunInputsSource* const source = handle_.dry_run_inputs();
+  if (source == nullptr || !source->FindDryRunInputs(query.state, query.pod, grounds))
+    return nullptr;
   const NodeTable& nodes = handle_.nodes();
   const std::string key =
       absl::StrCat(grounds.kind, preemptor.priority, ";", preemptor.by_priority);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search that leaves nodes out which cannot be chosen. See README.md.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
@@ -8,7 +9,8 @@
 #include <vector>
 
 #include "berth/framework/handle.h"
-#include "berth/framework/preemption_hints.h"
+#include "berth/incremental/preemption_hints.h"
+#include "framework/dry_run_inputs.h"
 #include "preemption/candidate_search.h"
 #include "preemption/pruning/bound_cache.h"
 #include "preemption/pruning/dry_run_cache.h"
@@ -28,6 +30,7 @@ class PrunedSearch final : public CandidateSearch {
   std::optional<SearchResult> Find(const PreemptionQuery& query, WorkBudget& budget) override;
 
  private:
+  std::optional<ResourceNeed> FindNeed(const PreemptionQuery& query) const;
   PreemptorClass ClassOf(const PreemptionQuery& query, PreemptionHints::Victims victims) const;
   CachedResults* FindCached(const PreemptionQuery& query, const PreemptorClass& preemptor,
                             NodeRow own_row);

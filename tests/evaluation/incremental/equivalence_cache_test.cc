@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kinds of pods are remembered, if there are more of them than there is room for.
 #include "evaluation/incremental/equivalence_cache.h"
 
@@ -38,9 +39,9 @@ TEST(EquivalenceCache, TheFirstOfAKindIsNotKept) {
 TEST(EquivalenceCache, WhatComesForOneAskerOnlyIsNotKept) {
   EquivalenceCache<int> memory;
   const PodClass kind("1", nullptr);
-  const auto add = [&](size_t asker) {
+  const auto add = [&](size_t evaluated_pod) {
     return memory.Add(
-               kind, kRoom, [] { return std::make_unique<int>(0); }, asker) != nullptr;
+               kind, kRoom, [] { return std::make_unique<int>(0); }, evaluated_pod) != nullptr;
   };
   EXPECT_FALSE(add(7));
   EXPECT_FALSE(add(7));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods that go by topology domains, on more nodes than are told apart one by one: nodes in classes
 // change no decision.
 #include "evaluation/incremental/node_equivalence_classes.h"
@@ -14,14 +15,14 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
+#include "berth/columns/pod_table.h"
 #include "berth/configuration.h"
-#include "berth/framework/domain_filter.h"
-#include "berth/framework/domain_scorer.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/plugin.h"
-#include "berth/framework/pod_table.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_scorer.h"
 #include "tests/engine/empty_simulation.h"
 #include "tests/plugins/random_cluster.h"
 
@@ -135,7 +136,7 @@ class History {
       outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
     }
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().remembered_cycles;
+    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
     return outcome;
   }
 
@@ -268,9 +269,9 @@ class FewOfApp final : public Plugin,
     return PodsNear(node) + state.Find(kNominated)->pods <= 2 ? Status::Success()
                                                               : Status::Unschedulable("too many");
   }
-  void JudgeDomains(const CycleState&, std::vector<DomainVerdicts>& rules) const override {
+  void FilterDomains(const CycleState&, std::vector<DomainVerdictRule>& rules) const override {
     rules.push_back({.counts = DomainCounts(key_, *column_, pods_),
-                     .says = {.most = 2, .crowded = 1, .others = 0, .without_label = 0}});
+                     .limits = {.most = 2, .above_max = 1, .others = 0, .without_label = 0}});
   }
 
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
@@ -283,7 +284,7 @@ class FewOfApp final : public Plugin,
     sums.push_back({.column = column_, .parts = {{.pods = pods_}}});
     return Status::Success();
   }
-  void SetFeasible(CycleState&, const AlikeRows& feasible) override {
+  void SetFeasible(CycleState&, const EquivalentNodes& feasible) override {
     if (!knows_feasible_) return;
     for (const int64_t most : {0, 1, 2}) {
       const auto takes = [&](NodeRow row) { return PodsNear(nodes_->node(row)) <= most; };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is judged again when pods that fit nowhere are tried again.
 #include <memory>
 #include <optional>
@@ -10,8 +11,9 @@
 #include "berth/builtin_plugins.h"
 #include "berth/configuration.h"
 #include "berth/framework/filter.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
-#include "berth/framework/sign.h"
+#include "berth/incremental/sign.h"
 #include "berth/simulation.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
@@ -63,11 +65,11 @@ class RejectionCacheTest : public ::testing::Test {
     registry_.emplace(BuiltinRegistry(std::move(extra)).value());
   }
 
-  static constexpr absl::string_view kAlone = "{multiPoint: {enabled: [{name: OnlyOpen}]}}";
+  static constexpr absl::string_view kNoReasonGroup = "{multiPoint: {enabled: [{name: OnlyOpen}]}}";
 
   std::unique_ptr<Simulation> NewSimulation(
-      bool remember, int64_t steps_at_once = SchedulerOptions().steps_at_once,
-      absl::string_view plugins = kAlone) {
+      bool remember, int64_t work_budget_steps = SchedulerOptions().work_budget_steps,
+      absl::string_view plugins = kNoReasonGroup) {
     LoadedConfiguration loaded =
         ParseConfiguration(absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n"
                                         "kind: KubeSchedulerConfiguration\n"
@@ -81,8 +83,8 @@ class RejectionCacheTest : public ::testing::Test {
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                        .registry = &*registry_,
                                        .objects = std::move(objects),
-                                       .remember_verdicts = remember,
-                                       .steps_at_once = steps_at_once});
+                                       .incremental = remember,
+                                       .work_budget_steps = work_budget_steps});
     EXPECT_TRUE(created.ok()) << created.status();
     return *std::move(created);
   }
@@ -175,18 +177,18 @@ TEST_F(RejectionCacheTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
 // To judge the node of a nominated pod takes longer: where they are many, it stops in between.
 TEST_F(RejectionCacheTest, NodesOfNominatedPodsAreJudgedBitByBit) {
   std::string said[2];
-  for (const int64_t steps_at_once : {0, 1}) {
-    const auto simulation = NewSimulation(true, steps_at_once);
+  for (const int64_t work_budget_steps : {0, 1}) {
+    const auto simulation = NewSimulation(true, work_budget_steps);
     int stops = 0, attempts = 0;
     simulation->scheduler().ObserveAttempts(
-        [&](const AttemptRecord& attempt) { ++(attempt.goes_on ? stops : attempts); });
+        [&](const AttemptRecord& attempt) { ++(attempt.yielded ? stops : attempts); });
     AddNominatedPods(*simulation);
     AddPods(0, 3, *simulation);
-    absl::StrAppend(&said[steps_at_once], attempts, " attempts\n");
+    absl::StrAppend(&said[work_budget_steps], attempts, " attempts\n");
     for (const UnboundPod& pod : simulation->scheduler().Unbound()) {
-      absl::StrAppend(&said[steps_at_once], pod.pod, ": ", pod.message, "\n");
+      absl::StrAppend(&said[work_budget_steps], pod.pod, ": ", pod.message, "\n");
     }
-    if (steps_at_once == 0) {
+    if (work_budget_steps == 0) {
       EXPECT_EQ(stops, 0);
     } else {
       EXPECT_GT(stops, kNodes / 4);
@@ -209,7 +211,7 @@ TEST_F(RejectionCacheTest, AGroupIsTriedAtOnce) {
   AddNominatedPods(*simulation);
   int stops = 0;
   simulation->scheduler().ObserveAttempts(
-      [&](const AttemptRecord& attempt) { stops += attempt.goes_on; });
+      [&](const AttemptRecord& attempt) { stops += attempt.yielded; });
   for (int group = 0; group < 3; ++group) {
     const std::string name = absl::StrCat("g", group);
     simulation->cluster().Set(MakeGroup(name, 2));
@@ -223,7 +225,7 @@ TEST_F(RejectionCacheTest, AGroupIsTriedAtOnce) {
   }
   EXPECT_GE(simulation->scheduler().counters().attempts, 3);
   EXPECT_EQ(stops, 0);
-  EXPECT_GT(simulation->scheduler().counters().remembered_cycles, 0);
+  EXPECT_GT(simulation->scheduler().counters().incremental_cycles, 0);
 }
 
 // Each time one more of them is to be judged again than was judged.
@@ -231,8 +233,8 @@ TEST_F(RejectionCacheTest, TheLookAtThemEndsThoughTheyChange) {
   const auto simulation = NewSimulation(true, 1);
   int stops = 0, attempts = 0, next = 0;
   simulation->scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {
-    ++(attempt.goes_on ? stops : attempts);
-    if (!attempt.goes_on || stops > 5'000) return;
+    ++(attempt.yielded ? stops : attempts);
+    if (!attempt.yielded || stops > 5'000) return;
     for (int i = 0; i < 2; ++i, next += 2) {
       simulation->cluster().Set(NodeWith(next % kNodes, next / kNodes % 2 == 0 ? "other" : "more"));
     }

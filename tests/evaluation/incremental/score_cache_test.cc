@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of which ScoreCache is made: each against the plain way to find the same.
 #include "evaluation/incremental/score_cache.h"
 

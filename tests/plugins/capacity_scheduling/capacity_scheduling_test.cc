@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CapacityScheduling: who is admitted, who may evict whom, and that the books are right.
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums over nominated pods, after any history of nominations, are those of adding them up.
 #include "plugins/capacity_scheduling/nominated_usage.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elastic quotas over time: two users share GPUs; and random histories, after each of which the
 // books must be right and every plan must keep the rules.
 #include <gmock/gmock.h>

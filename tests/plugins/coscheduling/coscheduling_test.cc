@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coscheduling on its own, after the tables of scheduler-plugins.
 #include "plugins/coscheduling/coscheduling.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of DefaultBinder.
 #include "plugins/default_binder/default_binder.h"
 

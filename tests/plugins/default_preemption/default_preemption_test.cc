@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What DefaultPreemption would evict: kube-scheduler's cases in our words.
 #include "plugins/default_preemption/default_preemption.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of DynamicResources as far as it goes.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 

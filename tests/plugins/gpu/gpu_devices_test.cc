@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cards: what pods ask for, which they get, and that nobody gets what another has.
 #include "plugins/gpu/gpu_devices.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of ImageLocality, after kube-scheduler's own table.
 #include "plugins/image_locality/image_locality.h"
 

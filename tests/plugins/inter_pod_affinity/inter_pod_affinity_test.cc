@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of InterPodAffinity, after kube-scheduler's own tables.
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 

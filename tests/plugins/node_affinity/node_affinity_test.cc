@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of NodeAffinity, after kube-scheduler's own tables.
 #include "plugins/node_affinity/node_affinity.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of NodeName.
 #include "plugins/node_name/node_name.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of NodeResourcesFit's filter, arguments and hints, after kube-scheduler's own tables.
 #include "plugins/node_resources/node_resources_fit.h"
 
@@ -137,13 +138,13 @@ TEST_P(ManyNodes, AreToldWhatEachIs) {
       verdicts.Reset(nodes.table().size());
       verdicts.BeginBlock(rows);
       ASSERT_TRUE(fit->FilterNodes(state, *pod, nodes.table(), verdicts).ok());
-      SharedWords words;
+      SharedWords reason_id;
       std::map<Code, int> told;
       int shared = 0;
       for (const NodeRow row : rows) {
         const Status status = fit->Filter(state, *pod, nodes.node(row));
         ++told[status.code()];
-        shared += words.Check(verdicts, row, status);
+        shared += reason_id.Check(verdicts, row, status);
       }
       if (huge == Huge::kRequest && GetParam() > 0) continue;
       EXPECT_GT(told[Code::kUnschedulable], 10);

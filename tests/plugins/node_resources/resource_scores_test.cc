@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the scores of this folder's plugins, after kube-scheduler's own tables.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of NodeResourcesFitPlus.
 #include "plugins/node_resources_fit_plus/node_resources_fit_plus.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of NodeUnschedulable.
 #include "plugins/node_unschedulable/node_unschedulable.h"
 

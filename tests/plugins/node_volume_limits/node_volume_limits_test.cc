@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of NodeVolumeLimits.
 #include "plugins/node_volume_limits/node_volume_limits.h"
 

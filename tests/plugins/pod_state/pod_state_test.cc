@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of PodState.
 #include "plugins/pod_state/pod_state.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of PodTopologySpread, after kube-scheduler's own tables.
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 

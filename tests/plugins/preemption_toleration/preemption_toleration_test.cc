@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreemptionToleration: whom a PriorityClass saves, from whom and for how long.
 #include "plugins/preemption_toleration/preemption_toleration.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of PrioritySort.
 #include "plugins/priority_sort/priority_sort.h"
 

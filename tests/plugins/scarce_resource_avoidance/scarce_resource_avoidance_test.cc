@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of ScarceResourceAvoidance.
 #include "plugins/scarce_resource_avoidance/scarce_resource_avoidance.h"
 

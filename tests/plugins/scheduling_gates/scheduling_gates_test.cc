@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of SchedulingGates.
 #include "plugins/scheduling_gates/scheduling_gates.h"
 

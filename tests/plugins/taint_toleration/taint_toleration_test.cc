@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of TaintToleration, after kube-scheduler's own tables.
 #include "plugins/taint_toleration/taint_toleration.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories of a cluster: what is counted along while pods, nodes and namespaces come,
 // change and go is what a plain count over all pods finds. BERTH_TEST_SEED repeats one history.
 #include <cstdlib>
@@ -11,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/framework/pod_table.h"
+#include "berth/columns/pod_table.h"
 #include "cache/cache.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On which nodes a volume can be used whose plugin a CSI driver has replaced: kubernetes v1.35
 // csi-translation-lib/plugins/in_tree_volume.go translateTopologyFromInTreeToCSI.
 #include "plugins/volume_binding/volume_affinity.h"

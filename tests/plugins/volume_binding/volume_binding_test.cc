@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of VolumeBinding.
 #include "plugins/volume_binding/volume_binding.h"
 

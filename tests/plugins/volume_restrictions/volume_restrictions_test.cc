@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of VolumeRestrictions.
 #include "plugins/volume_restrictions/volume_restrictions.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of VolumeZone.
 #include "plugins/volume_zone/volume_zone.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept of each node, and what it says of them, is what a look at all of them would say,
 // whatever becomes of pods and rows.
 #include <algorithm>
@@ -110,7 +111,7 @@ std::string Describe(const PriorityLevels& priority_levels, NodeRow row) {
   std::string text = priority_levels.is_merged(row) ? "merged" : "";
   const int32_t place = priority_levels.place(row);
   for (const PriorityLevel& level : priority_levels.levels()) {
-    if (level.priority[place] == PriorityLevels::kNobody) break;
+    if (level.priority[place] == PriorityLevels::kNone) break;
     absl::StrAppend(&text, " ", level.priority[place], ": ", level.pods[place], " pods, started ",
                     level.latest_start_nanos[place]);
     for (const auto* columns : {&level.requests, &level.largest}) {
@@ -199,7 +200,7 @@ TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
           const EvictionFeasibility feasibility = calculator.Compute(row, {}, bound);
           ASSERT_EQ(all[row], feasibility) << step << ", row " << row;
           ++seen[static_cast<size_t>(feasibility.kind())];
-          merged += feasibility.kind() == EvictionFeasibility::Kind::kTooLittleRoom &&
+          merged += feasibility.kind() == EvictionFeasibility::Kind::kStillInsufficient &&
                     feasibility.short_of() == 0;
           if (feasibility.kind() != EvictionFeasibility::Kind::kPossible) continue;
           ASSERT_EQ(bounds[row].scores(), bound.scores()) << step << ", row " << row;
@@ -312,7 +313,7 @@ TEST(CandidateHeap, GivesTheHighestBoundFirst) {
         CandidateBound sharper = bounds.at(row);
         sharper.knows_budgets = true;
         sharper.violations += nodes.Below(2);
-        bounds.Sharpen(row, sharper);
+        bounds.Tighten(row, sharper);
         heap.Update(row);
       } else {
         is_left[row] = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What dry runs came to stays with its node, whatever becomes of the rows.
 #include "preemption/pruning/dry_run_cache.h"
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "framework/dry_run_inputs.h"
 #include "gmock/gmock.h"
 #include "tests/preemption/small_cluster.h"
 
@@ -87,7 +89,7 @@ TEST(DryRunCache, KeepsTheClassesThatCameLast) {
   CachedResults* const first = &cache.Find("first", 10'000);
   EXPECT_EQ(&cache.Find("second", 10'000), &cache.Find("second", 10'000));
   EXPECT_EQ(&cache.Find("first", 10'000), first);
-  first->SearchEnds();
+  first->OnSearchEnd();
   for (int i = 0; i < 3'000; ++i) cache.Find(absl::StrCat("other", i), 10'000);
   EXPECT_EQ(cache.size(), 52u) << "of very many nodes, few";
 }
@@ -102,7 +104,7 @@ TEST(CachedResults, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
   for (const bool objects_count : {false, true}) {
     CachedResults results;
     const auto refresh = [&] {
-      DryRunGrounds grounds;
+      DryRunInputs grounds;
       if (objects_count) grounds.basis.Add("volume");
       results.Refresh(table, nominator, 0, -1, grounds);
     };

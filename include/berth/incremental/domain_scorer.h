@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// DomainScorer: a Score plugin that looks beyond a node only at pods in its topology domains, and
+// says which, so that nodes with as many of them are scored as one.
+#ifndef BERTH_INCREMENTAL_DOMAIN_SCORER_H_
+#define BERTH_INCREMENTAL_DOMAIN_SCORER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/pod_counts.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// A number of each domain of `column`: the pods there, weighted and added up.
+struct DomainSum {
+  struct Part {
+    std::shared_ptr<const PodCounts> pods;  // from nodes.pods(); held for the cycle only
+    int64_t weight = 1;
+  };
+  const LabelColumn* column;
+  absl::InlinedVector<Part, 2> parts;
+};
+
+// Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
+// itself included. No counts: each stands for itself.
+struct EquivalentNodes {
+  // Tracks of columns whose domains do not tell nodes apart: there a row stands for nodes of
+  // several.
+  class Domains {
+   public:
+    virtual ~Domains() = default;
+    // As EquivalentNodes::CountDomains(), of such a column; absent of others.
+    virtual std::optional<int> CountDomains(const LabelColumn& column,
+                                            absl::FunctionRef<bool(NodeRow)> takes) const = 0;
+  };
+
+  absl::Span<const NodeRow> rows;
+  absl::Span<const int> counts;
+  const Domains* domains = nullptr;  // null: there are no such columns
+
+  int count(size_t i) const { return counts.empty() ? 1 : counts[i]; }
+  // In how many domains of `column` the nodes are for which those of `rows` stand that `takes`
+  // accepts, those without the label being in one of their own. `column` is one by which nodes are
+  // told apart, unless each row stands for itself.
+  int CountDomains(const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const;
+};
+
+// Optional, for plugins with PreScore and Score whose scores are not remembered node by node
+// (sign.h), because they depend on other nodes: then a cycle of pods like others before them costs
+// what changed, as ScoreNodes and NormalizeScores are asked about one node of those that are alike.
+// Both have to say of a row what they would with the others among `rows`; so NormalizeScores goes
+// by the lowest and the highest score, and by what tells nodes apart. Scheduling thread.
+class DomainScorer {
+ public:
+  virtual ~DomainScorer() = default;
+
+  // What PreScore() does, as far as it does not matter which nodes are feasible, and returns what
+  // it would. Appends the sums by which nodes are told apart: a node is scored as another one if,
+  // for each sum, they are in one domain, or both in none, or in two domains of which the sums are
+  // equal. Absent if that cannot be said. Then, and after an Error, and whenever all nodes are
+  // looked at after all, PreScore() follows in the same cycle.
+  virtual std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
+                                                const NodeTable& nodes,
+                                                std::vector<DomainSum>& sums) = 0;
+  // The rest, before ScoreNodes() is asked about `feasible`: these are the feasible nodes, of which
+  // those that one row stands for are not told apart by any of the sums. `feasible` is valid for
+  // the call. Not called if nothing is to be scored.
+  virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
+};
+
+}  // namespace berth
+
+#endif  // BERTH_INCREMENTAL_DOMAIN_SCORER_H_

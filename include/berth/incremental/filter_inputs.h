@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// FilterInputs: what the verdicts of a Filter plugin go by besides the pod and the node, so that
+// what it said of a node stands as long as that is the same. ObjectFilter: a plugin that says so.
+#ifndef BERTH_INCREMENTAL_FILTER_INPUTS_H_
+#define BERTH_INCREMENTAL_FILTER_INPUTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+#include "berth/incremental/sign.h"
+
+namespace berth {
+
+// Texts, numbers and objects, in order. Equal if all of them are.
+class FilterInputs {
+ public:
+  void Add(absl::string_view text) { values_.Add(text); }
+  void Add(int64_t number) { values_.Add(number); }
+  // An object as it is now: another version of it is another object. Null stands for one that is
+  // missing. It is kept, so that no other comes to stand in its place.
+  void Add(std::shared_ptr<const void> object) { objects_.push_back(std::move(object)); }
+  // All of another one.
+  void Add(const FilterInputs& more) {
+    values_.Add(more.values_.bytes());
+    objects_.insert(objects_.end(), more.objects_.begin(), more.objects_.end());
+  }
+
+  bool empty() const { return values_.bytes().empty() && objects_.empty(); }
+  friend bool operator==(const FilterInputs& a, const FilterInputs& b) {
+    return a.values_.bytes() == b.values_.bytes() && a.objects_ == b.objects_;
+  }
+
+ private:
+  PodSignature values_;
+  std::vector<std::shared_ptr<const void>> objects_;
+};
+
+// Optional, for Filter plugins whose verdicts are not remembered node by node (sign.h), because
+// they depend on objects of the cluster. Pods that they look at cost what changed when they are
+// tried again, and when others of the same spec came before them.
+class ObjectFilter {
+ public:
+  virtual ~ObjectFilter() = default;
+
+  // Adds everything that Filter() goes by in this cycle but the pod's spec, labels and namespace
+  // and the node with its pods. With an equal basis it says the same, word for word, of a node that
+  // did not change, and of one to which pods came or from which they went by AddPod() and
+  // RemovePod(). `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
+  virtual void AddInputs(const CycleState& state, const PodInfo& pod,
+                         FilterInputs& basis) const = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_INCREMENTAL_FILTER_INPUTS_H_

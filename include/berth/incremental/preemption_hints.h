@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What preemption rules can say beforehand, so that the search leaves nodes out and does not repeat
+// dry runs.
+#ifndef BERTH_INCREMENTAL_PREEMPTION_HINTS_H_
+#define BERTH_INCREMENTAL_PREEMPTION_HINTS_H_
+
+#include <cstdint>
+
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// For PreemptionRules to implement as well, once they work without. What they say has to hold: the
+// search does not check it. The decisions are the same.
+class PreemptionHints {
+ public:
+  virtual ~PreemptionHints() = default;
+
+  // Whom SelectVictims() finds for `pod`. Nodes without such pods are not dry-run: it would say
+  // NoVictimsReason() of them, and no SetRetryAt().
+  enum class Victims : uint8_t {
+    kAnyPod,            // nothing is known
+    kLowerPriority,     // only pods of lower priority
+    kAllLowerPriority,  // all of them: it removes them first, and fails as Filter() does then
+    kNone,              // nobody on any node
+  };
+  virtual Victims PossibleVictims(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
+    return Victims::kAnyPod;
+  }
+
+  // Whether no victim of a candidate has a higher priority than the first one.
+  virtual bool FirstVictimHasHighestPriority() const { return false; }
+
+  // Whether SelectVictims() depends on the node with its pods, the budgets, the pod's priority and
+  // the Filter plugins alone, and no text but NoVictimsReason() names the pod: then what came of a
+  // node holds for every pod of the same DryRunInputs and priority until one of these changes. It
+  // must not say SetRetryAt().
+  virtual bool DryRunsAreReusable() const { return false; }
+};
+
+}  // namespace berth
+
+#endif  // BERTH_INCREMENTAL_PREEMPTION_HINTS_H_

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attempts on groups: in which order the members are tried, and who is tried again.
+//
+// They are tried in the order in which single pods would be, so that a group that starts starts as
+// its pods would one by one. Only if it misses its minimum so are other orders tried.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "engine/attempt.h"
+
+namespace berth {
+namespace {
+
+// Whether siblings that are placed later may let the pod in. Not if every filter that rejected it
+// goes by the node alone and, of the pods there, by what they take.
+bool MayFitLater(const Framework& framework, const PodInfo& pod,
+                 absl::Span<const Symbol> rejecting_plugins) {
+  PodSignature signature;
+  const PluginMask node_by_node = framework.SignForNodes(pod, signature);
+  return absl::c_any_of(rejecting_plugins, [&](Symbol plugin) {
+    const uint8_t filter = framework.FilterIndex(plugin);
+    if (filter == NodeVerdicts::kNotJudged) return true;
+    const PluginMask mask = PluginMask{1} << framework.filter()[filter].index;
+    return (mask & node_by_node) == 0 || (framework.DependenciesOf(mask) & Aspect::kNodePods) != 0;
+  });
+}
+
+}  // namespace
+
+// Pods that no plugin can tell apart, or a single one.
+struct Attempts::Class {
+  Order pods;
+  int feasible = 0;  // nodes on which the first could run; fewer is harder
+};
+
+// Who failed since something was placed or planned last, of those that are alike one.
+struct Attempts::ClassFailures {
+  uint64_t changes = 0;                         // so much had been placed or planned by then
+  absl::flat_hash_map<std::string, int> index;  // in AttemptResult::failed, by EquivalenceKey()
+};
+
+void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) {
+  const Order as_queued(request.pods.begin(), request.pods.end());
+  result.reached = PlaceAll(request, as_queued, result);
+  // If it takes one pod only, whoever fits has been found.
+  if (result.reached || request.minimum <= 1) return;
+  std::vector<Class> classes = Classify(request);
+  if (classes.size() == 1) return;
+  // The hardest first. What was hardest alone need not be hardest together: then the other way
+  // round.
+  for (int i = 0; i < 2 && !result.reached; ++i) {
+    Order order;
+    for (const Class& alike : classes) {
+      order.insert(order.end(), alike.pods.begin(), alike.pods.end());
+    }
+    std::reverse(classes.begin(), classes.end());
+    if (order == as_queued) continue;
+    AttemptResult other;
+    other.reached = PlaceAll(request, std::move(order), other);
+    const int cycles = result.cycles + other.cycles;
+    const int most_placed = std::max(result.most_placed, other.most_placed);
+    if (other.reached) result = std::move(other);
+    result.cycles = cycles;
+    result.most_placed = most_placed;
+  }
+}
+
+// Places what fits. Undoes everything and returns false if that is less than the minimum.
+bool Attempts::PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result) {
+  // Members that wait for each other in a row, the last one first, would be tried as often as the
+  // square of their number says. Then another order comes next.
+  const size_t most_tries = 100 + 8 * request.pods.size();
+  size_t tries = 0;
+  bool hopeless = false;
+  while (!order.empty() && !hopeless) {
+    ClassFailures alike;
+    tries += order.size();
+    for (const auto& pod : order) {
+      TryMember(request, pod, alike, result);
+      hopeless = IsOutOfReach(request, result);
+      if (hopeless) break;
+    }
+    if (!hopeless) order = TakeMembersToRetry(request, result, tries < most_tries);
+  }
+  group_preemptions_.RollBack();
+  if (static_cast<int>(result.placed.size()) >= request.minimum) return true;
+  UndoAll(request, result);
+  return false;
+}
+
+bool Attempts::IsOutOfReach(const AttemptRequest& request, const AttemptResult& result) {
+  return static_cast<int>(request.pods.size()) - result.lost < request.minimum;
+}
+
+// Places the pod, or adds it to those that failed.
+void Attempts::TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                         ClassFailures& alike, AttemptResult& result) {
+  const auto changes = [&] {
+    return result.placed.size() + result.plans.size() + cluster_.nominations().version();
+  };
+  const auto add_failure = [&](PodFailure failure) {
+    result.lost += failure.may_fit_later ? 0 : 1;
+    result.failed.push_back(std::move(failure));
+  };
+  std::optional<std::string> likeness;
+  if (!alike.index.empty() && alike.changes == changes()) {
+    likeness = EquivalenceKey(request, *pod);
+    const auto found = likeness.has_value() ? alike.index.find(*likeness) : alike.index.end();
+    if (found != alike.index.end()) {
+      PodFailure failure = result.failed[found->second];
+      if (failure.asked || !MayPreempt(request, result)) {
+        failure.pod = pod;
+        return add_failure(std::move(failure));
+      }
+    }
+  }
+  const size_t plans = result.plans.size();
+  if (PlaceOne(request, pod, result)) {
+    group_preemptions_.Nominate(pod, "");
+    return;
+  }
+  PodFailure failure = std::move(result.failed.back());
+  result.failed.pop_back();
+  failure.placed_before = static_cast<int>(result.placed.size());
+  const bool preempts = result.plans.size() > plans;
+  if (preempts) {
+    group_preemptions_.Preempt(pod, result.plans.back().result, request.now);
+  } else {
+    if (failure.nominated_node.has_value())
+      group_preemptions_.Nominate(pod, *failure.nominated_node);
+    failure.may_fit_later = !failure.status.IsError() &&
+                            MayFitLater(*request.framework, *pod, failure.rejecting_plugins);
+    if (alike.changes != changes()) alike.index.clear();
+    alike.changes = changes();
+    if (!likeness.has_value()) likeness = EquivalenceKey(request, *pod);
+    if (likeness.has_value()) alike.index[*likeness] = static_cast<int>(result.failed.size());
+  }
+  add_failure(std::move(failure));
+}
+
+// Takes out of `failed` whom siblings that were placed since may have let in, if `beside_siblings`,
+// and, once the group stands, those that PostFilter was not asked about.
+Attempts::Order Attempts::TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
+                                             bool beside_siblings) {
+  const int placed = static_cast<int>(result.placed.size());
+  const bool stands = placed >= request.minimum;
+  const auto first = std::stable_partition(
+      result.failed.begin(), result.failed.end(), [&](const PodFailure& failure) {
+        return !(beside_siblings && failure.may_fit_later && failure.placed_before < placed) &&
+               !(stands && !failure.asked);
+      });
+  Order order;
+  for (auto failure = first; failure != result.failed.end(); ++failure) {
+    if (!failure->may_fit_later) --result.lost;
+    order.push_back(failure->pod);
+  }
+  result.failed.erase(first, result.failed.end());
+  return order;
+}
+
+// Equal for pods that no plugin can tell apart; absent if they may not be compared.
+std::optional<std::string> Attempts::EquivalenceKey(const AttemptRequest& request,
+                                                    const PodInfo& pod) const {
+  PodSignature signature;
+  if (!request.framework->SignPod(pod, signature).ok()) return std::nullopt;
+  signature.Add(pod.priority());
+  signature.Add(static_cast<int64_t>(pod.preemption_policy()));
+  signature.Add(cluster_.nominations().NominatedNode(pod));
+  return signature.bytes();
+}
+
+// Groups the pods by likeness, hardest to place first.
+std::vector<Attempts::Class> Attempts::Classify(const AttemptRequest& request) {
+  std::vector<Class> classes;
+  absl::flat_hash_map<std::string, size_t> class_of;
+  for (const auto& pod : request.pods) {
+    size_t place = classes.size();
+    if (const std::optional<std::string> likeness = EquivalenceKey(request, *pod)) {
+      place = class_of.try_emplace(*likeness, place).first->second;
+    }
+    if (place == classes.size()) classes.emplace_back();
+    classes[place].pods.push_back(pod);
+  }
+  if (classes.size() > 1) {
+    for (Class& alike : classes) alike.feasible = CountFeasible(request, *alike.pods.front());
+    std::stable_sort(classes.begin(), classes.end(),
+                     [](const Class& a, const Class& b) { return a.feasible < b.feasible; });
+  }
+  return classes;
+}
+
+// On how many nodes `pod` could run now, as far as the filters know. 0 if it is rejected outright.
+int Attempts::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
+  const NodeTable& nodes = cluster_.nodes();
+  CycleState state;
+  const PreFilterOutcome pre_filter = request.framework->RunPreFilter(state, pod, nodes);
+  if (!pre_filter.status.ok()) return 0;
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const auto& names = pre_filter.narrowed.node_names;
+    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
+  }
+  NodeVerdicts verdicts;
+  verdicts.Reset(nodes.size());
+  if (!request.framework->RunFilterNodes(state, pod, nodes, rows, verdicts).ok()) return 0;
+  return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](NodeRow row) {
+    return verdicts.rejector(row) == NodeVerdicts::kNone;
+  }));
+}
+
+}  // namespace berth

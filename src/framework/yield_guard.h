@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether work that is done bit by bit may stop again.
+#ifndef BERTH_SRC_FRAMEWORK_YIELD_GUARD_H_
+#define BERTH_SRC_FRAMEWORK_YIELD_GUARD_H_
+
+#include <cstddef>
+#include <limits>
+
+namespace berth {
+
+// More may come to be done while it has stopped: it stops only if fewer are left than when it did
+// before, so that it ends.
+class YieldGuard {
+ public:
+  // With so many left. If it does not stop here it goes on to its end.
+  bool MayYieldWith(size_t left) {
+    if (left >= left_at_last_yield_) return false;
+    left_at_last_yield_ = left;
+    return true;
+  }
+  // It was done.
+  void Reset() { left_at_last_yield_ = kNever; }
+
+ private:
+  static constexpr size_t kNever = std::numeric_limits<size_t>::max();
+
+  size_t left_at_last_yield_ = kNever;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_YIELD_GUARD_H_

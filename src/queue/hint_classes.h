@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits for events: entries of which plugins think alike are asked about as one.
+#ifndef BERTH_SRC_QUEUE_HINT_CLASSES_H_
+#define BERTH_SRC_QUEUE_HINT_CLASSES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "berth/api/segmented_map.h"
+#include "queue/plugin_events.h"
+#include "queue/queued_group.h"
+
+namespace berth {
+
+// Entries by sequence, whose order outlives that others go. What is done to many of them reads
+// nothing of the entries themselves: of very many, none is in the processor's cache.
+class ClassEntries {
+ public:
+  struct Waiting {
+    QueuedGroup* entry;  // null where one was removed
+    uint64_t sequence;   // the entry's when it was added: QueuedGroup::sequence_in_class
+    uint64_t since;      // the number of the first event that concerns it
+  };
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  // Mostly as the last one.
+  void Add(const Waiting& waiting);
+  void Remove(uint64_t sequence);
+  Waiting& Find(uint64_t sequence) { return waiting_[PlaceOf(sequence)]; }
+  const Waiting& Find(uint64_t sequence) const { return waiting_[PlaceOf(sequence)]; }
+  const Waiting& front() const { return waiting_[first_]; }
+  // The first of which is(waiting) says true, or null.
+  template <class Is>
+  const Waiting* FindIf(Is is) const {
+    for (size_t i = first_; i < waiting_.size(); ++i) {
+      if (waiting_[i].entry != nullptr && is(waiting_[i])) return &waiting_[i];
+    }
+    return nullptr;
+  }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (size_t i = first_; i < waiting_.size(); ++i) {
+      if (waiting_[i].entry != nullptr) visit(waiting_[i]);
+    }
+  }
+
+ private:
+  size_t PlaceOf(uint64_t sequence) const;
+
+  std::vector<Waiting> waiting_;  // from first_ on rising; the last one has an entry
+  size_t first_ = 0;              // that has one
+  size_t size_ = 0;               // so many have
+};
+
+// Entries that wait for the same plugins in the same way. An event that concerns one of them and is
+// about none of their pods concerns all. Not empty, unless it was taken out.
+struct HintClass {
+  // What they have in common. `who`: what their pods share (PodInfo::shared_spec()), which any of
+  // them keeps alive; or the entry itself, if it has nobody like it.
+  struct Key {
+    const void* who = nullptr;
+    absl::InlinedVector<uint32_t, 8> role;  // what they wait for, in any numbers
+
+    friend bool operator==(const Key&, const Key&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.who, key.role);
+    }
+  };
+  Key key;
+  absl::InlinedVector<PluginSlot, 8> slots;
+  using Waiting = ClassEntries::Waiting;
+  ClassEntries entries;
+  int32_t priority = 0;    // of their pods, or of one of a group
+  uint64_t number = 0;     // by order of creation
+  bool is_indexed = true;  // false once it was taken out
+};
+
+// Some of the kinds, by number.
+class ClassesInOrder {
+ public:
+  struct Listed {
+    uint64_t number;
+    HintClass* kind;  // null where one was removed, but not of the last
+  };
+
+  bool empty() const { return listed_.empty(); }
+  size_t size() const { return listed_.size() - gaps_; }
+  // It is the youngest.
+  void Push(HintClass& kind) { listed_.push_back({kind.number, &kind}); }
+  void Remove(const HintClass& kind);
+  // In the place of the one with its number.
+  void Replace(HintClass& kind);
+  bool Contains(const HintClass& kind) const;
+  // Those with a number of at least `first`.
+  absl::Span<const Listed> From(uint64_t first) const;
+
+ private:
+  size_t PlaceOf(uint64_t number) const;
+
+  std::vector<Listed> listed_;
+  size_t gaps_ = 0;
+};
+
+// Belongs to the queue.
+class HintClasses {
+ public:
+  // `slots`: how many plugins there are.
+  explicit HintClasses(int slots) : waiting_for_(slots) {}
+
+  // From now on the entry waits for the plugins `slots`, together with those that have this key,
+  // and events from `since` on concern it. Changes nothing if that is its key already.
+  void Set(QueuedGroup& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
+           uint64_t since);
+  // Earlier events do not concern the entry any more.
+  void SetSince(QueuedGroup& entry, uint64_t since);
+  void Remove(QueuedGroup& entry);
+  // Takes the kind out, with all of it but those that stay: who becomes like them is of the kind
+  // that stays, or of another. Its entries can still be removed.
+  std::unique_ptr<HintClass> TakeOut(HintClass& kind,
+                                     absl::FunctionRef<bool(const HintClass::Waiting&)> stays);
+
+  // Those that wait for one of `slots`, each once, the oldest first: the first `most` of them with
+  // a number of at least `first`. Until the next change.
+  std::vector<HintClass*> WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
+                                     size_t most) const;
+
+  bool empty() const { return kinds_.empty(); }
+  // For tests: whether the kinds and their lists agree, with so many entries in all, and events
+  // before `next_event` so far.
+  bool IsConsistent(size_t entries, uint64_t next_event) const;
+
+ private:
+  void Unlist(HintClass& kind);
+
+  SegmentedMap<HintClass::Key, std::unique_ptr<HintClass>> kinds_;
+  std::vector<ClassesInOrder> waiting_for_;  // by slot
+  uint64_t next_number_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_HINT_CLASSES_H_

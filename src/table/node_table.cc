@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeTable: columns kept in step with the NodeInfos of the rows.
+#include "berth/columns/node_table.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "berth/check.h"
+#include "berth/columns/pod_table.h"
+#include "berth/prefetch.h"
+#include "table/unique_id.h"
+
+namespace berth {
+namespace {
+
+LabelValue ValueOf(const LabelSet& labels, Symbol key) {
+  const Symbol* value = labels.Find(key);
+  return value == nullptr ? LabelValue{} : LabelValue{true, *value};
+}
+
+}  // namespace
+
+// Nearly every cluster asks for these two: to read them along with the nodes costs less than to go
+// back to all of them in the first cycle that does.
+NodeTable::NodeTable() : id_(NextUniqueId()) {
+  label_column(Symbol::Intern("kubernetes.io/hostname"));
+  label_column(Symbol::Intern("topology.kubernetes.io/zone"));
+}
+NodeTable::~NodeTable() = default;
+
+NodeRow NodeTable::FindRow(Symbol name) const {
+  const int* const slot = slot_of_.Find(name);
+  return slot == nullptr ? -1 : row_of_slot_[*slot];
+}
+
+absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
+  const auto id = static_cast<size_t>(resource);
+  if (id >= resources_.size() || resources_[id].allocatable.empty()) return zeros_;
+  return resources_[id].allocatable;
+}
+absl::Span<const int64_t> NodeTable::requested(ResourceId resource) const {
+  const auto id = static_cast<size_t>(resource);
+  if (id >= resources_.size() || resources_[id].requested.empty()) return zeros_;
+  return resources_[id].requested;
+}
+absl::Span<const int64_t> NodeTable::nonzero_requested(ResourceId resource) const {
+  const auto id = static_cast<size_t>(resource);
+  if (id >= resources_.size() || resources_[id].nonzero_requested.empty()) {
+    return requested(resource);
+  }
+  return resources_[id].nonzero_requested;
+}
+
+const LabelColumn& NodeTable::label_column(Symbol key) const {
+  MutexLock lock(labels_mutex_);
+  std::unique_ptr<LabelColumn>& column = labels_[key];
+  if (column == nullptr) {
+    column = std::make_unique<LabelColumn>();
+    column->Fill(size(),
+                 [&](NodeRow row) { return ValueOf(read_[slots_[row]].spec->labels, key); });
+  }
+  return *column;
+}
+
+const PodTable& NodeTable::pods() const {
+  if (pods_ == nullptr) pods_ = std::make_unique<PodTable>(*this);
+  return *pods_;
+}
+
+int64_t NodeTable::image_node_count(Symbol image) const {
+  const auto it = images_.find(image);
+  return it == images_.end() ? 0 : it->second.node_count;
+}
+int64_t NodeTable::image_size_bytes(Symbol image) const {
+  const auto it = images_.find(image);
+  return it == images_.end() ? 0 : it->second.size_bytes;
+}
+
+void NodeTable::PrefetchAhead(NodeRow row, int step) const {
+  if (row < 0 || row >= size()) return;
+  if (pods_ != nullptr) pods_->PrefetchAhead(row, step);
+  if (step == 0) {
+    Prefetch(&nodes_[row]);
+    Prefetch(&slots_[row]);
+    // What an assumed pod changes.
+    for (const ResourceColumns& columns : resources_) {
+      if (!columns.requested.empty()) Prefetch(&columns.requested[row]);
+      if (!columns.nonzero_requested.empty()) Prefetch(&columns.nonzero_requested[row]);
+    }
+    Prefetch(&pod_count_[row]);
+    Prefetch(&has_used_ports_[row]);
+    Prefetch(&has_pods_with_affinity_[row]);
+    Prefetch(&has_pods_with_required_anti_affinity_[row]);
+  } else if (step == 1) {
+    Prefetch(nodes_[row]);
+    Prefetch(&read_[slots_[row]]);
+  } else {
+    Prefetch(&nodes_[row]->spec());
+    Prefetch(nodes_[row]->pods().data() + nodes_[row]->pods().size());
+  }
+}
+
+void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
+  resources_.clear();
+  ForEachColumn([](auto& column) { column.clear(); });
+  zeros_.clear();
+  nodes_.clear();
+  slot_of_.clear();
+  slots_.clear();
+  row_of_slot_.clear();
+  read_.clear();
+  free_slots_.clear();
+  taints_.Reset(0);
+  images_.clear();
+  {
+    MutexLock lock(labels_mutex_);
+    for (auto& [key, column] : labels_) column->Reset(0);
+  }
+  std::unique_ptr<PodTable> pods = std::move(pods_);
+  Rearrange(nodes);
+  pods_ = std::move(pods);
+  if (pods_ != nullptr) pods_->SetOrder();
+  changes_.clear();
+  moves_.clear();
+  moved_rows_ = 0;
+  replayable_since_ = version_;
+}
+
+// Keeps as many as may move all rows twice: whoever is further behind looks at every row.
+void NodeTable::NoteMove(RowMove move) {
+  NoteChange({-1, Aspect::kNothing});
+  moved_rows_ += move.cost();
+  moves_.push_back({std::move(move), version_});
+  for (; moved_rows_ > std::max(2 * size(), 1024); moves_.pop_front()) {
+    moved_rows_ -= moves_.front().move.cost();
+    replayable_since_ = moves_.front().version;
+  }
+}
+
+template <class Visit>
+void NodeTable::ForEachColumn(Visit visit) {
+  for (ResourceColumns& columns : resources_) {
+    for (auto* column : {&columns.allocatable, &columns.requested, &columns.nonzero_requested}) {
+      if (!column->empty()) visit(*column);
+    }
+  }
+  visit(pod_count_);
+  visit(allowed_pods_);
+  visit(unschedulable_);
+  visit(has_used_ports_);
+  visit(has_pods_with_affinity_);
+  visit(has_pods_with_required_anti_affinity_);
+}
+
+// Finds the rows of nodes that are asked for in their new order. Most of them moved by as much as
+// another one did shortly before: those of one zone do.
+class NodeTable::RowFinder {
+ public:
+  explicit RowFinder(const NodeTable& table) : table_(table) {}
+
+  // The row of `node`, which is to be `to`; or -1.
+  NodeRow Find(const NodeInfo* node, NodeRow to) {
+    for (const NodeRow distance : distances_) {
+      if (IsAt(node, to + distance)) return to + distance;
+    }
+    const NodeRow row = Search(node, to);
+    if (row < 0) return row;
+    newest_ = (newest_ + 1) % kKept;
+    distances_[newest_] = row - to;
+    return row;
+  }
+
+ private:
+  static constexpr int kKept = 8;
+  static constexpr NodeRow kNear = 4;  // where some before it went
+
+  bool IsAt(const NodeInfo* node, NodeRow row) const {
+    return row >= 0 && row < table_.size() && table_.nodes_[row] == node;
+  }
+  NodeRow Search(const NodeInfo* node, NodeRow to) const {
+    const NodeRow last = to + distances_[newest_];
+    for (NodeRow row = last + 1; row < last + kNear; ++row) {
+      if (IsAt(node, row)) return row;
+    }
+    const NodeRow row = table_.FindRow(node->name());
+    return IsAt(node, row) ? row : -1;
+  }
+
+  const NodeTable& table_;
+  std::array<NodeRow, kKept> distances_ = {};
+  int newest_ = 0;
+};
+
+void NodeTable::Rearrange(absl::Span<const NodeInfo* const> nodes) {
+  const auto size_after = static_cast<NodeRow>(nodes.size());
+  std::vector<RowMove::Step> steps;
+  std::vector<const NodeInfo*> came;
+  RowFinder finder(*this);
+  for (NodeRow to = 0; to < size_after;) {
+    const NodeRow from = finder.Find(nodes[to], to);
+    if (from < 0) {
+      came.push_back(nodes[to++]);
+      continue;
+    }
+    const NodeRow most = std::min(size_after - to, size() - from);
+    NodeRow count = 1;
+    while (count < most && nodes_[from + count] == nodes[to + count]) ++count;
+    steps.push_back({to, from, count});
+    to += count;
+  }
+  RowMove move = RowMove::Rearranged(steps, size(), size_after);
+  const bool all_stay = move.gone().empty() && move.moved() == 0;
+  if (all_stay && !nodes.empty()) return;
+  Move(std::move(move), came);
+}
+
+void NodeTable::InsertRow(NodeRow row, const NodeInfo* node) {
+  Move(RowMove::Came(row, size() + 1), {&node, 1});
+}
+
+void NodeTable::RemoveRow(absl::Span<const NodeRow> rows) { Move(RowMove::Went(rows, size()), {}); }
+
+// `came` are the nodes of move.came().
+void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
+  // Nobody else came that late.
+  static const ReadNode& kNone =
+      *new ReadNode{std::make_shared<const NodeSpec>(), std::numeric_limits<uint64_t>::max()};
+  ++order_version_;
+  order_changed_at_ = ++version_;
+  ImageNames lost_size;
+  for (const NodeRow row : move.gone()) {
+    const ReadNode before = std::exchange(read_[slots_[row]], kNone);
+    ReplaceImages(before, kNone, lost_size);
+    slot_of_.Erase(nodes_[row]->name());
+    row_of_slot_[slots_[row]] = -1;
+    free_slots_.push_back(slots_[row]);
+  }
+
+  ForEachColumn([&](auto& column) { move.Apply(column); });
+  zeros_.resize(move.size());
+  taints_.Move(move);
+  {
+    MutexLock lock(labels_mutex_);
+    for (auto& [key, column] : labels_) column->Move(move);
+  }
+  move.Apply(nodes_);
+  move.Apply(slots_);
+  for (size_t i = 0; i < came.size(); ++i) {
+    nodes_[move.came()[i]] = came[i];
+    slots_[move.came()[i]] = TakeSlot();
+  }
+  move.ForEachMoved([&](NodeRow row) { row_of_slot_[slots_[row]] = row; });
+  for (const NodeRow row : move.came()) AddRow(row);
+  if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
+  if (pods_ != nullptr) pods_->Move(move);
+  NoteMove(std::move(move));
+}
+
+int NodeTable::TakeSlot() {
+  if (free_slots_.empty()) {
+    row_of_slot_.push_back(-1);
+    read_.emplace_back();
+    return static_cast<int>(row_of_slot_.size()) - 1;
+  }
+  const int slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+// Its node came.
+void NodeTable::AddRow(NodeRow row) {
+  const NodeInfo& node = *nodes_[row];
+  const bool is_new = slot_of_.FindOrAdd(node.name(), slots_[row]).second;
+  BERTH_CHECK(is_new) << "two nodes of one name";
+  read_[slots_[row]] = {node.shared_spec(), node.arrival(), version_};
+  for (const NodeImage& image : node.spec().images) AddImage(image, node.arrival());
+  FillFromSpec(row);
+  FillFromPods(row);
+}
+
+void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
+  ImageNames lost_size;
+  for (const NodeRow row : rows) {
+    const NodeInfo& node = *nodes_[row];
+    Aspects aspects = Aspect::kNothing;
+    ReadNode& read = read_[slots_[row]];
+    if (read.spec != node.shared_spec() || read.arrival != node.arrival()) {
+      const ReadNode before = std::exchange(read, {node.shared_spec(), node.arrival()});
+      aspects |= Aspect::kOfNodeObject;
+      if (ReplaceImages(before, read, lost_size)) {
+        aspects |= Aspect::kImageSpread;
+      }
+      FillFromSpec(row);
+    }
+    aspects |= FillFromPods(row);
+    if (pods_ != nullptr) pods_->RefreshRow(row);
+    read.version = ++version_;
+    NoteChange({row, aspects});
+  }
+  if (!lost_size.empty()) FindImageSizes(std::move(lost_size));
+}
+
+// Keeps as many changes as there are rows, at least: whoever is further behind looks at every row.
+void NodeTable::NoteChange(RowChange change) {
+  const size_t kept = std::max<size_t>(nodes_.size(), 1024);
+  if (changes_.size() >= 2 * kept) changes_.erase(changes_.begin(), changes_.end() - kept);
+  changes_.push_back(change);
+}
+
+std::optional<absl::Span<const RowChange>> NodeTable::ChangesSince(uint64_t version) const {
+  const uint64_t behind = version_ - version;
+  if (version > version_ || version < order_changed_at_ || behind > changes_.size()) {
+    return std::nullopt;
+  }
+  return absl::MakeConstSpan(changes_).last(behind);
+}
+
+// Returns whether it was another one.
+inline bool NodeTable::SetAmount(std::vector<int64_t>& column, NodeRow row, int64_t amount) {
+  if (column.empty()) {
+    if (amount == 0) return false;
+    column.assign(zeros_.begin(), zeros_.end());
+  }
+  return std::exchange(column[row], amount) != amount;
+}
+
+void NodeTable::FillFromSpec(NodeRow row) {
+  const NodeSpec& spec = *read_[slots_[row]].spec;
+  EnsureResources(spec.allocatable.size());
+  for (ResourceId id = 0; id < static_cast<ResourceId>(resources_.size()); ++id) {
+    SetAmount(resources_[id].allocatable, row, spec.allocatable.Get(id));
+  }
+  allowed_pods_[row] = spec.allowed_pods;
+  unschedulable_[row] = spec.unschedulable;
+  taints_.Set(row, spec.taints);
+  MutexLock lock(labels_mutex_);
+  for (auto& [key, column] : labels_) column->Set(row, ValueOf(spec.labels, key));
+}
+
+// Returns what may have changed.
+Aspects NodeTable::FillFromPods(NodeRow row) {
+  const NodeInfo& node = *nodes_[row];
+  const ResourceVector& requested = node.requested();
+  const ResourceVector& nonzero_requested = node.nonzero_requested();
+  EnsureResources(std::max(requested.size(), nonzero_requested.size()));
+  Aspects changed = Aspect::kNodePods;
+  bool other_amounts = false;
+  for (ResourceId id = 0; id < static_cast<ResourceId>(resources_.size()); ++id) {
+    ResourceColumns& columns = resources_[id];
+    const int64_t nonzero = nonzero_requested.Get(id);
+    std::vector<int64_t>& nonzero_column = columns.nonzero_requested;
+    if (nonzero_column.empty() && nonzero != requested.Get(id)) {
+      const auto so_far = this->requested(id);
+      nonzero_column.assign(so_far.begin(), so_far.end());
+    }
+    other_amounts |= SetAmount(columns.requested, row, requested.Get(id));
+    if (nonzero_column.empty()) continue;  // it changed with the one before
+    other_amounts |= std::exchange(nonzero_column[row], nonzero) != nonzero;
+  }
+  const auto pods = static_cast<int64_t>(node.pods().size());
+  other_amounts |= std::exchange(pod_count_[row], pods) != pods;
+  if (other_amounts) changed |= Aspect::kNodeRequested;
+  const uint8_t has_used_ports = !node.used_ports().empty();
+  if (std::exchange(has_used_ports_[row], has_used_ports) || has_used_ports) {
+    changed |= Aspect::kNodePorts;
+  }
+  has_pods_with_affinity_[row] = !node.pods_with_affinity().empty();
+  has_pods_with_required_anti_affinity_[row] = !node.pods_with_required_anti_affinity().empty();
+  return changed;
+}
+
+void NodeTable::EnsureResources(int count) {
+  if (static_cast<int>(resources_.size()) < count) resources_.resize(count);
+}
+
+void NodeTable::AddImage(const NodeImage& image, uint64_t arrival) {
+  ImageState& state = images_[image.name];
+  if (state.node_count++ == 0 || arrival < state.arrival) {
+    state.size_bytes = image.size_bytes;
+    state.arrival = arrival;
+  }
+}
+
+// Nodes report their images again and again, and few of them change.
+bool NodeTable::ReplaceImages(const ReadNode& before, const ReadNode& after,
+                              ImageNames& lost_size) {
+  const auto is_in = [same_node = before.arrival == after.arrival](const ReadNode& node,
+                                                                   const NodeImage& image) {
+    const auto& images = node.spec->images;
+    return same_node && std::find(images.begin(), images.end(), image) != images.end();
+  };
+  bool changed = false;
+  for (const NodeImage& image : before.spec->images) {
+    if (is_in(after, image)) continue;
+    changed = true;
+    const auto it = images_.find(image.name);
+    if (--it->second.node_count == 0) {
+      images_.erase(it);
+    } else if (it->second.arrival == before.arrival) {
+      lost_size.insert(image.name);
+    }
+  }
+  for (const NodeImage& image : after.spec->images) {
+    if (is_in(before, image)) continue;
+    changed = true;
+    AddImage(image, after.arrival);
+  }
+  return changed;
+}
+
+// From the node that was there first of those that have the image: goes through them in that order.
+void NodeTable::FindImageSizes(ImageNames names) {
+  absl::erase_if(names, [&](Symbol name) { return !images_.contains(name); });
+  using Arrival = std::pair<uint64_t, NodeRow>;
+  std::vector<Arrival> nodes(size());  // a heap, the first to arrive on top
+  for (NodeRow row = 0; row < size(); ++row) nodes[row] = {read_[slots_[row]].arrival, row};
+  std::make_heap(nodes.begin(), nodes.end(), std::greater<>());
+  for (; !names.empty() && !nodes.empty(); nodes.pop_back()) {
+    std::pop_heap(nodes.begin(), nodes.end(), std::greater<>());
+    const auto [arrival, row] = nodes.back();
+    for (const NodeImage& image : read_[slots_[row]].spec->images) {
+      if (names.erase(image.name) == 0) continue;
+      ImageState& state = images_.find(image.name)->second;
+      state.size_bytes = image.size_bytes;
+      state.arrival = arrival;
+    }
+  }
+}
+
+}  // namespace berth

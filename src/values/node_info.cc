@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeSpec and NodeInfo.
+#include "berth/framework/node_info.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/check.h"
+#include "values/pod_requests.h"
+
+namespace berth {
+namespace {
+
+uint64_t NextGeneration() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+void Swap(std::vector<std::shared_ptr<const PodInfo>>& pods, const PodInfo* before,
+          const std::shared_ptr<const PodInfo>& after) {
+  for (auto& pod : pods) {
+    if (pod.get() == before) pod = after;
+  }
+}
+
+// Order is kept, since it decides between equal candidates later on.
+bool Erase(std::vector<std::shared_ptr<const PodInfo>>& pods, const PodInfo* pod) {
+  const auto it = std::find_if(pods.begin(), pods.end(),
+                               [pod](const auto& candidate) { return candidate.get() == pod; });
+  if (it == pods.end()) return false;
+  pods.erase(it);
+  return true;
+}
+
+bool HasAffinityTerms(const PodInfo& pod) {
+  return !pod.required_affinity_terms().empty() || !pod.required_anti_affinity_terms().empty() ||
+         !pod.preferred_affinity_terms().empty() || !pod.preferred_anti_affinity_terms().empty();
+}
+
+std::shared_ptr<const NodeSpec> NameOnly(Symbol name) {
+  auto spec = std::make_shared<NodeSpec>();
+  spec->name = name;
+  return spec;
+}
+
+std::vector<NodeImage> ParseImages(const api::NodeStatus& status) {
+  std::vector<NodeImage> images;
+  absl::flat_hash_set<Symbol> seen;
+  for (const api::ContainerImage& image : status.images()) {
+    for (const std::string& text : image.names()) {
+      const Symbol name = Symbol::Intern(text);
+      if (seen.insert(name).second) images.push_back({name, image.size_bytes()});
+    }
+  }
+  return images;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const NodeSpec>> NodeSpec::Create(
+    std::shared_ptr<const api::Node> object) {
+  BERTH_CHECK(object != nullptr);
+  if (object->metadata().name().empty()) {
+    return absl::InvalidArgumentError("metadata.name: Required value");
+  }
+  auto spec = std::make_shared<NodeSpec>();
+  spec->name = Symbol::Intern(object->metadata().name());
+  spec->labels = LabelSet::FromMap(object->metadata().labels());
+  spec->taints = TaintList::FromProto(object->spec().taints());
+  spec->unschedulable = object->spec().unschedulable();
+  absl::StatusOr<ResourceVector> allocatable =
+      ParseResources(object->status().allocatable(), &spec->allowed_pods);
+  if (!allocatable.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("status.allocatable.", allocatable.status().message()));
+  }
+  spec->allocatable = SchedulableResources(*allocatable);
+  spec->images = ParseImages(object->status());
+  spec->object = std::move(object);
+  return spec;
+}
+
+NodeInfo::NodeInfo(Symbol name) : spec_(NameOnly(name)), generation_(NextGeneration()) {}
+
+NodeInfo::NodeInfo(std::shared_ptr<const NodeSpec> spec)
+    : spec_(std::move(spec)), generation_(NextGeneration()), arrival_(generation_) {}
+
+void NodeInfo::Touch() { generation_ = NextGeneration(); }
+
+// After Touch().
+void NodeInfo::NoteEdit(size_t position) {
+  while (!edits_.empty() && edits_.back().position >= position) edits_.pop_back();
+  if (edits_.size() == 4) {
+    forgotten_ = edits_.front().generation;
+    edits_.erase(edits_.begin());
+  }
+  edits_.push_back({generation_, position});
+}
+
+size_t NodeInfo::PodsUnchangedSince(uint64_t generation) const {
+  if (generation < forgotten_) return 0;
+  for (const Edit& edit : edits_) {
+    if (edit.generation > generation) return edit.position;
+  }
+  return pods_.size();
+}
+
+void NodeInfo::SetSpec(std::shared_ptr<const NodeSpec> spec) {
+  BERTH_DCHECK(spec->name == name());
+  spec_ = std::move(spec);
+  Touch();
+  if (arrival_ == 0) arrival_ = generation_;
+}
+
+void NodeInfo::ClearSpec() {
+  spec_ = NameOnly(name());
+  arrival_ = 0;
+  Touch();
+}
+
+void NodeInfo::AddPod(std::shared_ptr<const PodInfo> pod) {
+  requested_.Add(pod->requests());
+  nonzero_requested_.Add(pod->nonzero_requests());
+  used_ports_.insert(used_ports_.end(), pod->host_ports().begin(), pod->host_ports().end());
+  for (const std::string& claim : pod->claims()) {
+    ++claim_uses_[absl::StrCat(pod->namespace_name().view(), "/", claim)];
+  }
+  if (HasAffinityTerms(*pod)) pods_with_affinity_.push_back(pod);
+  if (!pod->required_anti_affinity_terms().empty()) {
+    pods_with_required_anti_affinity_.push_back(pod);
+  }
+  pods_.push_back(std::move(pod));
+  Touch();
+  NoteEdit(pods_.size() - 1);
+}
+
+bool NodeInfo::RemovePod(absl::string_view uid) {
+  // From the end: what goes again is mostly what came last, an assumed pod that is bound now.
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
+                                  [uid](const auto& pod) { return pod->uid() == uid; });
+  if (found == pods_.rend()) return false;
+  RemoveAt(std::prev(found.base()) - pods_.begin());
+  return true;
+}
+
+bool NodeInfo::RemovePod(const PodInfo& pod) {
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
+                                  [&pod](const auto& here) { return here.get() == &pod; });
+  if (found == pods_.rend()) return RemovePod(pod.uid());
+  RemoveAt(std::prev(found.base()) - pods_.begin());
+  return true;
+}
+
+void NodeInfo::RemoveAt(size_t position) {
+  const std::shared_ptr<const PodInfo> pod = std::move(pods_[position]);
+  pods_.erase(pods_.begin() + static_cast<std::ptrdiff_t>(position));
+  if (HasAffinityTerms(*pod)) Erase(pods_with_affinity_, pod.get());
+  if (!pod->required_anti_affinity_terms().empty()) {
+    Erase(pods_with_required_anti_affinity_, pod.get());
+  }
+  requested_.Subtract(pod->requests());
+  nonzero_requested_.Subtract(pod->nonzero_requests());
+  for (const HostPort& port : pod->host_ports()) {
+    used_ports_.erase(std::find(used_ports_.begin(), used_ports_.end(), port));
+  }
+  for (const std::string& claim : pod->claims()) {
+    const auto use = claim_uses_.find(absl::StrCat(pod->namespace_name().view(), "/", claim));
+    if (--use->second == 0) claim_uses_.erase(use);
+  }
+  Touch();
+  NoteEdit(position);
+}
+
+bool NodeInfo::ReplacePod(const PodInfo& before, std::shared_ptr<const PodInfo> pod) {
+  if (!before.SharesSpec(*pod)) return false;
+  const auto found = std::find_if(pods_.rbegin(), pods_.rend(),
+                                  [&](const auto& here) { return here.get() == &before; });
+  if (found == pods_.rend()) return false;
+  if (HasAffinityTerms(*pod)) Swap(pods_with_affinity_, &before, pod);
+  if (!pod->required_anti_affinity_terms().empty()) {
+    Swap(pods_with_required_anti_affinity_, &before, pod);
+  }
+  *found = std::move(pod);
+  Touch();
+  NoteEdit(std::prev(found.base()) - pods_.begin());
+  return true;
+}
+
+}  // namespace berth
