@@ -36,22 +36,22 @@ struct SchedulerOptions {
   const Clock* clock = nullptr;
   Executor* executor = nullptr;
   uint64_t seed = 0;
-  // Whether what plugins said of a node is kept for the next pod like it, until the node changes,
-  // and preemption leaves nodes out that cannot be chosen. The decisions are the same (of
+  // Whether verdicts and scores of a node are cached for the next pod of the same class, until the
+  // node changes, and preemption skips nodes that cannot be chosen. The decisions are the same (of
   // preemption, as long as no more nodes have candidates than minCandidateNodesPercentage and
-  // minCandidateNodesAbsolute want); without it every cycle looks at every node.
+  // minCandidateNodesAbsolute want). Without it every cycle evaluates every node.
   bool incremental = true;
-  // How many nodes the batch form of Filter is asked about at once, at most; 0 is all of them. The
-  // decisions are the same; to find a batch form for which they are not.
+  // How many nodes one call of FilterNodes() gets at most; 0 is all of them. The decisions are the
+  // same; for tests that look for a batch form for which they are not.
   int filter_block_size = 0;
-  // How much an attempt for a single pod does at once, in steps of some 0.2 us: a search for
-  // victims or a look at nodes that changed, if it takes longer, stops for what happened meanwhile
-  // and goes on. 0, or without `incremental`: it never stops.
+  // How much an attempt for a single pod does before it yields, in steps of some 0.2 us: a search
+  // for victims, or an evaluation of many changed nodes, that takes longer lets the scheduler take
+  // in events and continues. 0, or without `incremental`: it never yields.
   int64_t work_budget_steps = 8192;
-  // A call into a plugin that takes at least so long is counted as slow. Measured to a few ms.
+  // A call of a plugin that takes at least this long counts as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
-  // Is told, in a sentence, of what keeps the scheduler from working: a cluster backend that does
-  // not send kSynced. Called on the scheduling thread. Absent: written to standard error.
+  // Called with a sentence when something keeps the scheduler from working: a cluster that does not
+  // deliver kSynced. Called on the scheduling thread. Absent: written to standard error.
   std::function<void(absl::string_view sentence)> warn;
 };
 
@@ -83,7 +83,7 @@ struct PermitHold {
   absl::Duration asked;    // what the plugin asked for: more, if that was cut to kMaxPermitTimeout
 };
 
-// What one attempt came to for one of its pods. Everything in it lives as long as the call.
+// The outcome of one attempt for one of its pods. Everything in it lives as long as the call.
 struct PodOutcome {
   const PodInfo* pod;
   absl::string_view node;     // where it was placed; empty: it was not
@@ -93,25 +93,25 @@ struct PodOutcome {
   absl::Span<const PermitHold> holds;  // of a pod that was placed
 };
 
-// What one attempt came to; for figures, progress and timelines.
+// The outcome of one attempt; for figures, progress and timelines.
 struct AttemptRecord {
   absl::string_view profile;
-  int pods = 0;    // pods tried
-  int cycles = 0;  // scheduling cycles that took; more than pods when an order was tried again
-  int placed = 0;  // of the pods, how many were placed
+  int pods = 0;             // pods tried
+  int cycles = 0;           // scheduling cycles; more than pods when several orders were tried
+  int placed = 0;           // of the pods, how many were placed
   absl::Duration duration;  // wall time of the scheduling cycles
   std::chrono::steady_clock::time_point ended;
   bool error = false;
   absl::string_view group;  // "namespace/name"; empty for a single pod
-  // What ended the wait before it, in kube-scheduler's words ("NodeAdd"); empty: its backoff did,
+  // The event that requeued it, as kube-scheduler names it ("NodeAdd"); empty: its backoff ended,
   // or it is new.
   absl::string_view requeued_by;
-  // Not over: it takes long and has stopped for what happened meanwhile. It is told of again, and
-  // at last as a whole, unless its pod goes: the records before have no outcomes and need not be
-  // counted.
+  // The attempt is not over: its work budget was spent, and it yields. There will be another
+  // record, the last one for the whole attempt, unless its pod is deleted. Records of an attempt
+  // that yields have no outcomes and need not be counted.
   bool yielded = false;
-  // Pods that were placed, then pods that were rejected. Of a group that was given up, those that
-  // nobody got to are in neither.
+  // Pods that were placed, then pods that were rejected. Of a group that failed, the pods that were
+  // not tried are missing.
   absl::Span<const PodOutcome> outcomes;
 };
 
@@ -119,10 +119,10 @@ struct AttemptRecord {
 struct PluginTrouble {
   std::string plugin;
   std::string point;   // "Filter", "Less", "QueueingHint"
-  int64_t faults = 0;  // it threw, answered what the point does not allow, or scored out of range
+  int64_t faults = 0;  // it threw, returned what the point does not allow, or scored out of range
   int64_t slow_calls = 0;  // SchedulerOptions::slow_plugin_call; of Less: slow insertions
   absl::Duration slowest;
-  std::string first_fault;  // what was wrong with the first: "threw: boom"
+  std::string first_fault;  // "threw: boom"
 };
 
 // Adds `trouble` to that of its plugin and point in `troubles`, which is sorted by these.
@@ -130,17 +130,17 @@ void AddTrouble(const PluginTrouble& trouble, std::vector<PluginTrouble>& troubl
 
 struct SchedulerCounters {
   int64_t attempts = 0;            // of groups, single pods being groups of one
-  int64_t cycles = 0;              // scheduling cycles of pods; another one after each stop
-  int64_t incremental_cycles = 0;  // of these, how many did not have to judge every node
+  int64_t cycles = 0;              // scheduling cycles of pods; another one after each yield
+  int64_t incremental_cycles = 0;  // of these, cycles that did not evaluate every node
   int64_t bound = 0;
   int64_t bind_failures = 0;      // bindings that ended in an error
-  int64_t evictions = 0;          // victims asked to go
-  int64_t eviction_failures = 0;  // victims that the cluster did not let go
-  int64_t plugin_faults = 0;      // plugins that threw or answered out of contract
-  int64_t unconfirmed = 0;        // rows a batch form accepted and the per-node form refused
-  int64_t unusable_objects = 0;   // objects that could not be understood
-  int64_t deferred_calls = 0;     // what plugins gave Handle::RunAt() and Post(), and has run
-  // Plugins that had any trouble, by name and point; the faults are those in plugin_faults.
+  int64_t evictions = 0;          // started
+  int64_t eviction_failures = 0;  // refused by the cluster
+  int64_t plugin_faults = 0;      // plugins threw, or broke the contract of a point
+  int64_t unconfirmed = 0;        // FilterNodes() accepted a node that Filter() rejected
+  int64_t unusable_objects = 0;   // objects that could not be parsed
+  int64_t deferred_calls = 0;     // calls of Handle::RunAt() and Post() that have run
+  // Plugins with faults or slow calls, by name and point; the faults are those in plugin_faults.
   std::vector<PluginTrouble> troubles;
 };
 
@@ -161,16 +161,16 @@ class Scheduler {
   // Does everything that is due at the clock's time, bindings on an inline executor included, and
   // returns. For simulated time: advance the clock to NextDue() and call again.
   virtual void RunUntilIdle() = 0;
-  // The same, but returns after `most` steps: attempts, portions of events, settled bindings, calls
-  // that plugins put off. Returns whether more is due. A plugin can see to it that something is
+  // The same, but returns after `most` steps: attempts, portions of events, finished bindings,
+  // deferred calls of plugins. Returns whether more is due. A plugin may cause that something is
   // always due.
   virtual bool RunSteps(int64_t most) = 0;
   // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
   virtual absl::Time NextDue() const = 0;
-  // The same without the five-minute look at everything unschedulable, a safety net that retries
-  // for ever, and without the timers of plugins: when a backoff or a Permit wait ends next.
+  // The same without the retry of everything that was unschedulable for five minutes, which never
+  // ends, and without the timers of plugins: when a backoff or a Permit wait ends next.
   virtual absl::Time NextRetry() const = 0;
-  // When the next call is due that a plugin put off (Handle::RunAt) no later than `set_until`.
+  // When the next timer of a plugin (Handle::RunAt) is due, of those set no later than `set_until`.
   virtual absl::Time NextTimer(absl::Time set_until = absl::InfiniteFuture()) const = 0;
 
   // Every pod that is not bound, in queue order.

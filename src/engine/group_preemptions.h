@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attempt on a group expects to come of its members that preempt.
+// Nominations and evictions that members of a group decided, while the attempt lasts.
 #ifndef BERTH_SRC_ENGINE_GROUP_PREEMPTIONS_H_
 #define BERTH_SRC_ENGINE_GROUP_PREEMPTIONS_H_
 
@@ -14,10 +14,10 @@
 
 namespace berth {
 
-// Single pods are tried one after the other, and each sees what was decided for those before it.
-// The members of a group are tried in one attempt: what is decided for one of them is counted in
-// the cluster state while the attempt lasts, so that the next ones see it, and taken back at the
-// end: the engine carries it out then, or drops it. Belongs to the scheduling thread.
+// The members of a group are tried in one attempt. What is decided for one of them is counted in
+// the cluster state while the attempt lasts, so that the next members see it, as single pods would.
+// At the end it is rolled back; the engine then carries it out or drops it. Belongs to the
+// scheduling thread.
 class GroupPreemptions {
  public:
   explicit GroupPreemptions(ClusterState& cluster) : cluster_(cluster) {}
@@ -25,9 +25,10 @@ class GroupPreemptions {
   GroupPreemptions(const GroupPreemptions&) = delete;
   GroupPreemptions& operator=(const GroupPreemptions&) = delete;
 
-  // The pod is nominated to that node; "": to none, e.g. because it has one.
+  // The pod is nominated to that node; "": to none, e.g. because it was placed.
   void Nominate(const std::shared_ptr<const PodInfo>& pod, absl::string_view node_name);
-  // The pod preempts: it is nominated, pods of lower priority are so no more, its victims leave.
+  // The pod preempts: it is nominated, nominations of lower priority to its node end, and its
+  // victims count as terminating.
   void Preempt(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan,
                absl::Time now);
   // In reverse order.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether work that is done bit by bit may stop again.
+// Whether work that yields may yield again.
 #ifndef BERTH_SRC_FRAMEWORK_YIELD_GUARD_H_
 #define BERTH_SRC_FRAMEWORK_YIELD_GUARD_H_
 
@@ -8,11 +8,11 @@
 
 namespace berth {
 
-// More may come to be done while it has stopped: it stops only if fewer are left than when it did
-// before, so that it ends.
+// More work may arrive while it yields. It yields only if less is left than at its last yield, so
+// that it ends.
 class YieldGuard {
  public:
-  // With so many left. If it does not stop here it goes on to its end.
+  // With this many left. If it does not yield now, it runs to its end.
   bool MayYieldWith(size_t left) {
     if (left >= left_at_last_yield_) return false;
     left_at_last_yield_ = left;

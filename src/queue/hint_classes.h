@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for events: entries of which plugins think alike are asked about as one.
+// Entries that wait for events, by class: queueing hints are asked once for a class.
 #ifndef BERTH_SRC_QUEUE_HINT_CLASSES_H_
 #define BERTH_SRC_QUEUE_HINT_CLASSES_H_
 
@@ -17,8 +17,8 @@
 
 namespace berth {
 
-// Entries by sequence, whose order outlives that others go. What is done to many of them reads
-// nothing of the entries themselves: of very many, none is in the processor's cache.
+// Entries by sequence. Removals keep the order. Operations on many of them do not read the entries
+// themselves: very many entries are not in the processor's cache.
 class ClassEntries {
  public:
   struct Waiting {
@@ -35,7 +35,7 @@ class ClassEntries {
   Waiting& Find(uint64_t sequence) { return waiting_[PlaceOf(sequence)]; }
   const Waiting& Find(uint64_t sequence) const { return waiting_[PlaceOf(sequence)]; }
   const Waiting& front() const { return waiting_[first_]; }
-  // The first of which is(waiting) says true, or null.
+  // The first for which is(waiting) returns true, or null.
   template <class Is>
   const Waiting* FindIf(Is is) const {
     for (size_t i = first_; i < waiting_.size(); ++i) {
@@ -58,14 +58,14 @@ class ClassEntries {
   size_t size_ = 0;               // so many have
 };
 
-// Entries that wait for the same plugins in the same way. An event that concerns one of them and is
-// about none of their pods concerns all. Not empty, unless it was taken out.
+// A class: entries that wait for the same plugins in the same way. An event that concerns one of
+// them, and changes none of their pods, concerns all. Not empty, unless it was taken out.
 struct HintClass {
   // What they have in common. `who`: what their pods share (PodInfo::shared_spec()), which any of
-  // them keeps alive; or the entry itself, if it has nobody like it.
+  // them keeps alive; or the entry itself, if it is a class of its own.
   struct Key {
     const void* who = nullptr;
-    absl::InlinedVector<uint32_t, 8> role;  // what they wait for, in any numbers
+    absl::InlinedVector<uint32_t, 8> role;  // what they wait for, encoded
 
     friend bool operator==(const Key&, const Key&) = default;
     template <class H>
@@ -82,7 +82,7 @@ struct HintClass {
   bool is_indexed = true;  // false once it was taken out
 };
 
-// Some of the kinds, by number.
+// Some of the classes, by number.
 class ClassesInOrder {
  public:
   struct Listed {
@@ -114,26 +114,27 @@ class HintClasses {
   // `slots`: how many plugins there are.
   explicit HintClasses(int slots) : waiting_for_(slots) {}
 
-  // From now on the entry waits for the plugins `slots`, together with those that have this key,
-  // and events from `since` on concern it. Changes nothing if that is its key already.
+  // From now on the entry waits for the plugins `slots`, in the class of this key, and events from
+  // `since` on concern it. Changes nothing if that is its key already.
   void Set(QueuedGroup& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
            uint64_t since);
   // Earlier events do not concern the entry any more.
   void SetSince(QueuedGroup& entry, uint64_t since);
   void Remove(QueuedGroup& entry);
-  // Takes the kind out, with all of it but those that stay: who becomes like them is of the kind
-  // that stays, or of another. Its entries can still be removed.
+  // Takes the class out, with all its entries except those that stay. Entries that get its key
+  // later join the class that stays, or a new one. Entries of the class that was taken out can
+  // still be removed.
   std::unique_ptr<HintClass> TakeOut(HintClass& kind,
                                      absl::FunctionRef<bool(const HintClass::Waiting&)> stays);
 
-  // Those that wait for one of `slots`, each once, the oldest first: the first `most` of them with
-  // a number of at least `first`. Until the next change.
+  // Classes that wait for one of `slots`, each once, the oldest first: the first `most` of them
+  // with a number of at least `first`. Valid until the next change.
   std::vector<HintClass*> WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
                                      size_t most) const;
 
   bool empty() const { return kinds_.empty(); }
-  // For tests: whether the kinds and their lists agree, with so many entries in all, and events
-  // before `next_event` so far.
+  // For tests: whether classes and lists agree, with so many entries in all, and events before
+  // `next_event` so far.
   bool IsConsistent(size_t entries, uint64_t next_event) const;
 
  private:

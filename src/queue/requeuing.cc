@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is asked about an event, and moves on account of it: bit by bit where they are many.
+// Puts events to the plugins' queueing hints and requeues entries: in steps where they are many.
 #include <algorithm>
 #include <utility>
 
@@ -10,11 +10,11 @@ namespace berth {
 namespace {
 
 constexpr int64_t kStepsOfMove = 4;
-// So many events are in waiting at most, even if nobody calls Tick().
+// At most this many events are unfinished, even if Tick() is not called.
 constexpr size_t kMostEvents = 64;
 
-// Whether the event of that number is put to an entry as to those that are like it: `own`, if any,
-// is that of the pod that changed.
+// Whether the answer of the class to the event of that number holds for this entry, too. `own`, if
+// any, is the entry of the pod that changed.
 bool IsPutTo(const HintClass::Waiting& waiting, uint64_t number, const QueuedGroup* own) {
   return waiting.entry != own && waiting.since <= number;
 }
@@ -31,7 +31,7 @@ void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChan
   Record(event, change);
 }
 
-// As much of it as may be done at once, if nothing else is in waiting.
+// As much of it as one step may do, if no other event is unfinished.
 void SchedulingQueue::Put(Question question) {
   while (pending_events_.size() >= kMostEvents) HandlePendingEvents();
   question.number = next_event_++;
@@ -39,7 +39,8 @@ void SchedulingQueue::Put(Question question) {
     pending_events_.emplace_back(question);
 }
 
-// Asks the next kinds, `most` at most, and does what follows. Returns whether all have been asked.
+// Asks the hints for the next classes, `most` at most, and requeues. Returns whether all classes
+// have been asked.
 bool SchedulingQueue::Ask(Question& question, size_t most) {
   const std::vector<HintClass*> kinds =
       hint_classes_.WaitingFor(question.interested, question.next_class, most + 1);
@@ -57,11 +58,11 @@ bool SchedulingQueue::Ask(Question& question, size_t most) {
   return all_asked;
 }
 
-// Asks about one of them, unless they all came to wait after the event.
+// Asks for one entry of the class, unless all of them began to wait after the event.
 void SchedulingQueue::AskClass(HintClass& kind, const Question& question, Entry* own,
                                Answers& answers) {
   ++steps_;
-  // What the change is of may be another matter to its own pod.
+  // Hints may answer differently for the pod that changed.
   const bool has_own = own != nullptr && own->kind == &kind &&
                        kind.entries.Find(own->sequence_in_class).since <= question.number;
   if (has_own && IsMeant(*own, question, own)) answers.entries.push_back({own, std::nullopt});
@@ -96,7 +97,7 @@ bool SchedulingQueue::IsMeant(const Entry& entry, const Question& question,
   return absl::c_any_of(entry.members, is_one) || absl::c_any_of(entry.gated_members, is_one);
 }
 
-// Goes on where it was too much at once. Returns whether it still is.
+// Continues with unfinished events. Returns whether there still are any.
 bool SchedulingQueue::HandlePendingEvents() {
   const int64_t enough = steps_ + static_cast<int64_t>(options_.max_hints_per_tick);
   while (!pending_events_.empty() && steps_ < enough) {
@@ -106,8 +107,8 @@ bool SchedulingQueue::HandlePendingEvents() {
   return !pending_events_.empty();
 }
 
-// The number of the first event that the entry is still to be asked about; the next event's, if
-// there is none.
+// The number of the first event that has not been put to the entry; the next event's, if there is
+// none.
 uint64_t SchedulingQueue::FirstPendingEvent(const Entry& entry) const {
   const HintClass* const kind = entry.kind;
   if (pending_events_.empty() || kind == nullptr || !kind->is_indexed) return next_event_;
@@ -116,7 +117,7 @@ uint64_t SchedulingQueue::FirstPendingEvent(const Entry& entry) const {
                   kind->number < first.next_class ? first.number + 1 : first.number);
 }
 
-// Something is about to happen to the entry: what happened before comes first.
+// The entry is about to change: puts earlier events to it first.
 void SchedulingQueue::ApplyPendingEvents(Entry& entry) {
   const uint64_t unasked = FirstPendingEvent(entry);
   if (unasked == next_event_) return;

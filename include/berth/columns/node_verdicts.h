@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One byte a node: what the Filter plugins made of it, and which of them rejected it first.
+// The verdict of the Filter plugins on each node, and which of them rejected it first.
 #ifndef BERTH_COLUMNS_NODE_VERDICTS_H_
 #define BERTH_COLUMNS_NODE_VERDICTS_H_
 
@@ -14,36 +14,36 @@
 namespace berth {
 
 // The engine runs the Filter plugins in order over blocks of rows; each plugin sees the rows that
-// no plugin before it rejected. Rows that were never judged have code kUnschedulableAndUnresolvable
-// and rejector kNotJudged. Threads: owned by one cycle.
+// no plugin before it rejected. Rows that were not evaluated have code
+// kUnschedulableAndUnresolvable and rejector kNotJudged. Threads: owned by one cycle.
 class NodeVerdicts {
  public:
-  static constexpr uint8_t kNotJudged = 255;  // left out by PreFilter, or the search ended before
+  static constexpr uint8_t kNotJudged = 255;  // excluded by PreFilter, or the search ended before
   static constexpr uint8_t kNone = 254;       // feasible
-  // The reason of the rejection is that row's alone.
+  // No reason id: the row shares its message with no other row.
   static constexpr uint8_t kNoReasonId = 255;
 
   // --- For plugins, inside FilterNodes ---
 
-  // The rows to judge, in the order of the search. Valid until the call returns.
+  // The rows to filter, in the order of the search. Valid until the call returns.
   absl::Span<const NodeRow> candidates() const { return candidates_; }
 
   // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
-  // A candidate that is not given a code stays feasible. `reason_id` is any number below
-  // kNoReasonId if Filter() returns the same status for all rows to which the plugin gives that
-  // code and that number in this cycle: it is called for one of them.
+  // A candidate without a code stays feasible. `words` is a reason id, any number below
+  // kNoReasonId: in this cycle Filter() returns the same Status for all rows to which the plugin
+  // gives this code and this id. It is called for one of them when the message is read.
   void Set(NodeRow row, Code code, uint8_t reason_id = kNoReasonId) {
     codes_[row] = code;
     reason_ids_[row] = reason_id;
     codes_set_ |= uint32_t{1} << std::min<uint8_t>(static_cast<uint8_t>(code), 31);
   }
-  // For plugins that make a status of each row: `status` is what Filter() says of `row`. Takes the
-  // eight highest reason ids.
+  // For plugins that make the status of each row: `status` is what Filter() returns for `row`. Uses
+  // the eight highest reason ids.
   void Set(NodeRow row, const Status& status);
 
   // --- For the engine ---
 
-  // Forgets everything; `rows` nodes, none judged.
+  // Drops everything; `rows` nodes, none evaluated.
   void Reset(int rows);
   // Makes `rows` the candidates, each feasible so far.
   void BeginBlock(absl::Span<const NodeRow> rows);
@@ -55,10 +55,10 @@ class NodeVerdicts {
   // Appends those of `rows` that are feasible to `feasible`.
   void AppendFeasible(absl::Span<const NodeRow> rows, std::vector<NodeRow>& feasible) const;
 
-  // Reason ids may mean something else from now on: nobody asks about rows judged so far.
+  // Reason ids have other meanings from now on; messages of rows filtered so far are not read.
   void ClearReasonIds() { said_ = {}; }
 
-  // Nodes came, not judged yet, or went.
+  // Nodes were added, not evaluated yet, or removed.
   void Move(const RowMove& move) {
     move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
     move.Apply(rejectors_, kNotJudged);
@@ -71,7 +71,7 @@ class NodeVerdicts {
   // Index of the Filter plugin that rejected `row` first, kNone or kNotJudged.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
   absl::Span<const uint8_t> rejectors() const { return rejectors_; }
-  // What Set() was given for the rejection, or kNoReasonId.
+  // The reason id of the rejection, or kNoReasonId.
   uint8_t reason_id(NodeRow row) const { return reason_ids_[row]; }
   // Marks `row` as feasible after all.
   void Accept(NodeRow row) { Reject(row, Code::kSuccess, kNone); }
