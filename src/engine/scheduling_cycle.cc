@@ -17,7 +17,7 @@ std::unique_ptr<NodeEvaluator> NewEvaluator(bool incremental, int filter_block_s
   return std::make_unique<FullEvaluator>(filter_block_size);
 }
 
-// Whichever plugin would like a node that comes wakes the pod.
+// A new node that any Filter plugin registered for requeues the pod.
 CycleResult NoNodes(const Framework& framework) {
   CycleResult result;
   result.status = Status::Unschedulable("no nodes available to schedule pods");
@@ -38,8 +38,8 @@ CycleResult EndedByPreFilter(PreFilterOutcome outcome) {
   return result;
 }
 
-// A pod that waited for room to be made goes to its node if it fits there now, whatever the others
-// would score. The row of that node, or -1.
+// A pod that preempted goes to the node that it is nominated to, if it fits there now, whatever
+// other nodes would score. The row of that node, or -1.
 NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterResult& narrowed) {
   if (request.nominated_node.empty()) return -1;
   const Symbol name = Symbol::Intern(request.nominated_node);
@@ -51,7 +51,7 @@ NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterResul
   return status.ok() ? row : -1;
 }
 
-// What the evaluation of all nodes means for the pod. `narrowing_plugins` share the blame.
+// The result of the cycle after the evaluation. `narrowing_plugins` count as rejecting plugins.
 CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
                      std::vector<Symbol> narrowing_plugins) {
   CycleResult result;

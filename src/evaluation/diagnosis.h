@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a pod fits no node: kept as codes; messages are made only when somebody asks.
+// Why a pod fits no node: kept as codes; messages are made only when they are read.
 #ifndef BERTH_SRC_EVALUATION_DIAGNOSIS_H_
 #define BERTH_SRC_EVALUATION_DIAGNOSIS_H_
 
@@ -29,10 +29,10 @@ RejectorCounts CountRejectors(const NodeVerdicts& verdicts);
 // In order.
 std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 
-// The statuses of all nodes after one pod's filters. Rows rejected for the same reason share a
-// message, as far as the filters say so: Filter() is asked for it once. Borrows everything it is
-// given; valid until the table, the verdicts or the pod's state change.
-class VerdictStatuses final : public StatusColumns {
+// The statuses of all nodes after one pod's filters. Rows with the same reason id share a message:
+// Filter() makes it once. Borrows everything it is given; valid until the table, the verdicts or
+// the pod's state change.
+class VerdictStatuses final : public NodeStatuses {
  public:
   VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
@@ -51,8 +51,8 @@ class VerdictStatuses final : public StatusColumns {
   std::vector<NodeRow> RowsWith(Code code) const override;
   int CountWith(Code code) const override;
 
-  // A number, counted from 0, that rows with the same status have in common; kNoReasonGroup if it
-  // is not known which other rows have it.
+  // A number, counted from 0, that rows with the same status share; kNoReasonGroup for a row
+  // without a reason id.
   int group(NodeRow row) const {
     const uint8_t rejector = verdicts_.rejector(row);
     const uint8_t reason_id = rejector < NodeVerdicts::kNone ? verdicts_.reason_id(row) : 0;
@@ -77,10 +77,10 @@ class VerdictStatuses final : public StatusColumns {
   const PodInfo& pod_;
   const NodeTable& nodes_;
   const NodeVerdicts& verdicts_;
-  const Status& excluded_;  // of the nodes that PreFilter plugins narrowed away
-  // As far as somebody asked.
+  const Status& excluded_;  // of the nodes that PreFilter excluded
+  // Of the groups that were read so far.
   mutable std::vector<Status> status_of_group_;
-  mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and words
+  mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and reason id
   mutable uint32_t last_key_ = 0;
   mutable int last_group_ = kNoReasonGroup;
 };
@@ -99,7 +99,7 @@ class UniformStatuses final : public NodeStatuses {
   const Status& status_;
 };
 
-// How many nodes gave each reason.
+// How many nodes have each reason.
 struct ReasonCount {
   int nodes = 0;
   Symbol plugin;            // that gave it first
@@ -123,7 +123,7 @@ class Diagnosis {
   virtual FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) = 0;
 };
 
-// What one look at all nodes found. Borrows everything it is given, as VerdictStatuses.
+// The result of one evaluation of all nodes. Borrows everything it is given, as VerdictStatuses.
 class VerdictDiagnosis final : public Diagnosis {
  public:
   VerdictDiagnosis(const Framework& framework, const CycleState& state, const PodInfo& pod,
@@ -154,7 +154,7 @@ std::string PreFilterFailureMessage(int node_count, absl::string_view pre_filter
 std::string FilterFailureMessage(int node_count, const ReasonCounts& reasons,
                                  absl::string_view post_filter_message);
 
-// Of a pod that was refused on the node it had: a FitError over that one node.
+// Of a pod that Reserve or Permit rejected on its node: a FitError over that one node.
 std::string RefusalMessage(const Status& status);
 
 }  // namespace berth

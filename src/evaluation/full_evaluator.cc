@@ -10,12 +10,12 @@ namespace berth {
 namespace {
 
 constexpr int kMinFeasibleNodesToFind = 100;
-constexpr int kPartialSearchBlock = 256;  // rows judged between two looks at the count
+constexpr int kPartialSearchBlock = 256;  // rows filtered before feasible ones are counted
 
 }  // namespace
 
 int FeasibleNodesToFind(int nodes, int percentage, bool scores) {
-  if (!scores) return 1;  // nothing tells them apart: the first will do
+  if (!scores) return 1;  // without scores the first feasible node is as good as any
   if (percentage == 0 || percentage >= 100 || nodes < kMinFeasibleNodesToFind) return nodes;
   return std::max(nodes * percentage / 100, kMinFeasibleNodesToFind);
 }
@@ -39,7 +39,7 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   return evaluation;
 }
 
-// The rows that PreFilter left.
+// The rows that PreFilter did not exclude.
 void FullEvaluator::ListRows(const NodeTable& nodes, const PreFilterResult& narrowed) {
   rows_.clear();
   if (!narrowed.node_names.has_value()) {
@@ -118,8 +118,8 @@ Status FullEvaluator::ScoreFeasible(const EvaluationRequest& request) {
                                     request.state.for_explanation() ? &scores_by_plugin_ : nullptr);
 }
 
-// The best row whose per-node Filter agrees, the first of equals; -1 if there is none. A batch form
-// that is too generous costs a second look here, never a wrong placement.
+// The best row that the per-node Filter confirms, the first of equals; -1 if there is none. A batch
+// form that accepts too much costs another evaluation here, never a wrong placement.
 NodeRow FullEvaluator::ChooseBest(const EvaluationRequest& request) {
   if (feasible_.size() == 1 && !request.state.for_explanation()) totals_.assign(1, 0);
   while (!feasible_.empty()) {

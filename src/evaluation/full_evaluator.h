@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges and scores the nodes for each pod anew: what an evaluation means.
+// Filters and scores all nodes for each pod: the meaning of an evaluation.
 #ifndef BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_
 #define BERTH_SRC_EVALUATION_FULL_EVALUATOR_H_
 
@@ -14,7 +14,7 @@ namespace berth {
 
 // FilterNodes, PreScore, ScoreNodes and the choice. Between two pods it keeps scratch memory, and
 // where the last partial search ended. For an explanation (CycleState::for_explanation()) all nodes
-// are judged and all feasible ones are scored, even a single one.
+// are filtered and all feasible ones are scored, even a single one.
 class FullEvaluator final : public NodeEvaluator {
  public:
   // `filter_block_size` as SchedulerOptions has it.
@@ -42,12 +42,12 @@ class FullEvaluator final : public NodeEvaluator {
   int next_start_ = 0;  // where a partial search begins, rotating over the nodes
   int64_t unconfirmed_ = 0;
   // Of the last Evaluate().
-  std::vector<NodeRow> rows_;  // to be judged, in search order
+  std::vector<NodeRow> rows_;  // to be filtered, in search order
   NodeVerdicts verdicts_;
   std::vector<NodeRow> feasible_;
   std::vector<int64_t> totals_;  // by position in feasible_
   std::vector<PluginScores> scores_by_plugin_;
-  Status excluded_;  // of nodes that PreFilter narrowed away
+  Status excluded_;  // of nodes that PreFilter excluded
   std::optional<VerdictDiagnosis> diagnosis_;
 };
 

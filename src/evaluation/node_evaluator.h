@@ -22,25 +22,26 @@ struct EvaluationRequest {
   const NodeTable& nodes;  // at least one
   const Nominator& nominator;
   std::string nominated_node = {};  // of the pod, or empty
-  int percentage = 0;  // 0 judges every node; else kube-scheduler's percentageOfNodesToScore
+  int percentage = 0;               // 0: every node; else kube-scheduler's percentageOfNodesToScore
 };
 
-// The answer: a node, or an Error, or why there is no node. None of them if the evaluator has
+// The answer: a node, or an Error, or why no node is feasible. None of them if the evaluator has
 // yielded (CycleState::work_budget()).
 struct Evaluation {
   Status status;  // Success, or the Error of a plugin, which ends the cycle
   // The feasible node with the highest total, the first of equals. The per-node Filter accepts it
   // too. -1 if no node is feasible.
   NodeRow best = -1;
-  // Where the next pod like this one will go, perhaps; -1 if nothing is known. Only a hint.
+  // Where the next pod of the class will probably go; -1 if nothing is known. Only a hint.
   NodeRow runner_up = -1;
   // Why nodes are not feasible; null if some node is, or after an Error, but for an explanation.
   // Belongs to the evaluator, until its next evaluation, and reads the request's objects.
   Diagnosis* diagnosis = nullptr;
 };
 
-// Scheduling thread. Two of them decide the same: FullEvaluator keeps nothing from one pod to the
-// next; IncrementalEvaluator looks only at what changed since a pod like this one came.
+// Scheduling thread. The two implementations decide the same. FullEvaluator keeps nothing from one
+// pod to the next. IncrementalEvaluator evaluates only what changed since the last pod of the
+// class.
 class NodeEvaluator {
  public:
   virtual ~NodeEvaluator() = default;
@@ -56,8 +57,8 @@ class NodeEvaluator {
                               const PreFilterOutcome& pre_filter) = 0;
 
   struct Counters {
-    int64_t recalled = 0;     // evaluations that did not judge every node
-    int64_t unconfirmed = 0;  // nodes that the batch form accepted and the per-node form rejected
+    int64_t recalled = 0;     // evaluations that did not filter every node
+    int64_t unconfirmed = 0;  // nodes that FilterNodes() accepted and Filter() rejected
   };
   virtual Counters counters() const = 0;
 };

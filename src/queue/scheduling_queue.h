@@ -39,8 +39,8 @@ namespace berth {
 // What the queue must know of a profile. The plugins outlive the queue.
 struct QueueProfile {
   Symbol name;  // schedulerName
-  // Every plugin that can reject, with its events; a plugin that is not listed is woken by nothing
-  // but the timeout.
+  // Every plugin that can reject, with its events; only the timeout requeues pods of a plugin that
+  // is not listed.
   std::vector<PluginEvents> plugins;
   // All PreEnqueue plugins, `first` (if not empty) before the others; a rejection names its plugin.
   // Absent: no gates.
@@ -54,11 +54,11 @@ struct QueueOptions {
   absl::Duration initial_backoff = absl::Seconds(1);
   absl::Duration max_backoff = absl::Seconds(10);  // zero: no backoff
   absl::Duration max_in_unschedulable = absl::Minutes(5);
-  // Where more would change their place at once, the others follow with the next Tick().
+  // If more entries have to move, the rest follows with the next Tick().
   size_t max_moves_per_tick = 1024;  // at least 1
-  // The same where more kinds of entries are to be asked about an event.
+  // The same if hints have to be asked for more classes of entries.
   size_t max_hints_per_tick = 2048;  // at least 1
-  // Where sorting that takes long is counted, and for whom; null: nowhere.
+  // Where slow sorting is counted, and for which plugin; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
 };
@@ -70,15 +70,15 @@ struct PendingReport {
   QueueState state;   // kGated for a gated pod of a group that is not
   Status status;      // why; its plugin() is the one that rejected or gates
   int attempts = 0;
-  // Of the last attempt; null before it, or if the pod is held back.
+  // Of the last attempt; null before it, or if the pod is gated.
   std::shared_ptr<const WaitingFor> waiting = nullptr;
   absl::Time backoff_end = absl::InfinitePast();  // of entries in backoff
 };
 
-// Whom an event may concern: entries with a pod that is meant.
+// The entries that an event may concern: those with a pod in the scope.
 struct EventScope {
   int32_t highest_priority = std::numeric_limits<int32_t>::max();  // pods up to it
-  bool own = true;  // also the pod that the change is of
+  bool own = true;                                                 // also the pod that changed
 
   bool IsAll() const { return own && highest_priority == std::numeric_limits<int32_t>::max(); }
 };
@@ -86,8 +86,8 @@ struct EventScope {
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
 // flight. Entries are compared by the QueueSort plugin, then by arrival.
 //
-// The group index (Groups) must know of a change before the queue is told. Belongs to the
-// scheduling thread.
+// The group index (Groups) must have a change before the queue gets it. Belongs to the scheduling
+// thread.
 class SchedulingQueue {
  public:
   // `sort`, `groups` and `clock` outlive the queue. `groups` may be null if no profile has a group
@@ -100,13 +100,13 @@ class SchedulingQueue {
 
   // --- Pods ---
 
-  // A pending pod is there, new or changed: Update() if its uid is known. It joins the entry of its
-  // group, whatever that does at the moment; a group that waited is looked at again.
+  // A pending pod is new or changed: Update() if its uid is known. It joins the entry of its group,
+  // in any state; the gates of a group that waited are checked again.
   void Add(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group);
-  // The pod changed. In flight: its events are remembered. Waiting: the plugins that rejected it
-  // are asked whether that helps.
+  // The pod changed. In flight: its events are logged. Unschedulable: the hints of the plugins that
+  // rejected it decide whether it is requeued.
   void Update(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group);
-  // It was deleted, or bound by somebody else. Unknown uids are ignored.
+  // It was deleted, or bound by another scheduler. Unknown uids are ignored.
   void Delete(UidRef pod);
   bool Contains(UidRef pod) const { return FindEntryOf(pod) != nullptr; }
   // The entry that holds the pod, or null.
@@ -119,62 +119,62 @@ class SchedulingQueue {
   // errors) if nothing is active. Valid until it is given to Done() or AddUnschedulable(); its
   // members may change as events come in. These two and Placed() ignore whatever is not in flight.
   const QueuedGroup* Pop();
-  // Lets the processor fetch what the next Pop() will give, and what is known here of the entry in
-  // flight, while that one is tried: of many pods that wait, none is in its cache. Returns the pod
-  // that comes next if that is known already and it is a single one; or null.
+  // Prefetches the entry of the next Pop(), and the data of the entry in flight, while that one is
+  // tried: many waiting pods are not in the processor's cache. Returns the next pod if it is known
+  // already and a single one; else null.
   const Identity* PrefetchNext(const QueuedGroup& in_flight) const;
   // The pod of an entry in flight has a node: it is not pending any more.
   void Placed(const QueuedGroup* in_flight, UidRef pod);
   // Ends the flight. Members that are left (they came while it lasted) are queued as active.
   void Done(const QueuedGroup* in_flight);
-  // Ends the flight with a failure: what is left of the entry waits for its backoff, for an event,
-  // or, if a plugin that said Pending wants it, is active at once; events since Pop() count. An
-  // entry without members goes.
+  // Ends the flight with a failure: what is left of the entry waits for its backoff or for an
+  // event, or is active at once if the hint of a plugin that returned Pending says so. Events since
+  // Pop() count. An entry without members is deleted.
   void AddUnschedulable(const QueuedGroup* in_flight, const Rejection& rejection);
-  // The entry is tried further, and sees what happened since Pop(): only what asked for it to be
-  // tried still counts. False if its pods are gone or belong elsewhere now: then it is Done().
+  // The attempt continues after a yield, with what happened since Pop(): of the events so far only
+  // activations still count. False if its pods are gone or belong to another entry now: then it is
+  // Done().
   bool Resume(const QueuedGroup* in_flight);
-  // A pod that had been placed, whose entry is done, is pending again: its binding failed or was
-  // refused. It waits for its backoff, which `history` (of its entry then) decides.
+  // A pod that had been placed, whose entry is done, is pending again: its binding failed. It waits
+  // for its backoff, which `history` (of its entry at that time) decides.
   void Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
               const AttemptHistory& history, const Rejection& rejection);
 
   // --- Events ---
 
-  // Something changed: asks the plugins that rejected an entry and registered for such an event. A
-  // wildcard event with a pod in `change` concerns that pod alone. `scope` limits it. Where that is
-  // much, the rest is done with the next Tick(), and so are events that come meanwhile; each
-  // concerns those that wait now.
+  // Something changed: asks the hints of plugins that registered for such an event and rejected an
+  // entry, and requeues. A wildcard event with a pod in `change` concerns that pod alone. `scope`
+  // limits it. If there are too many entries, the next Tick() does the rest, and the events that
+  // come meanwhile; each event concerns the entries that wait when it comes.
   void MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
                       const EventScope& scope = {});
-  // What that took so far: some tenths of a microsecond a step.
+  // The work for events so far: a step takes some tenths of a microsecond.
   int64_t steps() const { return steps_; }
-  // Whether there is still to be asked about an event.
+  // Whether hints are still to be asked for an event.
   bool has_pending_events() const { return !pending_events_.empty(); }
-  // Whether so many events are in waiting that others had better come later.
+  // Whether so many events are unfinished that no more should be taken in.
   bool has_many_pending_events() const {
     return has_pending_events() && pending_events_.size() >= kManyEvents;
   }
   // Makes the entries of these pods active at once, backoff or not; one in flight is tried again
   // after it comes back.
   void Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods);
-  // What a PreEnqueue plugin waited for has happened without an event: asks the gates of the pod's
-  // entry again.
+  // What a PreEnqueue plugin waited for has happened without an event: checks the gates of the
+  // pod's entry again.
   void RecheckGates(absl::string_view uid);
-  // Nothing that the pod waits for is going to happen: it is tried again after its backoff, or, if
-  // it need not rest, as soon as nothing else is active.
+  // No event will come for the pod: it is tried again after its backoff, or, if that is not
+  // required, as soon as nothing else is active.
   enum class RetryBackoff : uint8_t { kUnlessIdle, kAlways };
   void Retry(absl::string_view uid, RetryBackoff rest);
-  // Members of the group changed that are not in the queue (bound, deleted): asks again whether it
-  // is ready.
+  // Members of the group that are not in the queue changed (bound, deleted): checks again whether
+  // it is ready.
   void GroupChanged(absl::string_view group);
 
   // --- Time ---
 
-  // Does what is due: moves those that an event woke and that were too many to be moved at once,
-  // asks about events where too many were to be asked, moves ended backoffs, what was to be tried
-  // again at this time, and what has been unschedulable for too long. Returns whether more is due
-  // now: it was too much at once.
+  // Does what is due: moves entries that earlier events requeued, asks hints for unfinished events,
+  // moves entries whose backoff ended, whose retry time has come, or that have been unschedulable
+  // for too long. Returns whether more is due now, because there was too much for one call.
   bool Tick(absl::Time now);
   // When Tick() next has something to do; InfiniteFuture if never.
   absl::Time NextDue() const;
@@ -277,7 +277,7 @@ class SchedulingQueue {
   void RecheckGroup(Entry& entry);
 
   // Places.
-  // Runs what calls Less, and counts it for the plugin if that takes long.
+  // Runs code that calls Less, and counts it as a slow call of the plugin if it is slow.
   template <class Sorting>
   void Sort(const Sorting& sorting) {
     if (options_.fault_log == nullptr) return sorting();
@@ -325,29 +325,29 @@ class SchedulingQueue {
   void Record(const ClusterEvent& event, const ObjectChange& change);
   void Reindex(Entry& entry);
 
-  // Waking.
-  // An event, as it is put to those that waited when it occurred.
+  // Requeueing.
+  // An event, for the entries that waited when it occurred.
   struct Question {
     const ClusterEvent& event;
     const ObjectChange& change;
     EventScope scope;
     absl::Span<const PluginSlot> interested;
     uint64_t number = 0;      // by order of occurrence
-    uint64_t next_class = 0;  // those with lower numbers have been asked
+    uint64_t next_class = 0;  // classes with lower numbers have been asked
   };
-  // What came of asking some: who is to be moved.
+  // The entries to be requeued.
   struct Concerned {
     Entry* entry;
     std::optional<Strategy> strategy;  // if it is known already
   };
   struct ConcernedClass {
-    HintClass* kind;  // all of it that the event is put to, but the one that changed
+    HintClass* kind;  // its entries that the event concerns, except the one that changed
     std::optional<Strategy> strategy;
   };
   struct Answers {
     std::vector<Concerned> entries;
     std::vector<ConcernedClass> kinds;
-    size_t of_classes = 0;  // so many entries are of these
+    size_t of_classes = 0;  // the number of entries in `kinds`
   };
   void Put(Question question);
   bool Ask(Question& question, size_t most);
@@ -381,9 +381,9 @@ class SchedulingQueue {
   // Of these, those that are tried again at a certain time; by that, then by sequence.
   std::map<std::pair<absl::Time, uint64_t>, Entry*> retries_;
   int gated_size_ = 0;
-  HintClasses hint_classes_;  // whom events may concern
-  // Events that not everybody has been asked about who waited when they occurred, in the order in
-  // which they did. Of all but the first nobody has been asked.
+  HintClasses hint_classes_;  // entries that events may concern
+  // Unfinished events, in the order in which they occurred: hints have not been asked for all
+  // entries that waited then. Only the first has begun.
   struct PendingEvent {
     explicit PendingEvent(const Question& of)
         : kept(of.event, of.change), question{kept.event(),  kept.change(), of.scope,
@@ -392,8 +392,8 @@ class SchedulingQueue {
     Question question;
   };
   std::deque<PendingEvent> pending_events_;
-  uint64_t next_event_ = 0;  // the number of the next that anybody is to be asked about
-  // Entries that events woke and that have not been moved yet, the first to be moved in front.
+  uint64_t next_event_ = 0;  // the number of the next event
+  // Entries that events requeued and that have not been moved yet, the first to be moved in front.
   struct Requeuing {
     std::unique_ptr<HintClass> kind;
     Symbol event;

@@ -23,8 +23,9 @@
 
 namespace berth {
 
-// One profile's judgement on all nodes for pods of one signature; and of one spec, if it has
-// filters that depend on cluster objects. Scheduling thread.
+// One profile's verdicts, scores and totals of all nodes for pods of one signature; and of one
+// spec, if it has filters that depend on cluster objects. Refresh() brings it up to date; what
+// follows it reads. Scheduling thread.
 class ScoreCache {
  public:
   // The total of a row that is not feasible.
@@ -40,40 +41,39 @@ class ScoreCache {
     CycleState& state;  // as their PreFilter left it
     StableInputs::Inputs inputs;
   };
-  // With object filters: whether a Refresh() for `objects` pays. Not if none of them takes part, if
-  // the inputs change with each pod, or if many nodes are to be judged again anyway.
+  // With object filters: whether a Refresh() for `objects` pays. Not if PreFilter skips all of
+  // them, if the inputs change with each pod, or if many nodes have to be filtered again anyway.
   bool IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
                     const PodInfo& evaluated_pod);
 
-  // Brings everything in step with `nodes` and the pods nominated to them, as `evaluated_pod` sees
-  // it, a pod of this signature: it leaves room for those of at least its priority. `objects` if
-  // there are object filters, which found them worthwhile. Errors are a plugin's; the object is of
-  // no use then.
+  // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
+  // a pod of this signature: nominated pods of at least its priority count on their nodes.
+  // `objects` if there are object filters, for which IsWorthwhile() returned true. Errors are a
+  // plugin's; the cache is of no use then.
   Status Refresh(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
                  const ObjectInputs* objects = nullptr);
 
-  // Whether PreFilter names the few nodes that are eligible: the rest of this object is of no use
-  // then.
+  // Whether PreFilter names the eligible nodes: the rest of the cache is of no use then.
   bool narrows() const { return narrows_; }
   PluginMask plugins() const { return plugins_; }
   PluginMask object_filters() const { return object_filters_; }
-  // The plugins that do not reject what is feasible().
+  // The plugins whose filters all feasible() rows pass.
   PluginMask filters() const { return plugins_ | object_filters_; }
   // Those of them whose part of the pod's state is not needed beyond this object.
   PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
-  // The verdicts on all rows, if the last Refresh() judged all of them and none is
-  // feasible; else null. Object filters are asked last, wherever they are in the profile, so with
-  // them it is not known who rejects a row first.
+  // The verdicts on all rows, if the last Refresh() filtered all of them and none is
+  // feasible; else null. Object filters run last, wherever they are in the profile, so with
+  // them it is not known which plugin rejects a row first.
   const NodeVerdicts* rejections() const {
     return rebuilt_ && feasible_count_ == 0 && object_filters_ == 0 ? &verdicts_ : nullptr;
   }
-  // Whether the last Refresh() looked at all rows: to judge them, as they moved, or since their
-  // totals are others.
+  // Whether the last Refresh() read all rows: to filter them, because they moved, or because all
+  // totals changed.
   bool looked_at_all() const { return looked_at_all_; }
-  // Rows whose total changed, or that may be feasible or not now.
+  // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
-  // Rows that none of filters() rejects, in order. They are listed when somebody asks, which moves
-  // all behind one that changed: feasible_count() says at once how many there are.
+  // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
+  // behind one that changed; feasible_count() costs nothing.
   absl::Span<const NodeRow> feasible() const {
     for (const RowRange& range : unlisted_) ListFeasible(range);
     unlisted_.clear();
@@ -85,14 +85,14 @@ class ScoreCache {
   int64_t total(NodeRow row) const { return totals_[row]; }
   // The best of feasible(), or -1.
   NodeRow best() const { return scored_ ? best_.best() : -1; }
-  // Prefetches what is kept of that row. A hint: any row will do.
+  // Prefetches what is kept of that row. A hint: any number is allowed.
   void PrefetchRow(NodeRow row) const;
   // The best of feasible() but for `row`, or -1.
   NodeRow BestBut(NodeRow row) const;
   // Whether other plugins scored the last pod of this class.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
-  // What follows is of feasible rows: not to be asked if there are none.
+  // What follows is about feasible rows: requires that there are any.
   // Whether the totals are the same over any part of the feasible rows.
   bool uniform() const {
     return std::all_of(columns_.begin(), columns_.end(),
@@ -102,18 +102,18 @@ class ScoreCache {
   // them a row has, and all of them. The totals are the same over feasible rows that have them all.
   uint8_t extremes(NodeRow row) const;
   uint8_t all_extremes() const { return all_extremes_; }
-  // The best of the feasible rows that `accepts`, which is asked about better ones first; -1 if it
-  // accepts none of the `most` best.
+  // The best of the feasible rows that `accepts`, called for better rows first; -1 if it accepts
+  // none of the `most` best.
   NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
   // The totals of some of the feasible rows, normalised over these.
   Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
-  // What the per-node Filter of plugins() says of one row.
+  // The result of the per-node Filter of plugins() for one row.
   Status Confirm(NodeRow row, const PodInfo& evaluated_pod) const {
     return framework_.RunFilterWithNominatedPods(state_, evaluated_pod, nodes_->node(row));
   }
 
  private:
-  // A plugin that has a say about the pod.
+  // A plugin that PreFilter did not skip for the pod.
   struct Participant {
     PluginMask plugin;
     Aspects depends_on;
@@ -172,7 +172,7 @@ class ScoreCache {
   const Framework& framework_;
   const std::shared_ptr<const PodInfo> pod_;
   const PluginMask plugins_, object_filters_;
-  Aspects depends_on_ = Aspect::kNothing;  // of those plugins that have a say about the pod
+  Aspects depends_on_ = Aspect::kNothing;  // of the plugins that are not skipped
 
   bool prepared_ = false;
   bool narrows_ = false;
@@ -192,8 +192,8 @@ class ScoreCache {
   std::vector<Column> plain_;         // score plugins that do not normalise
   std::vector<Column> columns_;       // those that do
 
-  NodeVerdicts verdicts_;                  // an object filter is the rejector if nobody else is
-  mutable std::vector<NodeRow> feasible_;  // right but for the rows of unlisted_
+  NodeVerdicts verdicts_;                  // an object filter is the rejector if no other is
+  mutable std::vector<NodeRow> feasible_;  // up to date except for the rows of unlisted_
   mutable absl::InlinedVector<RowRange, 8> unlisted_;
   int feasible_count_ = 0;
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
@@ -206,7 +206,7 @@ class ScoreCache {
   std::vector<NodeRow> changed_;
   std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
-  bool spread_changed_ = false;          // what Aspect::kImageSpread stands for
+  bool spread_changed_ = false;          // Aspect::kImageSpread
 };
 
 }  // namespace berth
