@@ -10,8 +10,8 @@
 namespace berth {
 namespace {
 
-// Rows asked about one by one, before classes are, where there are such, or it may pay to cache
-// what object filters say of them; and before all are.
+// Rows that are tried one by one: if classes, or cached verdicts of object filters, may answer for
+// the rest; and if all rows have to be filtered otherwise.
 constexpr int kFewTries = 8;
 constexpr int kMostTries = 64;
 
@@ -54,7 +54,7 @@ bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
   const PluginMask others = ~scores.plugins();
   std::vector<DomainSum> sums;
   const bool by_domains = in.framework.RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
-  // If others score, or filter where totals may be others then, all rows are asked about below.
+  // If other plugins score, or filter where that may change totals, all rows are evaluated below.
   const bool asks_now = by_domains || (!scores.others_score() && (in.judged || scores.uniform()));
   if (asks_now) {
     if (!by_domains &&
@@ -74,8 +74,8 @@ bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
   return ChooseByRow(in, choice);
 }
 
-// Filters that depend on cluster objects were asked about many rows: what they say is cached for
-// pods of this spec.
+// Filters that depend on cluster objects filtered many rows: their verdicts are cached for pods of
+// this spec.
 void BestNodeSearch::CacheObjectFilters(const Search& in) {
   if (OthersDependOnObjects(in.framework, in.state, in.scores)) {
     caches_.AddScoresBySpec(in.nodes.size());
@@ -110,7 +110,7 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
 // there are no classes.
 bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice) {
   ScoreCache& scores = in.scores;
-  if (scores.looked_at_all()) return false;  // one look at all rows in a cycle is enough
+  if (scores.looked_at_all()) return false;  // one pass over all rows in a cycle is enough
   Framework::RejectionInputs grounds;
   if (!in.framework.FindRejectionInputs(in.state, in.pod, scores.filters(), grounds) ||
       !grounds.objects.empty()) {
@@ -120,7 +120,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
-  // Nominated pods count in domains too, but for who leaves room on their node only.
+  // Nominated pods count in domains too, but only for pods that yield to them, on their node.
   const NodeEquivalenceClasses::EvaluatedPod evaluated_pod = {
       in.pod, grounds.domains.empty() ? nullptr : &in.request.nominator};
   if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, evaluated_pod)) return false;
@@ -135,7 +135,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
     return absl::c_none_of(grounds.domains,
                            [row](const auto& rule) { return rule.OfRow(row) != 0; });
   });
-  if (failed) return false;  // the full evaluation will meet the error, and report it
+  if (failed) return false;  // the full evaluation will report the error
   const EquivalentNodes feasible = classes->rows();
   if (feasible.rows.empty() || (feasible.rows.size() == 1 && feasible.count(0) == 1)) {
     choice = {feasible.rows.empty() ? -1 : feasible.rows.front()};
@@ -156,7 +156,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
   return true;
 }
 
-// The totals of the rows that stand for all feasible ones. False if a plugin fails.
+// The totals of one row of each class. False if a plugin fails.
 bool BestNodeSearch::ScoreClasses(const Search& in, const EquivalentNodes& feasible) {
   const size_t size = feasible.rows.size();
   totals_.resize(size);

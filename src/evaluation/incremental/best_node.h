@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best node for a pod whose class has a score cache, with as few nodes as possible asked about.
+// The best node for a pod whose class has a score cache, with as few evaluations as possible.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_BEST_NODE_H_
 
@@ -12,8 +12,8 @@
 
 namespace berth {
 
-// The score cache knows the best node as far as its own plugins go. The others, which look beyond
-// one node, are asked in one of three ways, the cheapest first:
+// The score cache has the best node for its own plugins. The other plugins, which depend on more
+// than one node, are called in one of three ways, the cheapest first:
 //
 //   1. If none of them scores, the best row that they accept is the best of all.
 //   2. If all of them depend on topology domains, one row of each node equivalence class is scored.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept for equivalence classes of pods: for those that come again, as many as there is room
-// for.
+// A bounded cache by equivalence class of pods, for classes that come again.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 
@@ -41,7 +40,7 @@ class EquivalenceCache {
  public:
   bool empty() const { return entries_.empty(); }
 
-  // What is kept for the class, which counts as a use; null if nothing is.
+  // What is kept for the class, or null. Counts as a use.
   T* Find(const PodClass& pods) {
     if (entries_.empty()) return nullptr;
     ++uses_;
@@ -55,10 +54,9 @@ class EquivalenceCache {
   }
 
   // Keeps make() for a class of which nothing is kept, if that pays: if the class came before, and
-  // there is room for `most`, or one of them was not used since. So classes that take turns and are
-  // too many do not evict each other: a part of them stays. Null if it does not pay.
-  // `evaluated_pod`, a hash, if not 0: a class that has come for one evaluated_pod only has not
-  // come before.
+  // there are fewer than `most` classes, or one of them was not used since. So if too many classes
+  // alternate, some of them stay. Null if it does not pay. `evaluated_pod`, a hash, if not 0: a
+  // class that came for one pod only, which is tried again, does not count as having come before.
   template <class Make>
   T* Add(const PodClass& pods, size_t most, Make make, size_t evaluated_pod = 0) {
     ++uses_;

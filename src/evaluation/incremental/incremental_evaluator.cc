@@ -56,9 +56,9 @@ bool IncrementalEvaluator::JudgesEveryNode(const EvaluationRequest& request) con
   return FeasibleNodesToFind(nodes, request.percentage, scores) >= nodes;
 }
 
-// The scores for pods like this one, up to date, and in `own` the state of the plugins that are not
-// in the cache. Null if there are none, or they are of no use for this pod. `add`: whether they may
-// be cached from now on.
+// The score cache of the pod's class, up to date, and in `own` the state of the plugins that are
+// not in the cache. Null if there is none, or it is of no use for this pod. `add`: whether it may
+// be made.
 ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, bool add,
                                              CycleState& own) {
   const int rows = request.nodes.size();
@@ -80,16 +80,16 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   }
   const Status refreshed =
       scores->Refresh(request.nodes, request.nominator, pod, with_objects ? &objects : nullptr);
-  if (!refreshed.ok()) {  // the full evaluation will meet the error, and report it
+  if (!refreshed.ok()) {  // the full evaluation will report the error
     caches_.ForgetScores();
     return nullptr;
   }
   return scores->narrows() ? nullptr : scores;
 }
 
-// Of a pod like those that were rejected before: whether no node changed so that it fits there now.
-// The second pod of a class pays for what is kept. `judged`: what the filters that signed have just
-// said of each node, which they all reject; or null.
+// The rejection of a class that was rejected before, if no node changed so that the pod fits. The
+// second pod of a class pays for the cache. `judged`: the verdicts of the filters that signed, if
+// they have just rejected all nodes; or null.
 std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const EvaluationRequest& request,
                                                                 const NodeVerdicts* judged) {
   CycleState own;  // PostFilter wants that of all plugins
@@ -104,7 +104,7 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
   asked_to_cache_ = true;
   if (cache == nullptr) return std::nullopt;
-  if (by_spec) judged = nullptr;  // others have a say
+  if (by_spec) judged = nullptr;  // other plugins filter, too
   WorkBudget& budget = request.state.work_budget();
   budget.Refill();
   const Outcome outcome =
@@ -124,8 +124,8 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
   return rejection;
 }
 
-// After a full evaluation: what it found, for the next pod like this one. Null if that does not
-// pay.
+// After a full evaluation: caches its rejections for the next pod of the class. Null if that does
+// not pay.
 Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request) {
   Framework::RejectionInputs grounds;
   if (!request.framework.FindRejectionInputs(request.state, *request.pod, caches_.plugins(),

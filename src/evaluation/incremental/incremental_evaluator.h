@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates a pod by what was found for pods like it: only nodes that changed since are judged and
-// scored again. README.md has what is kept, for whom, and what makes it stale.
+// Evaluates a pod from caches of its equivalence class: only nodes that changed since are filtered
+// and scored again. README.md says what is kept, for which pods, and what invalidates it.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_INCREMENTAL_EVALUATOR_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_INCREMENTAL_EVALUATOR_H_
 
@@ -14,8 +14,8 @@
 
 namespace berth {
 
-// Recall() answers from the caches; where these cannot tell, Evaluate() is the full evaluation, and
-// puts what it finds into the caches. Searches that end before they judged every node use no cache.
+// Recall() answers from the caches. If they have no answer, Evaluate() is the full evaluation, and
+// fills the caches. Searches that end before they filtered every node use no cache.
 class IncrementalEvaluator final : public NodeEvaluator {
  public:
   // `filter_block_size` as SchedulerOptions has it.

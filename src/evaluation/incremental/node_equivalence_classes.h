@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equivalence classes of nodes: plugins that depend on topology domains do not tell apart the nodes
-// of one class, so that of each class only the best node is a candidate.
+// Equivalence classes of nodes: plugins that depend on topology domains treat the nodes of one
+// class the same, so only the best node of each class is a candidate.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_NODE_EQUIVALENCE_CLASSES_H_
 
@@ -22,37 +22,37 @@
 
 namespace berth {
 
-// The feasible rows of a ScoreCache, kept from one cycle to another: only rows are looked at whose
-// total changed, or to whose node or domain pods came that count. Scheduling thread.
+// The feasible rows of a ScoreCache, kept from one cycle to another: only rows whose total changed,
+// or whose node or domain got or lost pods that count, are read. Scheduling thread.
 //
-// By a topology with very few domains nodes are told apart by their domain, whatever is in it;
-// otherwise by the pods that count there. Where each node is a domain of its own, as hosts are, a
-// pod that comes moves a node to another class. Where domains have several nodes, as racks do, it
-// moves them all: rows are in cells then, of one rack each, and cells in classes. A node on which
-// room is left for nominated pods is a class of its own.
+// For a topology with very few domains, nodes of different domains are in different classes;
+// otherwise nodes whose domains have different counts. Where each node is a domain of its own
+// (hosts), a new pod moves a node to another class. Where domains have several nodes (racks), it
+// moves all of them: rows are in cells then, of one rack each, and cells in classes. A node with
+// nominated pods that the pod yields to is a class of its own.
 class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
  public:
-  // Adds what makes an object one for these sums. Addresses are among it: should something else
-  // come to stand there, Refresh() finds that it does not know it.
+  // Adds what identifies the classes of these sums. Addresses are among it: if something else gets
+  // such an address, Refresh() finds that it does not know it.
   static void Identify(const std::vector<DomainSum>& sums, const NodeTable& nodes,
                        PodSignature& signature);
 
-  // For whom the classes are.
+  // The pod that is evaluated.
   struct EvaluatedPod {
     const PodInfo& pod;
-    // What it leaves room for; null if no filter depends on a sum.
+    // The nominated pods that it yields to; null if no filter depends on a sum.
     const Nominator* nominator;
   };
-  // Brings everything in step with `scores`, as of its last Refresh(), what `sums` come to, and
-  // where `evaluated_pod` leaves room. False if that makes too many cells or classes to be worth
-  // it: the object is of no use then.
+  // Brings everything up to date with `scores`, as of its last Refresh(), the values of `sums`, and
+  // the nodes where `evaluated_pod` yields to nominated pods. False if there are too many cells or
+  // classes to be worth it: the object is of no use then.
   bool Refresh(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
                const EvaluatedPod& evaluated_pod);
 
-  // Whether the pod leaves room for others on that node: the sums do not tell whether it fits
+  // Whether the pod yields to nominated pods on that node: the sums do not say whether it fits
   // there.
   bool has_nominated_room(NodeRow row) const { return nominated_rows_.contains(row); }
-  // Lists the classes whose best row `accepts`; the others are out.
+  // Lists the classes whose best row `accepts`; the other classes are rejected.
   void List(const ScoreCache& scores, absl::FunctionRef<bool(NodeRow)> accepts);
   // What follows is as of the last List(). The best row of each class, the first one of equals, and
   // how many rows the class has.
@@ -60,8 +60,8 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   bool some_rejected() const { return some_rejected_; }
   // ScoreCache::extremes() that some of their rows have.
   uint8_t extremes() const { return extremes_; }
-  // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod like it
-  // will go if its class is left to the others in it; returns that, or -1 if nobody is left.
+  // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod of the
+  // class will probably go, and returns that row; -1 if there is none.
   NodeRow PrefetchRunnerUp(NodeRow row) const;
   // Of topologies whose domains are in cells.
   std::optional<int> CountDomains(const LabelColumn& column,

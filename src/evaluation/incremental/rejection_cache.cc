@@ -16,8 +16,8 @@ namespace {
 
 using PluginInputs = Framework::PluginInputs;
 
-// The first filter whose inputs are others than before, or that has come or gone;
-// NodeVerdicts::kNone if there is none.
+// The first filter whose inputs changed, or that is in one of the two only; NodeVerdicts::kNone
+// if there is none.
 uint8_t FirstChanged(const std::vector<PluginInputs>& before,
                      const std::vector<PluginInputs>& now) {
   const auto [old, young] = absl::c_mismatch(before, now);
@@ -43,7 +43,7 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
     MarkAll(nodes.size());
     if (judged != nullptr) verdicts_ = *judged;
   } else {
-    judged = nullptr;  // mostly it costs less to follow
+    judged = nullptr;  // evaluating the changed rows mostly costs less
   }
   if (!(objects_ == grounds.objects)) objects_ = grounds.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
@@ -55,7 +55,7 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   if (outcome != Outcome::kYielded) yields_.Reset();
   if (filter) return outcome;
   verdicts_.ClearReasonIds();
-  // Rows that were not looked at yet count as judged.
+  // Rows that were not filtered yet count as known.
   return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 
@@ -99,7 +99,7 @@ bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
   return false;
 }
 
-// Rows that are not judged yet; marks those that fit. kUnknown, kRejected, or kYielded: then those
+// Filters rows one by one; marks those that fit. kUnknown, kRejected, or kYielded: then the rows
 // that are left are marked.
 RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state,
                                                   const PodInfo& evaluated_pod,
@@ -121,8 +121,8 @@ RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state,
   return Outcome::kRejected;
 }
 
-// Up to `at_once` marked rows by the batch forms, unless they have been asked; those that fit stay
-// marked.
+// Filters up to `at_once` marked rows with the batch forms, unless their verdicts are known; rows
+// that fit stay marked.
 RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state,
                                                   const PodInfo& evaluated_pod,
                                                   const NodeTable& nodes, size_t at_once,
@@ -173,7 +173,7 @@ RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state,
 }
 
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
-// everything as the rows did. False if all of them are to be judged.
+// everything with the rows. False if all of them have to be filtered.
 bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
@@ -204,7 +204,7 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
     if (!node.empty()) Mark(nodes.FindRow(node));
   };
   for (const Symbol node : *nominations) mark_node(node);
-  // Nobody leaves room for itself.
+  // A pod's own nomination does not count against it.
   mark_node(last_own_node);
   mark_node(own_node_);
   // Priority decides who yields to whom. Pods that are nominated count in a domain as well, and on

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why no node is feasible for one class of pods, kept from one try to the next: only nodes are
-// judged again that changed, or whose topology domains or objects did.
+// Why no node is feasible for one class of pods, kept from one attempt to the next: only nodes that
+// changed, or whose topology domains or objects changed, are filtered again.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_REJECTION_CACHE_H_
 
@@ -32,16 +32,16 @@ class RejectionCache {
       : framework_(framework), plugins_(plugins) {}
 
   enum class Outcome : uint8_t {
-    kRejected,  // on every node: what follows holds
-    kFits,      // on some node, perhaps
-    kUnknown,   // a plugin failed, or says too many things: the object is of no use
+    kRejected,  // by every node: what follows is up to date
+    kFits,      // some node may be feasible
+    kUnknown,   // a plugin failed, or there are too many reasons: the cache is of no use
     kYielded,   // the budget is spent: the next Refresh() continues
   };
-  // Brings everything in step with `nodes` and the pods nominated to them, as `evaluated_pod` sees
-  // it, a pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` what
-  // Framework::FindRejectionInputs() makes of it. Stops when nodes are found that fit.
-  // `judged`: what the filters have just said of each node, which they all reject, if somebody
-  // asked them; of no use if there are grounds, or plugins that did not sign. Spends `budget`.
+  // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
+  // a pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` the
+  // result of Framework::FindRejectionInputs() for it. Stops at nodes that fit. `judged`: the
+  // verdicts of filters that have just rejected all nodes, if they ran; not used if there are
+  // grounds, or plugins that did not sign. Spends `budget`.
   Outcome Refresh(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
                   const Nominator& nominator, const Framework::RejectionInputs& grounds,
                   const NodeVerdicts* judged, WorkBudget& budget);
@@ -52,9 +52,9 @@ class RejectionCache {
 
   const NodeVerdicts& verdicts() const { return verdicts_; }
   const RejectionCounts& counts() const { return counts_; }
-  // Each row that was judged.
+  // Each row that was filtered.
   const RowJournal& judged() const { return judged_; }
-  // What is free of a resource where these pods are rejected.
+  // What is free of a resource on the nodes that reject these pods.
   FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question, const NodeTable& nodes);
 
  private:
@@ -81,12 +81,12 @@ class RejectionCache {
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
   int32_t evaluated_priority_ = 0;
-  Symbol own_node_;  // that the evaluated_pod itself was nominated to, or empty
-  // As of the last Refresh(). `spec_` is the evaluated_pod's, where objects are among its grounds.
+  Symbol own_node_;  // that the pod itself was nominated to, or empty
+  // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its grounds.
   DomainTracker<DomainVerdict> domains_;
   std::vector<Framework::PluginInputs> objects_;
   std::shared_ptr<const void> spec_;
-  NodeVerdicts verdicts_;        // kNotJudged: to be judged
+  NodeVerdicts verdicts_;        // kNotJudged: to be filtered
   std::vector<NodeRow> marked_;  // these
   YieldGuard yields_;            // with marked rows left
   RejectionCounts counts_;       // of rows that are not marked
