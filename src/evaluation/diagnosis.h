@@ -32,7 +32,7 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 // The statuses of all nodes after one pod's filters. Rows with the same reason id share a message:
 // Filter() makes it once. Borrows everything it is given; valid until the table, the verdicts or
 // the pod's state change.
-class VerdictStatuses final : public NodeStatuses {
+class VerdictStatuses final : public StatusColumns {
  public:
   VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
