@@ -241,15 +241,15 @@ GpuInventory::PodUse GpuInventory::UseOf(std::shared_ptr<const PodInfo> pod) con
         absl::StrCat("runs, though its request for GPUs makes no sense: ", use.request.problem);
     use.request = HeldDespiteProblem(*use.pod, resources_);
   }
-  const std::string* text = FindAnnotation(*use.pod, kGpuIndexAnnotation);
+  std::optional<absl::string_view> text = use.pod->annotation(kGpuIndexAnnotation);
   absl::string_view name = kGpuIndexAnnotation;
-  if (text != nullptr) {
+  if (text.has_value()) {
     use.recorded = ParseIndexes(*text);
-  } else if ((text = FindAnnotation(*use.pod, kDeviceAllocatedAnnotation)) != nullptr) {
+  } else if ((text = use.pod->annotation(kDeviceAllocatedAnnotation)).has_value()) {
     name = kDeviceAllocatedAnnotation;
     use.recorded = ParseDeviceAllocated(*text);
   }
-  if (text == nullptr || !runs) return use;
+  if (!text.has_value() || !runs) return use;
   if (use.recorded.empty() && use.request.cards > 0) {
     use.trouble = absl::StrCat(name, ": \"", *text, "\" names no cards; it is counted on those ",
                                "that would be chosen for it");

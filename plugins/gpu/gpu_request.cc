@@ -11,18 +11,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "berth/api/core_v1.pb.h"
+#include "berth/gpu/request_marks.h"
 
 namespace berth {
 namespace {
 
-// gpu-share.
-constexpr absl::string_view kGpuMilli = "alibabacloud.com/gpu-milli";
-constexpr absl::string_view kGpuCount = "alibabacloud.com/gpu-count";
+// gpu-share; the rest is in request_marks.h.
 constexpr absl::string_view kGpuModel = "alibabacloud.com/gpu-card-model";
 // KAI.
-constexpr absl::string_view kGpuFraction = "gpu-fraction";
-constexpr absl::string_view kGpuMemory = "gpu-memory";
 constexpr absl::string_view kGpuFractionDevices = "gpu-fraction-num-devices";
 // Berth's own: what nobody else has a word for.
 constexpr absl::string_view kGpuGroup = "berth.dev/gpu-group";
@@ -32,7 +28,7 @@ constexpr int64_t kMaxCards = 1024;
 constexpr double kSmallestFraction = 0.001;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-std::optional<int64_t> WholeNumber(const std::string& text) {
+std::optional<int64_t> WholeNumber(absl::string_view text) {
   int64_t number;
   if (!absl::SimpleAtoi(text, &number)) return std::nullopt;
   return number;
@@ -84,77 +80,80 @@ class Reader {
   }
 
   void ReadGpuShare() {
-    const std::string* const milli_text = FindAnnotation(pod_, kGpuMilli);
-    const std::string* const count_text = FindAnnotation(pod_, kGpuCount);
-    if (milli_text == nullptr && count_text == nullptr) return;
+    const std::optional<absl::string_view> milli_text = pod_.annotation(kGpuMilliAnnotation);
+    const std::optional<absl::string_view> count_text = pod_.annotation(kGpuCountAnnotation);
+    if (!milli_text.has_value() && !count_text.has_value()) return;
     const std::optional<int64_t> count =
-        count_text == nullptr ? std::optional<int64_t>(1) : WholeNumber(*count_text);
+        !count_text.has_value() ? std::optional<int64_t>(1) : WholeNumber(*count_text);
     const std::optional<int64_t> milli =
-        milli_text == nullptr ? kMilliPerGpu : WholeNumber(*milli_text);
+        !milli_text.has_value() ? kMilliPerGpu : WholeNumber(*milli_text);
     if (!count.has_value() || *count < 0) {
-      Refuse(absl::StrCat(kGpuCount, ": \"", *count_text, "\" is no number of GPUs"));
+      Refuse(absl::StrCat(kGpuCountAnnotation, ": \"", *count_text, "\" is no number of GPUs"));
     } else if (!milli.has_value() || *milli < 0) {
-      Refuse(
-          absl::StrCat(kGpuMilli, ": \"", *milli_text, "\" is no share of a GPU in thousandths"));
+      Refuse(absl::StrCat(kGpuMilliAnnotation, ": \"", *milli_text,
+                          "\" is no share of a GPU in thousandths"));
     } else if (*milli > kMilliPerGpu) {
-      Refuse(absl::StrCat(kGpuMilli, ": ", *milli,
+      Refuse(absl::StrCat(kGpuMilliAnnotation, ": ", *milli,
                           " is more than one GPU has (1000); ask for whole", " ones with ",
-                          kGpuCount));
+                          kGpuCountAnnotation));
     } else if (*count > 1 && *milli < kMilliPerGpu) {
-      Refuse(
-          absl::StrCat("a share (", kGpuMilli, ": ", *milli, ") is of one GPU, not of ", *count));
-    } else if (*count == 0 && milli_text != nullptr && *milli > 0) {
-      Refuse(absl::StrCat(kGpuCount, ": 0 with ", kGpuMilli, ": ", *milli,
+      Refuse(absl::StrCat("a share (", kGpuMilliAnnotation, ": ", *milli,
+                          ") is of one GPU, not of ", *count));
+    } else if (*count == 0 && milli_text.has_value() && *milli > 0) {
+      Refuse(absl::StrCat(kGpuCountAnnotation, ": 0 with ", kGpuMilliAnnotation, ": ", *milli,
                           "; leave out the count for a share, or both for no GPU"));
-    } else if (count_text != nullptr && *count > 0 && *milli == 0) {
-      Refuse(absl::StrCat(kGpuMilli, ": 0 of ", *count, " GPUs; leave out both for no GPU"));
+    } else if (count_text.has_value() && *count > 0 && *milli == 0) {
+      Refuse(
+          absl::StrCat(kGpuMilliAnnotation, ": 0 of ", *count, " GPUs; leave out both for no GPU"));
     } else if (*count > 0 && *milli > 0) {
-      Want(kGpuMilli, GpuDialect::kGpuShare, *count, *milli, 0);
+      Want(kGpuMilliAnnotation, GpuDialect::kGpuShare, *count, *milli, 0);
     }
   }
 
   void ReadKai() {
-    const std::string* const fraction_text = FindAnnotation(pod_, kGpuFraction);
-    const std::string* const memory_text = FindAnnotation(pod_, kGpuMemory);
-    const std::string* const devices_text = FindAnnotation(pod_, kGpuFractionDevices);
-    if (fraction_text == nullptr && memory_text == nullptr) {
-      if (devices_text != nullptr) {
-        Refuse(absl::StrCat(kGpuFractionDevices, " needs ", kGpuFraction, " or ", kGpuMemory));
+    const std::optional<absl::string_view> fraction_text = pod_.annotation(kGpuFractionAnnotation);
+    const std::optional<absl::string_view> memory_text = pod_.annotation(kGpuMemoryAnnotation);
+    const std::optional<absl::string_view> devices_text = pod_.annotation(kGpuFractionDevices);
+    if (!fraction_text.has_value() && !memory_text.has_value()) {
+      if (devices_text.has_value()) {
+        Refuse(absl::StrCat(kGpuFractionDevices, " needs ", kGpuFractionAnnotation, " or ",
+                            kGpuMemoryAnnotation));
       }
       return;
     }
-    if (fraction_text != nullptr && memory_text != nullptr) {
-      Refuse(absl::StrCat("asks for both ", kGpuFraction, " and ", kGpuMemory));
+    if (fraction_text.has_value() && memory_text.has_value()) {
+      Refuse(absl::StrCat("asks for both ", kGpuFractionAnnotation, " and ", kGpuMemoryAnnotation));
       return;
     }
     const std::optional<int64_t> devices =
-        devices_text == nullptr ? std::optional<int64_t>(1) : WholeNumber(*devices_text);
+        !devices_text.has_value() ? std::optional<int64_t>(1) : WholeNumber(*devices_text);
     if (!devices.has_value() || *devices < 1) {
       Refuse(absl::StrCat(kGpuFractionDevices, ": \"", *devices_text, "\" is no number of GPUs"));
       return;
     }
-    if (memory_text != nullptr) {
+    if (memory_text.has_value()) {
       const std::optional<int64_t> mib = WholeNumber(*memory_text);
       if (!mib.has_value() || *mib < 1 || *mib > std::numeric_limits<int64_t>::max() / kMiB) {
-        Refuse(absl::StrCat(kGpuMemory, ": \"", *memory_text, "\" is no amount of memory in MiB"));
+        Refuse(absl::StrCat(kGpuMemoryAnnotation, ": \"", *memory_text,
+                            "\" is no amount of memory in MiB"));
         return;
       }
-      Want(kGpuMemory, GpuDialect::kKai, *devices, 0, *mib * kMiB);
+      Want(kGpuMemoryAnnotation, GpuDialect::kKai, *devices, 0, *mib * kMiB);
       return;
     }
     double fraction;
     if (!absl::SimpleAtod(*fraction_text, &fraction) || !(fraction > 0) || !(fraction <= 1)) {
-      Refuse(absl::StrCat(kGpuFraction, ": \"", *fraction_text,
+      Refuse(absl::StrCat(kGpuFractionAnnotation, ": \"", *fraction_text,
                           "\" is no share of one GPU; ask for whole ones as a resource"));
       return;
     }
     if (fraction < kSmallestFraction) {
-      Refuse(absl::StrCat(kGpuFraction, ": \"", *fraction_text,
+      Refuse(absl::StrCat(kGpuFractionAnnotation, ": \"", *fraction_text,
                           "\" is less than a thousandth of a GPU, the smallest share"));
       return;
     }
     // Rounded up: a share must hold what was asked for.
-    Want(kGpuFraction, GpuDialect::kKai, *devices,
+    Want(kGpuFractionAnnotation, GpuDialect::kKai, *devices,
          static_cast<int64_t>(std::ceil(fraction * 1000 - 1e-9)), 0);
   }
 
@@ -209,8 +208,8 @@ class Reader {
   }
 
   void ReadModels() {
-    const std::string* const text = FindAnnotation(pod_, kGpuModel);
-    if (text == nullptr) return;
+    const std::optional<absl::string_view> text = pod_.annotation(kGpuModel);
+    if (!text.has_value()) return;
     for (const absl::string_view model :
          absl::StrSplit(*text, absl::ByAnyChar("|,"), absl::SkipWhitespace())) {
       request_.models.push_back(Symbol::Intern(absl::StripAsciiWhitespace(model)));
@@ -218,8 +217,8 @@ class Reader {
   }
 
   void ReadGroup() {
-    const std::string* const kind = FindAnnotation(pod_, kGpuGroup);
-    if (kind == nullptr) return;
+    const std::optional<absl::string_view> kind = pod_.annotation(kGpuGroup);
+    if (!kind.has_value()) return;
     if (*kind == "numa") {
       request_.group = GpuGroupKind::kNuma;
     } else if (*kind == "pcie") {
@@ -229,9 +228,9 @@ class Reader {
     } else {
       Refuse(absl::StrCat(kGpuGroup, ": \"", *kind, "\" is none of numa, pcie, nvlink"));
     }
-    const std::string* const policy = FindAnnotation(pod_, kGpuGroupPolicy);
-    request_.group_required = policy == nullptr || *policy == "required";
-    if (policy != nullptr && *policy != "required" && *policy != "preferred") {
+    const std::optional<absl::string_view> policy = pod_.annotation(kGpuGroupPolicy);
+    request_.group_required = !policy.has_value() || *policy == "required";
+    if (policy.has_value() && *policy != "required" && *policy != "preferred") {
       Refuse(
           absl::StrCat(kGpuGroupPolicy, ": \"", *policy, "\" is neither required nor preferred"));
     }
@@ -243,12 +242,6 @@ class Reader {
 };
 
 }  // namespace
-
-const std::string* FindAnnotation(const PodInfo& pod, absl::string_view key) {
-  const auto& annotations = pod.object().metadata().annotations();
-  const auto it = annotations.find(std::string(key));
-  return it == annotations.end() ? nullptr : &it->second;
-}
 
 GpuRequest ReadGpuRequest(const PodInfo& pod, const std::vector<ResourceId>& whole_resources) {
   return Reader(pod).Read(whole_resources);

@@ -51,9 +51,6 @@ GpuRequest ReadGpuRequest(const PodInfo& pod, const std::vector<ResourceId>& who
 // the same: the whole cards that it has as resources.
 GpuRequest HeldDespiteProblem(const PodInfo& pod, const std::vector<ResourceId>& whole_resources);
 
-// The value of an annotation, or null.
-const std::string* FindAnnotation(const PodInfo& pod, absl::string_view key);
-
 }  // namespace berth
 
 #endif  // BERTH_PLUGINS_GPU_GPU_REQUEST_H_

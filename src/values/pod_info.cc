@@ -237,6 +237,7 @@ class PodInfoParser {
       pod_->deletion_time_ = ToTime(metadata.deletion_timestamp());
     }
     pod_->has_owners_ = !metadata.owner_references().empty();
+    pod_->has_annotations_ = !metadata.annotations().empty();
     const api::PodStatus& status = own.status();
     if (status.has_start_time()) pod_->start_time_ = ToTime(status.start_time());
     pod_->node_name_ = own.spec().node_name();

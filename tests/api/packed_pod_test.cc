@@ -6,7 +6,10 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/time.h"
@@ -144,6 +147,38 @@ TEST(PackedPodTest, AChangedCopyHasTheShapeAndWhatIsTheOriginalsOwn) {
                    ->HasMetadataOf(*packed));
   EXPECT_TRUE(MessageDifferencer::Equals(*changed->Unpack(), expected));
   EXPECT_TRUE(MessageDifferencer::Equals(*packed->Unpack(), *pod));
+}
+
+TEST(PackedPodTest, FindsAnnotationsAsTheMessageHasThem) {
+  const std::map<std::string, std::string> annotations = {{"a", "1"},
+                                                          {"empty", ""},
+                                                          {"", "no key"},
+                                                          {"long", std::string(300, 'x')},
+                                                          {"z", "\xc3\xa4"}};
+  for (const bool full : {true, false}) {
+    api::Pod pod = full ? *FullPod() : api::Pod();
+    pod.mutable_metadata()->set_name("p");
+    (*pod.mutable_metadata()->mutable_labels())["b"] = "a label";
+    for (const auto& [key, value] : annotations) {
+      (*pod.mutable_metadata()->mutable_annotations())[key] = value;
+    }
+    const auto packed = PackedPod::Pack(pod);
+    const auto changed = packed->With([](api::Pod& own) {
+      own.mutable_metadata()->set_generation(7);
+      own.mutable_metadata()->mutable_annotations()->erase("a");
+    });
+    const auto bound = changed->Bound(Symbol::Intern("n1"), absl::UnixEpoch());
+    for (const auto& [key, value] : annotations) {
+      EXPECT_EQ(packed->FindAnnotation(key), value);
+      if (key == "a") continue;
+      EXPECT_EQ(changed->FindAnnotation(key), value);
+      EXPECT_EQ(bound->FindAnnotation(key), value);
+    }
+    EXPECT_EQ(changed->FindAnnotation("a"), std::nullopt);
+    EXPECT_EQ(packed->FindAnnotation("b"), std::nullopt);
+    EXPECT_EQ(packed->FindAnnotation("lon"), std::nullopt);
+  }
+  EXPECT_EQ(PackedPod::Pack(api::Pod())->FindAnnotation("a"), std::nullopt);
 }
 
 TEST(PackedPodTest, ABoundCopyRuns) {

@@ -84,6 +84,19 @@ TEST(PodInfo, OfAnAlmostEmptyPod) {
   EXPECT_EQ(pod->requests(), ResourceVector());
 }
 
+TEST(PodInfo, Annotations) {
+  const auto none = MakePod().Name("p").Label("key", "label").Obj();
+  EXPECT_EQ(none->annotation("key"), std::nullopt);
+  const auto pod = MakePod().Name("p").Annotation("key", "value").Annotation("empty", "").Obj();
+  EXPECT_EQ(pod->annotation("key"), "value");
+  EXPECT_EQ(pod->annotation("empty"), "");
+  EXPECT_EQ(pod->annotation("other"), std::nullopt);
+  const auto bound =
+      PodInfo::Create(pod->packed()->Bound(Symbol::Intern("n"), absl::UnixEpoch()), pod.get());
+  ASSERT_TRUE(bound.ok());
+  EXPECT_EQ((*bound)->annotation("key"), "value");
+}
+
 TEST(PodInfo, NeedsAName) {
   const auto pod = PodInfo::Create(std::make_shared<const api::Pod>());
   EXPECT_EQ(pod.status().message(), "metadata.name: Required value");

@@ -124,12 +124,12 @@ Uses UsesOf(const Notes& notes) {
       const auto reserved = notes.reserved.find(pod->key());
       std::string cards = reserved == notes.reserved.end() ? "" : reserved->second;
       if (!pod->node_name().empty()) {
-        const std::string* const recorded = FindAnnotation(*pod, kGpuIndexAnnotation);
-        BERTH_CHECK(recorded != nullptr) << pod->key();
+        const std::optional<absl::string_view> recorded = pod->annotation(kGpuIndexAnnotation);
+        BERTH_CHECK(recorded.has_value()) << pod->key();
         if (!cards.empty()) {
           EXPECT_EQ(*recorded, cards) << pod->key() << ": reserved and bound";
         }
-        cards = *recorded;
+        cards = std::string(*recorded);
       }
       GpuNode like;
       GpuCard card;
