@@ -172,6 +172,17 @@ bool Attempts::MayPreempt(const AttemptRequest& request, const AttemptResult& re
   return request.minimum <= 1 || others >= request.minimum;
 }
 
+// A group is not started to lose a member, neither at once nor to a sibling that was left over
+// because only in another order than by importance enough of them found a place.
+bool Attempts::CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
+                             const PostFilterResult& plan) const {
+  if (AnyIsAmong(plan.victims, result.placed)) return true;
+  if (request.group.empty() || !cluster_.groups().StartedInOtherOrder(request.group)) return false;
+  return absl::c_any_of(plan.victims, [&](const auto& victim) {
+    return cluster_.groups().GroupOfPod(victim->uid()) == request.group;
+  });
+}
+
 // Puts the failure of a cycle into words, and asks PostFilter if the pod may preempt.
 void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                         CycleState& state, const CycleResult& cycle, AttemptResult& result) {
@@ -206,8 +217,7 @@ void Attempts::Diagnose(const AttemptRequest& request, const std::shared_ptr<con
     if (result.yielded) return;
     post_filter_message = status.message();
     retry_at = found.retry_at;
-    // A group is not started to lose a member at once.
-    if (!AnyIsAmong(found.victims, result.placed)) {
+    if (!CostsTheGroup(request, result, found)) {
       failure.nominated_node = found.nominated_node;
       if (status.ok()) result.plans.push_back({pod, std::move(found)});
     }

@@ -60,7 +60,8 @@ struct AttemptResult {
   // Whether the minimum was reached: `placed` stands, and `failed` are pods beyond it. If not,
   // nothing is placed, and `failed` says why, at least once.
   bool reached = false;
-  Binder::Members placed;  // reserved, and permitted or waiting
+  StartOrder order = StartOrder::kByImportance;  // of a group, if it was
+  Binder::Members placed;                        // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
   // What PostFilter would do for failed pods: to be carried out.
   struct Plan {
@@ -118,6 +119,8 @@ class Attempts {
 
   // --- attempt.cc ---
   static bool MayPreempt(const AttemptRequest& request, const AttemptResult& result);
+  bool CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
+                     const PostFilterResult& plan) const;
   bool PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                 AttemptResult& result);
   void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,

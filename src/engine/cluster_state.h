@@ -108,6 +108,10 @@ class ClusterState {
   const NodeTable& nodes() const { return cache_.table(); }
   const Objects& objects() const { return objects_; }
   const GroupIndex& groups() const { return groups_; }
+  // As GroupIndex::NoteStart().
+  void NoteGroupStart(absl::string_view name, StartOrder order, int placed) {
+    groups_.NoteStart(name, order, placed);
+  }
   const Nominations& nominations() const { return nominations_; }
   Nominations& nominations() { return nominations_; }
   Cache& cache() { return cache_; }

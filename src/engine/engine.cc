@@ -236,6 +236,9 @@ void Engine::TryEntry(const QueuedGroup& entry) {
   counters_.cycles += unfinished_.cycles;
   unfinished_ = {};
 
+  if (result.reached && request.minimum > 0 && !request.group.empty()) {
+    cluster_.NoteGroupStart(request.group, result.order, static_cast<int>(result.placed.size()));
+  }
   StartBinding(entry, request, result);
   if (result.failed.empty()) {
     queue_->Done(&entry);

@@ -62,7 +62,10 @@ void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) 
     other.reached = PlaceAll(request, std::move(order), other);
     const int cycles = result.cycles + other.cycles;
     const int most_placed = std::max(result.most_placed, other.most_placed);
-    if (other.reached) result = std::move(other);
+    if (other.reached) {
+      result = std::move(other);
+      result.order = StartOrder::kOther;
+    }
     result.cycles = cycles;
     result.most_placed = most_placed;
   }

@@ -18,6 +18,11 @@ class GroupIndex::Group final : public GroupMembers {
     if (holes_ > 0) CloseHoles();
     return members_;
   }
+  void NoteStart(StartOrder order, int placed) {
+    const bool had_members = assigned_ > placed;
+    if (order == StartOrder::kOther || !had_members) start_order_ = order;
+  }
+  StartOrder start_order() const { return start_order_; }
   bool empty() const { return static_cast<int>(members_.size()) == holes_; }
 
   // Returns the position.
@@ -59,6 +64,7 @@ class GroupIndex::Group final : public GroupMembers {
   const std::string name_;
   mutable std::vector<GroupMember> members_;
   mutable int holes_ = 0;
+  StartOrder start_order_ = StartOrder::kByImportance;
   int assigned_ = 0;
 };
 
@@ -117,6 +123,16 @@ void GroupIndex::Forget(UidRef pod) {
   // The watch may have shown it with a node in the meantime; that counts.
   Group& group = *place->group;
   group.SetNode(place->position, group.pod(place->position).node_name());
+}
+
+void GroupIndex::NoteStart(absl::string_view name, StartOrder order, int placed) {
+  const auto it = groups_.find(name);
+  if (it != groups_.end()) it->second->NoteStart(order, placed);
+}
+
+bool GroupIndex::StartedInOtherOrder(absl::string_view name) const {
+  const auto it = groups_.find(name);
+  return it != groups_.end() && it->second->start_order() == StartOrder::kOther;
 }
 
 const GroupMembers* GroupIndex::Find(absl::string_view name) const {

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_GROUP_GROUP_INDEX_H_
 #define BERTH_SRC_GROUP_GROUP_INDEX_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +16,10 @@
 #include "berth/framework/group.h"
 
 namespace berth {
+
+// In which order the members were tried when a group started: by importance, as single pods would
+// be, or in another one, because so too few of them found a place.
+enum class StartOrder : uint8_t { kByImportance, kOther };
 
 // Told of every pod by the engine, before the queue is. Belongs to the scheduling thread.
 class GroupIndex final : public Groups {
@@ -33,6 +38,11 @@ class GroupIndex final : public Groups {
   // The scheduler placed it, or takes that back. Pods that are in no group are ignored.
   void Assume(UidRef pod, absl::string_view node_name);
   void Forget(UidRef pod);
+
+  // `placed` members of the group, which are assumed, were placed in that order and started it.
+  void NoteStart(absl::string_view name, StartOrder order, int placed);
+  // Whether some that run may have been placed in another order than by importance.
+  bool StartedInOtherOrder(absl::string_view name) const;
 
   const GroupMembers* Find(absl::string_view name) const override;
   // All groups that have members, by name.

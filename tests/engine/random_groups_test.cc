@@ -132,6 +132,8 @@ TEST(RandomGroups, ArePlacedAsTheirPodsWouldBeOneByOne) {
     if (one_by_one.running_at_once < made.min_member && made.min_member > made.running + 1) {
       // It starts as a whole, in another order perhaps, or not at all.
       EXPECT_TRUE(group.running <= made.running || group.running >= made.min_member);
+      EXPECT_FALSE(absl::c_any_of(group.evicted, IsMember)) << "by a sibling";
+      if (HasFailure()) return;
       continue;
     }
     ++started;
