@@ -78,7 +78,7 @@ class SimulatedExecutor final : public Executor {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // threads end
 };
 
-// `threads` threads of its own, first in first out.
+// `threads` threads of its own, at least one; first in, first out.
 std::unique_ptr<Executor> MakeThreadPool(int threads);
 
 }  // namespace berth

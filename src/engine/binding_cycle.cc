@@ -3,6 +3,7 @@
 #include "engine/binding_cycle.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
@@ -85,7 +86,8 @@ class Binder::Waiting final : public WaitingPod {
 struct Binder::Batch {
   absl::InlinedVector<Waiting, 1> members;  // where they are: plugins hold pointers to them
   int minimum = 1;
-  bool running = false;  // on the executor: hands off
+  bool running = false;            // on the executor: hands off
+  std::atomic<bool> done = false;  // it has run there; Finish() is due
 
   int alive() const {
     return static_cast<int>(std::count_if(members.begin(), members.end(),
@@ -197,6 +199,7 @@ void Binder::TakeOutcomes(absl::Time now, std::vector<BindingOutcome>& outcomes)
       Batch* const running = batch.get();
       executor_.Run([this, running] {
         Run(*running);
+        running->done.store(true, std::memory_order_release);
         post_([this, running] { Finish(*running); });
       });
     }
@@ -241,7 +244,9 @@ void Binder::Finish(Batch& batch) {
 std::vector<Binder::Unbound> Binder::unbound() const {
   std::vector<Unbound> pods;
   for (const auto& batch : batches_) {
+    const bool done = batch->done.load(std::memory_order_acquire);
     for (const Waiting& member : batch->members) {
+      if (done && member.alive()) continue;
       Unbound unbound{&member.pod(), member.node_name(), {}};
       if (!batch->running && member.waits()) {
         unbound.waiting_for = member.pending_plugins();

@@ -90,7 +90,7 @@ class Binder {
   void TakeOutcomes(absl::Time now, std::vector<BindingOutcome>& outcomes);
 
   bool idle() const { return batches_.empty() && outcomes_.empty(); }
-  // Pods between placed and bound, those that wait for Permit first.
+  // Pods between placed and bound, in order of start.
   struct Unbound {
     const PodInfo* pod;
     absl::string_view node_name;

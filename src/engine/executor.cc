@@ -2,6 +2,7 @@
 // The thread pool of executor.h.
 #include "berth/executor.h"
 
+#include <algorithm>
 #include <deque>
 #include <thread>
 #include <utility>
@@ -16,7 +17,7 @@ namespace {
 class ThreadPool final : public Executor {
  public:
   explicit ThreadPool(int threads) {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+    for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this] { Work(); });
   }
   ~ThreadPool() override {
     {

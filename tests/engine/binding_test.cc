@@ -33,6 +33,21 @@ TEST(Binding, AGangIsNotBoundWhileAPreBindOrBindKeepsFailing) {
   EXPECT_TRUE(simulation.scheduler().Unbound().empty());
 }
 
+TEST(Binding, APodThatWasBoundAsTheSchedulerStoppedIsNotUnbound) {
+  auto created = Simulation::Create({.configuration = GangConfiguration(),
+                                     .registry = &Builtins(),
+                                     .objects = {MakeGpuNode("n0", 8), MakeGpuPod("p", 1)}});
+  ASSERT_TRUE(created.ok()) << created.status();
+  Simulation& simulation = **created;
+  simulation.cluster().SetBindFault([&](const Identity&, const std::string&) {
+    simulation.scheduler().Stop();
+    return absl::OkStatus();
+  });
+  simulation.scheduler().RunUntilIdle();
+  EXPECT_EQ(simulation.cluster().Bindings().size(), 1u);
+  EXPECT_TRUE(simulation.scheduler().Unbound().empty());
+}
+
 // One member of a gang is bound, the binding of the other is tried again after a pause, in which
 // the pod ends: it is not bound any more, and its place is free.
 TEST(Binding, APodThatEndsBeforeItsBindingIsTriedAgainGivesItsPlaceBack) {

@@ -228,6 +228,14 @@ TEST(Threads, OneAndEightThreadsPlaceAlikeForTheSameReasons) {
   EXPECT_LT(waiting, 60);
 }
 
+TEST(Threads, APoolHasOneAtLeast) {
+  for (const int threads : {-1, 0}) {
+    bool ran = false;
+    MakeThreadPool(threads)->Run([&] { ran = true; });
+    EXPECT_TRUE(ran) << threads;
+  }
+}
+
 TEST(Threads, StopEndsRunWhilePodsWait) {
   const RealClock clock;
   InMemoryCluster cluster(clock);
