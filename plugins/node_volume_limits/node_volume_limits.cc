@@ -211,8 +211,9 @@ Status NodeVolumeLimits::PreFilter(CycleState& state, const PodInfo& pod, const 
 
 Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
                                 const NodeInfo& node) const {
-  const LimitsState* data = state.Find(kState);
-  if (data == nullptr) return Status::Success();
+  const absl::StatusOr<const LimitsState*> read = state.Read(kState);
+  if (!read.ok()) return Status::Error(read.status());
+  const LimitsState* const data = *read;
   if (!data->status.ok()) return data->status;
   if (data->volumes.empty()) return Status::Success();
   const Node* const known = index_->Find(node, handle_.objects());
@@ -226,8 +227,9 @@ Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
 
 Status NodeVolumeLimits::FilterNodes(const CycleState& state, const PodInfo& pod,
                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
-  const LimitsState* data = state.Find(kState);
-  if (data == nullptr) return Status::Success();
+  const absl::StatusOr<const LimitsState*> read = state.Read(kState);
+  if (!read.ok()) return Status::Error(read.status());
+  const LimitsState* const data = *read;
   if (!data->status.ok()) return FilterPlugin::FilterNodes(state, pod, nodes, verdicts);
   if (data->volumes.empty()) return Status::Success();
   index_->Sync(nodes, handle_.objects());

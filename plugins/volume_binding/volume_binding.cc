@@ -76,8 +76,9 @@ Status VolumeBinding::PreFilter(CycleState& state, const PodInfo& pod, const Nod
 }
 
 Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const {
-  const BindingState* data = state.Find(kState);
-  if (data == nullptr) return Status::Success();
+  const absl::StatusOr<const BindingState*> read = state.Read(kState);
+  if (!read.ok()) return Status::Error(read.status());
+  const BindingState* const data = *read;
   VolumeChoice choice;
   return ChooseVolumes(*data->volumes, assumed_, node, CsiNode(node), choice).ToStatus();
 }
@@ -85,8 +86,9 @@ Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const Node
 // Of bound claims alone, labels mostly say all, and there is one thing to say.
 Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
                                   const NodeTable& nodes, NodeVerdicts& verdicts) const {
-  const BindingState* data = state.Find(kState);
-  if (data == nullptr) return Status::Success();
+  const absl::StatusOr<const BindingState*> read = state.Read(kState);
+  if (!read.ok()) return Status::Error(read.status());
+  const BindingState* const data = *read;
   const std::vector<std::optional<VolumeAffinity>>& bound = data->volumes->bound;
   if (!data->volumes->delayed.empty()) return JudgeRows(*data->volumes, nodes, verdicts);
   const bool by_columns =

@@ -188,8 +188,9 @@ Status VolumeRestrictions::Filter(const CycleState& state, const PodInfo& pod,
   if (HasRestrictedVolume(pod) && HasDiskConflict(pod, node)) {
     return Status::Unschedulable("node(s) had no available disk");
   }
-  const ReadWriteOncePodState* data = state.Find(kState);
-  if (data == nullptr || data->uses <= 0) return Status::Success();
+  const absl::StatusOr<const ReadWriteOncePodState*> data = state.Read(kState);
+  if (!data.ok()) return Status::Error(data.status());
+  if ((*data)->uses <= 0) return Status::Success();
   return Status::Unschedulable(
       "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
       "in-use by another pod");
@@ -197,8 +198,9 @@ Status VolumeRestrictions::Filter(const CycleState& state, const PodInfo& pod,
 
 Status VolumeRestrictions::FilterNodes(const CycleState& state, const PodInfo& pod,
                                        const NodeTable& nodes, NodeVerdicts& verdicts) const {
-  const ReadWriteOncePodState* data = state.Find(kState);
-  const bool rejects_all = data != nullptr && data->uses > 0;
+  const absl::StatusOr<const ReadWriteOncePodState*> data = state.Read(kState);
+  if (!data.ok()) return Status::Error(data.status());
+  const bool rejects_all = (*data)->uses > 0;
   const bool has_disk = HasRestrictedVolume(pod);
   if (!rejects_all && !has_disk) return Status::Success();
   for (const NodeRow row : verdicts.candidates()) {

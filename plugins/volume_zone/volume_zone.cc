@@ -195,8 +195,9 @@ Status VolumeZone::PreFilter(CycleState& state, const PodInfo& pod, const NodeTa
 }
 
 Status VolumeZone::Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const {
-  const ZoneState* data = state.Find(kState);
-  if (data == nullptr) return Status::Success();
+  const absl::StatusOr<const ZoneState*> read = state.Read(kState);
+  if (!read.ok()) return Status::Error(read.status());
+  const ZoneState* const data = *read;
   const LabelSet& labels = node.labels();
   const auto& keys = TopologyLabels();
   if (std::none_of(keys.begin(), keys.end(),
@@ -215,8 +216,9 @@ Status VolumeZone::Filter(const CycleState& state, const PodInfo&, const NodeInf
 
 Status VolumeZone::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
                                NodeVerdicts& verdicts) const {
-  const ZoneState* data = state.Find(kState);
-  if (data == nullptr) return Status::Success();
+  const absl::StatusOr<const ZoneState*> read = state.Read(kState);
+  if (!read.ok()) return Status::Error(read.status());
+  const ZoneState* const data = *read;
   const absl::Span<const NodeRow> rows = verdicts.candidates();
   std::vector<uint8_t> matches(rows.size(), 1);
   for (const VolumeTopology& topology : data->topologies)

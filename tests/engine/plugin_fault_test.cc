@@ -203,24 +203,28 @@ TEST(PluginFaults, SlowCallsAreCountedWithTheLongest) {
   EXPECT_TRUE(found);
 }
 
-// InterPodAffinity and PodTopologySpread used to end the process.
+// Some used to end the process, others to accept every node.
 TEST(PluginFaults, BuiltInsWithoutTheirPreFilterFailTheCycle) {
   const Registry registry = BuiltinRegistry().value();
-  const LoadedConfiguration loaded = ParseConfiguration(
-      R"({apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,
-          profiles: [{plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]},
-                                preFilter: {disabled: [{name: '*'}]},
-                                preScore: {disabled: [{name: '*'}]}}}]})",
-      "half", registry);
-  ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  World world(loaded.configuration, registry);
-  world.Set(CpuNode("n0", "4").Object());
-  world.Set(CpuPod("p", "1").Object());
-  world.Run();
-  EXPECT_THAT(world.Pending("p").message,
-              HasSubstr("running \"PodTopologySpread\" filter plugin: nothing is stored under the "
-                        "state key"));
-  EXPECT_EQ(world.Pending("p").waiting.reason, WaitingReason::kPluginError);
+  for (const absl::string_view plugin : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding",
+                                         "VolumeZone", "PodTopologySpread", "InterPodAffinity"}) {
+    const LoadedConfiguration loaded = ParseConfiguration(
+        absl::StrCat("{apiVersion: kubescheduler.config.k8s.io/v1, kind: "
+                     "KubeSchedulerConfiguration, profiles: [{plugins: {preFilter: {disabled: "
+                     "[{name: ",
+                     plugin, "}]}}}]}"),
+        "half", registry);
+    ASSERT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    World world(loaded.configuration, registry);
+    world.Set(CpuNode("n0", "4").Object());
+    world.Set(CpuPod("p", "1").Object());
+    world.Run();
+    EXPECT_THAT(world.Pending("p").message,
+                HasSubstr(absl::StrCat("running \"", plugin,
+                                       "\" filter plugin: nothing is stored "
+                                       "under the state key")));
+    EXPECT_EQ(world.Pending("p").waiting.reason, WaitingReason::kPluginError);
+  }
 }
 
 }  // namespace

@@ -365,5 +365,27 @@ TYPED_TEST(VolumePluginsTest, AgreeWithNewOnes) {
   EXPECT_GT(this->shared_words_, 100);
 }
 
+// A profile that leaves out their PreFilter is told so, and no pod goes anywhere.
+template <class P>
+void ExpectToMissPreFilter() {
+  FakeHandle handle;
+  const auto plugin = MakePlugin<P>(handle);
+  const TestNodes nodes({MakeNode().Name("n").Info()});
+  const CycleState state;
+  const PodPtr pod = MakePod().Name("p").Claim("c").Obj();
+  EXPECT_TRUE(plugin->Filter(state, *pod, nodes.node(0)).IsError()) << P::kName;
+  NodeVerdicts verdicts;
+  verdicts.Reset(1);
+  verdicts.BeginBlock(std::vector<NodeRow>{0});
+  EXPECT_TRUE(plugin->FilterNodes(state, *pod, nodes.table(), verdicts).IsError()) << P::kName;
+}
+
+TEST(VolumePlugins, AcceptNoNodeWithoutTheirPreFilter) {
+  ExpectToMissPreFilter<NodeVolumeLimits>();
+  ExpectToMissPreFilter<VolumeBinding>();
+  ExpectToMissPreFilter<VolumeRestrictions>();
+  ExpectToMissPreFilter<VolumeZone>();
+}
+
 }  // namespace
 }  // namespace berth::testing
