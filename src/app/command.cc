@@ -77,8 +77,11 @@ class CommandRun {
     } catch (const CLI::ExtrasError&) {
       return Usage(UnknownWord(app_), ParsedCommand());
     } catch (const CLI::ParseError& error) {
-      const std::string unknown = UnknownWord(app_);  // what CLI11 would complain about last
-      return Usage(unknown.empty() ? error.what() : unknown, ParsedCommand());
+      // What CLI11 would complain about last, and in other words.
+      for (const std::string& problem : {UnknownWord(app_), GivenTwice(app_)}) {
+        if (!problem.empty()) return Usage(problem, ParsedCommand());
+      }
+      return Usage(error.what(), ParsedCommand());
     }
     const std::string problem = Contradiction(app_, options_);
     if (!problem.empty()) return Usage(problem, ParsedCommand());

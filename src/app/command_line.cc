@@ -129,8 +129,7 @@ class Commands {
           return absl::SimpleAtoi(text, &number) ? std::string()
                                                  : absl::StrCat(text, " is no whole number");
         })
-        ->type_name("NUMBER")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+        ->type_name("NUMBER");
     CLI::Option* const scenario =
         command
             .add_option("--scenario", options_.scenarios,
@@ -149,9 +148,7 @@ class Commands {
             ->excludes(scenario);
     const auto of_trace = [&](CLI::Option* option, const std::string& type) {
       option->needs(trace)->group(group);
-      if (!type.empty()) {
-        option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-      }
+      if (!type.empty()) option->type_name(type);
     };
     of_trace(command.add_option("--data", options_.data, "Folder of the trace's files"), "DIR");
     of_trace(command.add_option("--list", options_.list, "Which of its lists of pods"), "NAME");
@@ -195,7 +192,7 @@ class Commands {
                     "A KubeSchedulerConfiguration; kube-scheduler's defaults if left out")
         ->type_name("FILE")
         ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+        ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   }
   CLI::Option* Cluster(CLI::App& command) {
     return command
@@ -212,8 +209,7 @@ class Commands {
                                              : OutputFormat::kTable;
         },
         "How to print");
-    return Choice(option, std::move(formats))
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    return Choice(option, std::move(formats));
   }
 
   void Examples(CLI::App& command, absl::string_view text) const {
@@ -252,6 +248,16 @@ std::string UnknownWord(const CLI::App& app) {
   for (const CLI::App* one : command.get_subcommands({})) known.push_back(one->get_name());
   return absl::StrCat(known.empty() ? "unexpected argument \"" : "unknown command \"", word, "\"",
                       DidYouMean(word, known));
+}
+
+std::string GivenTwice(const CLI::App& app) {
+  for (const CLI::Option* option : Parsed(app).get_options()) {
+    if (option->get_expected_max() != 1 || option->count() < 2) continue;
+    return absl::StrCat(option->get_name(), " is given ",
+                        option->count() == 2 ? "twice" : absl::StrCat(option->count(), " times"),
+                        ", and takes one ", option->get_type_name());
+  }
+  return "";
 }
 
 std::string Contradiction(const CLI::App& app, const CommandOptions& options) {

@@ -42,6 +42,8 @@ void DescribeCommands(const std::string& program, CLI::App& app, CommandOptions&
 
 // What is wrong with the words that CLI11 could not place; empty if it placed all.
 std::string UnknownWord(const CLI::App& app);
+// Which flag with one value is given more than once; empty if none.
+std::string GivenTwice(const CLI::App& app);
 // What the flags of the parsed command contradict or lack, beyond what CLI11 checks; or empty.
 std::string Contradiction(const CLI::App& app, const CommandOptions& options);
 
