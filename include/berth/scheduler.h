@@ -24,6 +24,7 @@
 #include "berth/framework/pod_info.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/status.h"
+#include "berth/framework/usage.h"
 #include "berth/framework/waiting.h"
 
 namespace berth {
@@ -180,6 +181,10 @@ class Scheduler {
   // Why the pod of that uid has no node yet, unknown profiles included; absent if it has one or is
   // not known.
   virtual std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const = 0;
+  // WaitingFor::alone of a pod, whether it waits or has a node.
+  virtual std::string WhyAlone(const PodInfo& pod) const = 0;
+  // What plugins report of resources that they give away in parts, each resource once.
+  virtual std::vector<ResourceUsage> Usage() = 0;
   virtual SchedulerCounters counters() const = 0;
   // Those of the plugins (Handle::CounterOf), by name. Any thread.
   virtual std::map<std::string, int64_t> PluginCounters() const = 0;

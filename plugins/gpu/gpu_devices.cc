@@ -6,12 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "berth/api/amounts.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/bind.h"
+#include "berth/gpu/request_marks.h"
 
 namespace berth {
 namespace {
@@ -60,7 +62,21 @@ bool OfOneGroup(const GpuNode& node, const CardSet& cards, GpuGroupKind kind) {
   return groups.size() == 1 && *groups.begin() >= 0;
 }
 
+ResourceUsage::Node UsageOf(const GpuNode& node) {
+  ResourceUsage::Node usage{.milli_all = node.usable * kMilliPerGpu,
+                            .milli_used = node.homeless * kMilliPerGpu};
+  int idle = 0;
+  for (const GpuCard& card : node.cards) {
+    usage.milli_used += kMilliPerGpu - card.milli_free;
+    idle += card.healthy && card.idle();
+  }
+  usage.whole_free = std::min(idle, node.Spare());
+  return usage;
+}
+
 }  // namespace
+
+static_assert(GpuDevices::kName == kGpuRequestReader);
 
 const FieldTable& GpuDevicesArgs::Fields() {
   static const FieldTable& table = *new FieldTable(
@@ -269,6 +285,24 @@ std::vector<NodeNote> GpuDevices::ExplainNode(const CycleState& state, const Pod
   const CardSet cards = ChooseCards(entry, entry.milli_cpu, *gpu_pod);
   if (!cards.empty()) notes.push_back({"chosen", CardIndexes(entry.node, cards)});
   return notes;
+}
+
+std::vector<ResourceUsage> GpuDevices::Usage(const NodeTable& nodes) {
+  inventory_->Sync(nodes, handle_);
+  const std::vector<ResourceId>& resources = inventory_->resources();
+  std::vector<ResourceUsage> usage(resources.size());
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const GpuNode& node = inventory_->entry(row).node;
+    if (node.cards.empty()) continue;
+    const ResourceVector& has = nodes.node(row).allocatable();
+    auto resource = absl::c_find_if(resources, [&](ResourceId id) { return has.Get(id) > 0; });
+    if (resource == resources.end()) resource = resources.begin();
+    usage[resource - resources.begin()].nodes.push_back(UsageOf(node));
+  }
+  for (size_t i = 0; i < usage.size(); ++i)
+    usage[i].resource = std::string(ResourceName(resources[i]));
+  std::erase_if(usage, [](const ResourceUsage& of) { return of.nodes.empty(); });
+  return usage;
 }
 
 }  // namespace berth

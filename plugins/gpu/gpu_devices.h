@@ -19,6 +19,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
+#include "berth/framework/usage.h"
 #include "berth/incremental/sign.h"
 #include "plugins/gpu/gpu_inventory.h"
 #include "plugins/gpu/gpu_policy.h"
@@ -44,7 +45,8 @@ class GpuDevices final : public Plugin,
                          public EnqueueExtensions,
                          public EveryProfilePlugin,
                          public SignPlugin,
-                         public ExplainPlugin {
+                         public ExplainPlugin,
+                         public UsageReporter {
  public:
   static constexpr absl::string_view kName = "GpuDevices";
   // InvalidArgument if another profile reads GPUs from other resources.
@@ -81,6 +83,8 @@ class GpuDevices final : public Plugin,
   // The cards, and which the pod would get.
   std::vector<NodeNote> ExplainNode(const CycleState& state, const PodInfo& pod,
                                     const NodeInfo& node) const override;
+  // Shares with the whole cards; a pod that fits on no card has what it asks for all the same.
+  std::vector<ResourceUsage> Usage(const NodeTable& nodes) override;
 
  private:
   CardSet ChooseCards(const GpuInventory::Entry& entry, int64_t milli_cpu, const GpuPod& pod) const;

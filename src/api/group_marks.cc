@@ -72,6 +72,7 @@ constexpr GroupMark kMarks[] = {
 
 bool Has(const api::ObjectMeta& meta, const api::PodSpec& spec, const GroupMark& mark) {
   const auto has_text = [&](const google::protobuf::Map<std::string, std::string>& map) {
+    if (map.empty()) return false;
     const auto found = map.find(std::string(mark.name));
     return found != map.end() && !found->second.empty();
   };

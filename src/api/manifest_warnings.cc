@@ -123,10 +123,9 @@ void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_
          .message = absl::StrCat(
              path,
              has_keys ? absl::StrCat("[", Quoted(item.key), "]") : absl::StrCat(".", item.key),
-             alone ? " names a gang as " : " says of a gang what ", mark->whose,
-             alone ? " does, which is not read: the pod is placed on its own; "
-                   : " reads; it is left out",
-             alone ? GroupAdvice() : absl::string_view()),
+             alone ? " names a gang for " : " says more about a gang for ", mark->whose,
+             alone ? absl::StrCat(" and is not read: the pod is placed on its own; ", GroupAdvice())
+                   : "; it is left out"),
          .severity = Severity::kWarning});
   }
 }

@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "api/json.h"
 #include "app/commands.h"
-#include "app/group_warnings.h"
 #include "app/input.h"
+#include "app/mark_warnings.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
 
@@ -98,6 +98,7 @@ void WritePod(const PodExplanation& pod, JsonWriter& json) {
   json.BeginObject();
   json.Key("pod").String(pod.pod).Key("profile").String(pod.profile);
   if (!pod.group.empty()) json.Key("group").String(pod.group);
+  if (!pod.alone.empty()) json.Key("alone").String(pod.alone);
   if (!pod.skipped.empty()) json.Key("skipped").String(pod.skipped);
   if (pod.pre_enqueue.has_value()) {
     json.Key("preEnqueue");
@@ -141,6 +142,11 @@ void WriteGroup(const GroupExplanation& group, JsonWriter& json) {
   json.Key("minMember").Int(group.min_member).Key("running").Int(group.running);
   json.Key("starts").Bool(group.starts).Key("placements").BeginObject();
   for (const auto& [pod, node] : group.placements) json.Key(pod).String(node);
+  json.EndObject().Key("plans").BeginObject();
+  for (const auto& [pod, plan] : group.plans) {
+    json.Key(pod).BeginObject().Key("nominatedNode").String(plan.nominated_node.value_or(""));
+    json.Key("victims").StringArray(SortedKeys(plan.victims)).EndObject();
+  }
   json.EndObject();
   if (!group.message.empty()) json.Key("message").String(group.message);
   json.EndObject();
@@ -217,12 +223,14 @@ void PrintRejections(const PodExplanation& pod) {
   for (const NodeExplanation* node : examples) PrintNotes(*node);
 }
 
+std::string WouldMakeRoom(const PostFilterResult& plan) {
+  return OneLine(absl::StrCat("would make room on ", plan.nominated_node.value_or("no node"),
+                              " by evicting ", absl::StrJoin(SortedKeys(plan.victims), ", ")));
+}
+
 void PrintPostFilter(const PodExplanation& pod) {
   if (!pod.post_filter.has_value() || !pod.post_filter->status.ok()) return;
-  const PostFilterResult& result = pod.post_filter->result;
-  PrintOut("%s would make room on %s by evicting %s\n", pod.post_filter->status.plugin(),
-           OneLine(result.nominated_node.value_or("no node")),
-           OneLine(absl::StrJoin(SortedKeys(result.victims), ", ")));
+  PrintOut("%s %s\n", pod.post_filter->status.plugin(), WouldMakeRoom(pod.post_filter->result));
 }
 
 // Where the pod would go, or why nowhere, if it is judged on its own.
@@ -256,10 +264,7 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
                                              group->placements.size(), " of ", group->group));
   }
   if (group != nullptr && group->plans.contains(pod.pod)) {
-    const PostFilterResult& plan = group->plans.at(pod.pod);
-    return Styled(Style::kBad,
-                  absl::StrCat("would make room on ", plan.nominated_node.value_or("no node"),
-                               " by evicting ", absl::StrJoin(SortedKeys(plan.victims), ", ")));
+    return Styled(Style::kBad, WouldMakeRoom(group->plans.at(pod.pod)));
   }
   if (group != nullptr && !pod.best_nodes.empty()) {
     return Styled(Style::kBad,
@@ -272,6 +277,7 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
 void PrintPod(const PodExplanation& pod, const GroupExplanation* group) {
   const std::string verdict = Verdict(pod, group);
   PrintOut("%s: %s\n", Styled(Style::kBold, pod.pod), verdict);
+  if (!pod.alone.empty()) PrintOut("placed on its own: %s\n", pod.alone);
   PrintFeasible(pod);
   PrintRejections(pod);
   PrintPostFilter(pod);
@@ -309,7 +315,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
       ReadConfiguration(options.configs, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
-  WarnOfPodsAlone(*configuration, registry, manifests->objects);
+  WarnOfUnreadMarks(*configuration, registry, manifests->objects);
   const RealClock clock;
   Problems problems;
   const std::unique_ptr<Explainer> explainer =

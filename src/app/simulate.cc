@@ -15,9 +15,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "app/commands.h"
-#include "app/group_warnings.h"
 #include "app/input.h"
 #include "app/interrupt.h"
+#include "app/mark_warnings.h"
 #include "app/simulation_report.h"
 #include "app/terminal.h"
 #include "berth/simulation.h"
@@ -71,7 +71,7 @@ int RunSimulate(const CommandOptions& options, const Registry& registry) {
       ReadConfiguration(options.configs, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
-  WarnOfPodsAlone(*configuration, registry, manifests->objects);
+  WarnOfUnreadMarks(*configuration, registry, manifests->objects);
 
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = *std::move(configuration),

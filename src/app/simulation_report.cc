@@ -10,6 +10,7 @@
 #include "api/json.h"
 #include "app/terminal.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/group_marks.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/framework/node_info.h"
@@ -36,9 +37,16 @@ std::string Rest(size_t rows, size_t shown, absl::string_view what) {
 
 bool IsLive(const api::Pod& pod) { return !HasEnded(pod.status()); }
 
-std::string Percent(int64_t part, int64_t whole) {
-  if (whole == 0) return "-";
-  return absl::StrFormat("%.1f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+std::string Percent(double part, double whole) {
+  return whole == 0 ? "-" : absl::StrFormat("%.1f %%", 100 * part / whole);
+}
+
+// 2500 as "2.5"
+std::string UnitsText(int64_t milli) {
+  if (milli % 1000 == 0) return Thousands(milli / 1000);
+  std::string fraction = absl::StrFormat("%03d", milli % 1000);
+  fraction.resize(fraction.find_last_not_of('0') + 1);
+  return absl::StrCat(Thousands(milli / 1000), ".", fraction);
 }
 
 std::string Amount(const std::string& resource, int64_t amount) {
@@ -98,13 +106,19 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
 SimulationReport::SimulationReport(Simulation& simulation)
     : simulation_(simulation), start_(simulation.now()) {
   for (const Object& object : simulation.cluster().List(Kind::kPod)) {
-    bool is_pending = false;
-    object.packed()->ReadOwn(
-        [&](const api::Pod& own) { is_pending = own.spec().node_name().empty() && IsLive(own); });
+    const std::shared_ptr<const PackedPod> pod = object.packed();
+    bool is_pending = false, names_gang = false;
+    pod->ReadOwn([&](const api::Pod& own) {
+      is_pending = own.spec().node_name().empty() && IsLive(own);
+      names_gang = is_pending && GroupMarkOf(own.metadata(), pod->shape()->spec()) != nullptr;
+    });
     if (!is_pending) continue;
     PodLine& line = pods_.emplace_back();
     line.pod = std::string(object.key());
     line.uid = std::string(object.uid());
+    if (!names_gang) continue;
+    const auto info = PodInfo::Create(pod);
+    if (info.ok()) line.alone = simulation.scheduler().WhyAlone(**info);
   }
 }
 
@@ -176,9 +190,28 @@ void SimulationReport::ReadNodes() {
       const std::string name(ResourceName(id));
       resources_[name].allocatable += amount;
       resources_[name].used += taken.Get(id);
-      if (IsExtendedResourceName(name)) ++free_by_node_[name][amount - taken.Get(id)];
+      if (IsExtendedResourceName(name)) ++free_[name].by_node[amount - taken.Get(id)];
     });
   }
+  for (const ResourceUsage& usage : simulation_.scheduler().Usage()) ReadParts(usage);
+}
+
+// What a plugin says counts instead of the sums of requests.
+void SimulationReport::ReadParts(const ResourceUsage& usage) {
+  ResourceLine line;
+  FreeLines free;
+  for (const ResourceUsage::Node& node : usage.nodes) {
+    line.allocatable += node.milli_all / 1000;
+    line.milli_used += node.milli_used;
+    ++free.by_node[node.whole_free];
+    const int64_t parts = node.milli_all - node.milli_used - node.whole_free * 1000;
+    if (parts <= 0) continue;
+    free.milli_of_parts += parts;
+    ++free.nodes_with_parts;
+  }
+  line.used = std::exchange(line.milli_used, line.milli_used % 1000) / 1000;
+  resources_[usage.resource] = line;
+  free_[usage.resource] = std::move(free);
 }
 
 // --- JSON ---------------------------------------------------------------------------------------
@@ -194,6 +227,7 @@ std::string SimulationReport::ToJson() const {
       json.String(line.node);
     }
     json.Key("reason").String(line.reason);
+    if (!line.alone.empty()) json.Key("alone").String(line.alone);
     WriteWaiting(line.waiting, json);
     json.EndObject();
   }
@@ -262,8 +296,8 @@ std::string SimulationReport::ToTable(Rows rows) const {
                     Thousands(part), " in part\n");
   }
   absl::StrAppend(&text, "\n", ResourceTable(), FragmentTables(), PlacementTable(rows),
-                  EvictionTable(rows), GroupTable(rows), PendingTable(rows), troubles_.ToTable(),
-                  CounterTable());
+                  EvictionTable(rows), GroupTable(rows), AloneTable(rows), PendingTable(rows),
+                  troubles_.ToTable(), CounterTable());
   const double seconds = figures_.schedule_seconds;
   absl::StrAppend(&text, "Loaded in ", ShortDuration(absl::Seconds(figures_.load_seconds)),
                   ", scheduled in ", ShortDuration(absl::Seconds(seconds)));
@@ -282,29 +316,55 @@ std::string SimulationReport::ResourceTable() const {
   TextTable table({"RESOURCE", "ALLOCATABLE", "REQUESTED", "SHARE"});
   for (const auto& [name, line] : resources_) {
     if (line.allocatable == 0 || (line.used == 0 && name == "ephemeral-storage")) continue;
-    table.AddRow({name, Amount(name, line.allocatable), Amount(name, line.used),
-                  Percent(line.used, line.allocatable)});
+    const double used =
+        static_cast<double>(line.used) + static_cast<double>(line.milli_used) / 1000;
+    table.AddRow({name, Amount(name, line.allocatable),
+                  line.milli_used == 0 ? Amount(name, line.used)
+                                       : UnitsText(line.used * 1000 + line.milli_used),
+                  Percent(used, static_cast<double>(line.allocatable))});
   }
   return absl::StrCat(table.ToString(), "\n");
 }
 
 // How the free units of each extended resource are spread: eight GPUs on one node serve a pod that
-// asks for eight, one on each of eight nodes do not.
+// asks for eight, one on each of eight nodes do not, and what is left of a card serves shares only.
 std::string SimulationReport::FragmentTables() const {
   std::string text;
-  for (const auto& [name, nodes_with] : free_by_node_) {
-    int64_t total = 0;
-    for (const auto& [free, nodes] : nodes_with) total += std::max<int64_t>(0, free) * nodes;
+  for (const auto& [name, lines] : free_) {
+    int64_t total = lines.milli_of_parts;
+    for (const auto& [free, nodes] : lines.by_node) {
+      total += std::max<int64_t>(0, free) * nodes * 1000;
+    }
     if (total == 0) continue;
     TextTable table({absl::StrCat("FREE ", name), "NODES", "UNITS", "OF ALL FREE"});
-    for (const auto& [free, nodes] : nodes_with) {
-      if (free <= 0) continue;
-      table.AddRow({absl::StrCat(free, " on a node"), Thousands(nodes), Thousands(free * nodes),
-                    Percent(free * nodes, total)});
+    const auto add = [&](std::string what, int nodes, int64_t milli) {
+      table.AddRow({std::move(what), Thousands(nodes), UnitsText(milli),
+                    Percent(static_cast<double>(milli), static_cast<double>(total))});
+    };
+    if (lines.milli_of_parts > 0) add("in parts", lines.nodes_with_parts, lines.milli_of_parts);
+    for (const auto& [free, nodes] : lines.by_node) {
+      if (free > 0) add(absl::StrCat(free, " on a node"), nodes, free * nodes * 1000);
     }
     absl::StrAppend(&text, table.ToString(), "\n");
   }
   return text;
+}
+
+// Pods, bound or not, that name a gang and are placed one by one all the same.
+std::string SimulationReport::AloneTable(Rows rows) const {
+  std::map<std::string, std::vector<const PodLine*>> by_reason;
+  for (const PodLine& pod : pods_) {
+    if (!pod.alone.empty()) by_reason[pod.alone].push_back(&pod);
+  }
+  if (by_reason.empty()) return "";
+  TextTable table({"NOT AS A GANG", "FOR EXAMPLE", "WHY"});
+  const size_t shown = Shown(by_reason.size(), kReasonsShown, rows);
+  auto next = by_reason.begin();
+  for (size_t i = 0; i < shown; ++i, ++next) {
+    const auto& [why, pods] = *next;
+    table.AddRow({Thousands(static_cast<int64_t>(pods.size())), pods.front()->pod, why});
+  }
+  return absl::StrCat(table.ToString(), Rest(by_reason.size(), shown, "reasons"));
 }
 
 std::string SimulationReport::CounterTable() const {

@@ -51,21 +51,31 @@ class SimulationReport {
     absl::Duration after = absl::ZeroDuration();  // from the start to its binding
     std::string group;                            // of pods that are not bound
     std::string reason;                           // of pods that are not bound
+    std::string alone;                            // Scheduler::WhyAlone()
     std::optional<WaitingFor> waiting;
   };
   struct ResourceLine {
     int64_t allocatable = 0;
     int64_t used = 0;
+    int64_t milli_used = 0;  // besides, in thousandths
+  };
+  // Of an extended resource.
+  struct FreeLines {
+    std::map<int64_t, int> by_node;  // free units on a node → how many nodes have so many
+    int64_t milli_of_parts = 0;      // of units that somebody has a part of, in thousandths
+    int nodes_with_parts = 0;
   };
 
   void ReadPods();
   void ReadNodes();
+  void ReadParts(const ResourceUsage& usage);
   std::string PlacementTable(Rows rows) const;
   std::string EvictionTable(Rows rows) const;
   std::string GroupTable(Rows rows) const;
   std::string PendingTable(Rows rows) const;
   std::string ResourceTable() const;
   std::string FragmentTables() const;
+  std::string AloneTable(Rows rows) const;
   std::string CounterTable() const;
 
   Simulation& simulation_;
@@ -74,8 +84,7 @@ class SimulationReport {
   std::vector<PodGroupState> groups_;
   std::vector<std::string> evicted_;
   std::map<std::string, ResourceLine> resources_;  // by name
-  // Of extended resources: free units on a node → how many nodes have so many.
-  std::map<std::string, std::map<int64_t, int>> free_by_node_;
+  std::map<std::string, FreeLines> free_;          // the same
   TroubleReport troubles_;
   std::map<std::string, int64_t> plugin_counters_;
   int64_t bound_ = 0;

@@ -24,7 +24,7 @@ void TroubleReport::WriteTo(JsonWriter& json) const {
     json.BeginObject().Key("plugin").String(trouble.plugin).Key("point").String(trouble.point);
     json.Key("faults").Int(trouble.faults).Key("firstFault").String(trouble.first_fault);
     json.Key("slowCalls").Int(trouble.slow_calls);
-    json.Key("slowest_seconds").Double(absl::ToDoubleSeconds(trouble.slowest)).EndObject();
+    json.Key("slowestSeconds").Double(absl::ToDoubleSeconds(trouble.slowest)).EndObject();
   }
   json.EndArray().Key("unconfirmed").Int(unconfirmed);
 }

@@ -83,6 +83,8 @@ class Engine final : public Scheduler, private SchedulerServices, private Evicti
   std::vector<UnboundPod> Unbound() const override;
   std::vector<PodGroupState> PodGroups() const override;
   std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
+  std::string WhyAlone(const PodInfo& pod) const override;
+  std::vector<ResourceUsage> Usage() override;
   SchedulerCounters counters() const override;
   std::map<std::string, int64_t> PluginCounters() const override {
     return profiles_->plugin_counters();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/rejection_reasons.h"
 #include "evaluation/diagnosis.h"
 
 namespace berth {
@@ -54,6 +55,7 @@ PodExplanation Explainer::Explain(const std::shared_ptr<const PodInfo>& shared_p
   }
   explanation.profile = std::string(pod.scheduler_name().view());
   explanation.group = cluster_->GroupOf(pod).value_or("");
+  explanation.alone = WhyAlone(*framework, pod);
   if (pod.deletion_time().has_value()) {
     explanation.skipped = "the pod is being deleted";
     return explanation;

@@ -56,6 +56,7 @@ struct PodExplanation {
   std::string pod;      // "namespace/name"
   std::string group;    // "namespace/name"; "" for a pod on its own
   std::string profile;  // "" if no profile is responsible
+  std::string alone;    // as WaitingFor::alone
   std::string skipped;  // why the pod is not scheduled at all; then nothing below is set
   std::optional<Status> pre_enqueue;
   std::optional<PreFilterExplanation> pre_filter;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "engine/engine.h"
 
@@ -44,7 +45,7 @@ WaitingFor Engine::Explain(const PendingReport& report) const {
   } else if (report.waiting != nullptr) {
     waiting = *report.waiting;
   }
-  waiting.alone = WhyAlone(framework, pod);
+  waiting.alone = berth::WhyAlone(framework, pod);
   if (WaitsForVictims(pod, waiting)) return waiting;
   const bool backing_off =
       report.state == QueueState::kBackoff || report.state == QueueState::kErrorBackoff;
@@ -76,7 +77,7 @@ bool Engine::WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const {
 
 WaitingFor Engine::Explain(const Binder::Unbound& unbound) const {
   WaitingFor waiting;
-  waiting.alone = WhyAlone(*profiles_->Find(unbound.pod->scheduler_name()), *unbound.pod);
+  waiting.alone = berth::WhyAlone(*profiles_->Find(unbound.pod->scheduler_name()), *unbound.pod);
   waiting.node = std::string(unbound.node_name);
   waiting.reason = WaitingReason::kBinding;
   if (unbound.waiting_for.empty()) return waiting;
@@ -154,6 +155,25 @@ std::optional<WaitingFor> Engine::ExplainWaiting(absl::string_view uid) const {
   waiting.detail =
       absl::StrCat("profile not found for scheduler name \"", pod->scheduler_name().view(), "\"");
   return waiting;
+}
+
+std::string Engine::WhyAlone(const PodInfo& pod) const {
+  const Framework* framework = profiles_->Find(pod.scheduler_name());
+  return framework == nullptr ? "" : berth::WhyAlone(*framework, pod);
+}
+
+// Profiles have the same nodes, and what their plugins give away of them is the same.
+std::vector<ResourceUsage> Engine::Usage() {
+  cluster_.Refresh();
+  std::vector<ResourceUsage> all;
+  for (const Framework* framework : profiles_->all()) {
+    for (ResourceUsage& usage : framework->RunUsage(cluster_.nodes())) {
+      const bool is_known = absl::c_any_of(
+          all, [&](const ResourceUsage& known) { return known.resource == usage.resource; });
+      if (!is_known) all.push_back(std::move(usage));
+    }
+  }
+  return all;
 }
 
 SchedulerCounters Engine::counters() const {

@@ -34,6 +34,7 @@
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
+#include "berth/framework/usage.h"
 #include "berth/framework/waiting.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
@@ -270,6 +271,9 @@ class Framework {
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const;
 
+  // What its plugins report of resources that they give away in parts. Scheduling thread.
+  std::vector<ResourceUsage> RunUsage(const NodeTable& nodes) const;
+
   // What went wrong so far. Threads: any.
   FaultLog& fault_log() const { return fault_log_; }
   int64_t plugin_faults() const { return fault_log_.faults(); }
@@ -327,6 +331,7 @@ class Framework {
   std::vector<Hook<SyncObserver>> sync_observers_;
   std::vector<PluginEvents> events_;
   std::vector<Hook<const WaitingExplainer>> explainers_;
+  std::vector<Hook<UsageReporter>> usage_reporters_;
   // Filter and Score plugins; `plugin` is null if it does not sign.
   struct Signer : Hook<const SignPlugin> {
     Aspects depends_on = Aspect::kEverything;

@@ -160,6 +160,9 @@ void FrameworkBuilder::FindExplainers() {
     if (const auto* explainer = As<const WaitingExplainer>(index)) {
       framework_->explainers_.push_back({explainer, names_[index], index});
     }
+    if (auto* reporter = As<UsageReporter>(index)) {
+      framework_->usage_reporters_.push_back({reporter, names_[index], index});
+    }
   }
 }
 

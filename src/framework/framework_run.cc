@@ -252,6 +252,19 @@ void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, cons
   }
 }
 
+std::vector<ResourceUsage> Framework::RunUsage(const NodeTable& nodes) const {
+  std::vector<ResourceUsage> all;
+  CallTimer timer(fault_log_);
+  for (const Hook<UsageReporter>& hook : usage_reporters_) {
+    timer.Start();
+    GuardedVoid("Usage", hook.name, [&] {
+      for (ResourceUsage& usage : hook.plugin->Usage(nodes)) all.push_back(std::move(usage));
+    });
+    timer.Lap(hook.name, "Usage");
+  }
+  return all;
+}
+
 // Each plugin's part is one value of the whole, so that parts cannot run together.
 Status Framework::SignPod(const PodInfo& pod, PodSignature& signature) const {
   for (const Signer& hook : signers_) {

@@ -226,8 +226,8 @@ TEST(GroupMarkWarnings, WithAMarkThatIsReadTheOthersAreLeftOut) {
                          "  annotations:\n"
                          "    gang.scheduling.koordinator.sh/name: g\n"),
               ElementsAre("f:7:5: warning: Pod default/p: "
-                          "metadata.annotations[\"gang.scheduling.koordinator.sh/name\"] says of a "
-                          "gang what Koordinator reads; it is left out"));
+                          "metadata.annotations[\"gang.scheduling.koordinator.sh/name\"] says "
+                          "more about a gang for Koordinator; it is left out"));
 }
 
 TEST(GroupMarkWarnings, MarksOfTemplatesAndPodGroups) {
@@ -246,7 +246,7 @@ TEST(GroupMarkWarnings, MarksOfTemplatesAndPodGroups) {
           "metadata: {name: g, annotations: {gang.scheduling.koordinator.sh/mode: Strict}}\n"),
       ElementsAre(StartsWith("f:6:30: warning: Job default/j: "
                              "spec.template.metadata.annotations[\"scheduling.k8s.io/group-name\"] "
-                             "names a gang as Volcano and kube-batch does"),
+                             "names a gang for Volcano and kube-batch and is not read"),
                   StartsWith("f:11:35: warning: PodGroup default/g: ")));
 }
 

@@ -12,6 +12,7 @@
 namespace berth {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -136,7 +137,38 @@ TEST_F(Command, ExplainAnswersForTheWholeGroup) {
   EXPECT_THAT(table.out, HasSubstr("default/d: the rest of default/one leaves no room for it"));
   const Outcome json = Run(absl::StrCat(input, " -o json"));
   EXPECT_THAT(json.out, HasSubstr(R"("groups":[{"group":"default/two","profile":"default-sched)"));
-  EXPECT_THAT(json.out, HasSubstr(R"("starts":true,"placements":{"default/c":"n0"}})"));
+  EXPECT_THAT(json.out, HasSubstr(R"("starts":true,"placements":{"default/c":"n0"},"plans":{}})"));
+}
+
+// The group runs with one pod; the other one preempts for itself.
+TEST_F(Command, ExplainHasThePlansOfMembers) {
+  const std::string gang = Write("surplus.yaml", R"(apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: g}
+spec: {minMember: 1}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a, labels: {scheduling.x-k8s.io/pod-group: g}}
+spec: {priority: 9, containers: [{name: c, image: x, resources: {requests: {cpu: '2'}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, labels: {scheduling.x-k8s.io/pod-group: g}}
+spec: {priority: 9, containers: [{name: c, image: x, resources: {requests: {cpu: '2'}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: low}
+spec: {nodeName: n0, containers: [{name: c, image: x, resources: {requests: {cpu: '2'}}}]}
+)");
+  const std::string input =
+      absl::StrCat("explain --config config/gang.yaml --cluster ", cluster_, " ", gang);
+  EXPECT_THAT(Run(input).out,
+              HasSubstr("default/b: would make room on n0 by evicting default/low"));
+  EXPECT_THAT(Run(absl::StrCat(input, " -o json")).out,
+              HasSubstr(R"("placements":{"default/a":"n0"},"plans":{"default/b":)"
+                        R"({"nominatedNode":"n0","victims":["default/low"]}}})"));
 }
 
 TEST_F(Command, SimulatePrintsPlacementsAndReasons) {
@@ -231,6 +263,106 @@ metadata: {name: m}
   }
   const Outcome json = Run(absl::StrCat("simulate -o json --config config/default.yaml", input));
   EXPECT_THAT(json.out, HasSubstr(R"("alone":"the label scheduling.x-k8s.io/pod-group names)"));
+}
+
+// Pods that were placed say so too, whether somebody reads the mark or not.
+TEST_F(Command, PodsOfGangsThatWerePlacedOneByOneAreSaid) {
+  const std::string gang = Write("volcano.yaml", R"(apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {scheduling.k8s.io/group-name: g}}
+spec: {containers: [{name: c, image: x}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, annotations: {scheduling.k8s.io/group-name: g}}
+spec: {containers: [{name: c, image: x}]}
+)");
+  const std::string why =
+      "the annotation scheduling.k8s.io/group-name names its gang, which is not read; make a ";
+  for (const char* config : {"config/default.yaml", "config/gang.yaml"}) {
+    const std::string input =
+        absl::StrCat(" --config ", config, " --cluster ", cluster_, " --cluster ", gang);
+    const Outcome table = Run(absl::StrCat("simulate", input));
+    EXPECT_THAT(table.out, AllOf(HasSubstr("NOT AS A GANG"),
+                                 HasSubstr(absl::StrCat("2  default/a    ", why))));
+    EXPECT_THAT(
+        Run(absl::StrCat("simulate -o json", input)).out,
+        HasSubstr(absl::StrCat(R"({"pod":"default/b","node":"n0","reason":"","alone":")", why)));
+    EXPECT_THAT(Run(absl::StrCat("explain", input)).out,
+                HasSubstr(absl::StrCat("default/b: would go to n0\nplaced on its own: ", why)));
+    EXPECT_THAT(Run(absl::StrCat("explain -o json", input)).out,
+                HasSubstr(absl::StrCat(
+                    R"("pod":"default/b","profile":"default-scheduler","alone":")", why)));
+  }
+}
+
+TEST_F(Command, RequestsForGpusThatNobodyReadsAreWarnedOf) {
+  const std::string shares = Write("shares.yaml", R"(apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {gpu-fraction: '0.5'}}
+spec: {containers: [{name: c, image: x}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, annotations: {gpu-fraction: '0.25'}}
+spec: {containers: [{name: c, image: x}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: m, annotations: {alibabacloud.com/gpu-milli: '500'}}
+spec: {containers: [{name: c, image: x}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: r, annotations: {gpu-memory: '500'}}
+spec: {nodeName: n0, containers: [{name: c, image: x}]}
+)");
+  const std::string input = absl::StrCat(" --cluster ", cluster_, " --cluster ", shares);
+  for (const char* command : {"explain", "simulate"}) {
+    const Outcome plain = Run(absl::StrCat(command, " --config config/default.yaml", input));
+    EXPECT_THAT(
+        plain.err,
+        AllOf(HasSubstr(absl::StrCat(
+                  shares,
+                  ":1:1: warning: Pod default/a: is given no GPU: it asks by the annotation "
+                  "gpu-fraction, which profile default-scheduler does not read; enable "
+                  "GpuDevices in it (and 1 more like this)")),
+              HasSubstr(absl::StrCat(shares, ":11:1: warning: Pod default/m: is given no")),
+              Not(HasSubstr("gpu-memory"))));
+    EXPECT_THAT(Run(absl::StrCat(command, " --config config/gpu.yaml", input)).err,
+                Not(HasSubstr("is given no GPU")));
+  }
+}
+
+// Of 8 cards on two nodes: a whole one, two shares on one card, and a quarter of another node's.
+TEST_F(Command, TheGpuTablesCountShares) {
+  const auto pod = [](absl::string_view name, absl::string_view node, absl::string_view milli,
+                      absl::string_view card) {
+    return absl::StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: ", name,
+                        ", annotations: {alibabacloud.com/gpu-milli: '", milli,
+                        "', alibabacloud.com/gpu-index: '", card, "'}}\nspec: {nodeName: ", node,
+                        ", containers: [{name: c, image: x}]}\n");
+  };
+  const auto node = [](absl::string_view name) {
+    return absl::StrCat("---\napiVersion: v1\nkind: Node\nmetadata: {name: ", name,
+                        "}\nstatus: {allocatable: {cpu: '8', memory: 8Gi, pods: '110', "
+                        "nvidia.com/gpu: '4'}}\n");
+  };
+  const std::string shares = Write(
+      "cards.yaml", absl::StrCat(node("g0"), node("g1"), pod("a", "g0", "500", "1"),
+                                 pod("b", "g0", "250", "1"), pod("c", "g1", "250", "3"), R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: whole}
+spec: {containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: '1'}}}]}
+)"));
+  const Outcome table = Run(absl::StrCat("simulate --config config/gpu.yaml --cluster ", shares));
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("nvidia.com/gpu            8          2  25.0 %"),
+                               HasSubstr("in parts                 2      1       16.7 %"),
+                               HasSubstr("2 on a node              1      2       33.3 %"),
+                               HasSubstr("3 on a node              1      3       50.0 %")))
+      << table.out;
 }
 
 TEST_F(Command, ExplainNamesTheOtherNodeThatIsAsGood) {

@@ -67,7 +67,8 @@ TEST(PluginFaultReports, Simulate) {
   const Outcome json = Command("simulate", "postbind", "json");
   EXPECT_EQ(json.status, kPluginFault) << json.output;
   EXPECT_THAT(json.output, AllOf(HasSubstr(R"({"plugin":"Faulty","point":"PostBind","faults":1,)"
-                                           R"("firstFault":"threw: no postbind","slowCalls":0,)"),
+                                           R"("firstFault":"threw: no postbind","slowCalls":0,)"
+                                           R"("slowestSeconds":)"),
                                  HasSubstr(R"("bound":1)")));
 
   const Outcome table = Command("simulate", "postbind", "table");

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of mark_warnings.h.
+#include "app/mark_warnings.h"
+
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "app/input.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/group_marks.h"
+#include "berth/api/pod_status.h"
+#include "berth/gpu/request_marks.h"
+#include "engine/profiles.h"
+#include "engine/rejection_reasons.h"
+
+namespace berth {
+namespace {
+
+// Marks of a pod that some plugin reads.
+struct PodMarks {
+  const GroupMark* group = nullptr;  // that names its gang
+  absl::string_view gpus;            // the annotation that asks for GPUs
+};
+
+// None of a pod that is not pending.
+PodMarks MarksOfPending(const PackedPod& pod) {
+  PodMarks marks;
+  pod.ReadOwn([&](const api::Pod& own) {
+    if (!own.spec().node_name().empty() || HasEnded(own.status())) return;
+    marks.group = GroupMarkOf(own.metadata(), pod.shape()->spec());
+    if (marks.group != nullptr && marks.group->reader.empty()) marks.group = nullptr;
+    if (own.metadata().annotations().empty()) return;
+    const auto gpus = absl::c_find_if(kGpuRequestMarks, [&](absl::string_view mark) {
+      return own.metadata().annotations().contains(std::string(mark));
+    });
+    if (gpus != std::end(kGpuRequestMarks)) marks.gpus = *gpus;
+  });
+  return marks;
+}
+
+bool ReadsGpuRequests(const Framework& framework) {
+  return absl::c_any_of(framework.filter(), [](const Hook<FilterPlugin>& hook) {
+    return hook.name.view() == kGpuRequestReader;
+  });
+}
+
+// One warning a profile and mark.
+class MarkWarnings {
+ public:
+  // `why` makes the message of the first.
+  template <class Why>
+  void Add(const Framework& framework, absl::string_view mark, const Object& pod, const Why& why) {
+    Unread& unread = unread_[{framework.profile().scheduler_name, mark}];
+    if (unread.pods++ > 0) return;
+    unread.warning = {.where = pod.where(),
+                      .subject = pod.ToString(),
+                      .message = why(),
+                      .severity = Severity::kWarning};
+  }
+  void Print() const {
+    Problems warnings;
+    for (const auto& [key, unread] : unread_) {
+      Problem warning = unread.warning;
+      if (unread.pods > 1) {
+        absl::StrAppend(&warning.message, " (and ", unread.pods - 1, " more like this)");
+      }
+      warnings.Add(std::move(warning));
+    }
+    PrintProblems(warnings);
+  }
+
+ private:
+  struct Unread {
+    Problem warning;  // about the first
+    int pods = 0;
+  };
+  std::map<std::pair<std::string, absl::string_view>, Unread> unread_;
+};
+
+}  // namespace
+
+void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Registry& registry,
+                       const std::vector<Object>& objects) {
+  const RealClock clock;
+  RandomSequence random(0);
+  const ClusterState cluster;
+  Problems problems;
+  const std::unique_ptr<Profiles> profiles =
+      Profiles::Create(configuration, registry, cluster, clock, random, nullptr, problems);
+  if (profiles == nullptr) return;  // that is said elsewhere
+  MarkWarnings warnings;
+  for (const Object& object : objects) {
+    if (object.kind() != Kind::kPod) continue;
+    const std::shared_ptr<const PackedPod> pod = object.packed();
+    const std::string& named = pod->shape()->spec().scheduler_name();
+    const Framework* framework =
+        profiles->Find(Symbol::Intern(named.empty() ? "default-scheduler" : named));
+    if (framework == nullptr) continue;
+    const PodMarks marks = MarksOfPending(*pod);
+    if (marks.group != nullptr && framework->group_plugin() == nullptr) {
+      warnings.Add(*framework, marks.group->name, object, [&] {
+        const auto info = PodInfo::Create(pod);
+        return absl::StrCat("is placed on its own: ",
+                            info.ok() ? WhyAlone(*framework, **info) : "");
+      });
+    }
+    if (!marks.gpus.empty() && !ReadsGpuRequests(*framework)) {
+      warnings.Add(*framework, marks.gpus, object, [&] {
+        return absl::StrCat("is given no GPU: it asks by the annotation ", marks.gpus, ", which ",
+                            framework->profile().Title(), " does not read; enable ",
+                            kGpuRequestReader, " in it");
+      });
+    }
+  }
+  warnings.Print();
+}
+
+}  // namespace berth

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warnings about what pods are marked with, and the plugins of their profile do not read.
+#ifndef BERTH_SRC_APP_MARK_WARNINGS_H_
+#define BERTH_SRC_APP_MARK_WARNINGS_H_
+
+#include <vector>
+
+#include "berth/api/object.h"
+#include "berth/configuration.h"
+#include "berth/framework/registry.h"
+
+namespace berth {
+
+// Prints a line for each profile and each mark that some plugin reads, and none of the profile: one
+// that names a gang, or one that asks for GPUs. With the first pod that is pending, and how many
+// there are. Marks that nobody reads are warned of where manifests are read.
+void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Registry& registry,
+                       const std::vector<Object>& objects);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_APP_MARK_WARNINGS_H_
