@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "berth/columns/node_table.h"
-
 namespace berth {
+
+class NodeTable;
 
 // Of a resource whose units are given away whole or in parts, such as GPUs.
 struct ResourceUsage {
