@@ -30,7 +30,7 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   if (!evaluation.status.ok()) return evaluation;
   const bool score = feasible_.size() > 1 || (explain && !feasible_.empty());
   if (score) evaluation.status = ScoreFeasible(request);
-  if (evaluation.status.ok()) evaluation.best = ChooseBest(request);
+  if (evaluation.status.ok()) evaluation.status = ChooseBest(request, evaluation.best);
   if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
     excluded_ = pre_filter.left_out;
     evaluation.diagnosis = &diagnosis_.emplace(request.framework, request.state, *request.pod,
@@ -118,17 +118,22 @@ Status FullEvaluator::ScoreFeasible(const EvaluationRequest& request) {
                                     request.state.for_explanation() ? &scores_by_plugin_ : nullptr);
 }
 
-// The best row that the per-node Filter confirms, the first of equals; -1 if there is none. A batch
-// form that accepts too much costs another evaluation here, never a wrong placement.
-NodeRow FullEvaluator::ChooseBest(const EvaluationRequest& request) {
+// Sets `best_row` to the best row that the per-node Filter confirms, the first of equals; leaves it
+// if there is none. A batch form that accepts too much costs another try here, never a wrong
+// placement. An Error ends the evaluation.
+Status FullEvaluator::ChooseBest(const EvaluationRequest& request, NodeRow& best_row) {
   if (feasible_.size() == 1 && !request.state.for_explanation()) totals_.assign(1, 0);
   while (!feasible_.empty()) {
     const auto best = absl::c_max_element(totals_) - totals_.begin();
     const NodeRow row = feasible_[best];
     const Status confirmed = request.framework.RunFilterWithNominatedPods(
         request.state, *request.pod, request.nodes.node(row));
-    if (confirmed.ok()) return row;
+    if (confirmed.ok()) {
+      best_row = row;
+      return confirmed;
+    }
     ++unconfirmed_;
+    if (!confirmed.IsRejected()) return confirmed;
     verdicts_.Reject(row, confirmed.code(),
                      request.framework.FilterIndex(confirmed.plugin_symbol()));
     feasible_.erase(feasible_.begin() + best);
@@ -137,7 +142,7 @@ NodeRow FullEvaluator::ChooseBest(const EvaluationRequest& request) {
       scores.weighted.erase(scores.weighted.begin() + best);
     }
   }
-  return -1;
+  return Status::Success();
 }
 
 }  // namespace berth

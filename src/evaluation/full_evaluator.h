@@ -36,7 +36,7 @@ class FullEvaluator final : public NodeEvaluator {
   Status FindAllFeasible(const EvaluationRequest& request);
   Status FindSomeFeasible(const EvaluationRequest& request, int wanted);
   Status ScoreFeasible(const EvaluationRequest& request);
-  NodeRow ChooseBest(const EvaluationRequest& request);
+  Status ChooseBest(const EvaluationRequest& request, NodeRow& best_row);
 
   const int filter_block_size_;
   int next_start_ = 0;  // where a partial search begins, rotating over the nodes

@@ -16,7 +16,7 @@
 
 namespace berth {
 
-// `Says` is DomainVerdict or DomainExcess. Scheduling thread.
+// `Limits` is DomainVerdict or DomainExcess. Scheduling thread.
 template <class Limits>
 class DomainTracker {
  public:

@@ -19,10 +19,10 @@ bool IsPowerOfTen(int64_t number) {
 }
 
 // "a", "a and b", "a, b and c"
-std::string JoinedWithAnd(absl::Span<const absl::string_view> reason_id) {
-  if (reason_id.size() < 2) return absl::StrJoin(reason_id, "");
-  return absl::StrCat(absl::StrJoin(reason_id.first(reason_id.size() - 1), ", "), " and ",
-                      reason_id.back());
+std::string JoinedWithAnd(absl::Span<const absl::string_view> words) {
+  if (words.size() < 2) return absl::StrJoin(words, "");
+  return absl::StrCat(absl::StrJoin(words.first(words.size() - 1), ", "), " and ",
+                      words.back());
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 namespace berth {
 namespace {
 
-constexpr PluginPoint kJudgeDomains{"FilterDomains", Codes(),
-                                    "running FilterDomains of plugin \"$0\": $1"};
-constexpr PluginPoint kNumberDomains{"DescribeDomainsForDryRun", Codes(),
-                                     "running DescribeDomainsForDryRun of plugin \"$0\": $1"};
-constexpr PluginPoint kAddBasis{"AddInputs", Codes(), "running AddInputs of plugin \"$0\": $1"};
-constexpr PluginPoint kRoomFor{"ResourcesNeededBy", Codes(),
-                               "running ResourcesNeededBy of plugin \"$0\": $1"};
+constexpr PluginPoint kFilterDomains{"FilterDomains", Codes(),
+                                     "running FilterDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kDescribeDomainsForDryRun{
+    "DescribeDomainsForDryRun", Codes(), "running DescribeDomainsForDryRun of plugin \"$0\": $1"};
+constexpr PluginPoint kAddInputs{"AddInputs", Codes(), "running AddInputs of plugin \"$0\": $1"};
+constexpr PluginPoint kResourcesNeededBy{"ResourcesNeededBy", Codes(),
+                                         "running ResourcesNeededBy of plugin \"$0\": $1"};
 
 // A verdict that depends on these only: Success stays Success as pods go.
 constexpr Aspects kLeftAloneByRemovals =
@@ -38,7 +38,7 @@ bool Framework::FindRejectionInputs(const CycleState& state, const PodInfo& pod,
     Status status;
     if (domain_filters_[i] != nullptr) {
       const size_t first = grounds.domains.size();
-      status = Guarded(kJudgeDomains, hook.name, [&] {
+      status = Guarded(kFilterDomains, hook.name, [&] {
         domain_filters_[i]->FilterDomains(state, grounds.domains);
         return Status::Success();
       });
@@ -72,7 +72,7 @@ Status Framework::AddInputs(size_t filter, const CycleState& state, const PodInf
 
 Status Framework::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                             FilterInputs& basis) const {
-  return Guarded(kAddBasis, filter_[filter].name, [&] {
+  return Guarded(kAddInputs, filter_[filter].name, [&] {
     object_filters_[filter]->AddInputs(state, pod, basis);
     return Status::Success();
   });
@@ -92,7 +92,7 @@ bool Framework::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
     bool can_say = true;
     if (domain_filters_[i] != nullptr) {
       const size_t first = grounds.domains.size();
-      status = Guarded(kNumberDomains, hook.name, [&] {
+      status = Guarded(kDescribeDomainsForDryRun, hook.name, [&] {
         can_say = domain_filters_[i]->DescribeDomainsForDryRun(state, pod, grounds.domains,
                                                                grounds.basis);
         return Status::Success();
@@ -126,7 +126,7 @@ std::optional<ResourceNeed> Framework::FindNeededResources(const CycleState& sta
       continue;
     }
     room.plugin = hook.name;
-    const Status status = Guarded(kRoomFor, hook.name, [&] {
+    const Status status = Guarded(kResourcesNeededBy, hook.name, [&] {
       room.needed = room_filters_[i]->ResourcesNeededBy(state, pod);
       return Status::Success();
     });

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "berth/columns/node_verdicts.h"
 #include "berth/framework/group.h"
 #include "berth/framework/observer.h"
 #include "gmock/gmock.h"
@@ -332,6 +333,50 @@ TEST(PluginPoints, ThatAnswerNonsenseFailTheirPodAndNobodyElse) {
     ExpectThatOthersGoOn(world);
     ExpectThatItRecovers(point, setting, world);
   }
+}
+
+// Accepts all rows, and has an error for each node on its own.
+class AcceptsRowsOnly final : public Plugin, public FilterPlugin {
+ public:
+  explicit AcceptsRowsOnly(int& filtered) : filtered_(filtered) {}
+  absl::string_view Name() const override { return "AcceptsRowsOnly"; }
+  Status Filter(const CycleState&, const PodInfo&, const NodeInfo&) const override {
+    ++filtered_;
+    return Status::Error("the table is gone");
+  }
+  Status FilterNodes(const CycleState&, const PodInfo&, const NodeTable&,
+                     NodeVerdicts&) const override {
+    return Status::Success();
+  }
+
+ private:
+  int& filtered_;
+};
+
+TEST(PluginPoints, AnErrorOnTheChosenNodeEndsTheCycle) {
+  int filtered = 0;
+  const Registry registry =
+      BuiltinRegistry({berth::WithPlugin("AcceptsRowsOnly",
+                                         [&](const PluginArgs&,
+                                             Handle&) -> absl::StatusOr<std::unique_ptr<Plugin>> {
+                                           return std::make_unique<AcceptsRowsOnly>(filtered);
+                                         })})
+          .value();
+  const LoadedConfiguration loaded = ParseConfiguration(
+      "apiVersion: kubescheduler.config.k8s.io/v1\n"
+      "kind: KubeSchedulerConfiguration\n"
+      "profiles:\n"
+      "- plugins:\n"
+      "    filter:\n"
+      "      enabled: [{name: AcceptsRowsOnly}]\n",
+      "accepts-rows-only", registry);
+  World world(loaded.configuration, registry);
+  for (const char* name : {"n0", "n1", "n2"}) world.Set(CpuNode(name, "4").Object());
+  world.Set(CpuPod("p", "1").Object());
+  world.Run();
+  EXPECT_EQ(filtered, 1) << "no other node is tried";
+  EXPECT_THAT(world.Pending("p").message, HasSubstr("the table is gone"));
+  EXPECT_EQ(world.Pending("p").waiting.reason, WaitingReason::kPluginError);
 }
 
 TEST(PluginPoints, ThatAreSlowAreCountedWithTheLongest) {

@@ -29,7 +29,7 @@ class NodeVerdicts {
   absl::Span<const NodeRow> candidates() const { return candidates_; }
 
   // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
-  // A candidate without a code stays feasible. `words` is a reason id, any number below
+  // A candidate without a code stays feasible. `reason_id` is a reason id, any number below
   // kNoReasonId: in this cycle Filter() returns the same Status for all rows to which the plugin
   // gives this code and this id. It is called for one of them when the message is read.
   void Set(NodeRow row, Code code, uint8_t reason_id = kNoReasonId) {

@@ -55,7 +55,7 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   if (outcome != Outcome::kYielded) yields_.Reset();
   if (filter) return outcome;
   verdicts_.ClearReasonIds();
-  // Rows that were not filtered yet count as known.
+  // `judged` said that no row fits, and one does: it cannot be trusted.
   return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 

@@ -47,8 +47,8 @@ class ByTotal {
 // When so many rows changed, the batch forms are faster than row by row.
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 
-// What of a node concerns object filters, and kObjects alone, on which nobody depends whom a
-// ScoreCache knows: what they depend on may have changed, and nothing of the node.
+// Aspects that concern object filters. kObjects marks a row whose objects may have changed though
+// its node did not; no other plugin of a ScoreCache depends on it.
 constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject | Aspect::kObjects;
 
 // With more nominated pods that somebody has to yield to, their nodes are not judged in each cycle.

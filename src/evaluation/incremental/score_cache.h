@@ -59,7 +59,8 @@ class ScoreCache {
   PluginMask object_filters() const { return object_filters_; }
   // The plugins whose filters all feasible() rows pass.
   PluginMask filters() const { return plugins_ | object_filters_; }
-  // Those of them whose part of the pod's state is not needed beyond this object.
+  // The plugins whose PreFilter need not run for the pod: no later extension point, from Reserve to
+  // PostBind, reads their state.
   PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
   // The verdicts on all rows, if the last Refresh() filtered all of them and none is
   // feasible; else null. Object filters run last, wherever they are in the profile, so with
