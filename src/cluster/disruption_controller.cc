@@ -8,12 +8,16 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
+#include "berth/api/symbol.h"
 #include "berth/api/time.h"
+#include "table/label_index.h"
 
 namespace berth {
 namespace {
@@ -104,7 +108,6 @@ struct DisruptionController::Budget {
   int32_t pods = 0, healthy = 0;
   std::map<std::string, int> controllers;       // pods of each
   std::map<std::string, absl::Time> disrupted;  // by pod: until when it is expected to go
-  bool changed = true;
 };
 
 struct DisruptionController::Pod {
@@ -112,10 +115,6 @@ struct DisruptionController::Pod {
   std::string controller;  // "ReplicaSet/web"; empty: none
   bool healthy = false, leaving = false, ended = false, has_scale = true;
   std::vector<Budget*> budgets;  // that select it
-
-  void SelectedBy(Budget& budget) {
-    if (budget.selector.has_value() && budget.selector->Matches(labels)) budgets.push_back(&budget);
-  }
 };
 
 struct DisruptionController::Namespace {
@@ -125,8 +124,13 @@ struct DisruptionController::Namespace {
   };
   std::string name;
   std::map<std::string, std::unique_ptr<Budget>, std::less<>> budgets;
-  absl::flat_hash_map<std::string, Pod> pods;
+  LabelIndex<Budget*> budgets_by_labels;
+  absl::node_hash_map<std::string, Pod> pods;
+  LabelledItems<Pod*> pods_by_labels;
   absl::flat_hash_map<std::string, Controller> controllers;
+  // By controller: of which a pod is selected.
+  absl::flat_hash_map<std::string, absl::flat_hash_set<Budget*>> budgets_of;
+  std::map<std::string, Budget*, std::less<>> changed;  // of `budgets`, by name
 };
 
 DisruptionController::DisruptionController() = default;
@@ -146,7 +150,7 @@ void DisruptionController::Remove(const Object& object) {
   if (object.kind() == Kind::kPod) {
     const auto pod = in.pods.find(object.name());
     if (pod == in.pods.end()) return;
-    Count(in, pod->second, -1);
+    Forget(in, pod->second);
     const auto controller = in.controllers.find(pod->second.controller);
     if (controller != in.controllers.end() && controller->second.pods == 0) {
       in.controllers.erase(controller);
@@ -155,7 +159,8 @@ void DisruptionController::Remove(const Object& object) {
   } else if (object.kind() == Kind::kPodDisruptionBudget) {
     const auto budget = in.budgets.find(object.name());
     if (budget == in.budgets.end()) return;
-    for (auto& [name, pod] : in.pods) std::erase(pod.budgets, budget->second.get());
+    Unselect(in, *budget->second);
+    in.changed.erase(budget->first);
     in.budgets.erase(budget);
     if (in.budgets.empty()) namespaces_.erase(found);
   }
@@ -167,7 +172,6 @@ void DisruptionController::SetBudget(const Object& object, absl::Time now) {
     in = std::make_unique<Namespace>();
     in->name = std::string(object.namespace_name());
   }
-  changed_.insert(in->name);
   const auto& message = object.As<api::PodDisruptionBudget>();
   auto parsed = LabelSelector::FromProto(message.spec().has_selector() ? &message.spec().selector()
                                                                        : nullptr);
@@ -175,15 +179,36 @@ void DisruptionController::SetBudget(const Object& object, absl::Time now) {
   if (parsed.ok()) selector = *std::move(parsed);
   std::unique_ptr<Budget>& slot = in->budgets[std::string(object.name())];
   if (slot == nullptr || slot->selector != selector) {
-    for (auto& [name, pod] : in->pods) Count(*in, pod, -1);
-    for (auto& [name, pod] : in->pods) std::erase(pod.budgets, slot.get());
+    if (slot != nullptr) Unselect(*in, *slot);
     slot = std::make_unique<Budget>(Budget{object, std::move(selector)});
-    for (auto& [name, pod] : in->pods) pod.SelectedBy(*slot);
-    for (auto& [name, pod] : in->pods) Count(*in, pod, 1);
+    Select(*in, *slot);
   }
   slot->object = object;
-  slot->changed = true;
+  in->changed[std::string(object.name())] = slot.get();
+  changed_.insert(in->name);
   Expect(*slot, message.status(), now);
+}
+
+// Looks for the pods that the new budget selects.
+void DisruptionController::Select(Namespace& in, Budget& budget) {
+  if (!budget.selector.has_value()) return;
+  const Symbol namespace_name = Symbol::Intern(in.name);
+  in.budgets_by_labels.Add({&namespace_name, 1}, *budget.selector, &budget);
+  in.pods_by_labels.ForEachCandidate(*budget.selector, [&](Pod* pod) {
+    if (!budget.selector->Matches(pod->labels)) return;
+    pod->budgets.push_back(&budget);
+    Count(in, budget, *pod, 1);
+  });
+}
+
+// Before it goes.
+void DisruptionController::Unselect(Namespace& in, Budget& budget) {
+  if (!budget.selector.has_value()) return;
+  const Symbol namespace_name = Symbol::Intern(in.name);
+  in.budgets_by_labels.Remove({&namespace_name, 1}, *budget.selector, &budget);
+  in.pods_by_labels.ForEachCandidate(*budget.selector, [&](Pod* pod) {
+    if (std::erase(pod->budgets, &budget) > 0) Count(in, budget, *pod, -1);
+  });
 }
 
 // Of pods that the status says are about to go: until when that is believed. What is dated later
@@ -198,7 +223,7 @@ void DisruptionController::Expect(Budget& budget, const api::PodDisruptionBudget
 
 void DisruptionController::SetPod(Namespace& in, const Object& object) {
   Pod& pod = in.pods[std::string(object.name())];
-  Count(in, pod, -1);
+  Forget(in, pod);
   pod = Pod();
   object.packed()->ReadOwn([&](const api::Pod& own) {
     pod.labels = LabelSet::FromMap(own.metadata().labels());
@@ -210,33 +235,55 @@ void DisruptionController::SetPod(Namespace& in, const Object& object) {
       pod.has_scale = HasScale(*controller);
     }
   });
-  for (const auto& [name, budget] : in.budgets) pod.SelectedBy(*budget);
+  in.pods_by_labels.Add(pod.labels, &pod);
+  in.budgets_by_labels.ForEachCandidate(Symbol::Intern(in.name), pod.labels, [&](Budget* budget) {
+    if (budget->selector->Matches(pod.labels)) pod.budgets.push_back(budget);
+  });
   Count(in, pod, 1);
+}
+
+// It is another one now, or goes.
+void DisruptionController::Forget(Namespace& in, Pod& pod) {
+  in.pods_by_labels.Remove(pod.labels, &pod);
+  Count(in, pod, -1);
 }
 
 // Counts a pod in or out, with its budgets and its controller.
 void DisruptionController::Count(Namespace& in, const Pod& pod, int sign) {
-  for (Budget* const budget : pod.budgets) {
-    budget->changed = true;
-    budget->pods += sign;
-    if (pod.healthy) budget->healthy += sign;
-    if (pod.controller.empty()) continue;
-    if ((budget->controllers[pod.controller] += sign) == 0) {
-      budget->controllers.erase(pod.controller);
-    }
-  }
-  if (!pod.budgets.empty()) changed_.insert(in.name);
+  for (Budget* const budget : pod.budgets) Count(in, *budget, pod, sign);
   if (pod.controller.empty() || pod.ended) return;
   Namespace::Controller& controller = in.controllers[pod.controller];
   controller.has_scale = pod.has_scale;
   controller.pods += sign;
   if (controller.pods <= controller.most) return;
   controller.most = controller.pods;
-  for (const auto& [name, budget] : in.budgets) {
-    if (!budget->controllers.contains(pod.controller)) continue;
-    budget->changed = true;
-    changed_.insert(in.name);
+  const auto budgets = in.budgets_of.find(pod.controller);
+  if (budgets == in.budgets_of.end()) return;
+  for (Budget* const budget : budgets->second) NoteChange(in, *budget);
+}
+
+// The same for one of its budgets.
+void DisruptionController::Count(Namespace& in, Budget& budget, const Pod& pod, int sign) {
+  NoteChange(in, budget);
+  budget.pods += sign;
+  if (pod.healthy) budget.healthy += sign;
+  if (pod.controller.empty()) return;
+  int& of_controller = budget.controllers[pod.controller];
+  of_controller += sign;
+  if (of_controller == 0) {
+    budget.controllers.erase(pod.controller);
+    const auto budgets = in.budgets_of.find(pod.controller);
+    budgets->second.erase(&budget);
+    if (budgets->second.empty()) in.budgets_of.erase(budgets);
+  } else if (sign == 1 && of_controller == 1) {
+    in.budgets_of[pod.controller].insert(&budget);
   }
+}
+
+void DisruptionController::NoteChange(Namespace& in, Budget& budget) {
+  const absl::string_view name = budget.object.name();
+  if (in.changed.find(name) == in.changed.end()) in.changed.emplace(name, &budget);
+  changed_.insert(in.name);
 }
 
 api::PodDisruptionBudgetStatus DisruptionController::StatusOf(Namespace& in, Budget& budget,
@@ -274,18 +321,19 @@ api::PodDisruptionBudgetStatus DisruptionController::StatusOf(Namespace& in, Bud
 std::vector<Object> DisruptionController::Reconcile(absl::Time now) {
   const bool is_due = next_due_ <= now;
   std::vector<Object> updates;
-  if (changed_.empty() && !is_due) return updates;
-  for (const auto& [name, in] : namespaces_) {
-    if (!is_due && !changed_.contains(name)) continue;
-    for (const auto& [budget_name, budget] : in->budgets) {
-      if (!std::exchange(budget->changed, false) && !is_due) continue;
-      api::PodDisruptionBudgetStatus status = StatusOf(*in, *budget, now);
+  if (is_due) NoteDue(now);
+  for (const std::string& name : changed_) {
+    const auto in = namespaces_.find(name);
+    if (in == namespaces_.end()) continue;
+    for (const auto& [budget_name, budget] : in->second->changed) {
+      api::PodDisruptionBudgetStatus status = StatusOf(*in->second, *budget, now);
       const auto& object = budget->object.As<api::PodDisruptionBudget>();
       if (SameNumbers(status, object.status())) continue;
       auto updated = std::make_shared<api::PodDisruptionBudget>(object);
       *updated->mutable_status() = std::move(status);
       updates.push_back(Object::Of(std::move(updated), budget->object.where()));
     }
+    in->second->changed.clear();
   }
   changed_.clear();
   if (!is_due) return updates;
@@ -296,6 +344,17 @@ std::vector<Object> DisruptionController::Reconcile(absl::Time now) {
     }
   }
   return updates;
+}
+
+// Budgets of pods that were expected to be gone by now.
+void DisruptionController::NoteDue(absl::Time now) {
+  for (const auto& [name, in] : namespaces_) {
+    for (const auto& [budget_name, budget] : in->budgets) {
+      const bool is_due = absl::c_any_of(budget->disrupted,
+                                         [now](const auto& entry) { return entry.second <= now; });
+      if (is_due) NoteChange(*in, *budget);
+    }
+  }
 }
 
 }  // namespace berth

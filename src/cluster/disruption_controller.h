@@ -68,7 +68,13 @@ class DisruptionController {
 
   void SetBudget(const Object& object, absl::Time now);
   void SetPod(Namespace& in, const Object& object);
+  void Forget(Namespace& in, Pod& pod);
+  void Select(Namespace& in, Budget& budget);
+  void Unselect(Namespace& in, Budget& budget);
   void Count(Namespace& in, const Pod& pod, int sign);
+  void Count(Namespace& in, Budget& budget, const Pod& pod, int sign);
+  void NoteChange(Namespace& in, Budget& budget);
+  void NoteDue(absl::Time now);
   void Expect(Budget& budget, const api::PodDisruptionBudgetStatus& status, absl::Time now);
   api::PodDisruptionBudgetStatus StatusOf(Namespace& in, Budget& budget, absl::Time now);
 

@@ -4,7 +4,6 @@
 #ifndef BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_CANDIDATE_SEARCH_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "berth/framework/status.h"
 #include "berth/framework/work_budget.h"
 #include "preemption/candidate_scores.h"
+#include "preemption/followed_budgets.h"
 
 namespace berth {
 
@@ -30,8 +30,7 @@ struct PreemptionQuery {
   int potential_nodes;
   PreemptionRules::SearchRange range;
   std::vector<PreemptionRules::CandidateScore> scores;  // empty: DefaultScores()
-  const DisruptionBudgets& budgets;
-  uint64_t budgets_version;  // another one when they have changed
+  const FollowedBudgets& budgets;
 };
 
 struct SearchResult {

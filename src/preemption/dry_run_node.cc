@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kStepsOfRun = 4;
 
 Status SelectVictims(DryRun& run, const PreemptionQuery& query, PreemptionCandidate& candidate) {
-  Status status = query.rules.SelectVictims(run, query.budgets, candidate);
+  Status status = query.rules.SelectVictims(run, query.budgets.all(), candidate);
   if (!status.ok() || !candidate.victims.empty()) return status;
   return Status::Error(
       absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));

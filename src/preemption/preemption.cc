@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "berth/api/policy_v1.pb.h"
 #include "preemption/candidate_search.h"
+#include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
 #include "preemption/pruning/pruned_search.h"
 
@@ -41,40 +41,19 @@ std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
   return best;
 }
 
-// A budget whose selector is missing, empty or wrong protects nothing.
-std::optional<DisruptionBudget> ParseBudget(const api::PodDisruptionBudget& object) {
-  if (!object.spec().has_selector()) return std::nullopt;
-  absl::StatusOr<LabelSelector> selector = LabelSelector::FromProto(&object.spec().selector());
-  if (!selector.ok() || selector->SelectsNothing() || selector->SelectsEverything()) {
-    return std::nullopt;
-  }
-  DisruptionBudget budget{*std::move(selector), object.status().disruptions_allowed(), {}};
-  for (const auto& [name, time] : object.status().disrupted_pods()) {
-    budget.disrupted_pods.insert(name);
-  }
-  return budget;
-}
-
 }  // namespace
 
 Preemption::Preemption(Handle& handle)
     : handle_(handle),
+      budgets_(handle.Shared<FollowedBudgets>()),
       full_(std::make_unique<FullSearch>(handle)),
       pruned_(std::make_unique<PrunedSearch>(handle)) {}
 
 Preemption::~Preemption() = default;
 
 const DisruptionBudgets& Preemption::budgets() {
-  const uint64_t version = handle_.objects().version(Kind::kPodDisruptionBudget);
-  if (budgets_version_ == version) return budgets_;
-  budgets_.clear();
-  for (const Object* object : handle_.objects().List(Kind::kPodDisruptionBudget)) {
-    std::optional<DisruptionBudget> budget = ParseBudget(object->As<api::PodDisruptionBudget>());
-    if (!budget.has_value()) continue;
-    budgets_[Symbol::Intern(object->namespace_name())].push_back(*std::move(budget));
-  }
-  budgets_version_ = version;
-  return budgets_;
+  budgets_->Refresh(handle_.objects(), handle_.nodes());
+  return budgets_->all();
 }
 
 Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
@@ -84,7 +63,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   if (!eligible.ok()) return eligible;
   if (handle_.nodes().size() == 0) return Status::Error("no nodes available");
 
-  const DisruptionBudgets& budgets = this->budgets();
+  budgets_->Refresh(handle_.objects(), handle_.nodes());
   const int potential_nodes = statuses.CountWith(Code::kUnschedulable);
   const PreemptionQuery query{
       .rules = rules,
@@ -94,8 +73,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .potential_nodes = potential_nodes,
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
-      .budgets = budgets,
-      .budgets_version = *budgets_version_};
+      .budgets = *budgets_};
   CandidateSearch& search = state.full_evaluation() || !query.scores.empty() ? *full_ : *pruned_;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");

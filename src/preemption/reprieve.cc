@@ -19,13 +19,9 @@ PodsByBudget SplitByBudget(absl::Span<const PodPtr> pods, const DisruptionBudget
   absl::flat_hash_map<const DisruptionBudget*, int64_t> evicted;
   for (const PodPtr& pod : pods) {
     bool violates = false;
-    const auto in_namespace = budgets.find(pod->namespace_name());
-    if (in_namespace != budgets.end() && !pod->labels().empty()) {
-      for (const DisruptionBudget& budget : in_namespace->second) {
-        if (!budget.selector.Matches(pod->labels())) continue;
-        if (budget.disrupted_pods.contains(pod->name())) continue;
-        if (++evicted[&budget] > budget.disruptions_allowed) violates = true;
-      }
+    for (const DisruptionBudget* budget : budgets.Of(*pod)) {
+      if (budget->disrupted_pods.contains(pod->name())) continue;
+      if (++evicted[budget] > budget->disruptions_allowed) violates = true;
     }
     (violates ? split.violating : split.non_violating).push_back(pod);
   }

@@ -56,6 +56,7 @@ class ChangeJournal {
 };
 
 using RowJournal = ChangeJournal<NodeRow>;
+using NodeJournal = ChangeJournal<Symbol>;  // names of nodes
 
 }  // namespace berth
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// LabelIndex: finds the selectors that could select a pod by the labels that they require.
+// Selectors and what they select find each other by labels that are required: LabelIndex,
+// LabelledItems.
 #ifndef BERTH_SRC_TABLE_LABEL_INDEX_H_
 #define BERTH_SRC_TABLE_LABEL_INDEX_H_
 
-#include <cstdint>
+#include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/api/labels.h"
 
@@ -22,7 +26,8 @@ void ForEachRequiredLabel(const LabelSelector& selector, Visit visit) {
   }
 }
 
-// `T` stands for something with a selector, and is cheap to copy.
+// Finds the selectors that could select a pod. `T` stands for something with a selector, and is
+// cheap to copy.
 template <class T>
 class LabelIndex {
  public:
@@ -35,6 +40,16 @@ class LabelIndex {
       return;
     }
     for (const Symbol name : namespaces) AddTo({.namespace_name = name}, labels, item);
+  }
+
+  // Forgets what was added with the same namespaces and labels.
+  void Remove(absl::Span<const Symbol> namespaces, const LabelSelector& labels, const T& item) {
+    if (labels.SelectsNothing()) return;
+    if (namespaces.empty() || namespaces.size() > kMaxNamespaces) {
+      RemoveFrom({.any_namespace = true}, labels, item);
+      return;
+    }
+    for (const Symbol name : namespaces) RemoveFrom({.namespace_name = name}, labels, item);
   }
 
   // Calls visit(item), once each, for what could select a pod with these labels, and perhaps for
@@ -106,6 +121,27 @@ class LabelIndex {
     }
   }
 
+  // It is filed under one of the required labels, or under any label.
+  void RemoveFrom(Bucket bucket, const LabelSelector& labels, const T& item) {
+    bucket.any_label = true;
+    Take(bucket, item);
+    bucket.any_label = false;
+    ForEachRequiredLabel(labels, [&](Symbol key, absl::Span<const Symbol> values) {
+      bucket.key = key;
+      for (const Symbol value : values) {
+        bucket.value = value;
+        Take(bucket, item);
+      }
+    });
+  }
+
+  void Take(const Bucket& bucket, const T& item) {
+    const auto it = buckets_.find(bucket);
+    if (it == buckets_.end()) return;
+    std::erase(it->second, item);
+    if (it->second.empty()) buckets_.erase(it);
+  }
+
   // A value may be listed twice.
   void Put(const Bucket& bucket, const T& item) {
     std::vector<T>& items = buckets_[bucket];
@@ -120,6 +156,68 @@ class LabelIndex {
   }
 
   absl::flat_hash_map<Bucket, std::vector<T>> buckets_;
+};
+
+// Finds what a selector could select. `T` stands for something with labels, and is cheap to copy.
+template <class T>
+class LabelledItems {
+ public:
+  void Add(const LabelSet& labels, const T& item) {
+    all_.insert(item);
+    for (const LabelSet::Entry& label : labels.entries()) with_label_[label].insert(item);
+  }
+  // What was added with the same labels.
+  void Remove(const LabelSet& labels, const T& item) {
+    all_.erase(item);
+    for (const LabelSet::Entry& label : labels.entries()) {
+      const auto it = with_label_.find(label);
+      if (it == with_label_.end()) continue;
+      it->second.erase(item);
+      if (it->second.empty()) with_label_.erase(it);
+    }
+  }
+  // Forgets the items of which `is_dead` says true.
+  template <class IsDead>
+  void EraseIf(IsDead is_dead) {
+    absl::erase_if(all_, is_dead);
+    absl::erase_if(with_label_, [&](auto& entry) {
+      absl::erase_if(entry.second, is_dead);
+      return entry.second.empty();
+    });
+  }
+  bool empty() const { return all_.empty(); }
+
+  // Calls visit(item), once each and in no particular order, for the items that have a required
+  // label, the one that the fewest have; for all of them only if no label is required.
+  template <class Visit>
+  void ForEachCandidate(const LabelSelector& selector, Visit visit) const {
+    if (selector.SelectsNothing()) return;
+    absl::InlinedVector<const Items*, 4> best = {&all_};
+    std::optional<size_t> fewest;
+    ForEachRequiredLabel(selector, [&](Symbol key, absl::Span<const Symbol> values) {
+      absl::InlinedVector<const Items*, 4> candidates;
+      size_t count = 0;
+      for (const Symbol value : values) {
+        const auto it = with_label_.find({key, value});
+        if (it == with_label_.end()) continue;
+        if (absl::c_linear_search(candidates, &it->second)) continue;  // a value listed twice
+        candidates.push_back(&it->second);
+        count += it->second.size();
+      }
+      if (fewest.has_value() && count >= *fewest) return;
+      best = std::move(candidates);
+      fewest = count;
+    });
+    for (const Items* items : best) {
+      for (const T& item : *items) visit(item);
+    }
+  }
+
+ private:
+  using Items = absl::flat_hash_set<T>;
+
+  Items all_;
+  absl::flat_hash_map<LabelSet::Entry, Items> with_label_;
 };
 
 }  // namespace berth

@@ -70,6 +70,15 @@ std::shared_ptr<const PodCounts> PodTable::Count(const PodSelector& selector,
   return by_labels_->Count(selector, MatchesAllRows(scope, nodes_) ? nullptr : sets_->Find(scope));
 }
 
+std::vector<std::pair<NodeRow, int64_t>> PodTable::CountOnce(const PodSelector& selector) const {
+  SlotCounts counts;
+  by_labels_->CountOnce(selector, counts);
+  std::vector<std::pair<NodeRow, int64_t>> rows;
+  counts.ForEach(
+      [&](int slot, int64_t count) { rows.emplace_back(slots_.row_of_slot[slot], count); });
+  return rows;
+}
+
 absl::InlinedVector<const PodTerm*, 8> PodTable::TermsAbout(const PodInfo& pod,
                                                             const LabelSet* namespace_labels,
                                                             TermKinds kinds) const {

@@ -3,11 +3,9 @@
 #include "table/pods_by_labels.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/inlined_vector.h"
 
 namespace berth {
 namespace {
@@ -53,11 +51,7 @@ PodsByLabels::PodKind& PodsByLabels::FindOrAddKind(const PodInfo& pod) {
       PodKind{pod.namespace_name(), pod.labels(), terminating, SlotCounts(), {}});
   PodKind& kind = *owned;
   kinds_.emplace(KindKey{kind.namespace_name, &kind.labels, terminating}, std::move(owned));
-  NamespaceKinds& kinds = namespaces_[kind.namespace_name];
-  kinds.all.push_back(&kind);
-  for (const LabelSet::Entry& label : kind.labels.entries()) {
-    kinds.with_label[label].push_back(&kind);
-  }
+  namespaces_[kind.namespace_name].Add(kind.labels, &kind);
   selectors_.ForEachCandidate(kind.namespace_name, kind.labels, [&](Tracked* tracked) {
     if (Selects(tracked->selector, kind)) kind.selected_by.push_back(tracked);
   });
@@ -67,13 +61,8 @@ PodsByLabels::PodKind& PodsByLabels::FindOrAddKind(const PodInfo& pod) {
 void PodsByLabels::DropEmptyKinds() {
   const auto is_empty = [](const PodKind* kind) { return kind->pods.nonzero() == 0; };
   absl::erase_if(namespaces_, [&](auto& entry) {
-    NamespaceKinds& kinds = entry.second;
-    std::erase_if(kinds.all, is_empty);
-    absl::erase_if(kinds.with_label, [&](auto& of_label) {
-      std::erase_if(of_label.second, is_empty);
-      return of_label.second.empty();
-    });
-    return kinds.all.empty();
+    entry.second.EraseIf(is_empty);
+    return entry.second.empty();
   });
   absl::erase_if(kinds_, [&](const auto& entry) { return is_empty(entry.second.get()); });
 }
@@ -110,48 +99,38 @@ std::unique_ptr<PodsByLabels::Tracked> PodsByLabels::Track(const PodSelector& se
   const NodeSet* const of_nodes = nodes.get();
   auto tracked = std::make_unique<Tracked>(
       Tracked{selector, of_nodes, std::make_shared<PodCounts>(slots_, std::move(nodes)), 0});
+  ForEachSelected(selector, [&](PodKind& kind) {
+    kind.selected_by.push_back(tracked.get());
+    kind.pods.ForEach([&](int slot, int64_t count) { tracked->counts->Add(slot, count); });
+  });
   if (selector.any_namespace) {
-    for (const auto& [name, kinds] : namespaces_) CountKinds(kinds, *tracked);
     selectors_.Add({}, selector.labels, tracked.get());
-    return tracked;
-  }
-  for (const Symbol name : selector.namespaces) {
-    const auto kinds = namespaces_.find(name);
-    if (kinds != namespaces_.end()) CountKinds(kinds->second, *tracked);
-  }
-  if (!selector.namespaces.empty()) {
+  } else if (!selector.namespaces.empty()) {
     selectors_.Add(selector.namespaces, selector.labels, tracked.get());
   }
   return tracked;
 }
 
-// Looks at the kinds with a required label, the one that the fewest kinds have; at all of them only
-// if no label is required.
-void PodsByLabels::CountKinds(const NamespaceKinds& kinds, Tracked& tracked) {
-  using Candidates = absl::InlinedVector<const Kinds*, 4>;
-  std::optional<Candidates> best;
-  size_t fewest = 0;
-  ForEachRequiredLabel(tracked.selector.labels, [&](Symbol key, absl::Span<const Symbol> values) {
-    Candidates candidates;
-    size_t count = 0;
-    for (const Symbol value : values) {
-      const auto it = kinds.with_label.find({key, value});
-      if (it == kinds.with_label.end()) continue;
-      if (absl::c_linear_search(candidates, &it->second)) continue;  // a value listed twice
-      candidates.push_back(&it->second);
-      count += it->second.size();
-    }
-    if (best.has_value() && count >= fewest) return;
-    best = std::move(candidates);
-    fewest = count;
+void PodsByLabels::CountOnce(const PodSelector& selector, SlotCounts& counts) const {
+  ForEachSelected(selector, [&](const PodKind& kind) {
+    kind.pods.ForEach([&](int slot, int64_t count) { counts.Add(slot, count); });
   });
-  if (!best.has_value()) best = {&kinds.all};
-  for (const Kinds* candidates : *best) {
-    for (PodKind* kind : *candidates) {
-      if (!Selects(tracked.selector, *kind)) continue;
-      kind->selected_by.push_back(&tracked);
-      kind->pods.ForEach([&](int slot, int64_t count) { tracked.counts->Add(slot, count); });
-    }
+}
+
+template <class Visit>
+void PodsByLabels::ForEachSelected(const PodSelector& selector, Visit visit) const {
+  const auto visit_some = [&](const LabelledItems<PodKind*>& kinds) {
+    kinds.ForEachCandidate(selector.labels, [&](PodKind* kind) {
+      if (Selects(selector, *kind)) visit(*kind);
+    });
+  };
+  if (selector.any_namespace) {
+    for (const auto& [name, kinds] : namespaces_) visit_some(kinds);
+    return;
+  }
+  for (const Symbol name : selector.namespaces) {
+    const auto kinds = namespaces_.find(name);
+    if (kinds != namespaces_.end()) visit_some(kinds->second);
   }
 }
 

@@ -31,6 +31,9 @@ class PodsByLabels {
   std::shared_ptr<const PodCounts> Count(const PodSelector& selector,
                                          std::shared_ptr<const NodeSet> nodes);
 
+  // Adds to `counts` what `selector` selects, on all nodes. Keeps nothing.
+  void CountOnce(const PodSelector& selector, SlotCounts& counts) const;
+
   // The node of that slot, which has no pods here, has come to these sets or left them.
   void UpdateCountedNode(int slot, absl::Span<NodeSet* const> sets);
   // As Add(), in counts on nodes of these sets only.
@@ -78,23 +81,20 @@ class PodsByLabels {
       return H::combine(std::move(h), key.namespace_name, *key.labels, key.terminating);
     }
   };
-  using Kinds = std::vector<PodKind*>;
-  struct NamespaceKinds {
-    Kinds all;
-    absl::flat_hash_map<LabelSet::Entry, Kinds> with_label;
-  };
 
   PodKind& FindOrAddKind(const PodInfo& pod);
   void DropEmptyKinds();
   std::unique_ptr<Tracked> Track(const PodSelector& selector, std::shared_ptr<const NodeSet> nodes);
   static bool Selects(const PodSelector& selector, const PodKind& kind);
-  static void CountKinds(const NamespaceKinds& kinds, Tracked& tracked);
+  // Calls visit(kind) for the kinds that `selector` selects.
+  template <class Visit>
+  void ForEachSelected(const PodSelector& selector, Visit visit) const;
   void StopTrackingSome();
 
   const NodeSlots& slots_;
   absl::flat_hash_map<KindKey, std::unique_ptr<PodKind>> kinds_;
   size_t kinds_in_use_ = 0;  // those that have pods
-  absl::flat_hash_map<Symbol, NamespaceKinds> namespaces_;
+  absl::flat_hash_map<Symbol, LabelledItems<PodKind*>> namespaces_;
   absl::flat_hash_map<TrackedKey, std::unique_ptr<Tracked>> tracked_;
   LabelIndex<Tracked*> selectors_;
   // Not counted along any more. They take much memory, and are freed one by one.

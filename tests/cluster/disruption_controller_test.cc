@@ -2,10 +2,15 @@
 // What the disruption controller makes of budgets, and that it keeps in step with the pods.
 #include "cluster/disruption_controller.h"
 
+#include <map>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/labels.h"
 #include "berth/api/manifest.h"
 #include "berth/clock.h"
 #include "berth/in_memory_cluster.h"
@@ -170,6 +175,75 @@ TEST_F(DisruptionControllerTest, APodThatIsSaidToGoIsBelievedToForTwoMinutes) {
   Advance(absl::Seconds(2));
   EXPECT_EQ(Allowed(), 2);
   EXPECT_EQ(cluster_.NextDue(), absl::InfiniteFuture());
+}
+
+// Held against a count of all pods, for every budget, after each change.
+TEST(DisruptionController, FindsThePodsOfEachBudgetWhicheverComesFirst) {
+  const std::vector<std::string> selectors = {
+      "matchLabels: {app: a}",
+      "matchLabels: {app: b, tier: x}",
+      "matchExpressions: [{key: app, operator: In, values: [a, b, a]}]",
+      "matchExpressions: [{key: tier, operator: Exists}]",
+      "matchExpressions: [{key: app, operator: NotIn, values: [a]}]",
+      "matchLabels: {app: nobody}",
+      ""};
+  std::mt19937 random(27);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  DisruptionController controller;
+  const absl::Time now = absl::UnixEpoch();
+  std::map<std::string, Object> pods, budgets;
+  controller.Set(Parse("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: first, "
+                       "namespace: d}, spec: {minAvailable: 1}}"),
+                 now);
+  int selected = 0;
+  for (int step = 0; step < 3'000; ++step) {
+    const bool is_pod = below(3) > 0;
+    std::map<std::string, Object>& objects = is_pod ? pods : budgets;
+    const std::string name = absl::StrCat("o", below(is_pod ? 12 : 6));
+    if (const auto known = objects.find(name); known != objects.end() && below(4) == 0) {
+      controller.Remove(known->second);
+      objects.erase(known);
+    } else {
+      const std::string text =
+          is_pod ? absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
+                                ", namespace: d, labels: {app: ", below(2) > 0 ? "a" : "b",
+                                below(3) > 0 ? "" : ", tier: x", "}}, spec: {",
+                                below(4) > 0 ? "nodeName: n1, " : "",
+                                "containers: [{name: c, image: x}]}}")
+                 : absl::StrCat(
+                       "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: "
+                       "{name: ",
+                       name, ", namespace: d}, spec: {minAvailable: 1, selector: {",
+                       selectors[below(static_cast<int>(selectors.size()))], "}}}");
+      const Object object = Parse(text);
+      objects.insert_or_assign(name, object);
+      controller.Set(object, now);
+    }
+    for (Object& updated : controller.Reconcile(now)) {
+      controller.Set(updated, now);
+      if (updated.name() != "first") {
+        budgets.insert_or_assign(std::string(updated.name()), std::move(updated));
+      }
+    }
+    for (const auto& [budget_name, object] : budgets) {
+      const auto& budget = object.As<api::PodDisruptionBudget>();
+      const auto selector = LabelSelector::FromProto(&budget.spec().selector());
+      BudgetPods want;
+      for (const auto& [pod_name, each] : pods) {
+        const auto& pod = each.As<api::Pod>();
+        if (!selector->Matches(LabelSet::FromMap(pod.metadata().labels()))) continue;
+        ++want.pods;
+        want.healthy += pod.spec().node_name().empty() ? 0 : 1;
+      }
+      selected += want.pods;
+      api::PodDisruptionBudgetStatus status;
+      SetBudgetStatus(budget.spec(), want, status);
+      ASSERT_EQ(budget.status().expected_pods(), status.expected_pods()) << step;
+      ASSERT_EQ(budget.status().current_healthy(), status.current_healthy()) << step;
+      ASSERT_EQ(budget.status().disruptions_allowed(), status.disruptions_allowed()) << step;
+    }
+  }
+  EXPECT_GT(selected, 10'000);
 }
 
 }  // namespace

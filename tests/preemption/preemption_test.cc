@@ -28,6 +28,7 @@ using ::berth::testing::PodPtr;
 using ::berth::testing::SmallCluster;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 absl::Time Day(int day) { return absl::UnixEpoch() + absl::Hours(24 * day); }
 
@@ -59,13 +60,43 @@ TEST(MoreImportantPodTest, PriorityThenAge) {
 
 // --- Budgets ---
 
+DisruptionBudget Budget(const LabelSet& labels, int64_t allowed,
+                        absl::flat_hash_set<std::string> disrupted_pods = {}) {
+  return {LabelSelector::FromLabels(labels), allowed, std::move(disrupted_pods)};
+}
+
+TEST(DisruptionBudgetsTest, FindsThoseOfAPod) {
+  DisruptionBudgets budgets;
+  const PodPtr web = MakePod().Name("w").Label("app", "web").Label("tier", "front").Obj();
+  EXPECT_TRUE(budgets.empty());
+  EXPECT_FALSE(budgets.Protect(*web));
+  budgets.Set("default", "web", Budget({{"app", "web"}}, 0));
+  budgets.Set("default", "front", Budget({{"tier", "front"}}, 1));
+  budgets.Set("default", "db", Budget({{"app", "db"}}, 0));
+  budgets.Set("other", "web", Budget({{"app", "web"}}, 0));
+  const auto* const of_web = budgets.Find("default", "web");
+  EXPECT_THAT(budgets.Of(*web), UnorderedElementsAre(of_web, budgets.Find("default", "front")));
+  EXPECT_THAT(budgets.Of(*MakePod().Name("bare").Obj()), IsEmpty());
+  EXPECT_TRUE(budgets.Protect(*web));
+  budgets.Set("default", "web", Budget({{"app", "web"}}, 0, {"w"}));
+  EXPECT_FALSE(budgets.Protect(*web)) << "it is counted already";
+  budgets.Set("default", "web", Budget({{"app", "web"}}, 1));
+  EXPECT_FALSE(budgets.Protect(*web));
+  EXPECT_TRUE(budgets.AnyExhausted());
+  budgets.Set("default", "db", Budget({{"app", "web"}}, 0));
+  EXPECT_TRUE(budgets.Protect(*web)) << "it selects others now";
+  budgets.Set("default", "db", std::nullopt);
+  EXPECT_FALSE(budgets.Protect(*web));
+  budgets.Set("other", "web", std::nullopt);
+  EXPECT_FALSE(budgets.AnyExhausted());
+  EXPECT_EQ(budgets.Of(*web).size(), 2u);
+}
+
 TEST(SplitByBudgetTest, CountsEachBudgetDown) {
   DisruptionBudgets budgets;
-  budgets[Symbol::Intern("default")] = {
-      {LabelSelector::FromLabels({{"app", "web"}}), 1, {"processed"}},
-      {LabelSelector::FromLabels({{"tier", "front"}}), 0, {}},
-  };
-  budgets[Symbol::Intern("other")] = {{LabelSelector::FromLabels({{"app", "db"}}), 0, {}}};
+  budgets.Set("default", "web", Budget({{"app", "web"}}, 1, {"processed"}));
+  budgets.Set("default", "front", Budget({{"tier", "front"}}, 0));
+  budgets.Set("other", "db", Budget({{"app", "db"}}, 0));
   const PodBuilder web = MakePod().Label("app", "web");
   const std::vector<PodPtr> pods = {
       PodBuilder(web).Name("processed").Obj(),
@@ -85,15 +116,15 @@ TEST(SplitByBudgetTest, CountsEachBudgetDown) {
 
 TEST(SplitByBudgetTest, APodUnderTwoBudgetsCountsForBoth) {
   DisruptionBudgets budgets;
-  budgets[Symbol::Intern("default")] = {{LabelSelector::FromLabels({{"a", "1"}}), 1, {}},
-                                        {LabelSelector::FromLabels({{"b", "1"}}), 1, {}}};
+  budgets.Set("default", "a", Budget({{"a", "1"}}, 1));
+  budgets.Set("default", "b", Budget({{"b", "1"}}, 1));
   const std::vector<PodPtr> pods = {MakePod().Name("both").Label("a", "1").Label("b", "1").Obj(),
                                     MakePod().Name("a").Label("a", "1").Obj(),
                                     MakePod().Name("b").Label("b", "1").Obj()};
   EXPECT_THAT(Names(SplitByBudget(pods, budgets).violating), ElementsAre("a", "b"));
 }
 
-TEST(PreemptionTest, ReadsBudgetsAnewOnlyWhenTheyChange) {
+TEST(PreemptionTest, ReadsABudgetAnewOnlyWhenItChanges) {
   SmallCluster cluster;
   cluster.AddYaml(R"(
 apiVersion: policy/v1
@@ -113,16 +144,19 @@ metadata: {name: none, namespace: default}
 )");
   Preemption preemption(cluster);
   const DisruptionBudgets& budgets = preemption.budgets();
-  ASSERT_EQ(budgets.size(), 1u);
-  const std::vector<DisruptionBudget>& list = budgets.at(Symbol::Intern("default"));
-  ASSERT_EQ(list.size(), 1u) << "empty and absent selectors protect nothing";
-  EXPECT_EQ(list[0].disruptions_allowed, 2);
-  EXPECT_TRUE(list[0].disrupted_pods.contains("gone"));
-  const DisruptionBudget* before = list.data();
-  EXPECT_EQ(preemption.budgets().at(Symbol::Intern("default")).data(), before);
+  const DisruptionBudget* const web = budgets.Find("default", "web");
+  ASSERT_NE(web, nullptr);
+  EXPECT_EQ(web->disruptions_allowed, 2);
+  EXPECT_TRUE(web->disrupted_pods.contains("gone"));
+  for (const char* const name : {"all", "none"}) {
+    EXPECT_EQ(budgets.Find("default", name), nullptr)
+        << "empty and absent selectors protect nobody";
+  }
+  cluster.object_store().Remove(Kind::kPodDisruptionBudget, "default/all");
+  EXPECT_EQ(preemption.budgets().Find("default", "web"), web);
 
   cluster.object_store().Remove(Kind::kPodDisruptionBudget, "default/web");
-  EXPECT_THAT(preemption.budgets(), IsEmpty());
+  EXPECT_TRUE(preemption.budgets().empty());
 }
 
 // --- The choice ---
@@ -833,6 +867,53 @@ class ReusableRules final : public PriorityPreemptionRules, public PreemptionHin
   const bool reusable_;
 };
 
+// Of each node's budget the search remembers what it came to, until that one changes.
+TEST(PreemptionMemoryTest, ABudgetThatMovesCountsOnItsNodesOnly) {
+  constexpr int kNodes = 60;
+  SmallCluster cluster;
+  cluster.RememberDryRuns();
+  const auto set_budget = [&](int i, int allowed) {
+    cluster.AddYaml(
+        absl::StrCat("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b", i,
+                     ", namespace: default}, spec: {selector: {matchLabels: {app: a", i,
+                     "}}}, status: {disruptionsAllowed: ", allowed, "}}"));
+  };
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string node = absl::StrCat("n", i);
+    cluster.Add(MakeNode().Name(node).Capacity("cpu", "1"));
+    cluster.Add(Victim(absl::StrCat("on-", node), 0, Day(1))
+                    .Label("app", absl::StrCat("a", i))
+                    .Request("cpu", "1")
+                    .NodeName(node));
+    set_budget(i, 0);
+  }
+  const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", "1").Obj();
+  Preemption preemption(cluster);
+  ReusableRules rules(cluster);
+  const KeptStatuses statuses(kNodes);
+  const auto search = [&] {
+    PostFilterResult result;
+    CycleState state;
+    state.SetForExplanation();  // tries all nodes
+    EXPECT_TRUE(preemption.Run(rules, state, *pod, statuses, result).ok());
+    return result.nominated_node.value_or("none");
+  };
+  EXPECT_EQ(search(), "n0");
+  const int to_try_all = cluster.filter_calls;
+  for (const int i : {40, 50}) {
+    set_budget(i, 1);
+    cluster.filter_calls = 0;
+    EXPECT_EQ(search(), "n40");
+    EXPECT_LE(cluster.filter_calls, to_try_all / kNodes);
+  }
+  set_budget(40, 2);  // no more than its one pod can go
+  cluster.filter_calls = 0;
+  EXPECT_EQ(search(), "n40");
+  EXPECT_EQ(cluster.filter_calls, 0);
+  set_budget(40, 0);
+  EXPECT_EQ(search(), "n50");
+}
+
 TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
   constexpr int kNodes = 40;
   SmallCluster cluster;
@@ -842,6 +923,7 @@ TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
     cluster.Add(MakeNode().Name(node).Capacity("cpu", "4"));
     for (const char* half : {"a", "b"}) {
       cluster.Add(Victim(absl::StrCat(half, i), i == 30 ? 0 : 1, Day(1 + i % 7))
+                      .Label("app", "web")
                       .Request("cpu", "2")
                       .NodeName(node));
     }
@@ -870,7 +952,7 @@ TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
     for (int i = 0; i < 8; ++i) {
       cluster.AddYaml(
           absl::StrCat("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b", i,
-                       ", namespace: default}}"));
+                       ", namespace: default}, spec: {selector: {matchLabels: {app: web}}}}"));
       const int again = SearchBitByBit(bit_by_bit, rules, *pod, statuses, 1, status, result);
       EXPECT_GE(again, kNodes - 1);
     }
@@ -909,6 +991,28 @@ TEST(PreemptionStopsTest, EverySearchEnds) {
 
 // --- The searches held against each other ---
 
+// A budget comes, goes, selects others, lets more or fewer go, or one of `pods` is on its way out.
+void MoveBudget(SmallCluster& cluster, int pods, std::mt19937& random) {
+  const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
+  const int app = upto(3);
+  const std::string name = absl::StrCat("b", upto(4));
+  if (upto(5) == 0) {
+    cluster.object_store().Remove(Kind::kPodDisruptionBudget, absl::StrCat("default/", name));
+    return;
+  }
+  const std::vector<std::string> selectors = {
+      absl::StrCat("matchLabels: {app: '", app, "'}"),
+      absl::StrCat("matchExpressions: [{key: app, operator: In, values: ['", app, "', '0']}]"),
+      absl::StrCat("matchExpressions: [{key: app, operator: NotIn, values: ['", app, "']}]"),
+      "matchLabels: {app: none}"};
+  const std::string disrupted =
+      upto(2) > 0 ? "" : absl::StrCat("p", upto(pods), ": '2026-01-01T00:00:00Z'");
+  cluster.AddYaml(absl::StrCat(
+      "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: ", name,
+      ", namespace: default}, spec: {selector: {", selectors[upto(3) == 0 ? upto(3) : 0],
+      "}}, status: {disruptionsAllowed: ", upto(3), ", disruptedPods: {", disrupted, "}}}"));
+}
+
 // More pods and nodes than above, of more kinds: full and pruned, for pods that come again and
 // again while the cluster changes, so that what is kept is used and becomes stale.
 TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
@@ -942,23 +1046,14 @@ TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
     Remembering<DefaultRules> rules(cluster, 100, 0);
     for (int step = 0; step < 40; ++step) {
       const int node = upto(nodes - 1);
-      const int change = upto(5);
+      const int change = upto(6);
       if (change == 0) {
         add_pod(node);
       } else if (change == 1) {
         const auto on_node = cluster.FindNode(absl::StrCat("n", node)).pods();
         if (!on_node.empty()) cluster.Unassign(*PodPtr(on_node.front()));
-      } else if (change == 2) {
-        const int allowed = upto(2), app = upto(3);
-        cluster.AddYaml(absl::StrCat(R"(
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: b)",
-                                     app, R"(, namespace: default}
-spec: {selector: {matchLabels: {app: ")",
-                                     app, R"("}}}
-status: {disruptionsAllowed: )",
-                                     allowed, "}\n"));
+      } else if (change == 2 || change == 6) {
+        for (int moves = 1 + upto(1); moves > 0; --moves) MoveBudget(cluster, pods, random);
       } else if (change == 3) {
         const int priority = upto(6) - 2;
         cluster.Nominate(

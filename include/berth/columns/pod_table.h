@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -70,6 +71,10 @@ class PodTable {
   // Those on nodes in `scope`. The first call for a scope that not all nodes are in judges them
   // all; from then on a node is judged when its labels or taints are others.
   std::shared_ptr<const PodCounts> Count(const PodSelector& selector, const NodeScope& scope) const;
+
+  // The rows with pods that `selector` selects, and how many; in no particular order. Keeps
+  // nothing: for what is asked once.
+  std::vector<std::pair<NodeRow, int64_t>> CountOnce(const PodSelector& selector) const;
 
   // The terms of these kinds that apply to `pod`. Looks only at terms that require no label, or one
   // that the pod has. `namespace_labels` are those of its namespace; null counts as none. Valid

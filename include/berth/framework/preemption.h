@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/api/labels.h"
-#include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_info.h"
@@ -30,9 +30,36 @@ struct DisruptionBudget {
   LabelSelector selector;
   int64_t disruptions_allowed = 0;
   absl::flat_hash_set<std::string> disrupted_pods;  // names the API server has counted already
+
+  friend bool operator==(const DisruptionBudget&, const DisruptionBudget&) = default;
 };
-using DisruptionBudgets =
-    absl::flat_hash_map<Symbol, std::vector<DisruptionBudget>>;  // by namespace
+
+// Those of a cluster, found by the labels that they require of pods.
+class DisruptionBudgets {
+ public:
+  DisruptionBudgets();
+  DisruptionBudgets(DisruptionBudgets&&) noexcept;
+  DisruptionBudgets& operator=(DisruptionBudgets&&) noexcept;
+  ~DisruptionBudgets();
+
+  // There is this one of that name, or none.
+  void Set(absl::string_view namespace_name, absl::string_view name,
+           std::optional<DisruptionBudget> budget);
+  // The budget, or null. Valid until it is set.
+  const DisruptionBudget* Find(absl::string_view namespace_name, absl::string_view name) const;
+  bool empty() const;
+
+  // The budgets that select the pod. A pod without labels has none.
+  absl::InlinedVector<const DisruptionBudget*, 4> Of(const PodInfo& pod) const;
+  // Whether there are any that let nobody go, and whether one of them selects the pod and has not
+  // counted it already: then its eviction violates that one.
+  bool AnyExhausted() const;
+  bool Protect(const PodInfo& pod) const;
+
+ private:
+  class Index;
+  std::unique_ptr<Index> index_;
+};
 
 // One node as it would be without some of its pods. Copies node and state when first changed, so
 // that looking at a node on which nothing can be evicted costs nothing.
@@ -128,9 +155,10 @@ std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates
                                 absl::Span<const PreemptionRules::CandidateScore> scores);
 
 class CandidateSearch;
+class FollowedBudgets;
 
-// Preemption by rules. A PostFilter plugin keeps one, because it keeps the parsed budgets and what
-// the search found out for other pods. Scheduling thread.
+// Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
+// for other pods. Scheduling thread.
 class Preemption {
  public:
   explicit Preemption(Handle& handle);
@@ -143,13 +171,12 @@ class Preemption {
   Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
              const NodeStatuses& statuses, PostFilterResult& result);
 
-  // Parsed once a version of the object store.
+  // As of now. A budget is parsed once a change.
   const DisruptionBudgets& budgets();
 
  private:
   Handle& handle_;
-  std::optional<uint64_t> budgets_version_;
-  DisruptionBudgets budgets_;
+  std::shared_ptr<FollowedBudgets> budgets_;  // one a scheduler
   std::unique_ptr<CandidateSearch> full_, pruned_;
 };
 

@@ -12,7 +12,7 @@ namespace berth {
 bool BestFirstSearch::Find(bool all, CandidateList& found) {
   for (NodeRow row = heap_.Best(); row >= 0; row = heap_.Best()) {
     if (found.Enough() || (!all && !MayBeChosen(row))) break;
-    if (!budgets_.empty() && !bounds_.at(row).knows_budgets) {
+    if (budgets_.AnyExhausted() && !bounds_.at(row).knows_budgets) {
       CountViolations(row);
       continue;
     }

@@ -27,12 +27,12 @@ class BestFirstSearch {
   // now. `own_row`: that the pod is nominated to, or -1.
   BestFirstSearch(const Handle& handle, const PreemptionQuery& query, CachedDryRuns& dry_runs,
                   CandidateBounds& bounds, std::vector<uint8_t> is_left,
-                  const PriorityLevels& levels, const ExhaustedBudgets& budgets, NodeRow own_row)
+                  const PriorityLevels& levels, NodeRow own_row)
       : handle_(handle),
         statuses_(query.statuses),
         rejectors_(RejectorsOf(query.statuses)),
         preemptor_(bounds.preemptor()),
-        budgets_(budgets),
+        budgets_(query.budgets.all()),
         own_row_(own_row),
         calculator_(preemptor_, handle.nodes(), levels),
         dry_runs_(dry_runs),
@@ -68,7 +68,7 @@ class BestFirstSearch {
   const NodeStatuses& statuses_;
   const absl::Span<const uint8_t> rejectors_;
   const PreemptorClass& preemptor_;
-  const ExhaustedBudgets& budgets_;
+  const DisruptionBudgets& budgets_;
   const NodeRow own_row_;
   const BoundCalculator calculator_;
   CachedDryRuns& dry_runs_;

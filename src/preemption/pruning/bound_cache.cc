@@ -12,8 +12,8 @@
 namespace berth {
 
 void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& levels,
-                              const Nominator& nominator, NodeRow own_row,
-                              uint64_t budgets_version) {
+                              const Nominator& nominator, const NodeJournal& budget_changes,
+                              NodeRow own_row) {
   bool moved = false;
   const auto on_change = [&](const RowChange& change) { Forget(change.row); };
   const auto on_move = [&](const RowMove& move) {
@@ -23,19 +23,20 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
     moved = true;
   };
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  const bool followed = table_ == nodes.id() && budgets_version_ == budgets_version &&
-                        nominations.has_value() && !IsFarBehind(nodes, version_) &&
-                        nodes.Replay(version_, on_change, on_move);
+  const auto of_budgets = budget_changes.Since(budget_changes_);
+  const bool followed = table_ == nodes.id() && of_budgets.has_value() && nominations.has_value() &&
+                        !IsFarBehind(nodes, version_) && nodes.Replay(version_, on_change, on_move);
   table_ = nodes.id();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
-  budgets_version_ = budgets_version;
+  budget_changes_ = budget_changes.end();
   const BoundCalculator calculator(preemptor_, nodes, levels);
   if (!followed) {
     ComputeAll(calculator);
     ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
+    for (const Symbol name : *of_budgets) Forget(nodes.FindRow(name));
     Forget(nodes.FindRow(own_node_));
   }
   Forget(own_row);
@@ -82,7 +83,7 @@ void CandidateBounds::ComputeAll(const BoundCalculator& calculator) {
 
 CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTable& nodes,
                                   const PriorityLevels& levels, const Nominator& nominator,
-                                  NodeRow own_row, uint64_t budgets_version) {
+                                  const NodeJournal& budget_changes, NodeRow own_row) {
   // A row takes some 40 bytes.
   const size_t most = std::clamp<size_t>((size_t{1} << 19) / (nodes.size() + 1), 4, 64);
   auto found = std::find_if(latest_.begin(), latest_.end(),
@@ -92,7 +93,7 @@ CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTab
     found = latest_.insert(latest_.end(), std::make_unique<CandidateBounds>(preemptor));
   }
   std::rotate(latest_.begin(), found, found + 1);
-  latest_.front()->Refresh(nodes, levels, nominator, own_row, budgets_version);
+  latest_.front()->Refresh(nodes, levels, nominator, budget_changes, own_row);
   return *latest_.front();
 }
 

@@ -12,6 +12,7 @@
 #include "berth/framework/handle.h"
 #include "preemption/pruning/bound_calculator.h"
 #include "preemption/pruning/priority_levels.h"
+#include "table/change_journal.h"
 
 namespace berth {
 
@@ -23,9 +24,9 @@ class CandidateBounds {
   const PreemptorClass& preemptor() const { return preemptor_; }
 
   // `levels` are as of now. `own_row`: that the pod in question is nominated to itself, or -1.
-  // `budgets_version`: another one when budgets have changed.
+  // `budget_changes`: the nodes on which pods are protected by other budgets than before.
   void Refresh(const NodeTable& nodes, const PriorityLevels& levels, const Nominator& nominator,
-               NodeRow own_row = -1, uint64_t budgets_version = 0);
+               const NodeJournal& budget_changes, NodeRow own_row = -1);
 
   int size() const { return static_cast<int>(feasibility_.size()); }
   // True only if nothing is possible; may stay false when the last one is gone.
@@ -48,7 +49,8 @@ class CandidateBounds {
 
   const PreemptorClass preemptor_;
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
-  uint64_t nominations_version_ = 0, budgets_version_ = 0;
+  uint64_t nominations_version_ = 0;
+  NodeJournal::Position budget_changes_;
   Symbol own_node_;                               // as of the last Refresh(), or empty
   std::vector<EvictionFeasibility> feasibility_;  // by row
   std::vector<CandidateBound> bounds_;            // the same; empty until something is possible
@@ -62,7 +64,7 @@ class BoundCache {
   // In step with `nodes`. Valid until the next call.
   CandidateBounds& Find(const PreemptorClass& preemptor, const NodeTable& nodes,
                         const PriorityLevels& levels, const Nominator& nominator,
-                        NodeRow own_row = -1, uint64_t budgets_version = 0);
+                        const NodeJournal& budget_changes, NodeRow own_row = -1);
 
  private:
   std::vector<std::unique_ptr<CandidateBounds>> latest_;  // first

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 
-#include "absl/algorithm/container.h"
 #include "berth/incremental/resource_filter.h"
 #include "preemption/candidate_scores.h"
 
@@ -28,22 +27,6 @@ int64_t VictimsToFree(int64_t missing, int64_t largest) {
 }
 
 }  // namespace
-
-ExhaustedBudgets::ExhaustedBudgets(const DisruptionBudgets& budgets) {
-  for (const auto& [name_space, of_namespace] : budgets) {
-    for (const DisruptionBudget& budget : of_namespace) {
-      if (budget.disruptions_allowed <= 0) by_namespace_[name_space].push_back(&budget);
-    }
-  }
-}
-
-bool ExhaustedBudgets::Protect(const PodInfo& pod) const {
-  const auto found = by_namespace_.find(pod.namespace_name());
-  if (found == by_namespace_.end() || pod.labels().empty()) return false;
-  return absl::c_any_of(found->second, [&](const DisruptionBudget* budget) {
-    return budget->selector.Matches(pod.labels()) && !budget->disrupted_pods.contains(pod.name());
-  });
-}
 
 BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTable& nodes,
                                  const PriorityLevels& priority_levels)
@@ -212,7 +195,7 @@ void BoundCalculator::ComputeAll(std::vector<EvictionFeasibility>& feasibility,
 
 // All others go first that may: what is still missing then takes some of those that are protected.
 CandidateBound BoundCalculator::WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
-                                            const ExhaustedBudgets& budgets) const {
+                                            const DisruptionBudgets& budgets) const {
   bound.knows_budgets = true;
   const size_t needs = NeedCount();
   const auto pods = nodes_.node(row).pods();

@@ -12,7 +12,6 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "berth/columns/node_table.h"
@@ -86,19 +85,6 @@ struct CandidateBound {
   }
 };
 
-// The budgets that let nobody go.
-class ExhaustedBudgets {
- public:
-  explicit ExhaustedBudgets(const DisruptionBudgets& budgets);
-
-  bool empty() const { return by_namespace_.empty(); }
-  // Whether the eviction of the pod violates one of them.
-  bool Protect(const PodInfo& pod) const;
-
- private:
-  absl::flat_hash_map<Symbol, std::vector<const DisruptionBudget*>> by_namespace_;
-};
-
 // Bounds for the preemptors of one class. Valid until the table changes; `priority_levels` are as
 // of now.
 class BoundCalculator {
@@ -116,7 +102,7 @@ class BoundCalculator {
                   std::vector<CandidateBound>& bounds) const;
   // The same, `bound`, with budgets: at least so many pods have to go that none of them lets go.
   CandidateBound WithBudgets(CandidateBound bound, NodeRow row, Pods nominated,
-                             const ExhaustedBudgets& budgets) const;
+                             const DisruptionBudgets& budgets) const;
 
  private:
   // Of an PriorityLevel. Columns by place.

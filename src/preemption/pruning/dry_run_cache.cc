@@ -14,11 +14,11 @@ namespace berth {
 // --- CachedResults ---
 
 void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
-                            uint64_t budgets_version, NodeRow own_row,
+                            const NodeJournal& budget_changes, NodeRow own_row,
                             const DryRunInputs& grounds) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
-  const bool in_step = nodes_version_ != 0 && nominations.has_value() &&
-                       budgets_version == budgets_version_ &&
+  const auto of_budgets = budget_changes.Since(budget_changes_);
+  const bool in_step = nodes_version_ != 0 && nominations.has_value() && of_budgets.has_value() &&
                        nodes.Replay(
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });
@@ -26,10 +26,11 @@ void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
     Restart(nodes, grounds);
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
+    for (const Symbol name : *of_budgets) Forget(nodes.FindRow(name));
   }
   nodes_version_ = nodes.version();
   nominations_version_ = nominator.version();
-  budgets_version_ = budgets_version;
+  budget_changes_ = budget_changes.end();
   if (!(basis_ == grounds.basis)) basis_ = grounds.basis;
   own_row_ = own_row;
   Forget(own_row);

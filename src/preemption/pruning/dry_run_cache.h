@@ -17,6 +17,7 @@
 #include "framework/domain_tracker.h"
 #include "framework/dry_run_inputs.h"
 #include "preemption/candidate_scores.h"
+#include "table/change_journal.h"
 
 namespace berth {
 
@@ -25,9 +26,10 @@ class CachedResults {
  public:
   // Brings everything in step with the nodes, the nominations, the budgets and what the filters
   // depend on: what concerns a row that changed is forgotten. `own_row`: that the pod in question
-  // itself is nominated to, or -1; nothing is kept of it.
-  void Refresh(const NodeTable& nodes, const Nominator& nominator, uint64_t budgets_version,
-               NodeRow own_row, const DryRunInputs& grounds);
+  // itself is nominated to, or -1; nothing is kept of it. `budget_changes`: the nodes on which
+  // evictions may violate other budgets than before.
+  void Refresh(const NodeTable& nodes, const Nominator& nominator,
+               const NodeJournal& budget_changes, NodeRow own_row, const DryRunInputs& grounds);
 
   int size() const { return static_cast<int>(outcome_of_.size()); }
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
@@ -72,7 +74,8 @@ class CachedResults {
   void FreePlace(int32_t outcome);
   void Move(const RowMove& move);
 
-  uint64_t nodes_version_ = 0, nominations_version_ = 0, budgets_version_ = 0;
+  uint64_t nodes_version_ = 0, nominations_version_ = 0;
+  NodeJournal::Position budget_changes_;
   NodeRow own_row_ = -1;
   FilterInputs basis_;                   // as of the last Refresh()
   DomainTracker<DomainExcess> domains_;  // the same

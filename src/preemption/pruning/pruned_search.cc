@@ -54,12 +54,11 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
   }
   const NodeRow own_row = OwnRow(query.pod);
   CachedResults* const cache = FindCached(query, preemptor, own_row);
-  CandidateBounds& bounds =
-      bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(), own_row, query.budgets_version);
+  CandidateBounds& bounds = bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(),
+                                         query.budgets.changed_nodes(), own_row);
   CachedDryRuns dry_runs(handle_, query, cache, budget);
   BestFirstSearch search(handle_, query, dry_runs, bounds,
-                         RowsToTry(query.statuses, cache, nodes.size()), *levels_,
-                         FindExhausted(query), own_row);
+                         RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
   CandidateList candidates(query.range.candidates);
   if (!search.Find(query.state.for_explanation(), candidates)) return std::nullopt;
   if (cache != nullptr) cache->OnSearchEnd();
@@ -97,16 +96,8 @@ CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
   const std::string key =
       absl::StrCat(grounds.kind, preemptor.priority, ";", preemptor.by_priority);
   CachedResults& cached = dry_runs_.Find(key, nodes.size());
-  cached.Refresh(nodes, handle_.nominator(), query.budgets_version, own_row, grounds);
+  cached.Refresh(nodes, handle_.nominator(), query.budgets.changed_nodes(), own_row, grounds);
   return &cached;
-}
-
-const ExhaustedBudgets& PrunedSearch::FindExhausted(const PreemptionQuery& query) {
-  if (budgets_version_ != query.budgets_version) {
-    exhausted_ = std::make_unique<ExhaustedBudgets>(query.budgets);
-    budgets_version_ = query.budgets_version;
-  }
-  return *exhausted_;
 }
 
 // Of the node that the pod is nominated to, or -1.

@@ -3,7 +3,6 @@
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_PRUNED_SEARCH_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,15 +33,12 @@ class PrunedSearch final : public CandidateSearch {
   PreemptorClass ClassOf(const PreemptionQuery& query, PreemptionHints::Victims victims) const;
   CachedResults* FindCached(const PreemptionQuery& query, const PreemptorClass& preemptor,
                             NodeRow own_row);
-  const ExhaustedBudgets& FindExhausted(const PreemptionQuery& query);
   NodeRow OwnRow(const PodInfo& pod) const;
 
   Handle& handle_;
   std::shared_ptr<PriorityLevels> levels_;  // one a scheduler
   BoundCache bounds_;
   DryRunCache dry_runs_;
-  std::optional<uint64_t> budgets_version_;  // of exhausted_
-  std::unique_ptr<ExhaustedBudgets> exhausted_;
 };
 
 }  // namespace berth

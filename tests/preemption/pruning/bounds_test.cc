@@ -251,6 +251,7 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
   PriorityLevels levels;
   BoundCache cache;
   FakeNominator nominator;
+  const NodeJournal budgets;  // of which none changes
   const std::vector<PreemptorClass> classes = {ClassOf(3000, 2, 4), ClassOf(6000, 6, 2),
                                                ClassOf(1000, 8, 3)};
   int possible = 0, fell_behind = 0;
@@ -268,9 +269,9 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
       nominator.Nominate(pod.Request("cpu", "1").Obj(), absl::StrCat("n", nodes.Below(GetParam())));
     }
     const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
-    const CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, own_row);
+    const CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, budgets, own_row);
     CandidateBounds fresh(preemptor);
-    fresh.Refresh(table, levels, nominator, own_row);
+    fresh.Refresh(table, levels, nominator, budgets, own_row);
     for (NodeRow row = 0; row < table.size(); ++row) {
       ASSERT_EQ(kept.feasibility(row), fresh.feasibility(row)) << step;
       if (!fresh.is_possible(row)) continue;
@@ -294,7 +295,7 @@ TEST(CandidateHeap, GivesTheHighestBoundFirst) {
     Read(levels, table);
     FakeNominator nominator;
     CandidateBounds bounds(ClassOf(3000, 2, 4));
-    bounds.Refresh(table, levels, nominator);
+    bounds.Refresh(table, levels, nominator, NodeJournal());
     std::vector<uint8_t> is_left(table.size());
     for (uint8_t& left : is_left) left = nodes.Below(4) > 0;
     CandidateHeap heap(bounds, is_left);

@@ -26,7 +26,8 @@ TEST(CachedResults, FollowRowsThatMove) {
   const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
 
   CachedResults results;
-  int known = 0, budgets = 0;
+  NodeJournal budgets;
+  int known = 0;
   for (int step = 0; step < 2'000; ++step) {
     NodeInfo& node = *std::next(nodes.begin(), below(12));
     const NodeRow row = table.FindRow(node.name());
@@ -48,8 +49,14 @@ TEST(CachedResults, FollowRowsThatMove) {
       table.RemoveRow(rows);
     }
     if (below(3) == 0) continue;
-    if (below(50) == 0) ++budgets;  // nothing holds any more
+    if (below(50) == 0) budgets.Restart();  // nothing holds any more
+    const Symbol changed = Symbol::Intern(absl::StrCat("n", below(12)));
+    const bool is_changed = below(5) == 0;
+    if (is_changed) budgets.Add(changed, table.size());
     results.Refresh(table, nominator, budgets, -1, {});
+    if (const NodeRow of_changed = table.FindRow(changed); is_changed && of_changed >= 0) {
+      EXPECT_FALSE(results.IsKnown(of_changed));
+    }
     for (NodeRow now = 0; now < table.size(); ++now) {
       const std::string name(table.node(now).name().view());
       if (results.IsKnown(now) && below(10) > 0) {
@@ -101,12 +108,13 @@ TEST(CachedResults, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
   table.SetOrder({&node});
   FakeNominator nominator;
   nominator.Nominate(MakePod().Name("nominated").Obj(), "n");
+  const NodeJournal budgets;
   for (const bool objects_count : {false, true}) {
     CachedResults results;
     const auto refresh = [&] {
       DryRunInputs grounds;
       if (objects_count) grounds.basis.Add("volume");
-      results.Refresh(table, nominator, 0, -1, grounds);
+      results.Refresh(table, nominator, budgets, -1, grounds);
     };
     refresh();
     results.SetFailures({0}, Status::Unschedulable("cannot help"));

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of followed_budgets.h.
+#include "preemption/followed_budgets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/api/policy_v1.pb.h"
+#include "berth/columns/pod_table.h"
+
+namespace berth {
+namespace {
+
+// A budget whose selector is missing, empty or wrong protects nothing.
+std::optional<DisruptionBudget> Parse(const api::PodDisruptionBudget* object) {
+  if (object == nullptr || !object->spec().has_selector()) return std::nullopt;
+  absl::StatusOr<LabelSelector> selector = LabelSelector::FromProto(&object->spec().selector());
+  if (!selector.ok() || selector->SelectsNothing() || selector->SelectsEverything()) {
+    return std::nullopt;
+  }
+  DisruptionBudget budget{*std::move(selector), object->status().disruptions_allowed(), {}};
+  for (const auto& [name, time] : object->status().disrupted_pods()) {
+    budget.disrupted_pods.insert(name);
+  }
+  return budget;
+}
+
+}  // namespace
+
+void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes) {
+  const uint64_t version = objects.version(Kind::kPodDisruptionBudget);
+  if (version_ == version) return;
+  const auto changes = version_.has_value()
+                           ? objects.ChangesSince(Kind::kPodDisruptionBudget, *version_)
+                           : std::nullopt;
+  version_ = version;
+  if (changes.has_value()) {
+    for (const IdentityPtr& who : *changes) Follow(*who, objects, nodes);
+    return;
+  }
+  budgets_ = DisruptionBudgets();
+  for (const Object* object : objects.List(Kind::kPodDisruptionBudget)) {
+    budgets_.Set(object->namespace_name(), object->name(),
+                 Parse(&object->As<api::PodDisruptionBudget>()));
+  }
+  changed_nodes_.Restart();
+}
+
+void FollowedBudgets::Follow(const Identity& who, const ObjectStore& objects,
+                             const NodeTable& nodes) {
+  std::optional<DisruptionBudget> now =
+      Parse(objects.Find<api::PodDisruptionBudget>(who.namespace_name(), who.name()));
+  std::optional<DisruptionBudget> before;
+  if (const auto* known = budgets_.Find(who.namespace_name(), who.name())) before = *known;
+  if (now == before) return;
+  // Evictions violate a budget only on a node with more of its pods than it lets go.
+  PodSelector selected{.namespaces = {Symbol::Intern(who.namespace_name())}};
+  const auto add_nodes = [&](const DisruptionBudget& budget, int64_t allowed) {
+    selected.labels = budget.selector;
+    AddNodesWithMore(selected, allowed, nodes);
+  };
+  if (before.has_value() && now.has_value() && before->selector == now->selector) {
+    add_nodes(*now, std::min(before->disruptions_allowed, now->disruptions_allowed));
+  } else {
+    if (before.has_value()) add_nodes(*before, before->disruptions_allowed);
+    if (now.has_value()) add_nodes(*now, now->disruptions_allowed);
+  }
+  budgets_.Set(who.namespace_name(), who.name(), std::move(now));
+}
+
+void FollowedBudgets::AddNodesWithMore(const PodSelector& selected, int64_t than,
+                                       const NodeTable& nodes) {
+  for (const auto& [row, pods] : nodes.pods().CountOnce(selected)) {
+    if (pods > than) changed_nodes_.Add(nodes.node(row).name(), nodes.size());
+  }
+}
+
+}  // namespace berth

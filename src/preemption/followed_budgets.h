@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PodDisruptionBudgets of the cluster, and on which nodes their changes count.
+#ifndef BERTH_SRC_PREEMPTION_FOLLOWED_BUDGETS_H_
+#define BERTH_SRC_PREEMPTION_FOLLOWED_BUDGETS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "berth/columns/node_table.h"
+#include "berth/framework/object_store.h"
+#include "berth/framework/preemption.h"
+#include "table/change_journal.h"
+
+namespace berth {
+
+struct PodSelector;
+
+// Parses a budget once a change. Scheduling thread.
+class FollowedBudgets {
+ public:
+  // Brings all in step with the objects. `nodes` are as of now.
+  void Refresh(const ObjectStore& objects, const NodeTable& nodes);
+
+  const DisruptionBudgets& all() const { return budgets_; }
+  // The nodes on which evictions may violate other budgets than before, as long as their pods stay
+  // the same.
+  const NodeJournal& changed_nodes() const { return changed_nodes_; }
+
+ private:
+  void Follow(const Identity& who, const ObjectStore& objects, const NodeTable& nodes);
+  void AddNodesWithMore(const PodSelector& selected, int64_t than, const NodeTable& nodes);
+
+  DisruptionBudgets budgets_;
+  std::optional<uint64_t> version_;  // of the objects
+  NodeJournal changed_nodes_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_PREEMPTION_FOLLOWED_BUDGETS_H_
