@@ -12,6 +12,8 @@ namespace {
 // Selectors that are remembered; clusters use a handful.
 constexpr size_t kMaxSelectors = 256;
 
+bool ById(Symbol a, Symbol b) { return a.id() < b.id(); }
+
 }  // namespace
 
 const std::vector<Symbol>& SelectedNamespaces::Find(const LabelSelector& selector,
@@ -26,6 +28,7 @@ const std::vector<Symbol>& SelectedNamespaces::Find(const LabelSelector& selecto
     const LabelSet* const labels = objects.NamespaceLabels(name);
     if (labels != nullptr && selector.Matches(*labels)) it->second.push_back(name);
   }
+  absl::c_sort(it->second, ById);
   return it->second;
 }
 
@@ -37,11 +40,14 @@ PodSelector SelectedNamespaces::PodsOf(const AffinityTerm& term, const ObjectSto
     return pods;
   }
   pods.namespaces = term.namespaces;
+  absl::c_sort(pods.namespaces, ById);
   if (!selector.SelectsNothing()) {
     const std::vector<Symbol>& selected = Find(selector, objects);
+    const size_t named = pods.namespaces.size();
     pods.namespaces.insert(pods.namespaces.end(), selected.begin(), selected.end());
+    std::inplace_merge(pods.namespaces.begin(), pods.namespaces.begin() + named,
+                       pods.namespaces.end(), ById);
   }
-  absl::c_sort(pods.namespaces, [](Symbol a, Symbol b) { return a.id() < b.id(); });
   pods.namespaces.erase(std::unique(pods.namespaces.begin(), pods.namespaces.end()),
                         pods.namespaces.end());
   return pods;

@@ -3,7 +3,9 @@
 #include "plugins/pod_topology_spread/default_selector.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "berth/api/apps_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
 
@@ -37,24 +39,42 @@ void DefaultSelectors::Refresh(const ObjectStore& objects) {
   if (version_ == version) return;
   version_ = version;
   services_.clear();
+  absl::flat_hash_map<Symbol, absl::flat_hash_set<LabelSet>> selectors;  // by namespace
   for (const Object* object : objects.List(Kind::kService)) {
     const auto& selector = object->As<api::Service>().spec().selector();
     if (selector.empty()) continue;  // adds nothing
-    services_[Symbol::Intern(object->namespace_name())].push_back(LabelSet::FromMap(selector));
+    selectors[Symbol::Intern(object->namespace_name())].insert(LabelSet::FromMap(selector));
+  }
+  for (const auto& [namespace_name, of_namespace] : selectors) {
+    absl::flat_hash_map<LabelSet::Entry, int> requiring;
+    for (const LabelSet& selector : of_namespace) {
+      for (const LabelSet::Entry& label : selector.entries()) ++requiring[label];
+    }
+    ByLabel& by_label = services_[namespace_name];
+    for (const LabelSet& selector : of_namespace) {
+      const absl::Span<const LabelSet::Entry> labels = selector.entries();
+      const auto rarest = absl::c_min_element(
+          labels, [&](const auto& a, const auto& b) { return requiring.at(a) < requiring.at(b); });
+      by_label[*rarest].push_back(selector);
+    }
   }
 }
 
 LabelSelector DefaultSelectors::For(const PodInfo& pod, const ObjectStore& objects) {
   Refresh(objects);
   LabelSet labels;
+  const auto is_of_pod = [&pod](const LabelSet::Entry& entry) {
+    const Symbol* value = pod.labels().Find(entry.first);
+    return value != nullptr && *value == entry.second;
+  };
   const auto services = services_.find(pod.namespace_name());
   if (services != services_.end()) {
-    for (const LabelSet& service : services->second) {
-      const bool selects_pod = absl::c_all_of(service.entries(), [&](const LabelSet::Entry& entry) {
-        const Symbol* value = pod.labels().Find(entry.first);
-        return value != nullptr && *value == entry.second;
-      });
-      if (selects_pod) Merge(service, labels);
+    for (const LabelSet::Entry& label : pod.labels().entries()) {
+      const auto requiring = services->second.find(label);
+      if (requiring == services->second.end()) continue;
+      for (const LabelSet& service : requiring->second) {
+        if (absl::c_all_of(service.entries(), is_of_pod)) Merge(service, labels);
+      }
     }
   }
   LabelSelector selector = LabelSelector::FromLabels(labels);

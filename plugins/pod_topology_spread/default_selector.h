@@ -24,8 +24,11 @@ class DefaultSelectors {
  private:
   void Refresh(const ObjectStore& objects);
 
+  // The selectors of a namespace, each under the label of it that the fewest of them require.
+  using ByLabel = absl::flat_hash_map<LabelSet::Entry, std::vector<LabelSet>>;
+
   std::optional<uint64_t> version_;  // of the Services that services_ holds
-  absl::flat_hash_map<Symbol, std::vector<LabelSet>> services_;  // selectors by namespace
+  absl::flat_hash_map<Symbol, ByLabel> services_;
 };
 
 }  // namespace berth

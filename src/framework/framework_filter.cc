@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Framework: PreFilter and Filter, one node at a time and in batches.
 #include <algorithm>
+#include <deque>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/columns/node_verdicts.h"
@@ -145,6 +148,13 @@ Status Framework::RunFilter(const CycleState& state, const PodInfo& pod,
 
 namespace {
 
+// Whether `state` does not skip all of the hooks.
+template <class Hooks>
+bool AnyRuns(const Hooks& hooks, const CycleState& state) {
+  return absl::c_any_of(
+      hooks, [&](const auto& hook) { return (state.skips().filter & SkipBit(hook)) == 0; });
+}
+
 // Whether `pod` has to leave room for `nominated`.
 bool YieldsTo(const PodInfo& pod, const PodInfo& nominated) {
   return nominated.priority() >= pod.priority() && nominated.uid() != pod.uid();
@@ -179,10 +189,9 @@ const NodeInfo& Framework::WithNominatedPods(const NodeInfo& node, PodList nomin
 // The filters with `nominated` on the node, after the plugins whose state follows pods were told.
 Status Framework::RunFilterWith(const PodList& nominated, const CycleState& state,
                                 const PodInfo& pod, const NodeInfo& node) const {
-  const bool followed =
-      std::any_of(pre_filter_extensions_.begin(), pre_filter_extensions_.end(),
-                  [&](const auto& hook) { return (state.skips().filter & SkipBit(hook)) == 0; });
-  if (!followed) return RunFilter(state, pod, WithNominatedPods(node, nominated));
+  if (!AnyRuns(pre_filter_extensions_, state)) {
+    return RunFilter(state, pod, WithNominatedPods(node, nominated));
+  }
   CycleState with_nominated = state.Clone();
   if (nominated.size() == 1) {
     const NodeInfo& with_one = WithNominatedPods(node, nominated);
@@ -232,17 +241,119 @@ Framework::RowsByNomination Framework::SplitByNomination(const PodInfo& pod, con
   return {rows_with_nominations_, rows_without_nominations_};
 }
 
+namespace {
+
+// What a pod needs, and what of it nominated pods may take, in columns: of most nodes it tells what
+// a ResourceFilter says.
+class RoomBesideNominated {
+ public:
+  static constexpr size_t kMostNeeds = 31;
+
+  RoomBesideNominated(const NeededResources& needed, const NodeTable& nodes)
+      : pod_count_(nodes.pod_count().data()), allowed_pods_(nodes.allowed_pods().data()) {
+    for (const auto& [resource, amount] : needed.requests) {
+      needs_.push_back(
+          {resource, amount, nodes.allocatable(resource).data(), nodes.requested(resource).data()});
+    }
+  }
+
+  // What the node of `row` lacks beside those of the `nominated` that `counts` says true of, a bit
+  // for each thing; 0 if it lacks nothing, would lack it without pods too, or sums do not tell.
+  template <class Counts>
+  uint32_t LacksFor(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> nominated,
+                    Counts counts) const {
+    if (allowed_pods_[row] <= 0) return 0;
+    absl::InlinedVector<const PodInfo*, 4> counted;
+    for (const auto& pod : nominated) {
+      if (counts(pod)) counted.push_back(pod.get());
+    }
+    uint32_t lacks = pod_count_[row] + static_cast<int64_t>(counted.size()) >= allowed_pods_[row];
+    for (size_t i = 0; i < needs_.size(); ++i) {
+      const Need& need = needs_[i];
+      const int64_t has = need.allocatable[row];
+      int64_t used = need.requested[row];
+      if (!IsPlain(need.amount | has | used) || need.amount > has) return 0;
+      for (const PodInfo* pod : counted) {
+        const int64_t taken = pod->requests().Get(need.resource);
+        if (!IsPlain(taken)) return 0;
+        used += taken;
+      }
+      lacks |= uint32_t{used + need.amount > has} << (i + 1);
+    }
+    return lacks;
+  }
+
+ private:
+  struct Need {
+    ResourceId resource;
+    int64_t amount;
+    const int64_t* allocatable;
+    const int64_t* requested;
+  };
+
+  // Whether sums of such amounts cannot overflow.
+  static bool IsPlain(int64_t amount) { return (amount & ~((int64_t{1} << 56) - 1)) == 0; }
+
+  absl::InlinedVector<Need, 4> needs_;
+  const int64_t* pod_count_;
+  const int64_t* allowed_pods_;
+};
+
+}  // namespace
+
+// Where a ResourceFilter is asked first but for what depends on the Node object alone, one of the
+// nodes that lack the same beside their nominated pods is asked for all.
 Status Framework::FilterRowsWithNominations(const CycleState& state, const PodInfo& pod,
                                             const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                             NodeVerdicts& verdicts) const {
-  verdicts.BeginBlock(rows);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    PrefetchNodes(nodes, rows, i);
-    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(rows[i]));
-    if (status.IsError()) return status;
-    if (!status.ok()) {
-      verdicts.Reject(rows[i], status.code(), FilterIndex(status.plugin_symbol()));
+  std::optional<RoomBesideNominated> room;
+  uint8_t room_filter = NodeVerdicts::kNotJudged;
+  PluginMask of_node_object = 0;
+  const auto needed =
+      AnyRuns(pre_filter_extensions_, state) ? std::nullopt : FindNeededResources(state, pod);
+  if (needed.has_value() && needed->needed.requests.size() <= RoomBesideNominated::kMostNeeds) {
+    room.emplace(needed->needed, nodes);
+    room_filter = FilterIndex(needed->plugin);
+    for (size_t i = 0; i < room_filter; ++i) {
+      if (state.skips().filter & SkipBit(filter_[i])) continue;
+      of_node_object |= SkipBit(filter_[i]);
+      if ((signers_[i].depends_on & ~Aspects{Aspect::kOfNodeObject}) != 0) room.reset();
     }
+  }
+  Status status =
+      RunPlainFilterNodes(state, pod, nodes, rows, verdicts, room.has_value() ? of_node_object : 0);
+  if (!status.ok()) return status;
+
+  const auto yields = [&pod](const auto& nominated) { return YieldsTo(pod, *nominated); };
+  std::vector<std::vector<std::pair<NodeRow, const Status*>>> rejected(filter_.size());
+  std::deque<Status> said;
+  absl::flat_hash_map<uint32_t, const Status*> said_of;  // what is lacking
+  const absl::Span<const NodeRow> left = verdicts.candidates();
+  for (size_t i = 0; i < left.size(); ++i) {
+    PrefetchNodes(nodes, left, i);
+    const NodeInfo& node = nodes.node(left[i]);
+    const uint32_t lacks =
+        !room.has_value()
+            ? 0
+            : room->LacksFor(left[i], handle_->nominator().NominatedPods(node.name()), yields);
+    if (const auto known = said_of.find(lacks); known != said_of.end()) {
+      rejected[room_filter].emplace_back(left[i], known->second);
+      continue;
+    }
+    status = RunFilterWithNominatedPods(state, pod, node);
+    if (status.IsError()) return status;
+    if (status.ok()) continue;
+    const uint8_t rejector = FilterIndex(status.plugin_symbol());
+    const bool holds_for_all =
+        lacks != 0 && rejector == room_filter && status.code() == Code::kUnschedulable;
+    said.push_back(std::move(status));
+    rejected[rejector].emplace_back(left[i], &said.back());
+    if (holds_for_all) said_of.emplace(lacks, &said.back());
+  }
+  for (size_t plugin = 0; plugin < rejected.size(); ++plugin) {
+    if (rejected[plugin].empty()) continue;
+    for (const auto& [row, why] : rejected[plugin]) verdicts.Set(row, *why);
+    verdicts.EndPlugin(static_cast<uint8_t>(plugin));
   }
   return Status::Success();
 }

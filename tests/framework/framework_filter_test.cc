@@ -2,8 +2,11 @@
 // PreFilter and Filter: who is skipped, who is blamed, what nominated pods change, and that the
 // batch form judges every row as the per-node form does.
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
@@ -555,6 +558,95 @@ TEST_F(Crowd, BatchFormJudgesEveryRowAsThePerNodeForm) {
     }
   }
   EXPECT_GT(nominated_rejections, 10);  // or the data does not test what it should
+}
+
+// Of nodes that lack the same beside their nominated pods one is asked, and speaks for all.
+TEST_F(FrameworkFilterTest, RoomThatNominatedPodsTakeIsCountedInColumns) {
+  constexpr absl::string_view kResources[] = {"cpu", "memory", "example.com/card"};
+  int asked = 0;
+  std::shared_ptr<const PodInfo> pod;
+  Add<FakeFilter, FakeSign>("OfNode").depends_on = Aspect::kNodeLabels;
+  script("OfNode").filter = [](auto&, auto&, const NodeInfo& node) {
+    return node.labels().empty() ? Status::Success() : Status::Unschedulable("labels");
+  };
+  Add<FakeFilter, FakeRoom>("Room").room = [&pod] {
+    NeededResources room;
+    pod->requests().ForEach([&](ResourceId id, int64_t n) { room.requests.emplace_back(id, n); });
+    return room;
+  };
+  script("Room").filter = [&asked](auto&, const PodInfo& pod, const NodeInfo& node) {
+    ++asked;
+    std::vector<std::string> reasons;
+    Code code = Code::kUnschedulable;
+    if (static_cast<int64_t>(node.pods().size()) >= node.allowed_pods()) reasons = {"places"};
+    if (node.allowed_pods() == 0) code = Code::kUnschedulableAndUnresolvable;
+    pod.requests().ForEach([&](ResourceId id, int64_t n) {
+      if (n <= node.allocatable().Get(id) - node.requested().Get(id)) return;
+      reasons.emplace_back(ResourceName(id));
+      if (n > node.allocatable().Get(id)) code = Code::kUnschedulableAndUnresolvable;
+    });
+    return reasons.empty() ? Status::Success() : Status::Make(code, reasons);
+  };
+  Add<FakeFilter>("Company").filter = [](auto&, auto&, const NodeInfo& node) {
+    return node.pods().size() == 1 ? Status::Unschedulable("alone") : Status::Success();
+  };
+  std::mt19937 random(27);
+  const auto draw = [&](int n) { return static_cast<int>(random() % n); };
+  int lacking = 0, shared = 0;
+  for (int round = 0; round < 100; ++round) {
+    FakeHandle handle;
+    const auto random_pod = [&](absl::string_view name) {
+      PodBuilder made = MakePod().Name(name).Priority(draw(3));
+      for (const absl::string_view resource : kResources) {
+        if (draw(2) == 0) made.Request(resource, absl::StrCat(draw(4)));
+      }
+      return made.Obj();
+    };
+    std::vector<NodeInfo> infos;
+    for (int i = 0; i < 30; ++i) {
+      NodeBuilder node = MakeNode().Name(absl::StrCat("n", i)).Pods(draw(6));
+      for (const absl::string_view resource : kResources) {
+        node.Capacity(resource, absl::StrCat(1 + draw(6)));
+      }
+      if (draw(6) == 0) node.Label("keep", "off");
+      infos.push_back(node.Info());
+      for (int j = draw(3); j > 0; --j) infos.back().AddPod(random_pod(absl::StrCat(i, "-", j)));
+    }
+    const TestNodes nodes(infos);
+    for (int i = 0; i < 40; ++i) {
+      handle.fake_nominator().Nominate(random_pod(absl::StrCat("nominated-", i)),
+                                       absl::StrCat("n", draw(30)));
+    }
+    pod = random_pod("nominated-0");  // nominated itself, perhaps
+    Problems problems;
+    const auto framework = TryBuild(MakeProfile("filter: OfNode Room Company"), handle, problems);
+    ASSERT_NE(framework, nullptr) << problems.ToString();
+    std::vector<NodeRow> rows(nodes.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    NodeVerdicts verdicts;
+    verdicts.Reset(nodes.size());
+    const CycleState state;
+    asked = 0;
+    ASSERT_TRUE(framework->RunFilterNodes(state, *pod, nodes.table(), rows, verdicts).ok());
+    const int asked_at_once = asked;
+    asked = 0;
+    std::map<std::tuple<uint8_t, Code, uint8_t>, Status> said;
+    for (const NodeRow row : rows) {
+      const Status alone = framework->RunFilterWithNominatedPods(state, *pod, nodes.node(row));
+      ASSERT_EQ(verdicts.code(row), alone.code()) << "round " << round << " row " << row;
+      const uint8_t rejector = verdicts.rejector(row);
+      ASSERT_EQ(rejector,
+                alone.ok() ? NodeVerdicts::kNone : framework->FilterIndex(alone.plugin_symbol()));
+      if (alone.ok() || verdicts.reason_id(row) == NodeVerdicts::kNoReasonId) continue;
+      const auto [first, is_new] =
+          said.try_emplace({rejector, verdicts.code(row), verdicts.reason_id(row)}, alone);
+      ASSERT_EQ(first->second.ToString(), alone.ToString()) << "round " << round << " row " << row;
+      shared += !is_new;
+    }
+    lacking += asked - asked_at_once;
+  }
+  EXPECT_GT(lacking, 100) << "one is asked for all";
+  EXPECT_GT(shared, 100);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ class ResourceFilter {
   virtual ~ResourceFilter() = default;
 
   // What Filter() wants in this cycle: it rejects every node without such a place or with less of
-  // anything, and its words for nodes that it calls Unschedulable depend only on what of it they
-  // lack. `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
+  // anything, as Unschedulable if pods take it; then its words depend only on what of it is
+  // lacking. `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
   virtual NeededResources ResourcesNeededBy(const CycleState& state, const PodInfo& pod) const = 0;
 };
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "framework/nominated_rows.h"
 #include "table/far_behind.h"
 #include "table/rows_with.h"
 
 namespace berth {
 
 void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& levels,
-                              const Nominator& nominator, const NodeJournal& budget_changes,
-                              NodeRow own_row) {
+                              const Nominator& nominator,
+                              absl::Span<const NodeRow> with_nominated_pods,
+                              const NodeJournal& budget_changes, NodeRow own_row) {
   bool moved = false;
   const auto on_change = [&](const RowChange& change) { Forget(change.row); };
   const auto on_move = [&](const RowMove& move) {
@@ -33,7 +33,7 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
   const BoundCalculator calculator(preemptor_, nodes, levels);
   if (!followed) {
     ComputeAll(calculator);
-    ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Forget(row); });
+    for (const NodeRow row : with_nominated_pods) Forget(row);
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
     for (const Symbol name : *of_budgets) Forget(nodes.FindRow(name));
@@ -93,7 +93,9 @@ CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTab
     found = latest_.insert(latest_.end(), std::make_unique<CandidateBounds>(preemptor));
   }
   std::rotate(latest_.begin(), found, found + 1);
-  latest_.front()->Refresh(nodes, levels, nominator, budget_changes, own_row);
+  with_nominated_pods_.Follow(nodes, nominator);
+  latest_.front()->Refresh(nodes, levels, nominator, with_nominated_pods_.rows(), budget_changes,
+                           own_row);
   return *latest_.front();
 }
 

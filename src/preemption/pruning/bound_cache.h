@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
+#include "framework/nominated_rows.h"
 #include "preemption/pruning/bound_calculator.h"
 #include "preemption/pruning/priority_levels.h"
 #include "table/change_journal.h"
@@ -23,10 +25,12 @@ class CandidateBounds {
   explicit CandidateBounds(PreemptorClass preemptor) : preemptor_(std::move(preemptor)) {}
   const PreemptorClass& preemptor() const { return preemptor_; }
 
-  // `levels` are as of now. `own_row`: that the pod in question is nominated to itself, or -1.
-  // `budget_changes`: the nodes on which pods are protected by other budgets than before.
+  // `levels` are as of now, and so are the rows that have nominated pods. `own_row`: that the pod
+  // in question is nominated to itself, or -1. `budget_changes`: the nodes on which pods are
+  // protected by other budgets than before.
   void Refresh(const NodeTable& nodes, const PriorityLevels& levels, const Nominator& nominator,
-               const NodeJournal& budget_changes, NodeRow own_row = -1);
+               absl::Span<const NodeRow> with_nominated_pods, const NodeJournal& budget_changes,
+               NodeRow own_row = -1);
 
   int size() const { return static_cast<int>(feasibility_.size()); }
   // True only if nothing is possible; may stay false when the last one is gone.
@@ -67,6 +71,7 @@ class BoundCache {
                         const NodeJournal& budget_changes, NodeRow own_row = -1);
 
  private:
+  NominatedRows with_nominated_pods_;
   std::vector<std::unique_ptr<CandidateBounds>> latest_;  // first
 };
 

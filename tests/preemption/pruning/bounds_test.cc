@@ -271,7 +271,9 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
     const NodeRow own_row = nodes.Below(3) == 0 ? nodes.Below(table.size() + 1) - 1 : -1;
     const CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, budgets, own_row);
     CandidateBounds fresh(preemptor);
-    fresh.Refresh(table, levels, nominator, budgets, own_row);
+    NominatedRows nominated_rows;
+    nominated_rows.Follow(table, nominator);
+    fresh.Refresh(table, levels, nominator, nominated_rows.rows(), budgets, own_row);
     for (NodeRow row = 0; row < table.size(); ++row) {
       ASSERT_EQ(kept.feasibility(row), fresh.feasibility(row)) << step;
       if (!fresh.is_possible(row)) continue;
@@ -295,7 +297,7 @@ TEST(CandidateHeap, GivesTheHighestBoundFirst) {
     Read(levels, table);
     FakeNominator nominator;
     CandidateBounds bounds(ClassOf(3000, 2, 4));
-    bounds.Refresh(table, levels, nominator, NodeJournal());
+    bounds.Refresh(table, levels, nominator, {}, NodeJournal());
     std::vector<uint8_t> is_left(table.size());
     for (uint8_t& left : is_left) left = nodes.Below(4) > 0;
     CandidateHeap heap(bounds, is_left);
