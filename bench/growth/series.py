@@ -597,6 +597,14 @@ def cards_on_one_node(n):
         yield share(i, (1 + i % 4) * 200)
 
 
+@series(500, "gpu")
+def cards_and_shares(n):
+    """Cards of a node, and as many pods with shares of them."""
+    yield node("node", cpu="9000", memory="90000Gi", pods="100000", **cards(n))
+    for i in range(n):
+        yield share(i, (1 + i % 4) * 200)
+
+
 for short, config in (("fgd", "gpu-fgd"), ("waste", "gpu")):
     for objects, n in ((sizes_of_shares, 400), (cards_on_one_node, 500)):
         SERIES[f"{objects.__name__.replace('_', '-')}-{short}"] = Series(objects, n, CONFIG.format(config))

@@ -83,6 +83,11 @@ void WasteModel::DrawSequences() {
       sequences_[k].push_back(static_cast<int>(group - cumulative.begin()));
     }
   }
+  for (const std::vector<int>& sequence : sequences_) {
+    int64_t cards = 0;
+    for (const int index : sequence) cards += groups_[index].gpus;
+    most_filled_ = std::max(most_filled_, cards);
+  }
 }
 
 void WasteModel::FindKinds(const std::vector<Group>& cpu_groups) {
@@ -138,7 +143,9 @@ int64_t WasteModel::Loss(const FreeGpus& free) const {
   const auto [at, fresh] = memo_.try_emplace(std::move(key));
   Known& known = at->second;
   if (fresh) {
-    for (const std::vector<int>& sequence : sequences_) known.waste += Fill(sequence, sorted);
+    const FreeGpus filled = WithoutSpareCards(sorted);
+    known.waste = kSequences * (sorted.total_milli_gpu() - filled.total_milli_gpu());
+    for (const std::vector<int>& sequence : sequences_) known.waste += Fill(sequence, filled);
   }
   if (known.prices != price_version_) {
     known.loss = 2 * kPriceUnit * known.waste - kSequences * PricedRoom(sorted);
@@ -153,6 +160,18 @@ int64_t WasteModel::PricedRoom(const FreeGpus& free) const {
     if (kind.price != 0) sum += kind.price * Room(kind, free);
   }
   return sum;
+}
+
+// Of cards that have as much left, pods take the first ones: no sequence comes to the others.
+FreeGpus WasteModel::WithoutSpareCards(const FreeGpus& sorted) const {
+  FreeGpus filled = sorted;
+  filled.milli_gpu.clear();
+  int64_t alike = 0;
+  for (const int64_t card : sorted.milli_gpu) {
+    alike = !filled.milli_gpu.empty() && filled.milli_gpu.back() == card ? alike + 1 : 1;
+    if (alike <= most_filled_) filled.milli_gpu.push_back(card);
+  }
+  return filled;
 }
 
 int64_t WasteModel::Fill(const std::vector<int>& sequence, const FreeGpus& free) const {

@@ -59,11 +59,13 @@ class WasteModel {
 
   void FindKinds(const std::vector<Group>& cpu_groups);
   void DrawSequences();
+  FreeGpus WithoutSpareCards(const FreeGpus& sorted) const;
   int64_t Fill(const std::vector<int>& sequence, const FreeGpus& free) const;
   int64_t PricedRoom(const FreeGpus& free) const;
 
   std::vector<Group> groups_;                // those with GPUs
   std::vector<std::vector<int>> sequences_;  // of indexes into groups_
+  int64_t most_filled_ = 0;                  // cards that the pods of one of them ask for at most
   std::vector<Kind> kinds_;
   int64_t gpu_demand_ = 0, cpu_of_gpu_pods_ = 0;  // G, Cg
   int64_t min_cpu_ = 0, min_gpu_ = 0;
