@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     "src/preemption/": RUNTIME,
     "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/"],
     "src/cluster/": FRONT_DOOR
-    + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h"],
+    + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
     "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
     "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
