@@ -890,7 +890,7 @@ TEST(PreemptionMemoryTest, ABudgetThatMovesCountsOnItsNodesOnly) {
   const PodPtr pod = MakePod().Name("p").Priority(9).Request("cpu", "1").Obj();
   Preemption preemption(cluster);
   ReusableRules rules(cluster);
-  const KeptStatuses statuses(kNodes);
+  const UniformlyUnschedulable statuses(kNodes);
   const auto search = [&] {
     PostFilterResult result;
     CycleState state;
