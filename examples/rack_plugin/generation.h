@@ -29,7 +29,6 @@ class RackGeneration : public berth::Plugin, public berth::FilterPlugin, public 
     const int64_t generation = Number(node.labels(), Generation());
     return berth::kMaxNodeScore - std::min<int64_t>(10 * generation, berth::kMaxNodeScore);
   }
-  bool Normalizes() const override { return false; }
 
  protected:
   static berth::Symbol Generation() {  // of a node

@@ -31,6 +31,7 @@ class RackPerNode : public berth::Plugin,
                     public berth::FilterPlugin,
                     public berth::PreScorePlugin,
                     public berth::ScorePlugin,
+                    public berth::ScoreExtensions,
                     public berth::EnqueueExtensions {
  public:
   explicit RackPerNode(const RackArgs& args) : args_(args) {}

@@ -27,7 +27,9 @@ struct CheapNodesArgs {
   }
 };
 
-class CheapNodes final : public berth::Plugin, public berth::ScorePlugin {
+class CheapNodes final : public berth::Plugin,
+                         public berth::ScorePlugin,
+                         public berth::ScoreExtensions {
  public:
   static absl::StatusOr<std::unique_ptr<berth::Plugin>> Create(const berth::PluginArgs& args,
                                                                berth::Handle&) {

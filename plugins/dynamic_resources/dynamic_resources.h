@@ -55,7 +55,6 @@ class DynamicResources final : public Plugin,
   }
   absl::Status ScoreNodes(const CycleState&, const PodInfo&, const NodeTable&,
                           absl::Span<const NodeRow>, absl::Span<int64_t> scores) const override;
-  bool Normalizes() const override { return false; }
   Status Reserve(CycleState&, const PodInfo&, absl::string_view) override {
     return Status::Success();
   }

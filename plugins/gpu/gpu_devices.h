@@ -66,7 +66,6 @@ class GpuDevices final : public Plugin,
   // last; 100 if the pod's cards would be of one group as it prefers, else 0.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const override;
-  bool Normalizes() const override { return false; }
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
   void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
 

@@ -93,7 +93,6 @@ class GpuPolicy : public Plugin,
   absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
-  bool Normalizes() const override { return false; }
   // The cards that this policy would take.
   std::vector<NodeNote> ExplainNode(const CycleState& state, const PodInfo& pod,
                                     const NodeInfo& node) const override;

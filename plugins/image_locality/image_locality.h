@@ -32,7 +32,6 @@ class ImageLocality final : public Plugin, public ScorePlugin, public SignPlugin
   absl::Status ScoreNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
-  bool Normalizes() const override { return false; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

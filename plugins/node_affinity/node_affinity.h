@@ -38,6 +38,7 @@ class NodeAffinity final : public Plugin,
                            public FilterPlugin,
                            public PreScorePlugin,
                            public ScorePlugin,
+                           public ScoreExtensions,
                            public EnqueueExtensions,
                            public SignPlugin,
                            public ExplainsWaitingAs<WaitingReason::kAffinity> {

@@ -21,7 +21,10 @@ namespace berth {
 
 // Scores the weighted mean of what a node can allocate, whatever is requested of it. As
 // scheduler-plugins noderesources allocatable.go.
-class NodeResourcesAllocatable final : public Plugin, public ScorePlugin, public SignPlugin {
+class NodeResourcesAllocatable final : public Plugin,
+                                       public ScorePlugin,
+                                       public ScoreExtensions,
+                                       public SignPlugin {
  public:
   static constexpr absl::string_view kName = "NodeResourcesAllocatable";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -60,7 +60,6 @@ class NodeResourcesFit final : public Plugin,
   absl::Status ScoreNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
-  bool Normalizes() const override { return false; }
 
   // A pod that is gone or was scaled down, a node that is new or grew.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

@@ -41,7 +41,6 @@ class NodeResourcesFitPlus final : public Plugin,
   absl::Status ScoreNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                           absl::Span<const NodeRow> rows,
                           absl::Span<int64_t> scores) const override;
-  bool Normalizes() const override { return false; }
 
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }

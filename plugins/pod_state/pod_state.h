@@ -16,7 +16,7 @@ namespace berth {
 
 // The number of terminating pods minus that of nominated pods. Does not sign pods: nominations may
 // change at any time. As scheduler-plugins podstate.
-class PodState final : public Plugin, public ScorePlugin {
+class PodState final : public Plugin, public ScorePlugin, public ScoreExtensions {
  public:
   static constexpr absl::string_view kName = "PodState";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);

@@ -26,6 +26,7 @@ class TaintToleration final : public Plugin,
                               public FilterPlugin,
                               public PreScorePlugin,
                               public ScorePlugin,
+                              public ScoreExtensions,
                               public EnqueueExtensions,
                               public SignPlugin,
                               public ExplainsWaitingAs<WaitingReason::kTaints> {

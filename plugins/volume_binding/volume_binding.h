@@ -69,7 +69,6 @@ class VolumeBinding final : public Plugin,
   absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&, const NodeInfo&) const override {
     return 0;
   }
-  bool Normalizes() const override { return false; }
 
   Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
   void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;

@@ -51,9 +51,11 @@ template <class P>
 struct Hook {
   P* plugin;
   Symbol name;
-  int index;               // of the plugin in the profile; the key of skip sets
-  int64_t weight = 0;      // Score only
-  int64_t resolution = 1;  // Score only
+  int index;  // of the plugin in the profile; the key of skip sets
+  // Score only:
+  int64_t weight = 0;
+  int64_t resolution = 1;
+  const ScoreExtensions* extensions = nullptr;  // null: it does not normalize
 };
 
 // Plugins of a profile, as bits by Hook::index.

@@ -44,6 +44,7 @@ std::unique_ptr<Framework> FrameworkBuilder::Build() {
   ForEachPoint([this](ExtensionPoint point, auto& hooks) { FillPoint(point, hooks); });
   CheckQueueSortAndBind();
   WarnOfUnwrittenState();
+  FindScoreExtensions();
   FindScoreResolutions();
   FindPreFilterExtensions();
   FindGroupPlugin();

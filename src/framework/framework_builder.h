@@ -120,6 +120,7 @@ class FrameworkBuilder {
   void FindGroupPlugin();
   bool DefinesGroups(int index) const;
   void CheckGroupPoints(int index);
+  void FindScoreExtensions();
   void FindScoreResolutions();
   void FindEvents();
   bool CanReject(int index);

@@ -80,6 +80,12 @@ void FrameworkBuilder::CheckGroupPoints(int index) {
                         JoinedWithAnd(needed), "; missing: ", absl::StrJoin(missing, ", ")));
 }
 
+void FrameworkBuilder::FindScoreExtensions() {
+  for (Hook<ScorePlugin>& hook : framework_->score_) {
+    hook.extensions = As<const ScoreExtensions>(hook.index);
+  }
+}
+
 void FrameworkBuilder::FindScoreResolutions() {
   for (Hook<ScorePlugin>& hook : framework_->score_) {
     if (hook.plugin == nullptr) continue;  // reported

@@ -182,8 +182,10 @@ Status Framework::RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState
 Status Framework::Normalize(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const {
-  return Guarded(kNormalizeScores, hook.name,
-                 [&] { return FromAbsl(hook.plugin->NormalizeScores(state, pod, rows, scores)); });
+  if (hook.extensions == nullptr) return Status::Success();
+  return Guarded(kNormalizeScores, hook.name, [&] {
+    return FromAbsl(hook.extensions->NormalizeScores(state, pod, rows, scores));
+  });
 }
 
 Status Framework::RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,

@@ -24,11 +24,6 @@ absl::Status ScorePlugin::ScoreNodes(const CycleState& state, const PodInfo& pod
   return absl::OkStatus();
 }
 
-absl::Status ScorePlugin::NormalizeScores(const CycleState&, const PodInfo&,
-                                          absl::Span<const NodeRow>, absl::Span<int64_t>) const {
-  return absl::OkStatus();
-}
-
 namespace {
 
 struct Extremes {

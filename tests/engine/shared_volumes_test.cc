@@ -340,7 +340,6 @@ class OnlyListed final : public Plugin,
                                 const NodeInfo& node) const override {
     return ledger_.liked.contains(node.name().view()) ? kMaxNodeScore : 0;
   }
-  bool Normalizes() const override { return false; }
 
  private:
   Ledger& ledger_;

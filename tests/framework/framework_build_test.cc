@@ -81,6 +81,16 @@ TEST_F(FrameworkBuildTest, Weights) {
   }
 }
 
+// A plugin that does not normalize has nothing to say about it.
+TEST_F(FrameworkBuildTest, ScoresAreNormalizedByThoseThatDo) {
+  Add<FakeScore>("Plain");
+  Add<FakeNormalizedScore>("Normalized");
+  const auto framework = Build("multiPoint: Plain Normalized");
+  ASSERT_EQ(framework->score().size(), 2u);
+  EXPECT_EQ(framework->score()[0].extensions, nullptr);
+  EXPECT_NE(framework->score()[1].extensions, nullptr);
+}
+
 TEST_F(FrameworkBuildTest, ProblemsTable) {
   Add<FakeFilter, FakeScore>("Alpha");
   Add<FakeFilter>("Beta");

@@ -117,11 +117,13 @@ struct FakeScore : virtual FakeBase, ScorePlugin {
                                 const NodeInfo& node) const override {
     return script->score == nullptr ? 0 : script->score(node);
   }
+  int64_t ScoreResolution() const override { return script->score_resolution; }
+};
+struct FakeNormalizedScore : FakeScore, ScoreExtensions {
   absl::Status NormalizeScores(const CycleState&, const PodInfo&, absl::Span<const NodeRow>,
                                absl::Span<int64_t> scores) const override {
     return script->normalize == nullptr ? absl::OkStatus() : script->normalize(scores);
   }
-  int64_t ScoreResolution() const override { return script->score_resolution; }
 };
 struct FakeReserve : virtual FakeBase, ReservePlugin {
   Status Reserve(CycleState&, const PodInfo&, absl::string_view) override {

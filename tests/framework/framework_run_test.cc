@@ -165,7 +165,7 @@ class FrameworkScoreTest : public FrameworkRunTest {
 TEST_F(FrameworkScoreTest, WeightedTotals) {
   Add<FakeScore>("A").score = Tens;
   Add<FakeScore>("B").score = [](auto&) { return 7; };
-  Add<FakeScore>("Half").score = [](const NodeInfo& node) { return *Tens(node) * 1000; };
+  Add<FakeNormalizedScore>("Half").score = [](const NodeInfo& node) { return *Tens(node) * 1000; };
   script("Half").normalize = [](absl::Span<int64_t> scores) {
     for (int64_t& score : scores) score /= 2000;
     return absl::OkStatus();
@@ -270,7 +270,7 @@ TEST_F(FrameworkScoreTest, Failures) {
       {"NormalizeScores throws", score(1), [](absl::Span<int64_t>) -> absl::Status { throw 3; },
        "Error by A: plugin \"A\" threw in NormalizeScores: not a std::exception", 1},
   };
-  Add<FakeScore>("A");
+  Add<FakeNormalizedScore>("A");
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
     const auto framework = Build("multiPoint: A:2147483647");

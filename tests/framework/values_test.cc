@@ -241,8 +241,6 @@ TEST(ScorePlugin, BatchFormAsksScoreRowByRow) {
   std::vector<int64_t> scores(2, -1);
   EXPECT_TRUE(ByLabel().ScoreNodes({}, *pod, nodes.table(), {1, 0}, absl::MakeSpan(scores)).ok());
   EXPECT_THAT(scores, ElementsAre(1, 0));
-  EXPECT_TRUE(ByLabel().NormalizeScores({}, *pod, {1, 0}, absl::MakeSpan(scores)).ok());
-  EXPECT_THAT(scores, ElementsAre(1, 0));
   EXPECT_EQ(ByLabel().ScoreNodes({}, *pod, nodes.table(), {0, 2}, absl::MakeSpan(scores)).message(),
             "no score");
 }

@@ -232,11 +232,7 @@ class Judge {
       EXPECT_EQ(of_block[i], opinion.scores[block[i]]) << "Score, row " << block[i];
     }
     opinion.normalized = opinion.scores;
-    ASSERT_TRUE(
-        plugin.NormalizeScores(state, pod, stage_.rows, absl::MakeSpan(opinion.normalized)).ok());
-    if (!plugin.Normalizes()) {
-      EXPECT_EQ(opinion.normalized, opinion.scores) << "it said that it does not normalize";
-    }
+    Normalize(state, pod, stage_.rows, opinion.normalized);
     for (const int64_t score : opinion.normalized) {
       EXPECT_GE(score, kMinNodeScore);
       EXPECT_LE(score, kMaxNodeScore * plugin.ScoreResolution());
@@ -244,6 +240,13 @@ class Judge {
     if (auto* const domains = stage_.As<DomainScorer>()) {
       ScoreDomains(*domains, std::move(own), pod, opinion);
     }
+  }
+
+  void Normalize(const CycleState& state, const PodInfo& pod, const std::vector<NodeRow>& rows,
+                 std::vector<int64_t>& scores) {
+    const auto* const extensions = stage_.As<ScoreExtensions>();
+    if (extensions == nullptr) return;
+    ASSERT_TRUE(extensions->NormalizeScores(state, pod, rows, absl::MakeSpan(scores)).ok());
   }
 
   // The nodes of each class, which may be in several domains.
@@ -289,7 +292,7 @@ class Judge {
     std::vector<int64_t> scores(rows.size(), -1);
     ASSERT_TRUE(score.ScoreNodes(own, pod, nodes, rows, absl::MakeSpan(scores)).ok());
     std::vector<int64_t> normalized = scores;
-    ASSERT_TRUE(score.NormalizeScores(own, pod, rows, absl::MakeSpan(normalized)).ok());
+    Normalize(own, pod, rows, normalized);
     size_t i = 0;
     for (const auto& [key, members] : classes) {
       for (const NodeRow row : members) {

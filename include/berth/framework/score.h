@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PreScore and Score extension points: which feasible node is best?
+// The PreScore, Score and NormalizeScores extension points: which feasible node is best?
 #ifndef BERTH_FRAMEWORK_SCORE_H_
 #define BERTH_FRAMEWORK_SCORE_H_
 
@@ -33,11 +33,13 @@ class PreScorePlugin {
                           absl::Span<const NodeRow> feasible) = 0;
 };
 
+// A score out of range, normalized if the plugin does that, fails the cycle with the plugin's name.
 class ScorePlugin {
  public:
   virtual ~ScorePlugin() = default;
 
-  // The raw score of `node`: any scale if NormalizeScores brings it to 0..100, else 0..100.
+  // The score of `node`, from kMinNodeScore to kMaxNodeScore in steps of 1/ScoreResolution(). Of a
+  // plugin that derives from ScoreExtensions too, on any scale.
   // Threads: may run concurrently for different nodes of one cycle.
   virtual absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                         const NodeInfo& node) const = 0;
@@ -48,22 +50,24 @@ class ScorePlugin {
                                   const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                   absl::Span<int64_t> scores) const;
 
-  // Brings the raw scores of all feasible nodes (of some, see sign.h and domain_scorer.h) to
-  // kMinNodeScore..kMaxNodeScore, in steps of 1/ScoreResolution(), in place; scores[i] belongs to
-  // rows[i]. The default leaves them as they are. A score out of range afterwards fails the cycle
-  // with this plugin's name.
-  virtual absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
-                                       absl::Span<const NodeRow> rows,
-                                       absl::Span<int64_t> scores) const;
-
-  // Whether NormalizeScores does something: false lets the engine keep a node's score while
-  // other nodes change.
-  virtual bool Normalizes() const { return true; }
-
   // Steps a point: 1000 makes a score of 37512 mean 37.512 points, and 100000 the highest. A power
   // of ten up to kMaxScoreResolution, the same at every call. A profile's totals are kept in the
   // finest resolution among its score plugins; a weight means the same at any resolution.
   virtual int64_t ScoreResolution() const { return 1; }
+};
+
+// Optional, for Score plugins whose scores mean something among those of other nodes only. The
+// score of a plugin without it is kept while other nodes change.
+class ScoreExtensions {
+ public:
+  virtual ~ScoreExtensions() = default;
+
+  // Brings the scores that Score() gave all feasible nodes (some, see sign.h and domain_scorer.h)
+  // to kMinNodeScore..kMaxNodeScore, in steps of 1/ScoreResolution(), in place; scores[i] belongs
+  // to rows[i].
+  virtual absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
+                                       absl::Span<const NodeRow> rows,
+                                       absl::Span<int64_t> scores) const = 0;
 };
 
 // How DefaultNormalizeScores maps the highest raw score.

@@ -393,7 +393,7 @@ Status ScoreCache::Prepare(const NodeTable& nodes) {
   for (const Hook<ScorePlugin>& hook : framework_.score()) {
     if (state_.skips().score >> hook.index & 1) continue;
     const Aspects depends_on = framework_.DependenciesOf(PluginMask{1} << hook.index);
-    (hook.plugin->Normalizes() ? columns_ : plain_)
+    (hook.extensions != nullptr ? columns_ : plain_)
         .push_back({.hook = &hook, .depends_on = depends_on, .raw = {}});
     depends_on_ |= depends_on;
   }
@@ -511,7 +511,7 @@ Status ScoreCache::ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible) {
 
 // All feasible rows; sets `differs` if one of the scores is another than it was.
 Status ScoreCache::ScoreAll(Column& column, bool& differs) {
-  const bool plain = !column.hook->plugin->Normalizes();
+  const bool plain = column.hook->extensions == nullptr;
   const absl::Span<const NodeRow> rows = feasible();
   std::vector<int64_t> scores(rows.size());
   Status status =

@@ -300,7 +300,6 @@ class FewOfApp final : public Plugin,
     ++asked_;
     return kMaxNodeScore - PodsNear(node);
   }
-  bool Normalizes() const override { return false; }
 
   bool says_which_ = true;
   bool knows_feasible_ = true;  // all nodes with few pods that are not closed
