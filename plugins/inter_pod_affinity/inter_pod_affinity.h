@@ -11,13 +11,11 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
-#include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
-#include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/waiting.h"
-#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
@@ -30,10 +28,7 @@ namespace berth {
 // run. PreFilter and PreScore say Skip where no term applies. As kube-scheduler v1.35
 // interpodaffinity.
 class InterPodAffinity final : public Plugin,
-                               public PreFilterPlugin,
-                               public PreFilterExtensions,
-                               public FilterPlugin,
-                               public DomainFilter,
+                               public DomainRulesPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public ScoreExtensions,
@@ -48,21 +43,12 @@ class InterPodAffinity final : public Plugin,
       : args_(args), handle_(handle) {}
 
   absl::string_view Name() const override { return kName; }
-  // Counts the matches of required terms in each topology domain.
-  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                   PreFilterResult&) override;
-  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
-                const NodeInfo& node) override;
-  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
-                   const NodeInfo& node) override;
-  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
-  Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
-                     NodeVerdicts& verdicts) const override;
-  // A rule a term of the pod, and one a term of others; a topology key, if those are many.
-  void FilterDomains(const CycleState& state, std::vector<DomainVerdictRule>& rules) const override;
-  bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo&,
-                                std::vector<DomainExcessRule>& rules,
-                                FilterInputs& basis) const override;
+  // A rule a required term of the pod, and a term of other pods.
+  Status ListRules(const PodInfo& pod, const NodeTable&, DomainRules& rules) override;
+  // The terms of other pods.
+  void FollowOthers(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
+                    int64_t difference, DomainRules& rules) const override;
+  void AddListBasis(const PodInfo&, FilterInputs& basis) const override;
 
   // Finds the terms that match, and what pods they count.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,

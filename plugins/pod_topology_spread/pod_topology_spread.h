@@ -12,13 +12,11 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
-#include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
-#include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/waiting.h"
-#include "berth/incremental/domain_filter.h"
+#include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
 #include "plugins/pod_topology_spread/default_selector.h"
@@ -37,10 +35,7 @@ struct DefaultSpread {
 // DoNotSchedule constraints filter, ScheduleAnyway constraints score; PreFilter and PreScore say
 // Skip for pods without such. As kube-scheduler v1.35 podtopologyspread.
 class PodTopologySpread final : public Plugin,
-                                public PreFilterPlugin,
-                                public PreFilterExtensions,
-                                public FilterPlugin,
-                                public DomainFilter,
+                                public DomainRulesPlugin,
                                 public PreScorePlugin,
                                 public ScorePlugin,
                                 public ScoreExtensions,
@@ -55,21 +50,9 @@ class PodTopologySpread final : public Plugin,
       : defaults_(std::move(defaults)), handle_(handle) {}
 
   absl::string_view Name() const override { return kName; }
-  // Counts the matching pods of each topology domain.
-  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
-                   PreFilterResult&) override;
-  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
-                const NodeInfo& node) override;
-  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
-                   const NodeInfo& node) override;
-  Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
-  Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable& nodes,
-                     NodeVerdicts& verdicts) const override;
-  // A rule a constraint.
-  void FilterDomains(const CycleState& state, std::vector<DomainVerdictRule>& rules) const override;
-  bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
-                                std::vector<DomainExcessRule>& rules,
-                                FilterInputs& basis) const override;
+  // A rule a hard constraint.
+  Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) override;
+  void AddListBasis(const PodInfo& pod, FilterInputs& basis) const override;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;

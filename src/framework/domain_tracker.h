@@ -20,7 +20,7 @@ namespace berth {
 template <class Limits>
 class DomainTracker {
  public:
-  using Rule = DomainRule<Limits>;
+  using Rule = DerivedDomainRule<Limits>;
 
   bool empty() const { return kept_.empty(); }  // no rules
 

@@ -197,7 +197,7 @@ DomainExcess RandomSays(Random& random, DomainExcess) {
 
 // What a rule says of each row; all zeros of one that is not there.
 template <class Says>
-std::vector<int64_t> SaidOfRows(const std::vector<DomainRule<Says>>& rules, size_t i,
+std::vector<int64_t> SaidOfRows(const std::vector<DerivedDomainRule<Says>>& rules, size_t i,
                                 const NodeTable& nodes) {
   std::vector<int64_t> says(nodes.size());
   if (i >= rules.size()) return says;
@@ -210,7 +210,7 @@ void FollowRules(Random& random) {
   Cluster cluster(random);
   const NodeTable& nodes = cluster.table();
   DomainTracker<Says> followed;
-  std::vector<DomainRule<Says>> rules;
+  std::vector<DerivedDomainRule<Says>> rules;
   std::vector<std::vector<int64_t>> before(3, std::vector<int64_t>(kNodes));
   uint64_t last_version = nodes.version();
   for (int step = 0; step < kSteps; ++step) {

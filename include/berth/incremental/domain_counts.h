@@ -71,6 +71,23 @@ class DomainCounts {
   // Whether there is a node in `domain` whose pods are counted.
   bool HasNodes(uint32_t domain) const { return domain < nodes_.size() && nodes_[domain] > 0; }
 
+  // Where there are the fewest, of the domains for which HasNodes(); and all in domains. Both
+  // without what was added.
+  MinimumPods CountFewest() const {
+    if (pods_ != nullptr) return pods_->fewest(*column_);
+    MinimumPods fewest;
+    ForEachCounted([&](uint32_t domain, int64_t count) {
+      if (HasNodes(domain)) fewest.Include(count);
+    });
+    return fewest;
+  }
+  int64_t CountAll() const {
+    if (pods_ != nullptr) return pods_->total_labelled(*column_);
+    int64_t total = 0;
+    ForEachCounted([&](uint32_t, int64_t count) { total += count; });
+    return total;
+  }
+
   // For what-if questions.
   void Add(uint32_t domain, int64_t difference) {
     for (auto& [added, sum] : added_) {
@@ -100,6 +117,14 @@ class DomainCounts {
   }
 
  private:
+  // Calls use(domain, count) for each domain, without what was added.
+  template <class Use>
+  void ForEachCounted(Use use) const {
+    for (uint32_t domain = 0; domain < column_->values().size(); ++domain) {
+      if (!column_->values()[domain].present) continue;
+      use(domain, domain < counts_.size() ? counts_[domain] : 0);
+    }
+  }
   bool HasVersion() const { return pods_ != nullptr && added_.empty(); }
 
   Symbol key_;

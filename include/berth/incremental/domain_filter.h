@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DomainFilter: a Filter plugin that judges a node by its topology domains, and says so domain by
-// domain, so that what it said stands until a domain changes.
+// DomainFilter: what a Filter plugin says of topology domains, so that it stands until a domain
+// changes. Plugins state rules (domain_rules.h), from which this follows; it is for those whose
+// rules cannot be stated so.
 #ifndef BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 #define BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 
@@ -39,13 +40,13 @@ struct DomainExcess {
   friend bool operator==(const DomainExcess&, const DomainExcess&) = default;
 };
 
-// It is said of each domain of counts.column(). Counts from a PodTable are followed change by
+// Said of each domain of counts.column(). Counts from a PodTable are followed change by
 // change from cycle to cycle, as long as the rest is the same; others are compared.
 template <class Limits>
-struct DomainRule {
+struct DerivedDomainRule {
   DomainCounts counts;
   Limits limits;
-  int plugin = 0;  // whose it is: set by the framework
+  int plugin = 0;  // whose rule it is: set by the framework
 
   // Of the domain of a row.
   auto OfRow(NodeRow row) const {
@@ -54,8 +55,8 @@ struct DomainRule {
     return has_label ? limits.Of(counts.at(domain)) : limits.without_label;
   }
 };
-using DomainVerdictRule = DomainRule<DomainVerdict>;
-using DomainExcessRule = DomainRule<DomainExcess>;
+using DomainVerdictRule = DerivedDomainRule<DomainVerdict>;
+using DomainExcessRule = DerivedDomainRule<DomainExcess>;
 
 // Optional, for Filter plugins whose verdicts are not remembered node by node (sign.h), because
 // they depend on other nodes. Pods that they reject cost what changed when they are tried again.

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from a list of domain rules: one node's verdict, those of many, dry runs, and what
+// makes verdicts reusable.
+#include "berth/incremental/domain_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "berth/check.h"
+#include "berth/columns/node_verdicts.h"
+
+namespace berth {
+namespace {
+
+// Numbers below NodeVerdicts::kNoReasonId, far more than there are constants in a plugin.
+constexpr size_t kMostRejections = 200;
+
+Status StatusOf(const DomainRejection& rejection) {
+  return Status::Make(rejection.code, {std::string(rejection.reason)});
+}
+Status TooManyRejections() {
+  return Status::Error(absl::StrCat("its domain rules reject nodes in more than ", kMostRejections,
+                                    " ways; a reason is a constant"));
+}
+bool IsStatusOf(const DomainRejection& rejection, const Status& status) {
+  return status.code() == rejection.code && status.reasons().front() == rejection.reason;
+}
+
+}  // namespace
+
+// --- The list ------------------------------------------------------------------------------------
+
+void DomainRules::Add(DomainPods pods, const DomainRule& rule) {
+  DomainCounts counts(pods.topology_key, nodes_->label_column(pods.topology_key),
+                      nodes_->pods().Count(pods.selector, pods.nodes));
+  Add(std::move(pods), std::move(counts), rule);
+}
+
+void DomainRules::Add(DomainPods pods, DomainCounts counts, const DomainRule& rule) {
+  Add(std::make_shared<const DomainPods>(std::move(pods)), std::move(counts), rule);
+}
+
+void DomainRules::Add(DomainCounts counts, const DomainRule& rule) {
+  Add(std::shared_ptr<const DomainPods>(), std::move(counts), rule);
+}
+
+void DomainRules::Add(std::shared_ptr<const DomainPods> pods, DomainCounts counts,
+                      const DomainRule& rule) {
+  const std::optional<DomainRejection>& without_key = rule.without_key;
+  rules_.push_back({
+      .pods = std::move(pods),
+      .limit = rule.limit,
+      .otherwise = rejections_->NumberOf(rule.otherwise),
+      .without_key = without_key.has_value() ? rejections_->NumberOf(*without_key) : uint8_t{0},
+      .counts = std::move(counts),
+  });
+  Rule& added = rules_.back();
+  if (rule.limit.kind_ == Limit::kAtMostAboveFewest) added.fewest = added.counts.CountFewest();
+  if (rule.limit.kind_ == Limit::kAtLeastOneOrFirst) added.total = added.counts.CountAll();
+}
+
+DomainRules::RejectionNumber DomainRules::Rejections::NumberOf(const DomainRejection& rejection) {
+  const auto known = absl::c_find_if(
+      statuses_, [&](const Status& status) { return IsStatusOf(rejection, status); });
+  if (known != statuses_.end()) {
+    return static_cast<RejectionNumber>(known - statuses_.begin() + 1);
+  }
+  too_many_ = statuses_.size() == kMostRejections;
+  if (!too_many_) statuses_.push_back(StatusOf(rejection));
+  return static_cast<RejectionNumber>(statuses_.size());
+}
+
+bool DomainRules::Rejects(int i, const DomainRejection& otherwise) const {
+  return IsStatusOf(otherwise, rejections_->status(rules_[i].otherwise));
+}
+
+// --- What a rule says ----------------------------------------------------------------------------
+
+DomainVerdict DomainRules::VerdictOf(const Rule& rule) const {
+  const DomainLimit& limit = rule.limit;
+  DomainVerdict verdict = {.without_label = rule.without_key};
+  switch (limit.kind_) {
+    case Limit::kAtMost:
+      verdict.most = limit.pods_;
+      verdict.above_max = rule.otherwise;
+      break;
+    case Limit::kAtMostAboveFewest:
+      verdict.most = limit.pods_ + (rule.fewest.domains < limit.min_domains_ ? 0 : Fewest(rule));
+      verdict.above_max = rule.otherwise;
+      break;
+    case Limit::kAtLeastOne:
+      verdict.others = rule.otherwise;
+      break;
+    case Limit::kAtLeastOneOrFirst:
+      verdict.others = MayBeFirst() ? uint8_t{0} : rule.otherwise;
+      break;
+  }
+  return verdict;
+}
+
+// How many pods have to leave a domain before it takes the pod. The fewest of all domains stays
+// what it is where pods leave one of them, unless that is the one with the fewest, which takes the
+// pod anyway. A limit from below is never 0: a domain with too few takes no pod as others go, and
+// one with enough may have too few then. The pod may be the first where all there are have gone.
+DomainExcess DomainRules::DistanceOf(const Rule& rule) const {
+  const DomainVerdict verdict = VerdictOf(rule);
+  DomainExcess distance = {.most = verdict.most,
+                           .without_label = verdict.without_label != 0 ? -1 : 0};
+  const Limit limit = rule.limit.kind_;
+  if (limit == Limit::kAtLeastOne || limit == Limit::kAtLeastOneOrFirst) distance.most = -1;
+  if (limit == Limit::kAtLeastOneOrFirst) distance.whole = rule.total;
+  return distance;
+}
+
+// The fewest pods of a domain. Right as long as dry runs change one domain only, as they do: pods
+// of one node come and go.
+int64_t DomainRules::Fewest(const Rule& rule) const {
+  int64_t of_changed = MinimumPods::kNone, with_minimum = rule.fewest.with_minimum;
+  for (const auto& [domain, difference] : rule.counts.added()) {
+    const int64_t now = rule.counts.at(domain);
+    of_changed = std::min(of_changed, now);
+    const bool is_known = rule.counts.HasNodes(domain);  // to `fewest`; the node may be of no table
+    if (is_known && now - difference == rule.fewest.pods) --with_minimum;
+  }
+  return std::min(with_minimum > 0 ? rule.fewest.pods : rule.fewest.next, of_changed);
+}
+
+bool DomainRules::MayBeFirst() const {
+  int64_t pods = 0;
+  for (const Rule& rule : rules_) {
+    if (rule.limit.kind_ != Limit::kAtLeastOneOrFirst) continue;
+    pods += rule.total;
+    for (const auto& [domain, difference] : rule.counts.added()) pods += difference;
+  }
+  return pods == 0;
+}
+
+// --- Dry runs ------------------------------------------------------------------------------------
+
+void DomainRules::AddPods(int i, const NodeInfo& node, int64_t difference) {
+  DomainCounts& counts = rules_[i].counts;
+  const std::optional<uint32_t> domain = counts.FindDomain(node.labels());
+  if (domain.has_value()) counts.Add(*domain, difference);
+}
+
+void DomainRules::Follow(const PodInfo& changed, const NodeInfo& node, int64_t difference) {
+  for (int i = 0; i < size(); ++i) {
+    const DomainPods* const pods = rules_[i].pods.get();
+    const bool counts =
+        pods != nullptr && pods->selector.Matches(changed) && pods->nodes.Includes(node.spec());
+    if (counts) AddPods(i, node, difference);
+  }
+}
+
+// --- One node, and many --------------------------------------------------------------------------
+
+DomainRules::RejectionNumber DomainRules::Judge(const LabelSet& node_labels) const {
+  const LabelColumn* column = nullptr;
+  std::optional<uint32_t> domain;
+  for (const Rule& rule : rules_) {
+    if (column != &rule.counts.column()) {
+      column = &rule.counts.column();
+      domain = rule.counts.FindDomain(node_labels);
+    }
+    const DomainVerdict verdict = VerdictOf(rule);
+    const RejectionNumber number =
+        domain.has_value() ? verdict.Of(rule.counts.at(*domain)) : verdict.without_label;
+    if (number != 0) return number;
+  }
+  return 0;
+}
+
+// The first rule that rejects a node gives it its code, so the last one is written first. Rules
+// that follow one another and are about the same domains are one pass.
+void DomainRules::Judge(NodeVerdicts& verdicts) const {
+  const absl::Span<const NodeRow> rows = verdicts.candidates();
+  absl::InlinedVector<DomainVerdict, 4> verdict_of;
+  for (const Rule& rule : rules_) verdict_of.push_back(VerdictOf(rule));
+  for (size_t begin = rules_.size(), end = begin; end > 0; end = begin) {
+    const LabelColumn& column = rules_[end - 1].counts.column();
+    while (begin > 0 && &rules_[begin - 1].counts.column() == &column) --begin;
+    column.JudgeRows(
+        rows,
+        [&](uint32_t domain) {
+          const bool has_label = column.values()[domain].present;
+          RejectionNumber number = 0;
+          for (size_t i = begin; i < end && number == 0; ++i) {
+            number = has_label ? verdict_of[i].Of(rules_[i].counts.at(domain))
+                               : verdict_of[i].without_label;
+          }
+          return number;
+        },
+        [&](size_t i, RejectionNumber number) {
+          if (number != 0) verdicts.Set(rows[i], rejections_->status(number).code(), number);
+        });
+  }
+}
+
+// --- The plugin ----------------------------------------------------------------------------------
+
+Status DomainRulesPlugin::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                                    PreFilterResult&) {
+  DomainRules rules(nodes, rejections_);
+  Status status = ListRules(pod, nodes, rules);
+  if (!status.ok()) return status;
+  if (rejections_.too_many()) return TooManyRejections();
+  if (rules.size() == 0) return Status::Skip();
+  state.Write(key_, std::make_unique<DomainRules>(std::move(rules)));
+  return status;
+}
+
+Status DomainRulesPlugin::AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                                 const NodeInfo& node) {
+  return Follow(state, pod, added, node, 1);
+}
+
+Status DomainRulesPlugin::RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
+                                    const NodeInfo& node) {
+  return Follow(state, pod, removed, node, -1);
+}
+
+Status DomainRulesPlugin::Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed,
+                                 const NodeInfo& node, int64_t difference) const {
+  if (DomainRules* const rules = state.FindMutable(key_)) {
+    rules->Follow(changed, node, difference);
+    FollowOthers(pod, changed, node, difference, *rules);
+  }
+  return rejections_.too_many() ? TooManyRejections() : Status::Success();
+}
+
+Status DomainRulesPlugin::Filter(const CycleState& state, const PodInfo&,
+                                 const NodeInfo& node) const {
+  const absl::StatusOr<const DomainRules*> rules = state.Read(key_);
+  if (!rules.ok()) return Status::Error(rules.status());
+  const uint8_t number = (*rules)->Judge(node.labels());
+  return number == 0 ? Status::Success() : rejections_.status(number);
+}
+
+Status DomainRulesPlugin::FilterNodes(const CycleState& state, const PodInfo&, const NodeTable&,
+                                      NodeVerdicts& verdicts) const {
+  const absl::StatusOr<const DomainRules*> rules = state.Read(key_);
+  if (!rules.ok()) return Status::Error(rules.status());
+  (*rules)->Judge(verdicts);
+  return Status::Success();
+}
+
+void DomainRulesPlugin::FilterDomains(const CycleState& state,
+                                      std::vector<DomainVerdictRule>& verdicts) const {
+  const DomainRules* const rules = state.Find(key_);
+  BERTH_CHECK(rules != nullptr);
+  for (const DomainRules::Rule& rule : rules->rules_) {
+    verdicts.push_back({.counts = rule.counts, .limits = rules->VerdictOf(rule)});
+  }
+}
+
+bool DomainRulesPlugin::DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
+                                                 std::vector<DomainExcessRule>& numbers,
+                                                 FilterInputs& basis) const {
+  const DomainRules* const rules = state.Find(key_);
+  if (rules == nullptr) return false;
+  for (const DomainRules::Rule& rule : rules->rules_) {
+    numbers.push_back({.counts = rule.counts, .limits = rules->DistanceOf(rule)});
+  }
+  AddListBasis(pod, basis);
+  return true;
+}
+
+}  // namespace berth
