@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt on one group: its pods are placed in a transaction that holds all or nothing.
+// An attempt on an entry of the queue: what is asked for, what came of it, and what that means to
+// the pods and to the queue.
 #ifndef BERTH_SRC_ENGINE_ATTEMPT_H_
 #define BERTH_SRC_ENGINE_ATTEMPT_H_
 
@@ -11,12 +12,13 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
+#include "berth/framework/group.h"
 #include "berth/framework/postfilter.h"
-#include "engine/binding_cycle.h"
-#include "engine/cluster_state.h"
-#include "engine/group_preemptions.h"
+#include "engine/binder.h"
 #include "engine/rejection_reasons.h"
-#include "engine/scheduling_cycle.h"
+#include "framework/framework.h"
+#include "group/group_index.h"
+#include "queue/queued_group.h"
 
 namespace berth {
 
@@ -76,69 +78,17 @@ struct AttemptResult {
   int lost = 0;         // of `failed`, how many no sibling can help; while the attempt lasts
 };
 
+// Fewer pods than the minimum: nothing is tried.
+AttemptResult TooFewMembers(const AttemptRequest& request);
+// A group missed its minimum: each of its pods fails with it, those too that would have fitted.
+void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
+                     AttemptResult& result);
+// What the queue waits for: any change that may help any of the pods that were rejected, and for a
+// group also a change of the group itself.
+Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& result);
 // What a group that missed its minimum is told, in its plugin's words.
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result);
-
-// Runs attempts. Everything an attempt did to the cluster state is undone, in reverse order, unless
-// it reached its minimum. Scheduling thread.
-class Attempts {
- public:
-  Attempts(ClusterState& cluster, bool incremental, int filter_block_size)
-      : cluster_(cluster),
-        incremental_(incremental),
-        cycle_(incremental, filter_block_size),
-        group_preemptions_(cluster) {}
-
-  AttemptResult Run(const AttemptRequest& request);
-  // For who only wanted to know: gives back what was placed.
-  void RollBack(AttemptResult& result);
-
-  // Lets the processor fetch, one step a call, what the next attempt will probably look up.
-  void PrefetchAhead();
-
-  const SchedulingCycle& cycle() const { return cycle_; }
-
- private:
-  struct Class;
-  struct ClassFailures;
-  using Order = std::vector<std::shared_ptr<const PodInfo>>;
-
-  // --- attempt_on_group.cc: in which order members are tried, who is tried again ---
-  void PlaceGroup(const AttemptRequest& request, AttemptResult& result);
-  bool PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result);
-  void TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                 ClassFailures& alike, AttemptResult& result);
-  static bool IsOutOfReach(const AttemptRequest& request, const AttemptResult& result);
-  static Order TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
-                                  bool beside_siblings);
-  std::optional<std::string> EquivalenceKey(const AttemptRequest& request,
-                                            const PodInfo& pod) const;
-  std::vector<Class> Classify(const AttemptRequest& request);
-  int CountFeasible(const AttemptRequest& request, const PodInfo& pod);
-
-  // --- attempt.cc ---
-  static bool MayPreempt(const AttemptRequest& request, const AttemptResult& result);
-  bool CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
-                     const PostFilterResult& plan) const;
-  bool PlaceOne(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                AttemptResult& result);
-  void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                CycleState& state, const CycleResult& cycle, AttemptResult& result);
-  PodFailure Refused(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                     const Status& status) const;
-  void Permit(const AttemptRequest& request, AttemptResult& result);
-  static Status PermitOne(const Framework& framework, Binder::Member& member);
-  static AttemptResult TooFew(const AttemptRequest& request);
-  void Undo(Placement& placement);
-  void UndoAll(const AttemptRequest& request, AttemptResult& result);
-
-  ClusterState& cluster_;
-  const bool incremental_;
-  SchedulingCycle cycle_;
-  GroupPreemptions group_preemptions_;  // of an attempt on a group
-  int fetched_ = 0;                     // steps, of where the cycle expects the next pod to go
-};
 
 }  // namespace berth
 

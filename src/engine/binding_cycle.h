@@ -1,116 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// From "placed" to "bound": Permit's waiting pods, then PreBind and Bind on the executor.
+// From "placed" to bound or undone. As kube-scheduler v1.35 schedule_one.go bindingCycle and
+// handleBindingCycleError; the Binder runs what is in between.
 #ifndef BERTH_SRC_ENGINE_BINDING_CYCLE_H_
 #define BERTH_SRC_ENGINE_BINDING_CYCLE_H_
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
-#include "berth/executor.h"
-#include "berth/framework/permit.h"
-#include "framework/framework.h"
-#include "queue/queued_group.h"
+#include "berth/clock.h"
+#include "engine/attempt.h"
+#include "engine/binder.h"
+#include "engine/cluster_state.h"
+#include "engine/failure_handler.h"
+#include "engine/recorder.h"
+#include "queue/scheduling_queue.h"
 
 namespace berth {
 
-// A pod that is assumed on a node and reserved there, with everything its plugins remember.
-struct Placement {
-  std::shared_ptr<const PodInfo> pod;
-  Symbol node;
-  absl::string_view node_name;  // its name
-  const Framework* framework = nullptr;
-  CycleState state;
-  AttemptHistory history = {};  // of the queue's entry that it came from
-  // Its PreBind plugins have run; they do not run again when only the binding is repeated.
-  bool pre_bound = false;
-  // The cluster was told the node in advance, as the pod's nominated node.
-  bool announced = false;
-  uint64_t assumed_at = 0;  // ClusterState::outside_changes() then
-  int bind_failures = 0;
-};
-
-// What became of a placement.
-struct BindingOutcome {
-  Placement placement;
-  Status status;  // Success: bound. A rejection or an Error: to be undone by the engine
-  // A plugin refused it, or its time was over, before anything was bound.
-  bool refused = false;
-  // It waited for Permit, and that ended it: rejected, or its time was over.
-  bool permit_wait_failed = false;
-};
-
-// Binds placements in batches, a group's together: all members are permitted, then all PreBinds
-// run, then all Binds. If so many members fail before the first Bind that fewer than the batch's
-// minimum are left, all fail; once a Bind has succeeded, the others are bound all the same.
-//
-// Belongs to the scheduling thread; only the plugins' PreBind, Bind and PostBind run elsewhere.
-class Binder {
+// Belongs to the scheduling thread.
+class BindingCycle {
  public:
-  // `post` brings work back to the scheduling thread: it may be called from any thread and must
-  // run what it is given there, later. `still_fits` is asked about each placement before it is
-  // bound: the world may have changed since. Its rejection refuses the placement.
-  Binder(Executor& executor, std::function<void(std::function<void()>)> post,
-         std::function<Status(const Placement&)> still_fits);
-  ~Binder();
-
-  struct Member {
-    Placement placement;
-    std::vector<PermitOutcome::Wait> waits = {};
-    absl::Time not_before = absl::InfinitePast();  // when to bind at the earliest
-    bool takes_time = false;                       // PreBind has something to do
+  // What it changes or tells. Everything outlives this.
+  struct Parts {
+    ClusterState& cluster;
+    SchedulingQueue& queue;
+    Binder& binder;
+    Recorder& recorder;
+    FailureHandler& failure_handler;
   };
-  using Members = absl::InlinedVector<Member, 1>;  // mostly a pod on its own
-  // Takes over placements that Permit let through or made wait. `minimum`: how many of them must
-  // get through for any to be bound.
-  void Start(Members members, int minimum, absl::Time now);
+  BindingCycle(const Clock& clock, const Parts& parts)
+      : clock_(clock),
+        cluster_(parts.cluster),
+        queue_(parts.queue),
+        binder_(parts.binder),
+        recorder_(parts.recorder),
+        failure_handler_(parts.failure_handler) {}
 
-  // --- Waiting pods ---
+  // Hands what an attempt on `entry` placed to the binder.
+  void Start(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
+  // Acts on what the binder has decided. Returns whether there was any.
+  bool HandleOutcomes(absl::Time now);
 
-  void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit);
-  WaitingPod* FindWaitingPod(absl::string_view uid);
-  // The pod has ended, is leaving, or was bound by somebody else: unless it is being bound at this
-  // moment, its placement is given back.
-  void Drop(absl::string_view uid);
-  // Ends waits whose time is over.
-  void Expire(absl::Time now);
-  // Gives up on everything that is not on the executor yet: the scheduler is going away.
-  void Abandon();
-  // When the next wait or delay is over; InfiniteFuture if there is none.
-  absl::Time NextDue() const;
-
-  // Sends batches that wait no longer to the executor, and puts what is decided since the last call
-  // into `outcomes`, which was empty: bound, refused while waiting, or failed. Allow() and Reject()
-  // take effect here, so that plugins may call them from anywhere.
-  void TakeOutcomes(absl::Time now, std::vector<BindingOutcome>& outcomes);
-
-  bool idle() const { return batches_.empty() && outcomes_.empty(); }
-  // Pods between placed and bound, in order of start.
-  struct Unbound {
-    const PodInfo* pod;
-    absl::string_view node_name;
-    std::vector<absl::string_view> waiting_for;  // Permit plugins
-    absl::Time until = absl::InfiniteFuture();   // when the first of these waits is over
-  };
-  std::vector<Unbound> unbound() const;
+  int64_t bound() const { return bound_; }
+  int64_t bind_failures() const { return bind_failures_; }  // bindings that ended in an error
 
  private:
-  class Waiting;
-  struct Batch;
+  void ActivateRequestedPods(CycleState& state);
+  // Keeps a placement whose binding failed and binds it again later, if its group already runs in
+  // part and would stay so without it. Returns false if it is to be undone.
+  bool BindAgain(BindingOutcome& outcome);
+  // The watch has shown the pod where it was placed, whatever became of the answer.
+  bool SeenBound(const Placement& placement) const;
+  void UndoPlacement(BindingOutcome outcome);
+  WaitingPtr WhyNotBound(const Placement& placement, const BindingOutcome& outcome) const;
 
-  void Finish(Batch& batch);
-  void Run(Batch& batch);
-
-  Executor& executor_;
-  const std::function<void(std::function<void()>)> post_;
-  const std::function<Status(const Placement&)> still_fits_;
-  std::vector<std::unique_ptr<Batch>> batches_;  // in order of start
-  std::vector<BindingOutcome> outcomes_;
+  const Clock& clock_;
+  ClusterState& cluster_;
+  SchedulingQueue& queue_;
+  Binder& binder_;
+  Recorder& recorder_;
+  FailureHandler& failure_handler_;
+  std::vector<BindingOutcome> outcomes_;  // room for those of HandleOutcomes()
+  int64_t bound_ = 0;
+  int64_t bind_failures_ = 0;
 };
 
 }  // namespace berth

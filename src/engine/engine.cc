@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of engine.h: the loop, and one attempt with its consequences.
+// Implementation of engine.h.
 #include "engine/engine.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/api/time.h"
-#include "berth/check.h"
-#include "berth/framework/pods_to_activate.h"
+#include "engine/placement_check.h"
+#include "engine/rejection_reasons.h"
 #include "engine/scheduler_options.h"
 
 namespace berth {
@@ -21,66 +21,10 @@ namespace {
 // How long a cluster may take to deliver what there is before people are told.
 constexpr absl::Duration kLongestSync = absl::Seconds(30);
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
-  return Engine::Create(std::move(options));
-}
-
-Engine::Engine(SchedulerOptions options)
-    : options_(std::move(options)),
-      prefetching_cluster_(dynamic_cast<PrefetchingCluster*>(options_.cluster)),
-      random_(options_.seed),
-      binder_(
-          *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
-          [this](const Placement& placement) { return StillFits(placement); }),
-      evictions_(
-          *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
-          *this),
-      attempts_(cluster_, options_.incremental, options_.filter_block_size) {}
-
-Engine::~Engine() {
-  ending_ = true;
-  // Bindings and evictions that are under way use this engine: see them through.
-  while (!binder_.idle() || !evictions_.idle()) {
-    TakeInbox();
-    binder_.Abandon();
-    HandleBindingOutcomes(options_.clock->Now());
-    if (!binder_.idle() || !evictions_.idle()) {
-      inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
-    }
-  }
-  if (watching_) options_.cluster->StopWatching();
-  // While the plugins are there still.
-  arrived_.clear();
-  inbox_.Close();
-  timers_.Clear();
-}
-
-absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options) {
-  absl::Status checked = CheckOptions(options);
-  if (!checked.ok()) return checked;
-  std::unique_ptr<Engine> engine(new Engine(std::move(options)));
-  Problems problems;
-  engine->profiles_ =
-      Profiles::Create(engine->options_.configuration, *engine->options_.registry, engine->cluster_,
-                       *engine->options_.clock, engine->random_, engine.get(), problems);
-  if (engine->profiles_ == nullptr) return problems.ToStatus();
-  engine->cluster_.SetProfiles(engine->profiles_.get());
-  for (const Framework* framework : engine->profiles_->all()) {
-    framework->fault_log().set_slow_call(engine->options_.slow_plugin_call);
-  }
-  engine->MakeQueue();
-  absl::Status watching = engine->options_.cluster->Watch(engine->inbox_);
-  if (!watching.ok()) return watching;
-  engine->watching_ = true;
-  engine->sync_deadline_ = engine->options_.clock->Now() + kLongestSync;
-  return engine;
-}
-
-void Engine::MakeQueue() {
+SchedulingQueue MakeQueue(const ProfileSetup& setup) {
+  const std::vector<const Framework*>& frameworks = setup.profiles->all();
   std::vector<QueueProfile> profiles;
-  for (const Framework* framework : profiles_->all()) {
+  for (const Framework* framework : frameworks) {
     QueueProfile& profile = profiles.emplace_back();
     profile.name = Symbol::Intern(framework->profile().scheduler_name);
     profile.plugins.assign(framework->events().begin(), framework->events().end());
@@ -92,14 +36,93 @@ void Engine::MakeQueue() {
     profile.group_plugin = framework->group_plugin();
     if (profile.group_plugin != nullptr) profile.group_plugin_name = framework->group_plugin_name();
   }
-  const KubeSchedulerConfiguration& configuration = options_.configuration;
-  queue_ = std::make_unique<SchedulingQueue>(
-      profiles_->all().front()->queue_sort(), std::move(profiles), &cluster_.groups(),
-      *options_.clock,
+  const KubeSchedulerConfiguration& configuration = setup.options.configuration;
+  return SchedulingQueue(
+      frameworks.front()->queue_sort(), std::move(profiles), &setup.cluster.groups(),
+      *setup.options.clock,
       QueueOptions{.initial_backoff = absl::Seconds(configuration.pod_initial_backoff_seconds),
                    .max_backoff = absl::Seconds(configuration.pod_max_backoff_seconds),
-                   .fault_log = &profiles_->all().front()->fault_log(),
-                   .queue_sort_name = profiles_->all().front()->queue_sort_name()});
+                   .fault_log = &frameworks.front()->fault_log(),
+                   .queue_sort_name = frameworks.front()->queue_sort_name()});
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
+  return Engine::Create(std::move(options));
+}
+
+Engine::Engine(std::unique_ptr<ProfileSetup> setup)
+    : setup_(std::move(setup)),
+      options_(setup_->options),
+      inbox_(setup_->inbox),
+      timers_(setup_->timers),
+      cluster_(setup_->cluster),
+      profiles_(*setup_->profiles),
+      prefetching_cluster_(dynamic_cast<PrefetchingCluster*>(options_.cluster)),
+      queue_(MakeQueue(*setup_)),
+      binder_(
+          *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
+          [this](const Placement& placement) { return StillFits(cluster_, placement); }),
+      failure_handler_(cluster_, queue_, setup_->recorder),
+      preemption_executor_(
+          options_, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
+          {cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_}),
+      binding_cycle_(*options_.clock,
+                     {cluster_, queue_, binder_, setup_->recorder, failure_handler_}),
+      table_updater_(cluster_, profiles_),
+      event_handlers_({cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_,
+                       table_updater_}),
+      unbound_report_(cluster_, profiles_, queue_, binder_),
+      entry_scheduler_(cluster_, options_.incremental, options_.filter_block_size) {
+  setup_->services.Connect({.queue = &queue_,
+                            .binder = &binder_,
+                            .preemption_executor = &preemption_executor_,
+                            .unbound_report = &unbound_report_});
+}
+
+Engine::~Engine() {
+  setup_->services.End();
+  // Bindings and evictions that are under way use this engine: see them through.
+  const auto idle = [this] { return binder_.idle() && preemption_executor_.idle(); };
+  while (!idle()) {
+    TakeInbox();
+    binder_.Abandon();
+    binding_cycle_.HandleOutcomes(options_.clock->Now());
+    if (!idle()) inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
+  }
+  if (watching_) options_.cluster->StopWatching();
+  // While the plugins are there still.
+  arrived_.clear();
+  inbox_.Close();
+  timers_.Clear();
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options) {
+  absl::Status checked = CheckOptions(options);
+  if (!checked.ok()) return checked;
+  auto setup = std::make_unique<ProfileSetup>(std::move(options));
+  Problems problems;
+  setup->profiles =
+      Profiles::Create(setup->options.configuration, *setup->options.registry, setup->cluster,
+                       *setup->options.clock, setup->random, &setup->services, problems);
+  if (setup->profiles == nullptr) return problems.ToStatus();
+  setup->cluster.SetProfiles(setup->profiles.get());
+  for (const Framework* framework : setup->profiles->all()) {
+    framework->fault_log().set_slow_call(setup->options.slow_plugin_call);
+  }
+  std::unique_ptr<Engine> engine(new Engine(std::move(setup)));
+  absl::Status watching = engine->Watch();
+  if (!watching.ok()) return watching;
+  return engine;
+}
+
+absl::Status Engine::Watch() {
+  absl::Status watching = options_.cluster->Watch(inbox_);
+  if (!watching.ok()) return watching;
+  watching_ = true;
+  sync_deadline_ = options_.clock->Now() + kLongestSync;
+  return absl::OkStatus();
 }
 
 // --- The loop -----------------------------------------------------------------------------------
@@ -131,22 +154,23 @@ bool Engine::RunSteps(int64_t most) {
 // Does one thing that is due: takes in what has arrived, settles bindings, or runs timers and tries
 // one group. Returns false if nothing was.
 bool Engine::Step() {
-  attempts_.PrefetchAhead();
+  entry_scheduler_.PrefetchAhead();
   const absl::Time now = options_.clock->Now();
   if (ConsecutiveEvents() < kMaxConsecutiveEvents && TakeInbox(kMaxConsecutiveEvents)) return true;
   WarnIfNotSynced(now);
   binder_.Expire(now);
-  if (HandleBindingOutcomes(now)) return true;
+  if (binding_cycle_.HandleOutcomes(now)) return true;
   // One portion of asking an attempt: the event that came may have taken it.
-  const bool has_just_asked = queue_->has_pending_events() && queue_->steps() > ticked_steps_;
+  const bool has_just_asked = queue_.has_pending_events() && queue_.steps() > ticked_steps_;
   consecutive_events_ = 0;
-  queue_steps_ = queue_->steps();
+  queue_steps_ = queue_.steps();
   const int timers = timers_.RunDue(now);
-  counters_.deferred_calls += timers;
-  const bool more_is_due = has_just_asked || queue_->Tick(now) || timers > 0;
-  ticked_steps_ = queue_->steps();
-  const QueuedGroup* const entry = synced_ ? NextEntry() : nullptr;
-  if (synced_) UpdateTables(entry != nullptr);
+  timer_calls_ += timers;
+  const bool more_is_due = has_just_asked || queue_.Tick(now) || timers > 0;
+  ticked_steps_ = queue_.steps();
+  const bool synced = event_handlers_.synced();
+  const QueuedGroup* const entry = synced ? NextEntry() : nullptr;
+  if (synced) table_updater_.Update(event_handlers_.events(), entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already
     return more_is_due || !arrived_.empty() || !inbox_.empty();
   }
@@ -154,27 +178,68 @@ bool Engine::Step() {
   return true;
 }
 
+// What very many pods wait for counts more than once: few of such events in a row, and none while
+// the queue still has to ask about some.
+int64_t Engine::ConsecutiveEvents() const {
+  constexpr int64_t kStepsOfEvent = 32;
+  if (queue_.has_many_pending_events()) return kMaxConsecutiveEvents;
+  return consecutive_events_ + (queue_.steps() - queue_steps_) / kStepsOfEvent;
+}
+
+bool Engine::TakeInbox(int64_t limit) {
+  if (arrived_.empty()) inbox_.Take(arrived_);
+  const bool any = !arrived_.empty();
+  for (; next_item_ < arrived_.size(); ++next_item_, next_event_ = 0) {
+    Inbox::Item& item = arrived_[next_item_];
+    if (item.event.has_value()) {
+      if (ConsecutiveEvents() >= limit) return true;
+      ++consecutive_events_;
+      event_handlers_.Handle(*std::move(item.event));
+      item.event.reset();
+    }
+    while (next_event_ < item.events.size()) {
+      if (ConsecutiveEvents() >= limit) return true;
+      ++consecutive_events_;
+      event_handlers_.Handle(std::move(item.events[next_event_++]));
+    }
+    std::vector<WatchEvent>().swap(item.events);
+    if (item.work == nullptr) continue;
+    if (ConsecutiveEvents() >= limit) return true;
+    ++consecutive_events_;
+    item.work();
+    item.work = nullptr;
+  }
+  next_item_ = 0;
+  arrived_.clear();
+  return any;
+}
+
+absl::Time Engine::SyncDeadline() const {
+  return event_handlers_.synced() ? absl::InfiniteFuture() : sync_deadline_;
+}
+
 void Engine::WarnIfNotSynced(absl::Time now) {
-  if (now < sync_deadline_) return;
+  if (now < SyncDeadline()) return;
   sync_deadline_ = absl::InfiniteFuture();
+  const uint64_t events = event_handlers_.events();
   const std::string sentence = absl::StrCat(
       "the cluster backend has not sent kSynced for ", DurationToString(kLongestSync), ", after ",
-      events_, events_ == 1 ? " event" : " events", "; nothing is scheduled until it does");
+      events, events == 1 ? " event" : " events", "; nothing is scheduled until it does");
   if (options_.warn != nullptr) return options_.warn(sentence);
   std::fprintf(stderr, "berth: %s\n", sentence.c_str());
 }
 
 absl::Time Engine::NextDue() const {
-  return std::min({queue_->NextDue(), binder_.NextDue(), timers_.NextDue(), sync_deadline_});
+  return std::min({queue_.NextDue(), binder_.NextDue(), timers_.NextDue(), SyncDeadline()});
 }
 
-absl::Time Engine::NextRetry() const { return std::min(queue_->NextRetry(), binder_.NextDue()); }
+absl::Time Engine::NextRetry() const { return std::min(queue_.NextRetry(), binder_.NextDue()); }
 
 // --- One attempt --------------------------------------------------------------------------------
 
 AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   AttemptRequest request;
-  request.framework = profiles_->Find(entry.profile);
+  request.framework = profiles_.Find(entry.profile);
   request.history = entry.history;
   request.group = entry.name;
   for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
@@ -200,17 +265,17 @@ void Engine::PrefetchAhead(const QueuedGroup& entry) const {
     if (prefetching_cluster_ != nullptr) prefetching_cluster_->Prefetch(pod, what);
   };
   if (!entry.is_group) fetch(*entry.pod, Fetch::kValue);
-  const Identity* const next = queue_->PrefetchNext(entry);
+  const Identity* const next = queue_.PrefetchNext(entry);
   if (next != nullptr) fetch(*next, Fetch::kPlace);
 }
 
 // What was begun goes first, unless its pod is gone.
 const QueuedGroup* Engine::NextEntry() {
   if (unfinished_.entry != nullptr) {
-    if (queue_->Resume(unfinished_.entry)) return unfinished_.entry;
-    queue_->Done(std::exchange(unfinished_, {}).entry);
+    if (queue_.Resume(unfinished_.entry)) return unfinished_.entry;
+    queue_.Done(std::exchange(unfinished_, {}).entry);
   }
-  return queue_->Pop();
+  return queue_.Pop();
 }
 
 void Engine::TryEntry(const QueuedGroup& entry) {
@@ -221,7 +286,7 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     return observe_ == nullptr ? SteadyTime() : std::chrono::steady_clock::now();
   };
   const SteadyTime begun = now();
-  AttemptResult result = attempts_.Run(request);
+  AttemptResult result = entry_scheduler_.Run(request);
   const SteadyTime ended = now();
   unfinished_.cycles += result.cycles;
   if (observe_ != nullptr) {
@@ -232,26 +297,27 @@ void Engine::TryEntry(const QueuedGroup& entry) {
     unfinished_.entry = &entry;
     return;
   }
-  ++counters_.attempts;
-  counters_.cycles += unfinished_.cycles;
+  ++attempts_;
+  cycles_ += unfinished_.cycles;
   unfinished_ = {};
 
   if (result.reached && request.minimum > 0 && !request.group.empty()) {
     cluster_.NoteGroupStart(request.group, result.order, static_cast<int>(result.placed.size()));
   }
-  StartBinding(entry, request, result);
+  binding_cycle_.Start(entry, request, result);
   if (result.failed.empty()) {
-    queue_->Done(&entry);
+    queue_.Done(&entry);
     return;
   }
-  if (!result.reached) ReportGroupFailure(request, result);
-  // Before the entry goes back: the evictions are what its gate asks for.
-  for (const AttemptResult::Plan& plan : result.plans) Preempt(plan.pod, plan.result);
-  queue_->AddUnschedulable(&entry, Describe(request, result));
-  for (PodFailure& failure : result.failed) {
-    NoteNomination(failure);
-    ReportFailure(failure);
+  if (!result.reached && !request.group.empty()) {
+    const GroupMembers* group = cluster_.groups().Find(request.group);
+    if (group != nullptr) FailEveryMember(request, *group, result);
   }
+  // Before the entry goes back: the evictions are what its gate asks for.
+  for (const AttemptResult::Plan& plan : result.plans)
+    preemption_executor_.Execute(plan.pod, plan.result);
+  queue_.AddUnschedulable(&entry, DescribeRejection(request, result));
+  for (PodFailure& failure : result.failed) failure_handler_.Handle(failure);
 }
 
 void Engine::Observe(const AttemptRequest& request, const AttemptResult& result, Symbol requeued_by,
@@ -294,118 +360,43 @@ void Engine::Observe(const AttemptRequest& request, const AttemptResult& result,
             .outcomes = outcomes});
 }
 
-void Engine::StartBinding(const QueuedGroup& entry, const AttemptRequest& request,
-                          AttemptResult& result) {
-  if (result.placed.empty()) return;
-  for (Binder::Member& member : result.placed) {
-    const PodInfo& pod = *member.placement.pod;
-    queue_->Placed(&entry, *pod.identity());
-    // kube-scheduler v1.35 schedule_one.go bindingCycle: what may take long is announced.
-    if (member.takes_time || !member.waits.empty()) {
-      member.placement.announced = true;
-      PatchNomination(pod, member.placement.node_name);
-    }
-    cluster_.nominations().Remove(*pod.identity());
-  }
-  for (Binder::Member& member : result.placed) ActivateRequestedPods(member.placement.state);
-  binder_.Start(std::move(result.placed), request.minimum, options_.clock->Now());
-  result.placed.clear();
+std::string Engine::WhyAlone(const PodInfo& pod) const {
+  const Framework* framework = profiles_.Find(pod.scheduler_name());
+  return framework == nullptr ? "" : berth::WhyAlone(*framework, pod);
 }
 
-// A group missed its minimum: each of its pods is told so, those too that would have fitted.
-void Engine::ReportGroupFailure(const AttemptRequest& request, AttemptResult& result) {
-  const GroupMembers* group =
-      request.group.empty() ? nullptr : cluster_.groups().Find(request.group);
-  if (group == nullptr) return;
-  const Status why = WhyGroupFailed(request, *group, result);
-  const WaitingPtr waiting = WhyGroup(request, result);
-  for (const auto& pod : request.pods) {
-    const auto failed = std::find_if(result.failed.begin(), result.failed.end(),
-                                     [&](const PodFailure& f) { return f.pod == pod; });
-    PodFailure& told =
-        failed != result.failed.end() ? *failed : result.failed.emplace_back(PodFailure{pod});
-    told.status = why;
-    told.message = why.message();
-    told.waiting = waiting;
-  }
-}
-
-WaitingPtr Engine::WhyGroup(const AttemptRequest& request, const AttemptResult& result) const {
-  const PodFailure& cause = result.failed.front();
-  if (cause.waiting->reason == WaitingReason::kWaitingForMembers) return cause.waiting;
-  std::vector<int64_t> requests;
-  for (const auto& pod : request.pods) {
-    const absl::string_view resource = cause.waiting->resource;
-    requests.push_back(resource.empty() || resource == kPodsResource
-                           ? 1
-                           : pod->requests().Get(ResourceIdOf(resource)));
-  }
-  std::sort(requests.begin(), requests.end());
-  requests.resize(std::min<size_t>(requests.size(), request.minimum));
-  return WhyGroupWaits(*cause.waiting, request.minimum, result.most_placed, cause.pod->key(),
-                       std::accumulate(requests.begin(), requests.end(), int64_t{0}));
-}
-
-// What the queue waits for: any change that may help any of the pods that were rejected, and for a
-// group also a change of the group itself.
-Rejection Engine::Describe(const AttemptRequest& request, const AttemptResult& result) const {
-  Rejection rejection;
-  const auto add = [](std::vector<Symbol>& to, Symbol plugin) {
-    if (std::find(to.begin(), to.end(), plugin) == to.end()) to.push_back(plugin);
-  };
-  for (const PodFailure& failure : result.failed) {
-    for (const Symbol plugin : failure.rejecting_plugins) {
-      add(failure.status.code() == Code::kPending ? rejection.pending_plugins
-                                                  : rejection.unschedulable_plugins,
-          plugin);
-    }
-    rejection.pods.push_back({failure.pod->uid(),
-                              Status::Make(failure.status.code(), {failure.message})
-                                  .WithPlugin(failure.status.plugin_symbol()),
-                              !failure.rejecting_plugins.empty(), failure.waiting});
-    if (failure.waiting->reason == WaitingReason::kMinRuntime) {
-      rejection.retry_at = std::min(rejection.retry_at, failure.waiting->until);
+// Profiles have the same nodes, and what their plugins give away of them is the same.
+std::vector<ResourceUsage> Engine::Usage() {
+  cluster_.Refresh();
+  std::vector<ResourceUsage> all;
+  for (const Framework* framework : profiles_.all()) {
+    for (ResourceUsage& usage : framework->RunUsage(cluster_.nodes())) {
+      const bool is_known = absl::c_any_of(
+          all, [&](const ResourceUsage& known) { return known.resource == usage.resource; });
+      if (!is_known) all.push_back(std::move(usage));
     }
   }
-  if (!request.group.empty() && !rejection.IsError()) {
-    add(rejection.unschedulable_plugins, request.framework->group_plugin_name());
-  }
-  return rejection;
+  return all;
 }
 
-// What plugins put into the pod's state to be tried next.
-void Engine::ActivateRequestedPods(CycleState& state) {
-  PodsToActivate* wanted = state.FindMutable(kPodsToActivate);
-  if (wanted == nullptr || wanted->pods.empty()) return;
-  const auto pods = std::exchange(wanted->pods, {});
-  queue_->Activate(pods);
-}
-
-bool Engine::HandleBindingOutcomes(absl::Time now) {
-  std::vector<BindingOutcome> outcomes = std::exchange(settled_, {});
-  binder_.TakeOutcomes(now, outcomes);
-  // What succeeded first: whether a group runs in part decides what is done about a failure.
-  for (BindingOutcome& outcome : outcomes) {
-    if (outcome.status.IsError() && SeenBound(outcome.placement)) {
-      outcome.status = Status::Success();
-    }
-    if (!outcome.status.ok()) continue;
-    const PodInfo& pod = *outcome.placement.pod;
-    cluster_.cache().FinishBinding(*pod.identity());
-    reported_.Erase(*pod.identity());
-    ++counters_.bound;
-    ReportBound(outcome.placement);
-    ActivateRequestedPods(outcome.placement.state);
+SchedulerCounters Engine::counters() const {
+  SchedulerCounters counters;
+  counters.attempts = attempts_;
+  counters.cycles = cycles_;
+  counters.bound = binding_cycle_.bound();
+  counters.bind_failures = binding_cycle_.bind_failures();
+  counters.evictions = preemption_executor_.evictions();
+  counters.eviction_failures = preemption_executor_.eviction_failures();
+  counters.unusable_objects = event_handlers_.unusable_objects();
+  counters.deferred_calls = timer_calls_ + setup_->services.posted_calls();
+  for (const Framework* framework : profiles_.all()) {
+    counters.plugin_faults += framework->plugin_faults();
   }
-  for (BindingOutcome& outcome : outcomes) {
-    if (outcome.status.ok()) continue;
-    if (outcome.status.IsError()) ++counters_.bind_failures;
-    if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
-  }
-  const bool any = !outcomes.empty();
-  outcomes.clear();
-  settled_ = std::move(outcomes);
-  return any;
+  counters.troubles = profiles_.troubles();
+  const NodeEvaluator::Counters evaluations = entry_scheduler_.cycle().evaluator().counters();
+  counters.unconfirmed = evaluations.unconfirmed;
+  counters.incremental_cycles = evaluations.recalled;
+  return counters;
 }
 
 }  // namespace berth

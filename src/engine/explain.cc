@@ -29,8 +29,9 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
                                           *explainer->random_, nullptr, problems);
   if (explainer->profiles_ == nullptr) return nullptr;
   explainer->cluster_->SetProfiles(explainer->profiles_.get());
-  explainer->attempts_ = std::make_unique<Attempts>(*explainer->cluster_, /*incremental=*/false,
-                                                    /*filter_block_size=*/0);
+  explainer->entry_scheduler_ =
+      std::make_unique<EntryScheduler>(*explainer->cluster_, /*incremental=*/false,
+                                       /*filter_block_size=*/0);
   for (Object& object : objects) {
     ClusterChange change = explainer->cluster_->Apply({WatchEvent::Type::kSet, std::move(object)});
     if (!change.problem.ok()) {
@@ -129,7 +130,7 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   }
   SortByImportance(request.pods);
   request.minimum = MissingMembers(plugin, cluster_->groups(), *name);
-  AttemptResult result = attempts_->Run(request);
+  AttemptResult result = entry_scheduler_->Run(request);
   explanation.starts = result.reached;
   for (const Binder::Member& member : result.placed) {
     explanation.placements.emplace(member.placement.pod->key(), member.placement.node_name);
@@ -137,7 +138,7 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   for (const AttemptResult::Plan& plan : result.plans) {
     explanation.plans.emplace(plan.pod->key(), plan.result);
   }
-  attempts_->RollBack(result);
+  entry_scheduler_->RollBack(result);
   if (!result.reached) {
     explanation.message = WhyGroupFailed(request, members, result).message();
   }

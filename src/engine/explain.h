@@ -13,8 +13,8 @@
 #include "berth/clock.h"
 #include "berth/configuration.h"
 #include "berth/framework/postfilter.h"
-#include "engine/attempt.h"
 #include "engine/cluster_state.h"
+#include "engine/entry_scheduler.h"
 #include "engine/profiles.h"
 #include "evaluation/full_evaluator.h"
 
@@ -108,7 +108,7 @@ class Explainer {
   std::unique_ptr<RandomSequence> random_;
   std::unique_ptr<ClusterState> cluster_;
   std::unique_ptr<Profiles> profiles_;
-  std::unique_ptr<Attempts> attempts_;
+  std::unique_ptr<EntryScheduler> entry_scheduler_;
   std::vector<std::shared_ptr<const PodInfo>> pending_;
   FullEvaluator evaluator_;
 };

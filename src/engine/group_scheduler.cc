@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attempts on groups: in which order the members are tried, and who is tried again.
-//
-// They are tried in the order in which single pods would be, so that a group that starts starts as
-// its pods would one by one. Only if it misses its minimum so are other orders tried.
+// Implementation of group_scheduler.h.
+#include "engine/group_scheduler.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "engine/attempt.h"
 
 namespace berth {
 namespace {
@@ -31,18 +29,18 @@ bool MayFitLater(const Framework& framework, const PodInfo& pod,
 }  // namespace
 
 // Pods that no plugin can tell apart, or a single one.
-struct Attempts::Class {
+struct GroupScheduler::Class {
   Order pods;
   int feasible = 0;  // nodes on which the first could run; fewer is harder
 };
 
 // Who failed since something was placed or planned last, of those that are alike one.
-struct Attempts::ClassFailures {
+struct GroupScheduler::ClassFailures {
   uint64_t changes = 0;                         // so much had been placed or planned by then
   absl::flat_hash_map<std::string, int> index;  // in AttemptResult::failed, by EquivalenceKey()
 };
 
-void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) {
+void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result) {
   const Order as_queued(request.pods.begin(), request.pods.end());
   result.reached = PlaceAll(request, as_queued, result);
   // If it takes one pod only, whoever fits has been found.
@@ -72,7 +70,7 @@ void Attempts::PlaceGroup(const AttemptRequest& request, AttemptResult& result) 
 }
 
 // Places what fits. Undoes everything and returns false if that is less than the minimum.
-bool Attempts::PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result) {
+bool GroupScheduler::PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result) {
   // Members that wait for each other in a row, the last one first, would be tried as often as the
   // square of their number says. Then another order comes next.
   const size_t most_tries = 100 + 8 * request.pods.size();
@@ -90,17 +88,18 @@ bool Attempts::PlaceAll(const AttemptRequest& request, Order order, AttemptResul
   }
   group_preemptions_.RollBack();
   if (static_cast<int>(result.placed.size()) >= request.minimum) return true;
-  UndoAll(request, result);
+  pod_scheduler_.UndoAll(request, result);
   return false;
 }
 
-bool Attempts::IsOutOfReach(const AttemptRequest& request, const AttemptResult& result) {
+bool GroupScheduler::IsOutOfReach(const AttemptRequest& request, const AttemptResult& result) {
   return static_cast<int>(request.pods.size()) - result.lost < request.minimum;
 }
 
 // Places the pod, or adds it to those that failed.
-void Attempts::TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                         ClassFailures& alike, AttemptResult& result) {
+void GroupScheduler::TryMember(const AttemptRequest& request,
+                               const std::shared_ptr<const PodInfo>& pod, ClassFailures& alike,
+                               AttemptResult& result) {
   const auto changes = [&] {
     return result.placed.size() + result.plans.size() + cluster_.nominations().version();
   };
@@ -114,14 +113,14 @@ void Attempts::TryMember(const AttemptRequest& request, const std::shared_ptr<co
     const auto found = likeness.has_value() ? alike.index.find(*likeness) : alike.index.end();
     if (found != alike.index.end()) {
       PodFailure failure = result.failed[found->second];
-      if (failure.asked || !MayPreempt(request, result)) {
+      if (failure.asked || !PodScheduler::MayPreempt(request, result)) {
         failure.pod = pod;
         return add_failure(std::move(failure));
       }
     }
   }
   const size_t plans = result.plans.size();
-  if (PlaceOne(request, pod, result)) {
+  if (pod_scheduler_.Place(request, pod, result)) {
     group_preemptions_.Nominate(pod, "");
     return;
   }
@@ -146,8 +145,9 @@ void Attempts::TryMember(const AttemptRequest& request, const std::shared_ptr<co
 
 // Takes out of `failed` whom siblings that were placed since may have let in, if `beside_siblings`,
 // and, once the group stands, those that PostFilter was not asked about.
-Attempts::Order Attempts::TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
-                                             bool beside_siblings) {
+GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& request,
+                                                         AttemptResult& result,
+                                                         bool beside_siblings) {
   const int placed = static_cast<int>(result.placed.size());
   const bool stands = placed >= request.minimum;
   const auto first = std::stable_partition(
@@ -165,8 +165,8 @@ Attempts::Order Attempts::TakeMembersToRetry(const AttemptRequest& request, Atte
 }
 
 // Equal for pods that no plugin can tell apart; absent if they may not be compared.
-std::optional<std::string> Attempts::EquivalenceKey(const AttemptRequest& request,
-                                                    const PodInfo& pod) const {
+std::optional<std::string> GroupScheduler::EquivalenceKey(const AttemptRequest& request,
+                                                          const PodInfo& pod) const {
   PodSignature signature;
   if (!request.framework->SignPod(pod, signature).ok()) return std::nullopt;
   signature.Add(pod.priority());
@@ -176,7 +176,7 @@ std::optional<std::string> Attempts::EquivalenceKey(const AttemptRequest& reques
 }
 
 // Groups the pods by likeness, hardest to place first.
-std::vector<Attempts::Class> Attempts::Classify(const AttemptRequest& request) {
+std::vector<GroupScheduler::Class> GroupScheduler::Classify(const AttemptRequest& request) {
   std::vector<Class> classes;
   absl::flat_hash_map<std::string, size_t> class_of;
   for (const auto& pod : request.pods) {
@@ -196,7 +196,7 @@ std::vector<Attempts::Class> Attempts::Classify(const AttemptRequest& request) {
 }
 
 // On how many nodes `pod` could run now, as far as the filters know. 0 if it is rejected outright.
-int Attempts::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
+int GroupScheduler::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
   const NodeTable& nodes = cluster_.nodes();
   CycleState state;
   const PreFilterOutcome pre_filter = request.framework->RunPreFilter(state, pod, nodes);

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/waiting.h"
-#include "engine/binding_cycle.h"
+#include "engine/binder.h"
 #include "evaluation/diagnosis.h"
 #include "framework/framework.h"
 

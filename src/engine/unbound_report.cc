@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler says about itself: who waits for what, and its counters.
+// Implementation of unbound_report.h.
+#include "engine/unbound_report.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "engine/engine.h"
+#include "engine/rejection_reasons.h"
 
 namespace berth {
 namespace {
@@ -35,9 +37,9 @@ bool OutlastsBackoff(WaitingReason reason) {
 
 // What a pod in the queue waits for at this moment: its last verdict, unless something has happened
 // to it since.
-WaitingFor Engine::Explain(const PendingReport& report) const {
+WaitingFor UnboundReport::Explain(const PendingReport& report) const {
   const PodInfo& pod = *report.pod;
-  const Framework& framework = *profiles_->Find(pod.scheduler_name());
+  const Framework& framework = *profiles_.Find(pod.scheduler_name());
   WaitingFor waiting;
   if (report.state == QueueState::kGated) {
     waiting = *WhyRejected(framework, pod, cluster_.nodes(), report.status);
@@ -45,7 +47,7 @@ WaitingFor Engine::Explain(const PendingReport& report) const {
   } else if (report.waiting != nullptr) {
     waiting = *report.waiting;
   }
-  waiting.alone = berth::WhyAlone(framework, pod);
+  waiting.alone = WhyAlone(framework, pod);
   if (WaitsForVictims(pod, waiting)) return waiting;
   const bool backing_off =
       report.state == QueueState::kBackoff || report.state == QueueState::kErrorBackoff;
@@ -58,7 +60,7 @@ WaitingFor Engine::Explain(const PendingReport& report) const {
 }
 
 // Whether pods on the node that the pod is nominated to are on their way out.
-bool Engine::WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const {
+bool UnboundReport::WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const {
   const std::string nominated = cluster_.nominations().NominatedNode(pod);
   if (nominated.empty()) return false;
   const NodeInfo* node = cluster_.FindNode(Symbol::Intern(nominated));
@@ -75,9 +77,9 @@ bool Engine::WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const {
   return true;
 }
 
-WaitingFor Engine::Explain(const Binder::Unbound& unbound) const {
+WaitingFor UnboundReport::Explain(const Binder::Unbound& unbound) const {
   WaitingFor waiting;
-  waiting.alone = berth::WhyAlone(*profiles_->Find(unbound.pod->scheduler_name()), *unbound.pod);
+  waiting.alone = WhyAlone(*profiles_.Find(unbound.pod->scheduler_name()), *unbound.pod);
   waiting.node = std::string(unbound.node_name);
   waiting.reason = WaitingReason::kBinding;
   if (unbound.waiting_for.empty()) return waiting;
@@ -87,9 +89,9 @@ WaitingFor Engine::Explain(const Binder::Unbound& unbound) const {
   return waiting;
 }
 
-std::vector<UnboundPod> Engine::Unbound() const {
+std::vector<UnboundPod> UnboundReport::Pods() const {
   std::vector<UnboundPod> list;
-  for (const PendingReport& report : queue_->Pending()) {
+  for (const PendingReport& report : queue_.Pending()) {
     UnboundPod pod;
     pod.pod = report.pod->key();
     pod.group = report.group;
@@ -115,16 +117,16 @@ std::vector<UnboundPod> Engine::Unbound() const {
   return list;
 }
 
-std::vector<PodGroupState> Engine::PodGroups() const {
+std::vector<PodGroupState> UnboundReport::Groups() const {
   // All members of a group that waits have the same reason; the first one's is shown.
   absl::flat_hash_map<std::string, WaitingFor> waiting;
-  for (UnboundPod& pod : Unbound()) {
+  for (UnboundPod& pod : Pods()) {
     if (!pod.group.empty()) waiting.try_emplace(pod.group, std::move(pod.waiting));
   }
   std::vector<PodGroupState> list;
   for (const GroupMembers* group : cluster_.groups().All()) {
     // All members' profiles must agree on what the group is; the first one's is as good as any.
-    const Framework* framework = profiles_->Find(group->members().front().pod->scheduler_name());
+    const Framework* framework = profiles_.Find(group->members().front().pod->scheduler_name());
     const std::optional<GroupSpec> spec = framework->group_plugin()->Spec(group->name());
     if (!spec.has_value()) continue;
     const int assigned = group->assigned_count();
@@ -140,8 +142,8 @@ std::vector<PodGroupState> Engine::PodGroups() const {
   return list;
 }
 
-std::optional<WaitingFor> Engine::ExplainWaiting(absl::string_view uid) const {
-  if (const std::optional<PendingReport> report = queue_->Report(uid); report.has_value()) {
+std::optional<WaitingFor> UnboundReport::ExplainWaiting(absl::string_view uid) const {
+  if (const std::optional<PendingReport> report = queue_.Report(uid); report.has_value()) {
     return Explain(*report);
   }
   for (const Binder::Unbound& unbound : binder_.unbound()) {
@@ -149,43 +151,12 @@ std::optional<WaitingFor> Engine::ExplainWaiting(absl::string_view uid) const {
   }
   const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(uid);
   if (pod == nullptr || !pod->node_name().empty()) return std::nullopt;
-  if (profiles_->Find(pod->scheduler_name()) != nullptr) return std::nullopt;
+  if (profiles_.Find(pod->scheduler_name()) != nullptr) return std::nullopt;
   WaitingFor waiting;
   waiting.reason = WaitingReason::kUnknownProfile;
   waiting.detail =
       absl::StrCat("profile not found for scheduler name \"", pod->scheduler_name().view(), "\"");
   return waiting;
-}
-
-std::string Engine::WhyAlone(const PodInfo& pod) const {
-  const Framework* framework = profiles_->Find(pod.scheduler_name());
-  return framework == nullptr ? "" : berth::WhyAlone(*framework, pod);
-}
-
-// Profiles have the same nodes, and what their plugins give away of them is the same.
-std::vector<ResourceUsage> Engine::Usage() {
-  cluster_.Refresh();
-  std::vector<ResourceUsage> all;
-  for (const Framework* framework : profiles_->all()) {
-    for (ResourceUsage& usage : framework->RunUsage(cluster_.nodes())) {
-      const bool is_known = absl::c_any_of(
-          all, [&](const ResourceUsage& known) { return known.resource == usage.resource; });
-      if (!is_known) all.push_back(std::move(usage));
-    }
-  }
-  return all;
-}
-
-SchedulerCounters Engine::counters() const {
-  SchedulerCounters counters = counters_;
-  for (const Framework* framework : profiles_->all()) {
-    counters.plugin_faults += framework->plugin_faults();
-  }
-  counters.troubles = profiles_->troubles();
-  const NodeEvaluator::Counters evaluations = attempts_.cycle().evaluator().counters();
-  counters.unconfirmed = evaluations.unconfirmed;
-  counters.incremental_cycles = evaluations.recalled;
-  return counters;
 }
 
 }  // namespace berth

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Binder: batches are bound whole, waits end, faults stay with their pod.
+#include "engine/binder.h"
+
 #include <string>
 #include <vector>
 
-#include "engine/binding_cycle.h"
 #include "tests/engine/gang_cluster.h"
 
 namespace berth {

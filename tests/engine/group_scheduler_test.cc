@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attempts on groups of unlike pods.
-#include "engine/attempt.h"
+#include "engine/group_scheduler.h"
 
 #include <set>
 #include <string>
@@ -20,13 +20,13 @@ std::unique_ptr<Simulation> Simulate(std::vector<Object> objects) {
 }
 
 // In the order of arrival the small pod would take a piece of the only node for the large one.
-TEST(Attempt, TheHardestPodOfAGroupIsPlacedFirst) {
+TEST(GroupScheduler, TheHardestPodOfAGroupIsPlacedFirst) {
   auto simulation = Simulate({MakeGpuNode("big", 8), MakeGpuNode("small", 2), MakeGroup("g", 2),
                               MakeGpuPod("g-a", 1, "g"), MakeGpuPod("g-b", 8, "g")});
   EXPECT_EQ(simulation->cluster().Bindings().size(), 2u);
 }
 
-TEST(Attempt, SurplusMembersArePlacedIfThereIsRoom) {
+TEST(GroupScheduler, SurplusMembersArePlacedIfThereIsRoom) {
   auto simulation =
       Simulate({MakeGpuNode("n0", 3), MakeGroup("g", 2), MakeGpuPod("g-0", 1, "g"),
                 MakeGpuPod("g-1", 1, "g"), MakeGpuPod("g-2", 1, "g"), MakeGpuPod("g-3", 1, "g")});
@@ -36,7 +36,7 @@ TEST(Attempt, SurplusMembersArePlacedIfThereIsRoom) {
             std::string::npos);
 }
 
-TEST(Attempt, AFailedGroupLeavesTheClusterAsItWas) {
+TEST(GroupScheduler, AFailedGroupLeavesTheClusterAsItWas) {
   auto simulation = Simulate({MakeGpuNode("n0", 9), MakeGroup("g", 10), MakeGpuPod("single", 9)});
   for (int i = 0; i < 10; ++i) {
     simulation->cluster().Set(MakeGpuPod(absl::StrCat("g-", i), 1, "g"));
@@ -49,7 +49,7 @@ TEST(Attempt, AFailedGroupLeavesTheClusterAsItWas) {
   EXPECT_EQ(simulation->cluster().Bindings().size(), 2u) << "all nine GPUs were free again";
 }
 
-TEST(Attempt, StoppedByAnObserverItIsTheLast) {
+TEST(GroupScheduler, StoppedByAnObserverItIsTheLast) {
   std::vector<Object> objects = {MakeGpuNode("n0", 8)};
   for (int i = 0; i < 8; ++i) objects.push_back(MakeGpuPod(absl::StrCat("p-", i), 1));
   auto simulation = Simulation::Create({.configuration = GangConfiguration(),

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of entry_scheduler.h.
+#include "engine/entry_scheduler.h"
+
+#include <algorithm>
+
+#include "berth/check.h"
+
+namespace berth {
+
+AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
+  if (static_cast<int>(request.pods.size()) < request.minimum) return TooFewMembers(request);
+  AttemptResult result;
+  cluster_.Refresh();
+  if (request.pods.size() == 1) {
+    const bool placed = pod_scheduler_.Place(request, request.pods.front(), result);
+    result.reached = placed || (request.minimum == 0 && !result.yielded);
+  } else {
+    group_scheduler_.Place(request, result);
+  }
+  if (result.reached) Permit(request, result);
+  BERTH_CHECK(result.reached || result.yielded || !result.failed.empty());
+  return result;
+}
+
+// Asks the Permit plugins about every placed pod once all of them are reserved.
+void EntryScheduler::Permit(const AttemptRequest& request, AttemptResult& result) {
+  const auto refused =
+      std::remove_if(result.placed.begin(), result.placed.end(), [&](Binder::Member& member) {
+        const Status status = PodScheduler::Permit(*request.framework, member);
+        if (status.ok()) return false;
+        result.failed.push_back(pod_scheduler_.Refused(request, member.placement.pod, status));
+        pod_scheduler_.Undo(member.placement);
+        return true;
+      });
+  result.placed.erase(refused, result.placed.end());
+  if (static_cast<int>(result.placed.size()) < request.minimum) {
+    result.reached = false;
+    // The cause stands first: the group fails for who was refused here, not for its surplus.
+    std::rotate(result.failed.begin(), result.failed.end() - 1, result.failed.end());
+    pod_scheduler_.UndoAll(request, result);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules one entry of the queue: a pod on its own, or a group of which at least the minimum is
+// placed or nothing.
+#ifndef BERTH_SRC_ENGINE_ENTRY_SCHEDULER_H_
+#define BERTH_SRC_ENGINE_ENTRY_SCHEDULER_H_
+
+#include "engine/attempt.h"
+#include "engine/group_scheduler.h"
+#include "engine/pod_scheduler.h"
+
+namespace berth {
+
+// Runs attempts. Everything an attempt did to the cluster state is undone, in reverse order, unless
+// it reached its minimum. Scheduling thread.
+class EntryScheduler {
+ public:
+  EntryScheduler(ClusterState& cluster, bool incremental, int filter_block_size)
+      : cluster_(cluster),
+        pod_scheduler_(cluster, incremental, filter_block_size),
+        group_scheduler_(cluster, pod_scheduler_) {}
+
+  AttemptResult Run(const AttemptRequest& request);
+  // For who only wanted to know: gives back what was placed.
+  void RollBack(AttemptResult& result) { pod_scheduler_.RollBack(result); }
+
+  // Prefetches, one step a call, what the next attempt will probably look up.
+  void PrefetchAhead() { pod_scheduler_.PrefetchAhead(); }
+
+  const SchedulingCycle& cycle() const { return pod_scheduler_.cycle(); }
+
+ private:
+  void Permit(const AttemptRequest& request, AttemptResult& result);
+
+  ClusterState& cluster_;
+  PodScheduler pod_scheduler_;
+  GroupScheduler group_scheduler_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_ENTRY_SCHEDULER_H_

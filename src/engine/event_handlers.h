@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What watch events do to the cluster state and to the queue. As kube-scheduler v1.35
+// eventhandlers.go.
+#ifndef BERTH_SRC_ENGINE_EVENT_HANDLERS_H_
+#define BERTH_SRC_ENGINE_EVENT_HANDLERS_H_
+
+#include <cstdint>
+
+#include "berth/cluster.h"
+#include "engine/binder.h"
+#include "engine/cluster_state.h"
+#include "engine/failure_handler.h"
+#include "engine/profiles.h"
+#include "engine/recorder.h"
+#include "engine/table_updater.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+
+// Belongs to the scheduling thread.
+class EventHandlers {
+ public:
+  // What events change. Everything outlives this.
+  struct Parts {
+    ClusterState& cluster;
+    const Profiles& profiles;
+    SchedulingQueue& queue;
+    Binder& binder;
+    Recorder& recorder;
+    FailureHandler& failure_handler;
+    TableUpdater& table_updater;
+  };
+  explicit EventHandlers(const Parts& parts)
+      : cluster_(parts.cluster),
+        profiles_(parts.profiles),
+        queue_(parts.queue),
+        binder_(parts.binder),
+        recorder_(parts.recorder),
+        failure_handler_(parts.failure_handler),
+        table_updater_(parts.table_updater) {}
+
+  void Handle(WatchEvent event);
+
+  // Whether the cluster has sent what there is.
+  bool synced() const { return synced_; }
+  uint64_t events() const { return events_; }  // so far
+  // Objects that could not be understood.
+  int64_t unusable_objects() const { return unusable_objects_; }
+
+ private:
+  void UpdateQueue(const ClusterChange& change);
+
+  ClusterState& cluster_;
+  const Profiles& profiles_;
+  SchedulingQueue& queue_;
+  Binder& binder_;
+  Recorder& recorder_;
+  FailureHandler& failure_handler_;
+  TableUpdater& table_updater_;
+  uint64_t events_ = 0;
+  bool synced_ = false;
+  int64_t unusable_objects_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_EVENT_HANDLERS_H_

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a pod that was not placed: its nomination, and what the cluster is told. As
+// kube-scheduler v1.35 schedule_one.go handleSchedulingFailure.
+#ifndef BERTH_SRC_ENGINE_FAILURE_HANDLER_H_
+#define BERTH_SRC_ENGINE_FAILURE_HANDLER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/attempt.h"
+#include "engine/cluster_state.h"
+#include "engine/recorder.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+
+// Belongs to the scheduling thread.
+class FailureHandler {
+ public:
+  // Everything outlives this.
+  FailureHandler(ClusterState& cluster, SchedulingQueue& queue, Recorder& recorder)
+      : cluster_(cluster), queue_(queue), recorder_(recorder) {}
+
+  void Handle(PodFailure& failure);
+  // Takes over what the attempt decided of the pod's nomination, or drops it from `failure` if that
+  // changes nothing.
+  void UpdateNomination(PodFailure& failure);
+
+  // The pod is nominated no more: those that left room for it are tried again.
+  void RequeuePodsBlockedByNomination(const std::shared_ptr<const PodInfo>& pod);
+  // The node is gone, and with it the room that was made there.
+  void EndNominations(Symbol node_name);
+  // Pods of lower priority that were nominated to the node have lost the room they waited for.
+  void ClearLowerNominations(const PodInfo& pod, const std::string& node_name);
+
+ private:
+  std::vector<std::shared_ptr<const PodInfo>> PodsNominatedTo(Symbol node_name) const;
+
+  ClusterState& cluster_;
+  SchedulingQueue& queue_;
+  Recorder& recorder_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_FAILURE_HANDLER_H_

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of pod_scheduler.h.
+#include "engine/pod_scheduler.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "berth/framework/post_filter_events.h"
+#include "evaluation/diagnosis.h"
+
+namespace berth {
+namespace {
+
+// PostFilter rejected the pod: events of its plugins may change that.
+void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
+                       std::vector<Symbol>& rejecting_plugins) {
+  for (const Hook<PostFilterPlugin>& hook : framework.post_filter()) {
+    const auto* const events = dynamic_cast<const PostFilterEvents*>(hook.plugin);
+    if (events == nullptr || absl::c_linear_search(rejecting_plugins, hook.name)) continue;
+    if (events->WaitsForEvents(pod)) rejecting_plugins.push_back(hook.name);
+  }
+}
+
+bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
+                const Binder::Members& placed) {
+  return absl::c_any_of(placed, [&](const Binder::Member& member) {
+    return absl::c_any_of(
+        victims, [&](const auto& victim) { return victim->uid() == member.placement.pod->uid(); });
+  });
+}
+
+}  // namespace
+
+void PodScheduler::PrefetchAhead() {
+  if (fetched_ < Cache::kPrefetchSteps)
+    cluster_.cache().PrefetchAhead(cycle_.expected(), fetched_++);
+}
+
+void PodScheduler::RollBack(AttemptResult& result) {
+  for (auto member = result.placed.rbegin(); member != result.placed.rend(); ++member) {
+    Undo(member->placement);
+  }
+  result.placed.clear();
+}
+
+bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                         AttemptResult& result) {
+  ++result.cycles;
+  PrefetchAhead();
+  CycleState state;
+  if (!incremental_) state.SetFullEvaluation();
+  state.SetWorkBudget(WorkBudget(request.work_budget_steps));
+  const CycleResult cycle =
+      cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
+                 request.percentage_of_nodes_to_score);
+  result.yielded = state.work_budget().yielded();
+  if (result.yielded) return false;
+  if (cycle.row < 0) {
+    Diagnose(request, pod, state, cycle, result);
+    return false;
+  }
+  result.placed.push_back({.placement = {.pod = pod,
+                                         .framework = request.framework,
+                                         .state = std::move(state),
+                                         .history = request.history}});
+  Placement& placement = result.placed.back().placement;
+  const Symbol node_name = cluster_.nodes().node(cycle.row).name();
+  placement.node = node_name;
+  placement.node_name = node_name.view();
+  placement.assumed_at = cluster_.outside_changes();
+  cluster_.Assume(pod, node_name);
+  cluster_.Refresh();
+  fetched_ = 0;
+  PrefetchAhead();
+  Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
+  if (!reserved.ok()) {
+    Undo(placement);
+    result.placed.pop_back();
+    result.failed.push_back(Refused(request, pod, reserved));
+    return false;
+  }
+  result.most_placed = std::max(result.most_placed, static_cast<int>(result.placed.size()));
+  return true;
+}
+
+// kube-scheduler v1.35 schedule_one.go
+// schedulingCycle: a rejection reads like one of the only node, an error as it is; either clears
+// the nomination.
+PodFailure PodScheduler::Refused(const AttemptRequest& request,
+                                 const std::shared_ptr<const PodInfo>& pod,
+                                 const Status& status) const {
+  PodFailure failure{pod, status, {}, status.message()};
+  if (status.IsRejected()) {
+    failure.rejecting_plugins.push_back(status.plugin_symbol());
+    failure.message = RefusalMessage(status);
+  }
+  failure.asked = true;
+  failure.nominated_node = "";
+  failure.waiting = WhyRejected(*request.framework, *pod, cluster_.nodes(), status);
+  return failure;
+}
+
+bool PodScheduler::MayPreempt(const AttemptRequest& request, const AttemptResult& result) {
+  const int others = static_cast<int>(request.pods.size() - 1 - result.failed.size());
+  return request.minimum <= 1 || others >= request.minimum;
+}
+
+// A group is not started to lose a member, neither at once nor to a sibling that was left over
+// because only in another order than by importance enough of them found a place.
+bool PodScheduler::CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
+                                 const PostFilterResult& plan) const {
+  if (AnyIsAmong(plan.victims, result.placed)) return true;
+  if (request.group.empty() || !cluster_.groups().StartedInOtherOrder(request.group)) return false;
+  return absl::c_any_of(plan.victims, [&](const auto& victim) {
+    return cluster_.groups().GroupOfPod(victim->uid()) == request.group;
+  });
+}
+
+// Puts the failure of a cycle into words, and asks PostFilter if the pod may preempt.
+void PodScheduler::Diagnose(const AttemptRequest& request,
+                            const std::shared_ptr<const PodInfo>& pod, CycleState& state,
+                            const CycleResult& cycle, AttemptResult& result) {
+  PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
+  const NodeTable& nodes = cluster_.nodes();
+  const bool judged = cycle.diagnosis != nullptr;
+  if (!judged && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
+    failure.asked = true;
+    failure.nominated_node = "";
+    failure.waiting = cycle.status.IsError()
+                          ? WhyRejected(*request.framework, *pod, nodes, cycle.status)
+                          : WhyNoNodes();
+    result.failed.push_back(std::move(failure));
+    return;
+  }
+  const UniformStatuses uniform(nodes.size(), cycle.status);
+  const NodeStatuses& statuses = judged ? cycle.diagnosis->statuses() : uniform;
+  // Reasons first: PostFilter may change `state`.
+  const ReasonCounts reasons = judged ? cycle.diagnosis->CountReasons() : ReasonCounts();
+
+  std::string post_filter_message;
+  absl::Time retry_at = absl::InfiniteFuture();
+  bool rejected_by_post_filter = false;
+  if (request.framework->post_filter().empty()) {
+    failure.asked = true;
+    failure.nominated_node = "";
+  } else if (MayPreempt(request, result)) {
+    failure.asked = true;
+    PostFilterResult found;
+    const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
+    result.yielded = state.work_budget().yielded();
+    if (result.yielded) return;
+    post_filter_message = status.message();
+    retry_at = found.retry_at;
+    if (!CostsTheGroup(request, result, found)) {
+      failure.nominated_node = found.nominated_node;
+      if (status.ok()) result.plans.push_back({pod, std::move(found)});
+    }
+    // Where evicting helps nowhere, no event of a plugin that evicts does.
+    rejected_by_post_filter = status.IsRejected() && statuses.CountWith(Code::kUnschedulable) > 0;
+  }
+  failure.message =
+      judged ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
+             : PreFilterFailureMessage(nodes.size(), cycle.status.message(), post_filter_message);
+  if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
+    failure.status.SetPlugin(failure.rejecting_plugins.front());
+  }
+  if (rejected_by_post_filter) {  // who is blamed is settled
+    WaitForPostFilter(*request.framework, *pod, failure.rejecting_plugins);
+  }
+  const Symbol blamed = failure.status.plugin_symbol();
+  failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
+                                           {*cycle.diagnosis, reasons, blamed, result.placed})
+                           : WhyRejected(*request.framework, *pod, nodes, failure.status);
+  if (retry_at < absl::InfiniteFuture()) {
+    failure.waiting = WhyVictimsMayNotGoYet(*failure.waiting, retry_at);
+  }
+  result.failed.push_back(std::move(failure));
+}
+
+Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) {
+  Placement& placement = member.placement;
+  PermitOutcome outcome = framework.RunPermit(placement.state, *placement.pod, placement.node_name);
+  if (!outcome.status.ok() && !outcome.status.IsWait()) return std::move(outcome.status);
+  Status flight =
+      framework.RunPreBindPreFlight(placement.state, *placement.pod, placement.node_name);
+  if (!flight.ok() && !flight.IsSkip()) return flight;
+  member.waits = std::move(outcome.waits);
+  member.takes_time = flight.ok();
+  return Status::Success();
+}
+
+void PodScheduler::Undo(Placement& placement) {
+  placement.framework->RunUnreserve(placement.state, *placement.pod, placement.node_name);
+  cluster_.Forget(placement.pod);
+  cluster_.Refresh();
+}
+
+void PodScheduler::UndoAll(const AttemptRequest& request, AttemptResult& result) {
+  RollBack(result);
+  if (request.minimum <= 1) return;
+  result.plans.clear();
+  for (PodFailure& failure : result.failed) {
+    if (failure.nominated_node.has_value() && !failure.nominated_node->empty()) {
+      failure.nominated_node.reset();
+    }
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules one pod: a scheduling cycle, then assume and Reserve, or a diagnosis and PostFilter. As
+// kube-scheduler v1.35 schedule_one.go schedulingCycle.
+#ifndef BERTH_SRC_ENGINE_POD_SCHEDULER_H_
+#define BERTH_SRC_ENGINE_POD_SCHEDULER_H_
+
+#include <memory>
+
+#include "engine/attempt.h"
+#include "engine/cluster_state.h"
+#include "engine/scheduling_cycle.h"
+
+namespace berth {
+
+// What it does to the cluster state is undone pod by pod, in reverse order. Scheduling thread.
+class PodScheduler {
+ public:
+  PodScheduler(ClusterState& cluster, bool incremental, int filter_block_size)
+      : cluster_(cluster), incremental_(incremental), cycle_(incremental, filter_block_size) {}
+
+  // Adds the pod to `result`: to `placed`, assumed and reserved, or to `failed`, with what
+  // PostFilter plans for it; to neither if it yielded. Returns whether it is placed.
+  bool Place(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+             AttemptResult& result);
+  // Asks the Permit plugins about a placed pod. Success if it may be bound, or once its waits are
+  // over.
+  static Status Permit(const Framework& framework, Binder::Member& member);
+  // A pod that had a node, and that Reserve or Permit refused.
+  PodFailure Refused(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                     const Status& status) const;
+  // Whether the pod to be tried may preempt: if nothing stands or falls with it but itself.
+  // Preempting for a part of a group would evict pods for nothing.
+  static bool MayPreempt(const AttemptRequest& request, const AttemptResult& result);
+
+  void Undo(Placement& placement);
+  // All that is placed.
+  void RollBack(AttemptResult& result);
+  // The same where the minimum was missed. Plans were made for pods beyond the minimum, and go with
+  // it. What a pod decides for itself stays.
+  void UndoAll(const AttemptRequest& request, AttemptResult& result);
+
+  // Prefetches, one step a call, what the next attempt will probably look up.
+  void PrefetchAhead();
+
+  const SchedulingCycle& cycle() const { return cycle_; }
+
+ private:
+  bool CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
+                     const PostFilterResult& plan) const;
+  void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                CycleState& state, const CycleResult& cycle, AttemptResult& result);
+
+  ClusterState& cluster_;
+  const bool incremental_;
+  SchedulingCycle cycle_;
+  int fetched_ = 0;  // steps, of where the cycle expects the next pod to go
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_POD_SCHEDULER_H_

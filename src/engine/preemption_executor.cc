@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of preemption_executor.h.
+#include "engine/preemption_executor.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+
+PreemptionExecutor::PreemptionExecutor(const SchedulerOptions& options,
+                                       std::function<void(std::function<void()>)> post,
+                                       const Parts& parts)
+    : options_(options),
+      cluster_(parts.cluster),
+      profiles_(parts.profiles),
+      queue_(parts.queue),
+      binder_(parts.binder),
+      recorder_(parts.recorder),
+      failure_handler_(parts.failure_handler),
+      evictions_(*options.executor, std::move(post), *this) {}
+
+void PreemptionExecutor::Execute(const std::shared_ptr<const PodInfo>& preemptor,
+                                 const PostFilterResult& plan) {
+  const std::string node = plan.nominated_node.value_or("");
+  if (!node.empty()) failure_handler_.ClearLowerNominations(*preemptor, node);
+  const std::string message = absl::StrCat(preemptor->scheduler_name().view(),
+                                           ": preempting to accommodate a higher priority pod");
+  std::vector<Evictions::Victim> victims;
+  for (const auto& victim : plan.victims) {
+    RecordedEvent note{
+        .pod = victim->identity(),
+        .warning = false,
+        .reason = "Preempted",
+        .action = "Preempting",
+        .text = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node)};
+    if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
+      waiting->Reject(plan.plugin.view(), "preempted");
+      recorder_.Record(std::move(note));
+      continue;
+    }
+    if (victim->deletion_time().has_value()) continue;  // on its way out already
+    ++evicted_;
+    cluster_.AssumeTerminating(*victim->identity(), message, options_.clock->Now());
+    victims.push_back({message, std::move(note)});
+  }
+  if (!victims.empty()) evictions_.Start(*options_.cluster, preemptor, std::move(victims));
+}
+
+void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
+  --evicted_;
+  ++refused_;
+  cluster_.ForgetTerminating(victim_uid);
+  // Its own binding may have failed meanwhile, and it was not queued again since it was to go.
+  const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(victim_uid);
+  if (pod == nullptr || cluster_.cache().FindPod(victim_uid) != nullptr) return;
+  if (pod->deletion_time().has_value() || profiles_.Find(pod->scheduler_name()) == nullptr) return;
+  if (!queue_.Contains(victim_uid)) queue_.Add(pod, cluster_.GroupOf(*pod));
+}
+
+void PreemptionExecutor::OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor,
+                                             bool all_go) {
+  if (all_go) {
+    queue_.RecheckGates(preemptor->uid());
+  } else {
+    queue_.Retry(preemptor->uid(), SchedulingQueue::RetryBackoff::kAlways);
+  }
+}
+
+}  // namespace berth

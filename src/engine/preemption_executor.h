@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out what PostFilter planned. As kube-scheduler v1.35 framework/preemption executor.go.
+#ifndef BERTH_SRC_ENGINE_PREEMPTION_EXECUTOR_H_
+#define BERTH_SRC_ENGINE_PREEMPTION_EXECUTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "berth/clock.h"
+#include "berth/framework/postfilter.h"
+#include "berth/scheduler.h"
+#include "engine/binder.h"
+#include "engine/cluster_state.h"
+#include "engine/evictions.h"
+#include "engine/failure_handler.h"
+#include "engine/profiles.h"
+#include "engine/recorder.h"
+#include "queue/scheduling_queue.h"
+
+namespace berth {
+
+// Belongs to the scheduling thread.
+class PreemptionExecutor final : private Evictions::Listener {
+ public:
+  // What it changes or tells. Everything outlives this.
+  struct Parts {
+    ClusterState& cluster;
+    const Profiles& profiles;
+    SchedulingQueue& queue;
+    Binder& binder;
+    Recorder& recorder;
+    FailureHandler& failure_handler;
+  };
+  // `post` brings work back to the scheduling thread, from any thread.
+  PreemptionExecutor(const SchedulerOptions& options,
+                     std::function<void(std::function<void()>)> post, const Parts& parts);
+
+  // Evicts the victims. One that is not bound yet only loses its placement.
+  void Execute(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);
+  // Whether victims of this pod have not been answered yet.
+  bool IsPreempting(absl::string_view preemptor_uid) const {
+    return evictions_.IsPreempting(preemptor_uid);
+  }
+  bool idle() const { return evictions_.idle(); }
+
+  int64_t evictions() const { return evicted_; }          // victims asked to go
+  int64_t eviction_failures() const { return refused_; }  // victims that the cluster did not let go
+
+ private:
+  void OnEvictionRefused(absl::string_view victim_uid) override;
+  void OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor, bool all_go) override;
+
+  const SchedulerOptions& options_;
+  ClusterState& cluster_;
+  const Profiles& profiles_;
+  SchedulingQueue& queue_;
+  Binder& binder_;
+  Recorder& recorder_;
+  FailureHandler& failure_handler_;
+  Evictions evictions_;
+  int64_t evicted_ = 0;
+  int64_t refused_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_PREEMPTION_EXECUTOR_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of recorder.h.
+#include "engine/recorder.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kMaxNoteBytes = 1024;  // kube-scheduler v1.35 schedule_one.go truncateMessage
+
+std::string Truncated(const std::string& message) {
+  constexpr absl::string_view kSuffix = " ...";
+  if (message.size() <= kMaxNoteBytes) return message;
+  return absl::StrCat(message.substr(0, kMaxNoteBytes - kSuffix.size()), kSuffix);
+}
+
+}  // namespace
+
+void Recorder::Failed(const PodFailure& failure) {
+  const std::optional<std::string>& nominated_node = failure.nominated_node;
+  const absl::string_view reason = failure.status.IsRejected() ? "Unschedulable" : "SchedulerError";
+  std::string said = absl::StrCat(reason, ": ", failure.message);
+  if (nominated_node.has_value()) absl::StrAppend(&said, " -> ", *nominated_node);
+  std::string& last = *said_.FindOrAdd(failure.pod->identity()).first;
+  if (last == said) return;
+  last = std::move(said);
+
+  PodStatusPatch patch;
+  patch.pod = failure.pod->identity();
+  patch.condition_type = "PodScheduled";
+  patch.condition_reason = std::string(reason);
+  patch.condition_message = failure.message;
+  patch.nominated_node_name = nominated_node;
+  RecordedEvent note{.pod = patch.pod,
+                     .warning = true,
+                     .reason = "FailedScheduling",
+                     .action = "Scheduling",
+                     .text = Truncated(failure.message)};
+  executor_.Run([cluster = &cluster_, patch = std::move(patch), note = std::move(note)] {
+    cluster->Record(note);
+    // A pod that is gone needs no condition; anything else is told again with the next attempt.
+    (void)cluster->PatchPodStatus(patch);
+  });
+}
+
+void Recorder::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
+  RecordedEvent note{.pod = pod.identity(),
+                     .warning = true,
+                     .reason = Symbol::Intern(reason).view(),
+                     .action = "Scheduling",
+                     .text = Truncated(std::string(text))};
+  Record(std::move(note));
+}
+
+void Recorder::Bound(const Placement& placement) {
+  RecordedEvent note{.pod = placement.pod->identity(),
+                     .warning = false,
+                     .reason = "Scheduled",
+                     .action = "Binding",
+                     .assigned_to = placement.node};
+  Record(std::move(note));
+}
+
+void Recorder::PatchNomination(const PodInfo& pod, absl::string_view node_name) {
+  PodStatusPatch patch;
+  patch.pod = pod.identity();
+  patch.nominated_node_name = std::string(node_name);
+  executor_.Run([cluster = &cluster_, patch = std::move(patch)] {
+    (void)cluster->PatchPodStatus(patch);  // the decision stands in memory either way
+  });
+}
+
+void Recorder::Record(RecordedEvent note) {
+  executor_.Run([cluster = &cluster_, note = std::move(note)]() mutable {
+    cluster->Record(std::move(note));
+  });
+}
+
+}  // namespace berth

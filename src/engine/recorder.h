@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cluster is told of pods: conditions, events, nominated nodes.
+#ifndef BERTH_SRC_ENGINE_RECORDER_H_
+#define BERTH_SRC_ENGINE_RECORDER_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "berth/api/identity_map.h"
+#include "berth/cluster.h"
+#include "berth/executor.h"
+#include "engine/attempt.h"
+#include "engine/binder.h"
+
+namespace berth {
+
+// Belongs to the scheduling thread; only the calls to the cluster run on the executor.
+class Recorder {
+ public:
+  // Both outlive this, and what is on the executor.
+  Recorder(Cluster& cluster, Executor& executor) : cluster_(cluster), executor_(executor) {}
+
+  // Tells the pod's condition and event, unless that would repeat what was said last.
+  void Failed(const PodFailure& failure);
+  void Bound(const Placement& placement);
+  void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text);
+  // The pod's nominated node; empty: it has none any more.
+  void PatchNomination(const PodInfo& pod, absl::string_view node_name);
+  void Record(RecordedEvent note);
+
+  // The pod is not pending any more: forgets what was said of it.
+  void Forget(const Identity& pod) { said_.Erase(pod); }
+
+ private:
+  Cluster& cluster_;
+  Executor& executor_;
+  // The last thing the cluster was told about each pending pod, to tell it only what is new.
+  IdentityMap<std::string, ByUid> said_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_RECORDER_H_
