@@ -12,7 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/api/segmented_map.h"
-#include "queue/plugin_events.h"
+#include "queue/event_table.h"
 #include "queue/queued_group.h"
 
 namespace berth {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which plugins of which profile want to be asked about which events.
-#ifndef BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
-#define BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
+#ifndef BERTH_SRC_QUEUE_EVENT_TABLE_H_
+#define BERTH_SRC_QUEUE_EVENT_TABLE_H_
 
 #include <cstdint>
 #include <vector>
@@ -56,4 +56,4 @@ bool IsWildcard(const ClusterEvent& event);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_QUEUE_PLUGIN_EVENTS_H_
+#endif  // BERTH_SRC_QUEUE_EVENT_TABLE_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looking up and asking the plugins that registered for an event.
-#include "queue/plugin_events.h"
+#include "queue/event_table.h"
 
 #include <utility>
 

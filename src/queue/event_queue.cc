@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts events to the plugins' queueing hints and requeues entries: in steps where they are many.
+// Implementation of event_queue.h.
+#include "queue/event_queue.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "queue/scheduling_queue.h"
 
 namespace berth {
 namespace {
@@ -21,35 +22,39 @@ bool IsPutTo(const HintClass::Waiting& waiting, uint64_t number, const QueuedGro
 
 }  // namespace
 
-// --- Asking ---
-
-void SchedulingQueue::MoveAllOnEvent(const ClusterEvent& event, const ObjectChange& change,
-                                     const EventScope& scope) {
+bool EventQueue::Put(const ClusterEvent& event, const ObjectChange& change,
+                     const EventScope& scope) {
   const absl::Span<const PluginSlot> interested = table_.Interested(event);
-  if (interested.empty()) return;
+  if (interested.empty()) return false;
   if (!hint_classes_.empty()) Put({event, change, scope, interested});
-  Record(event, change);
+  return true;
+}
+
+bool EventQueue::Continue() {
+  const bool any_requeued = !requeuing_.empty();
+  if (RequeueSome()) return true;
+  if (has_pending() && !any_requeued) HandlePendingEvents();
+  return !requeuing_.empty();
 }
 
 // As much of it as one step may do, if no other event is unfinished.
-void SchedulingQueue::Put(Question question) {
+void EventQueue::Put(Question question) {
   while (pending_events_.size() >= kMostEvents) HandlePendingEvents();
   question.number = next_event_++;
-  if (has_pending_events() || !Ask(question, options_.max_hints_per_tick))
-    pending_events_.emplace_back(question);
+  if (has_pending() || !Ask(question, limits_.hints)) pending_events_.emplace_back(question);
 }
 
 // Asks the hints for the next classes, `most` at most, and requeues. Returns whether all classes
 // have been asked.
-bool SchedulingQueue::Ask(Question& question, size_t most) {
+bool EventQueue::Ask(Question& question, size_t most) {
   const std::vector<HintClass*> kinds =
       hint_classes_.WaitingFor(question.interested, question.next_class, most + 1);
   if (kinds.empty()) return true;
-  Entry* const own = OwnEntry(question.change);
+  QueuedGroup* const own = OwnEntry(question.change);
   Answers answers;
   size_t asked = 0;
   for (const size_t end = std::min(kinds.size(), most);
-       asked < end && answers.entries.size() < options_.max_moves_per_tick; ++asked) {
+       asked < end && answers.entries.size() < limits_.moves; ++asked) {
     AskClass(*kinds[asked], question, own, answers);
   }
   question.next_class = kinds[asked - 1]->number + 1;
@@ -58,9 +63,16 @@ bool SchedulingQueue::Ask(Question& question, size_t most) {
   return all_asked;
 }
 
+// The entry of the pod that changed; null if there is none.
+QueuedGroup* EventQueue::OwnEntry(const ObjectChange& change) {
+  const std::shared_ptr<const PodInfo>& pod =
+      change.new_pod != nullptr ? change.new_pod : change.old_pod;
+  return pod == nullptr ? nullptr : entries_.FindByPod(*pod->identity());
+}
+
 // Asks for one entry of the class, unless all of them began to wait after the event.
-void SchedulingQueue::AskClass(HintClass& kind, const Question& question, Entry* own,
-                               Answers& answers) {
+void EventQueue::AskClass(HintClass& kind, const Question& question, QueuedGroup* own,
+                          Answers& answers) {
   ++steps_;
   // Hints may answer differently for the pod that changed.
   const bool has_own = own != nullptr && own->kind == &kind &&
@@ -69,13 +81,13 @@ void SchedulingQueue::AskClass(HintClass& kind, const Question& question, Entry*
   const auto* const another = kind.entries.FindIf(
       [&](const HintClass::Waiting& waiting) { return IsPutTo(waiting, question.number, own); });
   if (another == nullptr || !IsMeant(*another->entry, question, own)) return;
-  const Entry& asked = *another->entry;
-  std::optional<Strategy> strategy;
+  const QueuedGroup& asked = *another->entry;
+  std::optional<RequeueStrategy> strategy;
   if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
-    strategy = WorthRequeuing(asked, question.event, question.change);
+    strategy = hints_.WorthRequeuing(asked, question.event, question.change);
   }
-  if (strategy.has_value() ? *strategy == Strategy::kSkip
-                           : !MayConcern(asked, question.event, question.change)) {
+  if (strategy.has_value() ? *strategy == RequeueStrategy::kSkip
+                           : !hints_.MayConcern(asked, question.event, question.change)) {
     return;
   }
   if (asked.is_group && !strategy.has_value()) {
@@ -86,20 +98,20 @@ void SchedulingQueue::AskClass(HintClass& kind, const Question& question, Entry*
   }
 }
 
-bool SchedulingQueue::IsMeant(const Entry& entry, const Question& question,
-                              const Entry* own) const {
+bool EventQueue::IsMeant(const QueuedGroup& entry, const Question& question,
+                         const QueuedGroup* own) const {
   const EventScope& scope = question.scope;
   if (scope.IsAll()) return true;
   const auto is_one = [&](const PendingPod& member) {
     return member.pod->priority() <= scope.highest_priority &&
-           (scope.own || &entry != own || !IsOwn(question.change, *member.pod));
+           (scope.own || &entry != own || !QueueingHints::IsOwn(question.change, *member.pod));
   };
   return absl::c_any_of(entry.members, is_one) || absl::c_any_of(entry.gated_members, is_one);
 }
 
 // Continues with unfinished events. Returns whether there still are any.
-bool SchedulingQueue::HandlePendingEvents() {
-  const int64_t enough = steps_ + static_cast<int64_t>(options_.max_hints_per_tick);
+bool EventQueue::HandlePendingEvents() {
+  const int64_t enough = steps_ + static_cast<int64_t>(limits_.hints);
   while (!pending_events_.empty() && steps_ < enough) {
     if (Ask(pending_events_.front().question, static_cast<size_t>(enough - steps_)))
       pending_events_.pop_front();
@@ -109,7 +121,7 @@ bool SchedulingQueue::HandlePendingEvents() {
 
 // The number of the first event that has not been put to the entry; the next event's, if there is
 // none.
-uint64_t SchedulingQueue::FirstPendingEvent(const Entry& entry) const {
+uint64_t EventQueue::FirstPendingEvent(const QueuedGroup& entry) const {
   const HintClass* const kind = entry.kind;
   if (pending_events_.empty() || kind == nullptr || !kind->is_indexed) return next_event_;
   const Question& first = pending_events_.front().question;
@@ -118,14 +130,14 @@ uint64_t SchedulingQueue::FirstPendingEvent(const Entry& entry) const {
 }
 
 // The entry is about to change: puts earlier events to it first.
-void SchedulingQueue::ApplyPendingEvents(Entry& entry) {
+void EventQueue::ApplyPendingEvents(QueuedGroup& entry) {
   const uint64_t unasked = FirstPendingEvent(entry);
   if (unasked == next_event_) return;
   const QueueState before = entry.state;
   for (const PendingEvent& asking : pending_events_) {
     const Question& question = asking.question;
     if (question.number < unasked || !IsMeant(entry, question, OwnEntry(question.change))) continue;
-    OnEvent(entry, question.event, question.change);
+    listener_.OnEvent(entry, question.event, question.change);
     if (entry.state != before || entry.kind == nullptr) return;
   }
   hint_classes_.SetSince(entry, next_event_);
@@ -133,9 +145,9 @@ void SchedulingQueue::ApplyPendingEvents(Entry& entry) {
 
 // --- Moving ---
 
-void SchedulingQueue::Act(Answers answers, const Question& question, const Entry* own) {
+void EventQueue::Act(Answers answers, const Question& question, const QueuedGroup* own) {
   std::vector<Concerned>& entries = answers.entries;
-  if (entries.size() + answers.of_classes > options_.max_moves_per_tick) {
+  if (entries.size() + answers.of_classes > limits_.moves) {
     BeginToRequeue(answers, question, own);
     RequeueSome();
   } else {
@@ -148,7 +160,7 @@ void SchedulingQueue::Act(Answers answers, const Question& question, const Entry
   if (!entries.empty()) Move(std::move(entries), question);
 }
 
-void SchedulingQueue::Move(std::vector<Concerned> entries, const Question& question) {
+void EventQueue::Move(std::vector<Concerned> entries, const Question& question) {
   // In the order in which they began to wait.
   absl::c_sort(entries, [](const Concerned& a, const Concerned& b) {
     return a.entry->sequence < b.entry->sequence;
@@ -157,17 +169,17 @@ void SchedulingQueue::Move(std::vector<Concerned> entries, const Question& quest
   steps_ += kStepsOfMove * static_cast<int64_t>(entries.size());
   for (const auto& [entry, strategy] : entries) {
     if (strategy.has_value()) {
-      RequeueOne(*entry, label, strategy);
+      listener_.RequeueOne(*entry, label, strategy);
     } else {
-      OnEvent(*entry, question.event, question.change);
+      listener_.OnEvent(*entry, question.event, question.change);
     }
   }
 }
 
 // They are very many, and are woken bit by bit: those of the highest priority first, as they are
 // tried first wherever priorities count.
-void SchedulingQueue::BeginToRequeue(const Answers& answers, const Question& question,
-                                     const Entry* own) {
+void EventQueue::BeginToRequeue(const Answers& answers, const Question& question,
+                                const QueuedGroup* own) {
   const Symbol label = Symbol::Intern(question.event.label);
   const auto begun = static_cast<std::ptrdiff_t>(requeuing_.size());
   const auto stays = [&](const HintClass::Waiting& waiting) {
@@ -185,8 +197,8 @@ void SchedulingQueue::BeginToRequeue(const Answers& answers, const Question& que
 }
 
 // Returns whether some are left.
-bool SchedulingQueue::RequeueSome() {
-  for (size_t left = options_.max_moves_per_tick; !requeuing_.empty();) {
+bool EventQueue::RequeueSome() {
+  for (size_t left = limits_.moves; !requeuing_.empty();) {
     const Requeuing& next = requeuing_.front();
     if (next.kind->entries.empty()) {
       requeuing_.pop_front();
@@ -194,22 +206,69 @@ bool SchedulingQueue::RequeueSome() {
     }
     if (left-- == 0) return true;
     steps_ += kStepsOfMove;
-    Entry& entry = *next.kind->entries.front().entry;
+    QueuedGroup& entry = *next.kind->entries.front().entry;
     hint_classes_.Remove(entry);
-    RequeueOne(entry, next.event, next.strategy);
+    listener_.RequeueOne(entry, next.event, next.strategy);
   }
   return false;
 }
 
-// It is unschedulable and worth to be tried again, or gated, and its gate may open: that is asked
-// whatever the event, as others may have come since.
-void SchedulingQueue::RequeueOne(Entry& entry, Symbol event, std::optional<Strategy> strategy) {
-  if (!strategy.has_value() && !OpenGates(entry, [](const PendingPod&) { return true; })) {
-    return Reindex(entry);
+// --- The index ---
+
+void EventQueue::Reindex(QueuedGroup& entry) {
+  const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
+  // It was woken, whatever becomes of it until it moves.
+  const bool is_waking = entry.kind != nullptr && !entry.kind->is_indexed;
+  if (is_waking && waits) return;
+  if (!waits && entry.gated_members.empty()) return hint_classes_.Remove(entry);
+  absl::InlinedVector<PluginSlot, 8> slots;
+  HintClass::Key key;
+  bool hints_read_spec_only = true;  // all that may be asked about it
+  const auto note = [&](Symbol plugin, bool waits_for_it) {
+    const PluginSlot slot = table_.FindSlot(entry.profile, plugin);
+    hints_read_spec_only &= table_.HintsReadSpecOnly(slot);
+    key.role.push_back(plugin.id());
+    if (waits_for_it && slot >= 0 && !absl::c_linear_search(slots, slot)) slots.push_back(slot);
+  };
+  const bool in_flight = entry.state == QueueState::kInFlight;
+  const bool unschedulable = entry.state == QueueState::kUnschedulable;
+  key.role = {entry.profile.id(), static_cast<uint32_t>(entry.state),
+              static_cast<uint32_t>(entry.gated_members.size()),
+              static_cast<uint32_t>(entry.unschedulable_plugins.size())};
+  for (const PendingPod& member : entry.gated_members) {
+    note(member.status.plugin_symbol(), !in_flight);
   }
-  entry.requeued_by = event;
-  Requeue(entry, strategy.value_or(Strategy::kAfterBackoff),
-          strategy.has_value() ? Gates::kAll : Gates::kGroupOnly);
+  if (entry.state == QueueState::kGated) note(entry.gating_plugin, true);
+  for (const Symbol plugin : entry.unschedulable_plugins) note(plugin, unschedulable);
+  for (const Symbol plugin : entry.pending_plugins) note(plugin, unschedulable);
+  if (slots.empty()) {
+    if (!unschedulable) return hint_classes_.Remove(entry);
+    slots.push_back(table_.unregistered());
+  }
+  // Whom events in waiting still concern may be of a kind that was asked about them already: it
+  // becomes one of its own, which is asked when all others have been.
+  const uint64_t since = FirstPendingEvent(entry);
+  key.who = entry.AnyMember().pod->shared_spec().get();
+  const bool is_unasked = since < next_event_ && !(entry.kind->key == key);
+  if (!hints_read_spec_only || entry.is_group || is_unasked) key.who = &entry;
+  hint_classes_.Set(entry, std::move(key), slots, since);
+}
+
+absl::Status EventQueue::CheckInvariants(size_t waiting) const {
+  for (const Requeuing& waking : requeuing_) waiting -= waking.kind->entries.size();
+  if (!hint_classes_.IsConsistent(waiting, next_event_)) {
+    return absl::InvalidArgumentError("who waits for events is out of step");
+  }
+  for (size_t i = 0; i < pending_events_.size(); ++i) {
+    const Question& question = pending_events_[i].question;
+    if (question.number + pending_events_.size() - i != next_event_) {
+      return absl::InvalidArgumentError("an event is missing");
+    }
+    if (i > 0 && question.next_class > 0) {
+      return absl::InvalidArgumentError("an event is asked about out of turn");
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace berth

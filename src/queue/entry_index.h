@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which entries there are, and which pod is in which.
+#ifndef BERTH_SRC_QUEUE_ENTRY_INDEX_H_
+#define BERTH_SRC_QUEUE_ENTRY_INDEX_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/identity_map.h"
+#include "berth/framework/pod_info.h"
+#include "queue/queued_group.h"
+
+namespace berth {
+
+// Belongs to the queue.
+class EntryIndex {
+ public:
+  // The key of the entry that the pod belongs to.
+  static std::string KeyOf(const PodInfo& pod, const std::optional<std::string>& group);
+
+  const QueuedGroup* Find(absl::string_view key) const;
+  QueuedGroup* Find(absl::string_view key) {
+    return const_cast<QueuedGroup*>(std::as_const(*this).Find(key));
+  }
+  // The entry that has the pod, or null.
+  const QueuedGroup* FindByPod(UidRef pod) const {
+    const QueuedGroup* const single = single_pods_.Find(pod);
+    if (single != nullptr && single->is_taken) return single;
+    QueuedGroup* const* const group = group_of_.Find(pod);
+    return group == nullptr ? nullptr : *group;
+  }
+  QueuedGroup* FindByPod(UidRef pod) {
+    return const_cast<QueuedGroup*>(std::as_const(*this).FindByPod(pod));
+  }
+  // The entry that `pod` belongs to, and whether it is new: then it is in no place yet.
+  std::pair<QueuedGroup*, bool> FindOrCreate(const PodInfo& pod,
+                                             const std::optional<std::string>& group);
+  void Erase(QueuedGroup& entry);
+
+  // The pod is in the entry from now on.
+  void List(QueuedGroup& entry, const IdentityPtr& pod);
+  // Its member, gated or not, or null.
+  static PendingPod* FindMember(QueuedGroup& entry, UidRef pod);
+  void RemoveMember(QueuedGroup& entry, UidRef pod);
+  // Takes out the members that an update in flight made members of another entry.
+  std::vector<PendingPod> TakeStrayMembers(QueuedGroup& entry);
+
+  int size() const;  // pods
+  // Calls `visit` for every entry, in no order.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    single_pods_.ForEach([&](const Identity&, const QueuedGroup& entry) { visit(entry); });
+    for (const auto& [key, entry] : groups_) visit(*entry);
+  }
+  // Of a pod on its own.
+  void Prefetch(const Identity& pod, Fetch what) const { single_pods_.Prefetch(pod, what); }
+
+ private:
+  void Unlist(QueuedGroup& entry, UidRef pod);
+
+  IdentityMap<QueuedGroup, ByUid> single_pods_;
+  absl::flat_hash_map<std::string, std::unique_ptr<QueuedGroup>> groups_;  // by key
+  IdentityMap<QueuedGroup*, ByUid> group_of_;  // of pods that are in one: the entry in the above
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_ENTRY_INDEX_H_

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts events to the queueing hints of waiting entries and requeues them: in portions where they
+// are many.
+#ifndef BERTH_SRC_QUEUE_EVENT_QUEUE_H_
+#define BERTH_SRC_QUEUE_EVENT_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "berth/framework/enqueue.h"
+#include "queue/entry_index.h"
+#include "queue/event_table.h"
+#include "queue/hint_classes.h"
+#include "queue/queued_group.h"
+#include "queue/queueing_hints.h"
+#include "queue/stored_event.h"
+
+namespace berth {
+
+// The entries that an event may concern: those with a pod in the scope.
+struct EventScope {
+  int32_t highest_priority = std::numeric_limits<int32_t>::max();  // pods up to it
+  bool own = true;                                                 // also the pod that changed
+
+  bool IsAll() const { return own && highest_priority == std::numeric_limits<int32_t>::max(); }
+};
+
+// Belongs to the queue.
+class EventQueue {
+ public:
+  // What is done to an entry. Either may put it elsewhere, and brings the index up to date.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // A plugin that the entry waits for registered for the event.
+    virtual void OnEvent(QueuedGroup& entry, const ClusterEvent& event,
+                         const ObjectChange& change) = 0;
+    // It is unschedulable and worth to be tried again; or, without `strategy`, gated, and its gate
+    // may open.
+    virtual void RequeueOne(QueuedGroup& entry, Symbol event,
+                            std::optional<RequeueStrategy> strategy) = 0;
+  };
+  // At once, of each; at least 1.
+  struct Limits {
+    size_t moves;
+    size_t hints;
+  };
+  // Everything outlives this.
+  EventQueue(const EventTable& table, const QueueingHints& hints, EntryIndex& entries,
+             const Limits& limits, Listener& listener)
+      : table_(table),
+        hints_(hints),
+        entries_(entries),
+        limits_(limits),
+        listener_(listener),
+        hint_classes_(table.size() + 1) {}  // the unregistered ones too
+
+  // An event for the entries that wait now. Returns false if it interests no plugin.
+  bool Put(const ClusterEvent& event, const ObjectChange& change, const EventScope& scope);
+  // Does a portion of what is left. Returns whether entries are still to be moved.
+  bool Continue();
+  // The entry is about to change: puts earlier events to it first.
+  void ApplyPendingEvents(QueuedGroup& entry);
+  // Keeps the index of who waits for whose events in step with what the entry waits for.
+  void Reindex(QueuedGroup& entry);
+
+  // The work for events so far: a step takes some tenths of a microsecond.
+  int64_t steps() const { return steps_; }
+  // Whether hints are still to be asked for an event.
+  bool has_pending() const { return !pending_events_.empty(); }
+  size_t pending() const { return pending_events_.size(); }
+  // Whether entries are still to be moved.
+  bool has_requeued() const { return !requeuing_.empty(); }
+
+  // For tests: `waiting` entries are in a class.
+  absl::Status CheckInvariants(size_t waiting) const;
+
+ private:
+  // An event, for the entries that waited when it occurred.
+  struct Question {
+    const ClusterEvent& event;
+    const ObjectChange& change;
+    EventScope scope;
+    absl::Span<const PluginSlot> interested;
+    uint64_t number = 0;      // by order of occurrence
+    uint64_t next_class = 0;  // classes with lower numbers have been asked
+  };
+  // The entries to be requeued.
+  struct Concerned {
+    QueuedGroup* entry;
+    std::optional<RequeueStrategy> strategy;  // if it is known already
+  };
+  struct ConcernedClass {
+    HintClass* kind;  // its entries that the event concerns, except the one that changed
+    std::optional<RequeueStrategy> strategy;
+  };
+  struct Answers {
+    std::vector<Concerned> entries;
+    std::vector<ConcernedClass> kinds;
+    size_t of_classes = 0;  // the number of entries in `kinds`
+  };
+  void Put(Question question);
+  bool Ask(Question& question, size_t most);
+  void AskClass(HintClass& kind, const Question& question, QueuedGroup* own, Answers& answers);
+  bool IsMeant(const QueuedGroup& entry, const Question& question, const QueuedGroup* own) const;
+  bool HandlePendingEvents();
+  uint64_t FirstPendingEvent(const QueuedGroup& entry) const;
+  void Act(Answers answers, const Question& question, const QueuedGroup* own);
+  void Move(std::vector<Concerned> entries, const Question& question);
+  void BeginToRequeue(const Answers& answers, const Question& question, const QueuedGroup* own);
+  bool RequeueSome();
+
+  QueuedGroup* OwnEntry(const ObjectChange& change);
+
+  const EventTable& table_;
+  const QueueingHints& hints_;
+  EntryIndex& entries_;
+  const Limits limits_;
+  Listener& listener_;
+  HintClasses hint_classes_;  // entries that events may concern
+  // Unfinished events, in the order in which they occurred: hints have not been asked for all
+  // entries that waited then. Only the first has begun.
+  struct PendingEvent {
+    explicit PendingEvent(const Question& of)
+        : kept(of.event, of.change), question{kept.event(),  kept.change(), of.scope,
+                                              of.interested, of.number,     of.next_class} {}
+    StoredEvent kept;
+    Question question;
+  };
+  std::deque<PendingEvent> pending_events_;
+  uint64_t next_event_ = 0;  // the number of the next event
+  // Entries that events requeued and that have not been moved yet, the first to be moved in front.
+  struct Requeuing {
+    std::unique_ptr<HintClass> kind;
+    Symbol event;
+    std::optional<RequeueStrategy> strategy;  // absent: it is gated
+  };
+  std::deque<Requeuing> requeuing_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_EVENT_QUEUE_H_

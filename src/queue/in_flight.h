@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries that are being tried, and the events since.
+#ifndef BERTH_SRC_QUEUE_IN_FLIGHT_H_
+#define BERTH_SRC_QUEUE_IN_FLIGHT_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "queue/event_log.h"
+#include "queue/queued_group.h"
+
+namespace berth {
+
+// Belongs to the queue.
+class InFlight {
+ public:
+  // The entry was popped: events from now on concern it.
+  void Begin(QueuedGroup& entry) {
+    entry.first_event = log_.end();
+    entry.changed_in_flight = false;
+    entries_.push_back(&entry);
+  }
+  // The entry is tried further; what has happened so far has been looked at.
+  void Renew(QueuedGroup& entry) {
+    entry.first_event = log_.end();
+    Prune();
+  }
+  void End(QueuedGroup& entry) {
+    entries_.erase(std::find(entries_.begin(), entries_.end(), &entry));
+    Prune();
+  }
+  // `entry`, if it is in flight; or null.
+  QueuedGroup* Find(const QueuedGroup* entry) const {
+    const auto it = std::find(entries_.begin(), entries_.end(), entry);
+    return it == entries_.end() ? nullptr : *it;
+  }
+  void Record(const ClusterEvent& event, const ObjectChange& change) {
+    if (!entries_.empty()) log_.Append(event, change);
+  }
+
+  int size() const { return static_cast<int>(entries_.size()); }
+  const EventLog& log() const { return log_; }
+
+ private:
+  void Prune() { log_.PruneBefore(entries_.empty() ? log_.end() : entries_.front()->first_event); }
+
+  EventLog log_;
+  std::vector<QueuedGroup*> entries_;  // by order of Pop(); few
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_IN_FLIGHT_H_

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of sub_queues.h.
+#include "queue/sub_queues.h"
+
+#include <algorithm>
+
+#include "berth/check.h"
+
+namespace berth {
+
+void SubQueues::Add(QueuedGroup& entry) {
+  switch (entry.state) {
+    case QueueState::kActive:
+      Sort([&] { active_.Push(entry); });
+      break;
+    case QueueState::kBackoff:
+      Sort([&] { backoff_.Push(entry); });
+      break;
+    case QueueState::kErrorBackoff:
+      error_backoff_.Push(entry);
+      break;
+    case QueueState::kUnschedulable:
+      unschedulable_.Push(entry);
+      if (entry.retry_at < absl::InfiniteFuture()) {
+        retries_[{entry.retry_at, entry.sequence}] = &entry;
+      }
+      break;
+    case QueueState::kGated:
+      ++gated_size_;
+      break;
+    case QueueState::kInFlight:
+      BERTH_CHECK(false) << "only Pop() starts a flight: " << entry.key;
+  }
+}
+
+void SubQueues::Remove(QueuedGroup& entry) {
+  switch (entry.state) {
+    case QueueState::kActive:
+      return RemoveFrom(active_, entry);
+    case QueueState::kBackoff:
+      return RemoveFrom(backoff_, entry);
+    case QueueState::kErrorBackoff:
+      return error_backoff_.Remove(entry);
+    case QueueState::kUnschedulable:
+      if (entry.retry_at < absl::InfiniteFuture()) retries_.erase({entry.retry_at, entry.sequence});
+      return unschedulable_.Remove(entry);
+    case QueueState::kGated:
+      --gated_size_;
+      return;
+    case QueueState::kInFlight:
+      return;
+  }
+}
+
+void SubQueues::Fix(QueuedGroup& entry) {
+  if (entry.state == QueueState::kActive) Sort([&] { active_.Fix(entry); });
+  if (entry.state == QueueState::kBackoff) Sort([&] { backoff_.Fix(entry); });
+}
+
+QueuedGroup* SubQueues::EndedBackoff(absl::Time now) {
+  const auto has_ended = [now](auto& heap) {
+    return !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now);
+  };
+  if (has_ended(backoff_)) return &backoff_.top();
+  return has_ended(error_backoff_) ? &error_backoff_.top() : nullptr;
+}
+
+QueuedGroup* SubQueues::DueRetry(absl::Time now) {
+  const bool due = !retries_.empty() && retries_.begin()->first.first <= now;
+  return due ? retries_.begin()->second : nullptr;
+}
+
+QueuedGroup* SubQueues::UnschedulableSince(absl::Time time) {
+  const bool due = !unschedulable_.empty() && unschedulable_.top().timestamp <= time;
+  return due ? &unschedulable_.top() : nullptr;
+}
+
+absl::Time SubQueues::NextDue() const {
+  absl::Time due = retries_.empty() ? absl::InfiniteFuture() : retries_.begin()->first.first;
+  if (!backoff_.empty()) due = std::min(due, Backoff::End(backoff_.top().backoff_expiration));
+  if (!error_backoff_.empty()) {
+    due = std::min(due, Backoff::End(error_backoff_.top().backoff_expiration));
+  }
+  return due;
+}
+
+absl::Time SubQueues::FirstUnschedulable() const {
+  return unschedulable_.empty() ? absl::InfiniteFuture() : unschedulable_.top().timestamp;
+}
+
+bool SubQueues::IsConsistent() const {
+  return active_.IsConsistent() && backoff_.IsConsistent() && error_backoff_.IsConsistent() &&
+         unschedulable_.IsConsistent();
+}
+
+bool SubQueues::HasRetry(const QueuedGroup& entry) const {
+  const auto it = retries_.find({entry.retry_at, entry.sequence});
+  return it != retries_.end() && it->second == &entry;
+}
+
+}  // namespace berth

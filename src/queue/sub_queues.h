@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The places of the queue: active, backoff, error backoff, unschedulable, gated.
+#ifndef BERTH_SRC_QUEUE_SUB_QUEUES_H_
+#define BERTH_SRC_QUEUE_SUB_QUEUES_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "berth/framework/queue_sort.h"
+#include "framework/fault_log.h"
+#include "queue/backoff.h"
+#include "queue/ordered_entries.h"
+#include "queue/queued_group.h"
+
+namespace berth {
+
+// An entry is in the place of its state; one in flight is in none. Belongs to the queue.
+class SubQueues {
+ public:
+  // `sort` outlives this; and `fault_log`, where sorting that takes long is counted, unless null.
+  SubQueues(const QueueSortPlugin& sort, FaultLog* fault_log, Symbol queue_sort_name)
+      : fault_log_(fault_log),
+        queue_sort_name_(queue_sort_name),
+        active_(ActiveLess{&sort}),
+        backoff_(BackoffLess{ActiveLess{&sort}}),
+        error_backoff_(ErrorBackoffLess{}),
+        unschedulable_(UnschedulableLess{}) {}
+
+  void Add(QueuedGroup& entry);
+  void Remove(QueuedGroup& entry);
+  // The pod that leads the entry was replaced.
+  void Fix(QueuedGroup& entry);
+
+  // The next to be tried: the first active one, or of those in backoff, not after an error.
+  bool CanPop() const { return !active_.empty() || !backoff_.empty(); }
+  QueuedGroup& Next() { return active_.empty() ? backoff_.top() : active_.top(); }
+  // An active entry that may come soon, or null.
+  const QueuedGroup* Upcoming(int place) const { return active_.Upcoming(place); }
+  // The first of those whose time has come, or null.
+  QueuedGroup* EndedBackoff(absl::Time now);
+  QueuedGroup* DueRetry(absl::Time now);
+  QueuedGroup* UnschedulableSince(absl::Time time);
+  // When the first backoff ends or retry is due; InfiniteFuture if there is none.
+  absl::Time NextDue() const;
+  // Since when the first unschedulable entry is; InfiniteFuture if there is none.
+  absl::Time FirstUnschedulable() const;
+
+  int active_size() const { return active_.size(); }
+  int backoff_size() const { return backoff_.size() + error_backoff_.size(); }
+  int unschedulable_size() const { return unschedulable_.size(); }
+  int gated_size() const { return gated_size_; }
+
+  // For tests.
+  bool IsConsistent() const;
+  bool HasRetry(const QueuedGroup& entry) const;
+  size_t retries() const { return retries_.size(); }
+
+ private:
+  struct ActiveLess {
+    const QueueSortPlugin* sort;
+    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+      if (sort->Less(a.lead, b.lead)) return true;
+      if (sort->Less(b.lead, a.lead)) return false;
+      return a.sequence < b.sequence;
+    }
+  };
+  struct BackoffLess {
+    ActiveLess active;
+    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+      if (a.backoff_expiration != b.backoff_expiration) {
+        return a.backoff_expiration < b.backoff_expiration;
+      }
+      return active(a, b);
+    }
+  };
+  struct ErrorBackoffLess {
+    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+      if (a.backoff_expiration != b.backoff_expiration) {
+        return a.backoff_expiration < b.backoff_expiration;
+      }
+      return a.sequence < b.sequence;
+    }
+  };
+  struct UnschedulableLess {
+    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+      if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
+      return a.sequence < b.sequence;
+    }
+  };
+
+  // Runs code that calls Less, and counts it as a slow call of the plugin if it is slow.
+  template <class Sorting>
+  void Sort(const Sorting& sorting) {
+    if (fault_log_ == nullptr) return sorting();
+    CallTimer timer(*fault_log_);
+    timer.Start();
+    sorting();
+    timer.Lap(queue_sort_name_, "Less");
+  }
+  template <class Less>
+  void RemoveFrom(OrderedEntries<Less>& entries, QueuedGroup& entry) {
+    if (entries.IsInLine(entry)) return entries.Remove(entry);  // which calls no Less
+    Sort([&] { entries.Remove(entry); });
+  }
+
+  FaultLog* const fault_log_;
+  const Symbol queue_sort_name_;
+  OrderedEntries<ActiveLess> active_;
+  OrderedEntries<BackoffLess> backoff_;
+  OrderedEntries<ErrorBackoffLess> error_backoff_;
+  OrderedEntries<UnschedulableLess> unschedulable_;
+  // Of these, those that are tried again at a certain time; by that, then by sequence.
+  std::map<std::pair<absl::Time, uint64_t>, QueuedGroup*> retries_;
+  int gated_size_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_SUB_QUEUES_H_
