@@ -141,8 +141,8 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
     choice = {feasible.rows.empty() ? -1 : feasible.rows.front()};
     return true;
   }
-  // The totals were normalised over more rows than are feasible: are they the same over these?
-  if (classes->some_rejected() && classes->extremes() != scores.all_extremes()) return false;
+  // The totals were normalised over more rows than are feasible.
+  if (classes->some_rejected() && !scores.uniform()) return false;
   if (!ScoreClasses(in, feasible)) return false;
   size_t best = 0;
   for (size_t i = 1; i < feasible.rows.size(); ++i) {

@@ -232,12 +232,11 @@ bool NodeEquivalenceClasses::Place(const ScoreCache& scores, NodeRow row,
   if (cells_.size() > most) return false;
   Read(scores, number);
   cell_of_row_[row] = number;
-  extremes_of_row_[row] = scores.extremes(row);
   Cell& cell = cells_[number];
-  cell.tally.Count(extremes_of_row_[row], 1);
-  cell.heap.Add({total, row}, cell.tally.rows, IsInCell(scores, number));
+  ++cell.rows;
+  cell.heap.Add({total, row}, cell.rows, IsInCell(scores, number));
   if (has_classes_) {
-    classes_[cell.of_class].tally.Count(extremes_of_row_[row], 1);
+    ++classes_[cell.of_class].rows;
     touched_.push_back(number);
   }
   return true;
@@ -248,12 +247,12 @@ void NodeEquivalenceClasses::Leave(const ScoreCache& scores, NodeRow row) {
   if (number == kNone) return;
   Read(scores, number);
   Cell& cell = cells_[number];
-  cell.tally.Count(extremes_of_row_[row], -1);
+  --cell.rows;
   if (has_classes_) {
-    classes_[cell.of_class].tally.Count(extremes_of_row_[row], -1);
+    --classes_[cell.of_class].rows;
     touched_.push_back(number);
   }
-  if (cell.tally.rows == 0) DropCell(number);
+  if (cell.rows == 0) DropCell(number);
 }
 
 // The rows that the cell has had since the last Rebuild() go into its heap.
@@ -338,13 +337,13 @@ void NodeEquivalenceClasses::JoinClass(int number, const std::vector<DomainSum>&
   }
   cells_[number].of_class = known->second;
   cells_[number].shown = {};
-  classes_[known->second].tally.Count(cells_[number].tally, 1);
+  classes_[known->second].rows += cells_[number].rows;
 }
 
 void NodeEquivalenceClasses::LeaveClass(int number) {
   Class& its = classes_[cells_[number].of_class];
-  its.tally.Count(cells_[number].tally, -1);
-  if (its.tally.rows > 0) return;
+  its.rows -= cells_[number].rows;
+  if (its.rows > 0) return;
   number_of_key_.erase(its.key);
   its = {};
   unused_classes_.push_back(cells_[number].of_class);
@@ -361,12 +360,12 @@ void NodeEquivalenceClasses::MoveCell(int number, const std::vector<DomainSum>& 
 // The best of the cell goes into the heap of its class.
 void NodeEquivalenceClasses::ShowCell(const ScoreCache& scores, int number) {
   Cell& cell = cells_[number];
-  if (cell.tally.rows == 0) return;
+  if (cell.rows == 0) return;
   const ScoredRow best = cell.heap.Best(IsInCell(scores, number));
   if (best == cell.shown) return;
   cell.shown = best;
   Class& its = classes_[cell.of_class];
-  its.heap.Add(best, its.tally.rows, IsInClass(scores, cell.of_class));
+  its.heap.Add(best, its.rows, IsInClass(scores, cell.of_class));
 }
 
 // --- Classes -------------------------------------------------------------------------------------
@@ -377,18 +376,16 @@ void NodeEquivalenceClasses::List(const ScoreCache& scores,
   counts_.clear();
   listed_.clear();
   some_rejected_ = false;
-  extremes_ = 0;
   const auto list = [&](int number, Group& group, auto is_now) {
-    if (group.tally.rows == 0) return;
+    if (group.rows == 0) return;
     const NodeRow best = group.heap.Best(is_now).row;
     if (!accepts(best)) {
       some_rejected_ = true;
       return;
     }
     best_.push_back(best);
-    counts_.push_back(group.tally.rows);
+    counts_.push_back(group.rows);
     listed_.push_back(number);
-    extremes_ |= group.tally.extremes();
   };
   if (has_classes_) {
     for (int i = 0; i < static_cast<int>(classes_.size()); ++i) {
@@ -408,7 +405,6 @@ NodeRow NodeEquivalenceClasses::PrefetchRunnerUp(NodeRow row) const {
   const NodeRow next = (has_classes_ ? classes_[cell.of_class].heap : cell.heap).RunnerUp().row;
   if (next < 0) return next;
   Prefetch(&cell_of_row_[next]);
-  Prefetch(&extremes_of_row_[next]);
   for (const TrackedSum& followed : followed_) Prefetch(&followed.column->indexes()[next]);
   return next;
 }
@@ -533,15 +529,11 @@ bool NodeEquivalenceClasses::Rebuild(const ScoreCache& scores, const NodeTable& 
 void NodeEquivalenceClasses::FillCells(const ScoreCache& scores, int cells) {
   cells_.assign(cells, {});
   unused_cells_.clear();
-  extremes_of_row_.assign(cell_of_row_.size(), 0);
-  for (const NodeRow row : scores.feasible()) {
-    extremes_of_row_[row] = scores.extremes(row);
-    cells_[cell_of_row_[row]].tally.Count(extremes_of_row_[row], 1);
-  }
+  for (const NodeRow row : scores.feasible()) ++cells_[cell_of_row_[row]].rows;
   int next = 0;
   for (Cell& cell : cells_) {
     cell.begin = cell.end = next;
-    next += cell.tally.rows;
+    next += cell.rows;
   }
   order_.resize(next);
   std::vector<ScoredRow> best(cells);

@@ -58,8 +58,6 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   // how many rows the class has.
   EquivalentNodes rows() const { return {best_, counts_, this}; }
   bool some_rejected() const { return some_rejected_; }
-  // ScoreCache::extremes() that some of their rows have.
-  uint8_t extremes() const { return extremes_; }
   // A pod goes to `row`. Prefetches what is kept of it and of the row where the next pod of the
   // class will probably go, and returns that row; -1 if there is none.
   NodeRow PrefetchRunnerUp(NodeRow row) const;
@@ -85,7 +83,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   };
   struct Group {
     GroupKey key;
-    RowTally tally;
+    int rows = 0;
     ScoredRowHeap heap;
   };
   // Cells with the same sums; the heap is of the best of each.
@@ -151,8 +149,7 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   uint64_t nominations_version_ = 0;
   int32_t evaluated_priority_ = 0;
   std::vector<int32_t> cell_of_row_;  // -1 if it is not feasible
-  std::vector<uint8_t> extremes_of_row_;
-  std::vector<NodeRow> order_;  // feasible rows by cell, as of the last Rebuild()
+  std::vector<NodeRow> order_;        // feasible rows by cell, as of the last Rebuild()
   std::vector<Cell> cells_;
   std::vector<int> unused_cells_;
   std::vector<int> touched_;  // cells to be shown
@@ -167,7 +164,6 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
   std::vector<int> counts_;
   std::vector<int> listed_;  // their numbers
   bool some_rejected_ = false;
-  uint8_t extremes_ = 0;
 };
 
 }  // namespace berth

@@ -4,7 +4,6 @@
 #define BERTH_SRC_EVALUATION_INCREMENTAL_ROW_GROUPS_H_
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -26,35 +25,6 @@ struct ScoredRow {
     return a.total < b.total || (a.total == b.total && a.row > b.row);
   }
   friend bool operator==(const ScoredRow&, const ScoredRow&) = default;
-};
-
-// How many rows there are, and how many have which of ScoreCache::extremes().
-struct RowTally {
-  int rows = 0;
-  std::array<int, 6> at_extremes = {};  // rows, by bit
-
-  // Such a row comes (1) or goes (-1).
-  void Count(uint8_t extremes, int difference) {
-    rows += difference;
-    for (size_t bit = 0; extremes >> bit != 0; ++bit) {
-      if (extremes >> bit & 1) at_extremes[bit] += difference;
-    }
-  }
-  // All of `other` come, or go.
-  void Count(const RowTally& other, int difference) {
-    rows += difference * other.rows;
-    for (size_t bit = 0; bit < at_extremes.size(); ++bit) {
-      at_extremes[bit] += difference * other.at_extremes[bit];
-    }
-  }
-  // Those that some row has.
-  uint8_t extremes() const {
-    uint8_t extremes = 0;
-    for (size_t bit = 0; bit < at_extremes.size(); ++bit) {
-      if (at_extremes[bit] > 0) extremes |= 1u << bit;
-    }
-    return extremes;
-  }
 };
 
 // Rows as they were when they were added: some are not in the group any more, or have other totals,

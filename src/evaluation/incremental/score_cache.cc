@@ -548,19 +548,6 @@ Status ScoreCache::Normalized(const Column& column, NodeRow row, int64_t& score)
   return status;
 }
 
-uint8_t ScoreCache::extremes(NodeRow row) const {
-  if (all_extremes_ == kTooManyExtremes) return 0;
-  uint8_t extremes = 0;
-  int bit = 0;
-  for (const Column& column : columns_) {
-    if (column.uniform()) continue;
-    if (column.score(row) == column.low) extremes |= 1u << bit;
-    if (column.score(row) == column.high) extremes |= 2u << bit;
-    bit += 2;
-  }
-  return extremes;
-}
-
 void ScoreCache::PrefetchRow(NodeRow row) const {
   if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
   Prefetch(&totals_[row]);
@@ -609,11 +596,6 @@ Status ScoreCache::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> 
 }
 
 void ScoreCache::NoteAllChanged() {
-  constexpr int kBits = 7;
-  const auto columns =
-      absl::c_count_if(columns_, [](const Column& column) { return !column.uniform(); });
-  all_extremes_ =
-      2 * columns > kBits ? kTooManyExtremes : static_cast<uint8_t>((1u << 2 * columns) - 1);
   changes_.Restart();
   looked_at_all_ = true;
 }

@@ -99,10 +99,6 @@ class ScoreCache {
     return std::all_of(columns_.begin(), columns_.end(),
                        [](const Column& column) { return column.uniform(); });
   }
-  // A bit for the lowest and one for the highest score of each column that is not uniform: which of
-  // them a row has, and all of them. The totals are the same over feasible rows that have them all.
-  uint8_t extremes(NodeRow row) const;
-  uint8_t all_extremes() const { return all_extremes_; }
   // The best of the feasible rows that `accepts`, called for better rows first; -1 if it accepts
   // none of the `most` best.
   NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
@@ -137,7 +133,6 @@ class ScoreCache {
   struct RowRange {
     NodeRow begin, end;
   };
-  static constexpr uint8_t kTooManyExtremes = 0xff;  // for the bits there are: no row has them all
   static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
   Status Prepare(const NodeTable& nodes);
@@ -201,7 +196,6 @@ class ScoreCache {
   std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
   BestRow best_;
   RowJournal changes_;
-  uint8_t all_extremes_ = 0;
   bool rebuilt_ = false, looked_at_all_ = false;  // by the last Refresh()
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;
