@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a profile to plugin instances at their extension points.
+// Implementation of framework_builder.h: from a profile to plugin instances at their extension
+// points.
+#include "framework/framework_builder.h"
+
 #include <exception>
 #include <limits>
 
@@ -7,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/near_miss.h"
-#include "framework/framework_builder.h"
 
 namespace berth {
 namespace {
