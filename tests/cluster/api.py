@@ -29,6 +29,15 @@ class Client:
         self._local = threading.local()
         self._resources = None
 
+    @classmethod
+    def of_kubeconfig(cls, path):
+        """For the files that cluster.py writes."""
+        with open(path) as f:
+            config = json.load(f)
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        return cls(cluster["server"], cluster["certificate-authority"], user.get("client-certificate"),
+                   user.get("client-key"), user.get("token"))
+
     # Requests.
 
     def request(self, method, path, body=None, content_type="application/json", accept="application/json"):

@@ -204,6 +204,15 @@ class Cluster:
             scheduler.wait_ready()
         return scheduler
 
+    # Volumes.
+
+    def start_provisioner(self):
+        """From here on, claims of StorageClasses with `provisioner: tests.local/provisioner` get volumes."""
+        kubeconfig = self.kubeconfig_of("provisioner", "provisioner", "system:masters")
+        provisioner = self._add("provisioner", [sys.executable, os.path.join(HERE, "provisioner.py"), kubeconfig])
+        provisioner.start()
+        return provisioner
+
     # Inside.
 
     def path(self, *names):

@@ -41,6 +41,7 @@ class ClusterTest(unittest.TestCase):
     def tearDown(self):
         api = self.cluster.api
         api.delete_all("apps/v1/Deployment")
+        api.delete_all("apps/v1/StatefulSet")
         wait_until("the pods go", lambda: not api.list("v1/Pod", "default")[0], 60)
 
     def expect_running(self, app, count):
@@ -91,6 +92,24 @@ class ClusterTest(unittest.TestCase):
         api.create(quota)
         with self.assertRaisesRegex(ApiError, "minMember"):
             api.create({**group, "metadata": {"name": "h"}, "spec": {"minMember": 0}})
+
+    def test_a_stateful_set_gets_volumes_on_the_nodes_of_its_pods(self):
+        api = self.cluster.api
+        self.cluster.start_provisioner()
+        api.create({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+                    "provisioner": "tests.local/provisioner", "volumeBindingMode": "WaitForFirstConsumer"})
+        stateful = deployment("d", 2)
+        stateful["kind"] = "StatefulSet"
+        stateful["spec"]["volumeClaimTemplates"] = [{
+            "metadata": {"name": "data"},
+            "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                     "resources": {"requests": {"storage": "1Gi"}}}}]
+        api.create(stateful)
+        for pod in self.expect_running("d", 2):
+            claim = api.get("v1/PersistentVolumeClaim", "data-" + pod["metadata"]["name"])
+            self.assertEqual(claim["status"]["phase"], "Bound")
+            self.assertEqual(claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"],
+                             pod["spec"]["nodeName"])
 
     def test_only_who_has_a_certificate_comes_in(self):
         stranger = Client(self.cluster.server, self.cluster.path("certificates", "ca.crt"))

@@ -76,6 +76,7 @@ class Run:
         self.namespace = "steps-" + steps["metadata"]["name"].replace("_", "-")
         self.names = {}  # of pods with generated names, and of uids: what the record calls them
         self._created = []  # objects without a namespace
+        self._nominated = {}  # by pod, after the changes seen
         self._told = set()  # what earlier steps have of events
         self._seen = 0  # changes of pods that an earlier step has
 
@@ -91,12 +92,15 @@ class Run:
             self._clean()
 
     def _step(self, number, step):
-        unknown = set(step) - {"what", "create", "patch", "delete", "until", "within", "quiet"}
+        unknown = set(step) - {"what", "create", "patch", "status", "delete", "until", "within", "quiet"}
         if unknown:
             raise ClusterError("step %d: there is no %s" % (number, ", ".join(sorted(unknown))))
         for what, patch in step.get("patch", {}).items():
             kind, name = what.split()
             self.api.patch(kind, name, patch, self.namespace)
+        for what, patch in step.get("status", {}).items():
+            kind, name = what.split()
+            self.api.patch(kind, name, patch, self.namespace, "status")
         for what in as_list(step.get("delete", [])):
             kind, name = what.split()
             self.api.delete(kind, name, self.namespace)
@@ -207,10 +211,10 @@ class Run:
         found = {}
         for kind, item in changes:
             name, node = item["metadata"]["name"], item["status"].get("nominatedNodeName", "")
-            sequence = found.setdefault(name, [""])
-            if kind != "DELETED" and node != sequence[-1]:
-                sequence.append(node)
-        return {name: sequence[1:] for name, sequence in found.items() if len(sequence) > 1}
+            if kind != "DELETED" and node != self._nominated.get(name, ""):
+                self._nominated[name] = node
+                found.setdefault(name, []).append(node)
+        return found
 
     def _sentences(self):
         """What schedulers said so far. How often they say it, and when again, depends on the clock."""
@@ -218,6 +222,8 @@ class Run:
         for kind, event in list(self._events.events):
             about = event.get("regarding", {})
             if kind == "DELETED" or event.get("reportingController") != SCHEDULER_NAME:
+                continue
+            if any(text in event.get("note", "") for text in self.steps.get("chance", [])):
                 continue
             said.add("%s %s %s %s %s: %s" % (about.get("kind"), about.get("name"), event["type"], event["reason"],
                                              event.get("action", ""), event.get("note", "")))
