@@ -32,21 +32,26 @@ def wait_until(what, check, seconds, interval=0.05):
         time.sleep(interval)
 
 
+_next_port = None
+
+
 def free_ports(count):
-    """Below the range from which connections get theirs, so that a stopped program finds its port free when it comes
-    back."""
-    with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
-        first_ephemeral = int(f.read().split()[0])
+    """Below the range from which connections get theirs, and never the same twice: a program that is stopped finds its
+    port free when it comes back."""
+    global _next_port
+    if _next_port is None:
+        with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
+            first_ephemeral = int(f.read().split()[0])
+        _next_port = 10000 + os.getpid() * 64 % max(64, first_ephemeral - 12000)
     ports = []
-    port = 20000 + os.getpid() * 16 % max(1, first_ephemeral - 21000)
     while len(ports) < count:
         with socket.socket() as s:
             try:
-                s.bind(("127.0.0.1", port))
-                ports.append(port)
+                s.bind(("127.0.0.1", _next_port))
+                ports.append(_next_port)
             except OSError:
                 pass
-        port += 1
+        _next_port += 1
     return ports
 
 

@@ -29,6 +29,8 @@ SCHEDULER_NAME = "default-scheduler"
 CONDITIONS = ("PodScheduled", "DisruptionTarget")  # those that schedulers write
 QUIET_SECONDS = 2
 WITHIN_SECONDS = 30
+APART_SECONDS = 0.7
+MAKE_PODS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job")
 MOST_PERMUTATIONS = 20000
 
 
@@ -104,7 +106,14 @@ class Run:
         for what in as_list(step.get("delete", [])):
             kind, name = what.split()
             self.api.delete(kind, name, self.namespace)
+        wait = bool(step.get("patch") or step.get("status") or step.get("delete"))
         for item in step.get("create", []):
+            item = whole(item)
+            if item["kind"] not in MAKE_PODS:
+                wait = True
+            elif wait:  # a scheduler may see the pod before what came before it: each kind has a watch of its own
+                time.sleep(APART_SECONDS)
+                wait = False
             self._create(item)
         missed = []
         for what, state in step.get("until", {}).items():
@@ -116,18 +125,6 @@ class Run:
         return self._record(step.get("what", "step %d" % number), missed)
 
     def _create(self, item):
-        if "node" in item:
-            fields = {key: value for key, value in item.items() if key != "node"}
-            item = make_node(item["node"], **fields)
-            # A node that is Ready from the start: nothing is told of the moment before.
-            item["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
-        elif "pod" in item:
-            item = make_pod(**item)
-        elif "priorityClass" in item:
-            item = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                    "metadata": {"name": item["priorityClass"]}, "value": item["value"],
-                    "preemptionPolicy": item.get("preemptionPolicy", "PreemptLowerPriority")}
-
         def created():
             try:
                 return self.api.create(item, self.namespace)
@@ -264,6 +261,22 @@ class Run:
         time.sleep(0.5)
 
 
+def whole(item):
+    """The object that a short form stands for."""
+    if "node" in item:
+        node = make_node(item["node"], **{key: value for key, value in item.items() if key != "node"})
+        # A node that is Ready from the start: nothing is told of the moment before.
+        node["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+        return node
+    if "pod" in item:
+        return make_pod(**item)
+    if "priorityClass" in item:
+        return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                "metadata": {"name": item["priorityClass"]}, "value": item["value"],
+                "preemptionPolicy": item.get("preemptionPolicy", "PreemptLowerPriority")}
+    return item
+
+
 def make_pod(pod, cpu=None, memory=None, priorityClass=None, labels=None, annotations=None, terminatesIn=None,
              requests=None, **spec):
     """The short form of a pod; further fields are those of its spec."""
@@ -357,6 +370,8 @@ def apply_all(options, finish):
     """Applies the files one after the other to one cluster; a file that brings a configuration gets a scheduler of its
     own. Returns whether `finish` said yes to every record."""
     files = options.files or sorted(glob.glob(os.path.join(FOLDER, "*.yaml")))
+    part, parts = (int(number) for number in options.part.split("/"))
+    files = files[part - 1::parts]
     command = None if options.scheduler == "kube-scheduler" else [options.berth, "run"]
     good = True
     with Cluster(apiserver_flags=["--disable-admission-plugins=TaintNodesByCondition"]) as cluster:
@@ -407,6 +422,7 @@ def main():
         command = commands.add_parser(name)
         command.add_argument("files", nargs="*")
         command.add_argument("--restart", action="store_true", help="a new scheduler for every file")
+        command.add_argument("--part", default="1/1", help="of N parts of the files, the I-th: I/N")
         command.set_defaults(run=run, scheduler="kube-scheduler", berth=None, kubeconfig=None)
         if name == "compare":
             command.add_argument("--scheduler", choices=["kube-scheduler", "berth"], default="berth")
