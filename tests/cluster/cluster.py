@@ -79,7 +79,7 @@ class Cluster:
         return self
 
     def __exit__(self, error, *_):
-        if error:
+        if error and issubclass(error, Exception):
             self._kept = True
             print("the test cluster's files are in %s" % self.directory, file=sys.stderr)
         self.stop()
