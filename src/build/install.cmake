@@ -57,6 +57,8 @@ function(berth_collect_link_line target)
       list(APPEND berth_pc_requires absl_${CMAKE_MATCH_1})
     elseif(need STREQUAL "protobuf::libprotobuf")
       list(APPEND berth_pc_requires protobuf)
+    elseif(need STREQUAL "CURL::libcurl")
+      list(APPEND berth_pc_requires libcurl)
     elseif(need STREQUAL "yaml-cpp")
       list(APPEND berth_pc_requires yaml-cpp)
     elseif(NOT need STREQUAL "Threads::Threads" AND needs)  # -pthread is always there

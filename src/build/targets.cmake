@@ -146,7 +146,8 @@ function(berth_compile_protos target prefix protos)
     set(generated ${out}/${prefix}/${name}.pb)
     add_custom_command(
       OUTPUT ${generated}.cc ${generated}.h
-      COMMAND protobuf::protoc --proto_path=${prefix}=${CMAKE_CURRENT_SOURCE_DIR} --cpp_out=${out}
+      COMMAND protobuf::protoc --proto_path=${prefix}=${CMAKE_CURRENT_SOURCE_DIR}
+              --proto_path=berth/api=${PROJECT_SOURCE_DIR}/src/api --cpp_out=${out}
               ${prefix}/${name}.proto
       DEPENDS ${protos} protobuf::protoc
       COMMENT "protoc ${prefix}/${name}.proto" VERBATIM)
@@ -264,10 +265,11 @@ function(berth_add_command)
   endif()
 endfunction()
 
-# berth::berth, what a scheduler links: every module but testing.
+# berth::berth, what a scheduler links: every module but testing and kubernetes, which is for those who
+# run on a cluster.
 function(berth_add_package_targets)
   get_property(modules GLOBAL PROPERTY berth_modules)
-  list(REMOVE_ITEM modules berth_testing)
+  list(REMOVE_ITEM modules berth_testing berth_kubernetes)
   add_library(berth_all INTERFACE)
   target_link_libraries(berth_all INTERFACE ${modules})
   set_target_properties(berth_all PROPERTIES EXPORT_NAME berth)
