@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of api_client.h.
+#include "kubernetes/api_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "berth/check.h"
+#include "kubernetes/api_error.h"
+#include "kubernetes/backoff.h"
+#include "kubernetes/envelope.h"
+
+namespace berth {
+namespace {
+
+constexpr BackoffLimits kRetries = {absl::Milliseconds(100), absl::Seconds(5)};
+constexpr absl::Duration kRefreshRetry = absl::Seconds(10);
+// Beyond that calls wait for each other. libcurl opens another connection for what is more than 100
+// streams, until the server has told it its limit; watches are streams, too.
+constexpr int kMaxCallsUnderWay = 64;
+constexpr size_t kMaxErrorBytes = 1 << 20;  // of an answer that is no success
+constexpr size_t kMaxBodyBytes = size_t{1} << 30;
+
+struct ServerUrl {
+  std::string scheme, authority, path;
+  std::string port;  // ":6443", or empty
+
+  std::string HostAndPort() const {
+    return port.empty() ? absl::StrCat(authority, scheme == "https" ? ":443" : ":80") : authority;
+  }
+};
+
+ServerUrl Split(absl::string_view url) {
+  ServerUrl split;
+  const size_t colon = url.find("://");
+  BERTH_CHECK(colon != absl::string_view::npos) << url;
+  split.scheme = std::string(url.substr(0, colon));
+  url.remove_prefix(colon + 3);
+  const size_t slash = url.find('/');
+  split.authority = std::string(url.substr(0, slash));
+  if (slash != absl::string_view::npos) split.path = std::string(url.substr(slash));
+  const size_t port = split.authority.rfind(':');
+  if (port != std::string::npos && split.authority.find(']', port) == std::string::npos) {
+    split.port = split.authority.substr(port);
+  }
+  return split;
+}
+
+std::shared_ptr<const HttpEndpoint> EndpointOf(const Connection& connection,
+                                               const Credentials& read) {
+  auto endpoint = std::make_shared<HttpEndpoint>();
+  endpoint->url = connection.server;
+  if (!connection.tls_server_name.empty()) {
+    const ServerUrl url = Split(connection.server);
+    endpoint->url = absl::StrCat(url.scheme, "://", connection.tls_server_name, url.port, url.path);
+    endpoint->connect_to = url.HostAndPort();
+    endpoint->host_header = url.authority;
+  }
+  endpoint->proxy = connection.proxy_url;
+  endpoint->verify = !connection.insecure_skip_tls_verify;
+  endpoint->authority_pem = read.authority_pem;
+  endpoint->certificate_pem = read.certificate_pem;
+  endpoint->key_pem = read.key_pem;
+  return endpoint;
+}
+
+std::optional<absl::Duration> ParseRetryAfter(absl::string_view header) {
+  int seconds = 0;
+  if (!absl::SimpleAtoi(header, &seconds) || seconds < 0) return std::nullopt;
+  return absl::Seconds(seconds);
+}
+
+std::string Summary(const ApiRequest& request) {
+  return absl::StrCat(request.method, " ", request.target);
+}
+
+}  // namespace
+
+// One request through all of its tries.
+class ApiClient::Request final : public HttpReceiver {
+ public:
+  Request(ApiClient& client, ApiRequest request, Answer answer,
+          std::shared_ptr<StreamReceiver> receiver)
+      : client_(client),
+        what(std::move(request)),
+        answer(std::move(answer)),
+        stream(std::move(receiver)),
+        backoff(kRetries, 0) {}
+
+  void OnHead(const HttpHead& head) override {
+    head_ = head;
+    if (stream != nullptr && IsSuccess()) {
+      started = true;
+      stream->OnStart(head.content_type);
+    }
+  }
+
+  void OnBytes(absl::string_view bytes) override {
+    if (started) return stream->OnBytes(bytes);
+    if (body_.size() + bytes.size() > (IsSuccess() ? kMaxBodyBytes : kMaxErrorBytes)) {
+      too_long_ = true;
+      return;
+    }
+    body_.append(bytes.data(), bytes.size());
+  }
+
+  void OnEnd(const absl::Status& status, bool was_sent) override {
+    transfer = 0;
+    if (stream == nullptr) client_.StartNext();
+    ever_sent |= was_sent;
+    if (!status.ok()) {
+      return client_.Judge(*this, {.refusal = std::nullopt, .was_sent = was_sent}, status);
+    }
+    if (IsSuccess() && too_long_) {
+      return client_.End(id, absl::ResourceExhaustedError(
+                                 absl::StrCat(Summary(what), ": the answer is too long")));
+    }
+    if (IsSuccess()) return client_.End(id, ApiResponse{head_.content_type, std::move(body_)});
+    ApiError error = ParseApiError(head_.code, head_.content_type, body_);
+    const std::optional<absl::Duration> wait = ParseRetryAfter(head_.retry_after);
+    if (wait.has_value()) error.retry_after = wait;
+    client_.Judge(*this, {.refusal = error}, error.ToStatus());
+  }
+
+  void StartTry() {
+    head_ = HttpHead();
+    body_.clear();
+    too_long_ = false;
+  }
+
+ private:
+  bool IsSuccess() const { return head_.code >= 200 && head_.code < 300; }
+
+  ApiClient& client_;
+  HttpHead head_;
+  std::string body_;
+  bool too_long_ = false;
+
+ public:
+  const ApiRequest what;
+  const Answer answer;                           // of a call
+  const std::shared_ptr<StreamReceiver> stream;  // of a stream
+  RequestId id = 0;
+  absl::Time deadline;
+  RetryBackoff backoff;
+  HttpLoop::TransferId transfer = 0;  // 0: none is under way
+  uint64_t credentials_version = 0;   // that it was last sent with
+  bool refreshed = false;             // after a 401
+  bool started = false;               // the stream
+  bool ever_sent = false;
+  absl::Status last_failure;
+};
+
+ApiClient::ApiClient(Connection connection, ApiClientOptions options)
+    : connection_(std::move(connection)),
+      options_(std::move(options)),
+      limiter_(options_.qps, options_.burst),
+      random_(options_.seed) {}
+
+ApiClient::~ApiClient() {
+  stopping_ = true;  // a plugin that runs is killed
+  struct Ended {
+    Mutex mutex;
+    CondVar changed;
+    bool yes ABSL_GUARDED_BY(mutex) = false;
+  } ended;
+  loop_.Post([this, &ended] {
+    while (!requests_.empty()) {
+      End(requests_.begin()->first, absl::CancelledError("the client ends"));
+    }
+    if (refresher_.joinable()) refresher_.join();
+    MutexLock lock(ended.mutex);
+    ended.yes = true;
+    ended.changed.SignalAll();
+  });
+  MutexLock lock(ended.mutex);
+  while (!ended.yes) ended.changed.Wait(ended.mutex);
+}
+
+ApiClient::RequestId ApiClient::Call(ApiRequest request, Answer answer) {
+  return Begin(std::make_unique<Request>(*this, std::move(request), std::move(answer), nullptr));
+}
+
+ApiClient::RequestId ApiClient::Stream(ApiRequest request,
+                                       std::shared_ptr<StreamReceiver> receiver) {
+  return Begin(std::make_unique<Request>(*this, std::move(request), nullptr, std::move(receiver)));
+}
+
+ApiClient::RequestId ApiClient::Begin(std::unique_ptr<Request> request) {
+  const RequestId id = next_request_++;
+  request->id = id;
+  request->deadline = MonotonicNow() + request->what.timeout;
+  request->backoff = RetryBackoff(kRetries, options_.seed + id);
+  // A std::function must be copyable.
+  auto shared = std::make_shared<std::unique_ptr<Request>>(std::move(request));
+  loop_.Post([this, id, shared] {
+    Request& begun = *requests_.emplace(id, std::move(*shared)).first->second;
+    if (stopping_) return End(id, absl::CancelledError("the client ends"));
+    loop_.RunAt(begun.deadline, [this, id] {
+      Request* const late = Find(id);
+      if (late == nullptr || late->started) return;
+      std::string text = absl::StrCat(
+          Summary(late->what), ": no answer within ", absl::FormatDuration(late->what.timeout),
+          late->ever_sent || late->transfer != 0 ? "; it may have happened" : "; it was not sent");
+      if (!late->last_failure.ok())
+        absl::StrAppend(&text, "; before: ", late->last_failure.message());
+      End(id, absl::DeadlineExceededError(text));
+    });
+    Prepare(begun);
+  });
+  return id;
+}
+
+void ApiClient::Cancel(RequestId request) {
+  loop_.Post([this, request] {
+    if (Find(request) != nullptr) End(request, absl::CancelledError("cancelled"));
+  });
+}
+
+void ApiClient::Post(std::function<void()> work) { loop_.Post(std::move(work)); }
+
+void ApiClient::RunAt(absl::Time time, std::function<void()> work) {
+  loop_.Post(
+      [this, time, work = std::move(work)]() mutable { loop_.RunAt(time, std::move(work)); });
+}
+
+ApiClient::Request* ApiClient::Find(RequestId id) {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : found->second.get();
+}
+
+void ApiClient::Prepare(Request& request) {
+  if (!HasCredentials()) {
+    waiting_for_credentials_.push_back(request.id);
+    return Refresh();
+  }
+  const absl::Time now = MonotonicNow();
+  const absl::Time when = limiter_.Reserve(now);
+  if (when <= now) return Send(request);
+  loop_.RunAt(when, [this, id = request.id] {
+    if (Request* const later = Find(id); later != nullptr) Send(*later);
+  });
+}
+
+void ApiClient::Send(Request& request) {
+  if (request.stream == nullptr) {
+    if (calls_under_way_ >= kMaxCallsUnderWay) return ready_.push_back(request.id);
+    ++calls_under_way_;
+  }
+  StartTransfer(request);
+}
+
+// A call has ended or waits to be tried again.
+void ApiClient::StartNext() {
+  --calls_under_way_;
+  while (!ready_.empty() && calls_under_way_ < kMaxCallsUnderWay) {
+    Request* const next = Find(ready_.front());
+    ready_.pop_front();
+    if (next != nullptr) Send(*next);
+  }
+}
+
+void ApiClient::StartTransfer(Request& request) {
+  HttpRequest http;
+  http.endpoint = endpoint_;
+  http.method = request.what.method;
+  http.target = request.what.target;
+  http.body = request.what.body;
+  const std::string accept = request.what.accept.empty() ? kJsonType : request.what.accept;
+  http.headers = {absl::StrCat("Accept: ", accept),
+                  absl::StrCat("User-Agent: ", options_.user_agent)};
+  if (!request.what.content_type.empty()) {
+    http.headers.push_back(absl::StrCat("Content-Type: ", request.what.content_type));
+  }
+  if (!token_.empty()) {
+    http.headers.push_back(absl::StrCat("Authorization: Bearer ", token_));
+  } else if (!connection_.username.empty()) {
+    http.headers.push_back(absl::StrCat(
+        "Authorization: Basic ",
+        absl::Base64Escape(absl::StrCat(connection_.username, ":", connection_.password))));
+  }
+  const Impersonation& as = connection_.impersonate;
+  if (!as.user.empty()) http.headers.push_back(absl::StrCat("Impersonate-User: ", as.user));
+  if (!as.uid.empty()) http.headers.push_back(absl::StrCat("Impersonate-Uid: ", as.uid));
+  for (const std::string& group : as.groups) {
+    http.headers.push_back(absl::StrCat("Impersonate-Group: ", group));
+  }
+  for (const auto& [key, values] : as.extra) {
+    for (const std::string& value : values) {
+      http.headers.push_back(absl::StrCat("Impersonate-Extra-", key, ": ", value));
+    }
+  }
+  request.credentials_version = credentials_version_;
+  request.StartTry();
+  request.transfer = loop_.Start(std::move(http), request);
+  if (request.stream == nullptr || request.what.stream_timeout == absl::InfiniteDuration()) return;
+  loop_.RunAt(MonotonicNow() + request.what.stream_timeout, [this, id = request.id] {
+    if (Find(id) != nullptr) End(id, absl::DeadlineExceededError("the stream did not end in time"));
+  });
+}
+
+void ApiClient::Judge(Request& request, const FailedTry& failed, absl::Status status) {
+  const RequestId id = request.id;
+  request.last_failure = status;
+  if (request.started) return End(id, std::move(status));
+  if (failed.refusal.has_value() && failed.refusal->code == 401 && !request.refreshed &&
+      (CanRefresh() || credentials_version_ != request.credentials_version)) {
+    request.refreshed = true;
+    // Others may have been told the same, and seen to it.
+    if (credentials_version_ == request.credentials_version)
+      credentials_end_ = absl::InfinitePast();
+    return Prepare(request);
+  }
+  // Whoever follows a stream decides about it.
+  if (request.stream != nullptr || !MayRetry(request.what.repeatable, failed)) {
+    if (!failed.refusal.has_value()) {
+      // Nobody knows.
+      const bool in_doubt = request.ever_sent && request.what.repeatable == Repeatable::kNo;
+      status = absl::Status(
+          in_doubt ? absl::StatusCode::kUnknown : status.code(),
+          absl::StrCat(Summary(request.what), ": ", status.message(),
+                       request.ever_sent ? "; it may have happened" : "; it was not sent"));
+    }
+    return End(id, std::move(status));
+  }
+  const absl::Time now = MonotonicNow();
+  absl::Duration wait = request.backoff.Next(now);
+  if (failed.refusal.has_value() && failed.refusal->retry_after.has_value()) {
+    wait = std::max(wait, *failed.refusal->retry_after);
+  }
+  if (now + wait >= request.deadline)
+    return End(id, std::move(status));  // this says more than the deadline
+  loop_.RunAt(now + wait, [this, id] {
+    if (Request* const again = Find(id); again != nullptr) Prepare(*again);
+  });
+}
+
+void ApiClient::End(RequestId id, absl::StatusOr<ApiResponse> response) {
+  const auto found = requests_.find(id);
+  BERTH_CHECK(found != requests_.end());
+  const std::unique_ptr<Request> request = std::move(found->second);
+  requests_.erase(found);
+  if (request->transfer != 0) {
+    loop_.Abort(request->transfer);
+    if (request->stream == nullptr) StartNext();
+  }
+  if (request->stream != nullptr) {
+    request->stream->OnEnd(response.status());
+  } else {
+    request->answer(std::move(response));
+  }
+}
+
+// --- Credentials ---------------------------------------------------------------------------------
+
+bool ApiClient::HasCredentials() const {
+  return endpoint_ != nullptr && absl::Now() < credentials_end_;
+}
+
+bool ApiClient::CanRefresh() const {
+  return connection_.exec.has_value() || !connection_.token_file.empty() ||
+         !connection_.client_certificate.file.empty();
+}
+
+// Reads them on a thread of their own: a plugin may take long.
+void ApiClient::Refresh() {
+  if (refreshing_ || stopping_) return;
+  refreshing_ = true;
+  if (refresher_.joinable()) refresher_.join();
+  refresher_ = std::thread([this] {
+    auto read = std::make_shared<absl::StatusOr<Credentials>>(
+        ReadCredentials(connection_, absl::Now(), stopping_));
+    loop_.Post([this, read] { TakeCredentials(std::move(*read)); });
+  });
+}
+
+void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
+  refreshing_ = false;
+  if (read.ok()) {
+    std::shared_ptr<const HttpEndpoint> endpoint = EndpointOf(connection_, *read);
+    endpoint_ = std::move(endpoint);
+    token_ = std::move(read->token);
+    // A plugin whose credential has expired when it comes is not run in a loop.
+    credentials_end_ = std::max(read->read_again, absl::Now() + absl::Seconds(1));
+    ++credentials_version_;
+  } else {
+    options_.warn(absl::StrCat(connection_.name, ": ", read.status().message()));
+    // With the ones from before the server may still be content.
+    if (endpoint_ != nullptr) credentials_end_ = absl::Now() + kRefreshRetry;
+  }
+  for (const RequestId id : std::exchange(waiting_for_credentials_, {})) {
+    Request* const request = Find(id);
+    if (request == nullptr) continue;
+    if (endpoint_ == nullptr) {
+      End(id, absl::UnauthenticatedError(
+                  absl::StrCat(connection_.name, ": ", read.status().message())));
+    } else {
+      Prepare(*request);
+    }
+  }
+}
+
+}  // namespace berth

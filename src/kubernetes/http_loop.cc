@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of http_loop.h.
+#include "kubernetes/http_loop.h"
+
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "berth/check.h"
+
+namespace berth {
+namespace {
+
+constexpr int kLongestWaitMs = 60'000;
+constexpr long kReceiveBytes = 256 << 10;
+constexpr long kConnectTimeoutMs = 10'000;
+constexpr long kIdleSeconds = 30, kProbeSeconds = 10;  // of TCP's own probes
+// What was sent and is not acknowledged for that long ends the connection.
+constexpr unsigned kUnacknowledgedMs = 30'000;
+
+struct FreeHandle {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Headers = std::unique_ptr<curl_slist, FreeList>;
+
+void Append(Headers& headers, const std::string& line) {
+  curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
+  BERTH_CHECK(longer != nullptr);
+  (void)headers.release();
+  headers.reset(longer);
+}
+
+void InitializeOnce() {
+  static const bool done = [] {
+    BERTH_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    return true;
+  }();
+  (void)done;
+}
+
+template <class T>
+void Set(CURL* handle, CURLoption option, T value) {
+  const CURLcode code = curl_easy_setopt(handle, option, value);
+  BERTH_CHECK(code == CURLE_OK) << "curl option " << option << ": " << curl_easy_strerror(code);
+}
+
+// The text must live as long as the handle.
+void SetPem(CURL* handle, CURLoption option, const std::string& pem) {
+  curl_blob blob = {const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
+  Set(handle, option, &blob);
+}
+
+int SetUpSocket(void*, curl_socket_t socket, curlsocktype) {
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof(kUnacknowledgedMs));
+  return CURL_SOCKOPT_OK;
+}
+
+absl::StatusCode CodeOf(CURLcode code) {
+  switch (code) {
+    case CURLE_OPERATION_TIMEDOUT:
+      return absl::StatusCode::kDeadlineExceeded;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return absl::StatusCode::kUnauthenticated;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+}  // namespace
+
+absl::Time MonotonicNow() {
+  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+class HttpLoop::Transfer {
+ public:
+  Transfer(TransferId id, HttpRequest request, HttpReceiver& receiver);
+
+  TransferId id() const { return id_; }
+  CURL* handle() const { return handle_.get(); }
+  void Abort() { receiver_ = nullptr; }
+  void End(CURLcode code);
+
+ private:
+  static size_t OnHeader(char* data, size_t size, size_t count, void* self);
+  static size_t OnBody(char* data, size_t size, size_t count, void* self);
+  void SetConnection();
+  bool Tell();  // the head, before the first byte
+
+  const TransferId id_;
+  const HttpRequest request_;
+  HttpReceiver* receiver_;
+  Headers headers_, connect_to_;
+  char error_[CURL_ERROR_SIZE] = "";
+  HttpHead head_;
+  bool told_ = false;
+  std::unique_ptr<CURL, FreeHandle> handle_;  // last: it refers to the others
+};
+
+HttpLoop::Transfer::Transfer(TransferId id, HttpRequest request, HttpReceiver& receiver)
+    : id_(id), request_(std::move(request)), receiver_(&receiver), handle_(curl_easy_init()) {
+  BERTH_CHECK(handle_ != nullptr);
+  CURL* const handle = handle_.get();
+  Set(handle, CURLOPT_PRIVATE, this);
+  Set(handle, CURLOPT_ERRORBUFFER, error_);
+  Set(handle, CURLOPT_NOSIGNAL, 1L);
+  Set(handle, CURLOPT_URL, absl::StrCat(request_.endpoint->url, request_.target).c_str());
+  Set(handle, CURLOPT_PATH_AS_IS, 1L);
+  Set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  Set(handle, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  if (!request_.body.empty()) {
+    Set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    Set(handle, CURLOPT_POSTFIELDS, request_.body.data());
+  }
+  for (const std::string& line : request_.headers) Append(headers_, line);
+  Append(headers_, "Expect:");  // no "100-continue", for which a server is waited for
+  if (request_.body.empty() && request_.method == "POST") Append(headers_, "Content-Length: 0");
+  if (!request_.endpoint->host_header.empty()) {
+    Append(headers_, absl::StrCat("Host: ", request_.endpoint->host_header));
+  }
+  Set(handle, CURLOPT_HTTPHEADER, headers_.get());
+  Set(handle, CURLOPT_HEADERFUNCTION, &OnHeader);
+  Set(handle, CURLOPT_HEADERDATA, this);
+  Set(handle, CURLOPT_WRITEFUNCTION, &OnBody);
+  Set(handle, CURLOPT_WRITEDATA, this);
+  Set(handle, CURLOPT_BUFFERSIZE, kReceiveBytes);
+  SetConnection();
+}
+
+void HttpLoop::Transfer::SetConnection() {
+  CURL* const handle = handle_.get();
+  const HttpEndpoint& endpoint = *request_.endpoint;
+  Set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  Set(handle, CURLOPT_PIPEWAIT,
+      1L);  // rather a stream of a connection that is being made than another one
+  Set(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  Set(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  Set(handle, CURLOPT_TCP_KEEPIDLE, kIdleSeconds);
+  Set(handle, CURLOPT_TCP_KEEPINTVL, kProbeSeconds);
+  Set(handle, CURLOPT_SOCKOPTFUNCTION, &SetUpSocket);
+  Set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  if (!endpoint.proxy.empty()) Set(handle, CURLOPT_PROXY, endpoint.proxy.c_str());
+  if (!endpoint.connect_to.empty()) {
+    Append(connect_to_, absl::StrCat("::", endpoint.connect_to));
+    Set(handle, CURLOPT_CONNECT_TO, connect_to_.get());
+  }
+  if (!endpoint.verify) {
+    Set(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+    Set(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+  } else if (!endpoint.authority_pem.empty()) {  // and no one else
+    Set(handle, CURLOPT_CAINFO, static_cast<const char*>(nullptr));
+    Set(handle, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    SetPem(handle, CURLOPT_CAINFO_BLOB, endpoint.authority_pem);
+  }
+  if (!endpoint.certificate_pem.empty()) {
+    SetPem(handle, CURLOPT_SSLCERT_BLOB, endpoint.certificate_pem);
+    SetPem(handle, CURLOPT_SSLKEY_BLOB, endpoint.key_pem);
+  }
+}
+
+size_t HttpLoop::Transfer::OnHeader(char* data, size_t size, size_t count, void* self) {
+  Transfer& transfer = *static_cast<Transfer*>(self);
+  HttpHead& head = transfer.head_;
+  const absl::string_view line = absl::StripAsciiWhitespace({data, size * count});
+  const size_t colon = line.find(':');
+  if (absl::StartsWith(line, "HTTP/")) {
+    head = HttpHead();  // of the last answer: others ("100 Continue") may come before
+  } else if (colon != absl::string_view::npos) {
+    const absl::string_view name = line.substr(0, colon);
+    const std::string value(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+    if (absl::EqualsIgnoreCase(name, "content-type")) head.content_type = value;
+    if (absl::EqualsIgnoreCase(name, "retry-after")) head.retry_after = value;
+  } else if (line.empty()) {  // the end of the head: of a watch nothing else may come for long
+    long code = 0;
+    curl_easy_getinfo(transfer.handle(), CURLINFO_RESPONSE_CODE, &code);
+    if (code >= 200 && !transfer.Tell()) return 0;  // ends the transfer
+  }
+  return size * count;
+}
+
+bool HttpLoop::Transfer::Tell() {
+  if (receiver_ == nullptr) return false;
+  if (told_) return true;
+  told_ = true;
+  long code = 0;
+  curl_easy_getinfo(handle(), CURLINFO_RESPONSE_CODE, &code);
+  head_.code = static_cast<int>(code);
+  receiver_->OnHead(head_);
+  return receiver_ != nullptr;
+}
+
+size_t HttpLoop::Transfer::OnBody(char* data, size_t size, size_t count, void* self) {
+  Transfer& transfer = *static_cast<Transfer*>(self);
+  if (!transfer.Tell()) return 0;  // ends the transfer
+  transfer.receiver_->OnBytes({data, size * count});
+  return transfer.receiver_ == nullptr ? 0 : size * count;
+}
+
+void HttpLoop::Transfer::End(CURLcode code) {
+  long sent = 0;
+  curl_easy_getinfo(handle(), CURLINFO_REQUEST_SIZE, &sent);
+  if (code == CURLE_OK && !Tell()) return;
+  if (receiver_ == nullptr) return;
+  absl::Status status;
+  if (code != CURLE_OK) {
+    const absl::string_view text = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
+    status = absl::Status(CodeOf(code), absl::StrCat(request_.endpoint->url, ": ", text));
+  }
+  receiver_->OnEnd(status, sent > 0);
+}
+
+class HttpLoop::Multi {
+ public:
+  Multi() {
+    InitializeOnce();
+    handle_ = curl_multi_init();
+    BERTH_CHECK(handle_ != nullptr);
+    curl_multi_setopt(handle_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
+    curl_multi_setopt(handle_, CURLMOPT_MAX_CONCURRENT_STREAMS, 250L);
+  }
+  Multi(const Multi&) = delete;
+  ~Multi() { curl_multi_cleanup(handle_); }
+  CURLM* get() const { return handle_; }
+
+ private:
+  CURLM* handle_;
+};
+
+HttpLoop::HttpLoop() : multi_(std::make_unique<Multi>()), thread_([this] { Run(); }) {}
+
+HttpLoop::~HttpLoop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  curl_multi_wakeup(multi_->get());
+  thread_.join();
+  StartAndAbort();
+  for (const auto& [id, transfer] : transfers_) {
+    curl_multi_remove_handle(multi_->get(), transfer->handle());
+  }
+  transfers_.clear();
+}
+
+void HttpLoop::Post(std::function<void()> work) {
+  bool is_first;
+  {
+    MutexLock lock(mutex_);
+    is_first = posted_.empty();
+    posted_.push_back(std::move(work));
+  }
+  if (is_first) curl_multi_wakeup(multi_->get());
+}
+
+void HttpLoop::RunAt(absl::Time time, std::function<void()> work) {
+  timers_.emplace(time, std::move(work));
+}
+
+HttpLoop::TransferId HttpLoop::Start(HttpRequest request, HttpReceiver& receiver) {
+  const TransferId id = next_transfer_++;
+  transfers_.emplace(id, std::make_unique<Transfer>(id, std::move(request), receiver));
+  to_start_.push_back(id);
+  return id;
+}
+
+void HttpLoop::Abort(TransferId transfer) {
+  const auto found = transfers_.find(transfer);
+  if (found == transfers_.end()) return;
+  found->second->Abort();
+  aborted_.push_back(std::move(found->second));
+  transfers_.erase(found);
+}
+
+void HttpLoop::StartAndAbort() {
+  for (const TransferId id : std::exchange(to_start_, {})) {
+    const auto found = transfers_.find(id);
+    if (found != transfers_.end()) curl_multi_add_handle(multi_->get(), found->second->handle());
+  }
+  for (const auto& transfer : std::exchange(aborted_, {})) {
+    curl_multi_remove_handle(multi_->get(), transfer->handle());
+  }
+}
+
+void HttpLoop::RunPosted() {
+  std::vector<std::function<void()>> posted;
+  {
+    MutexLock lock(mutex_);
+    posted.swap(posted_);
+  }
+  for (const auto& work : posted) work();
+}
+
+void HttpLoop::RunDue() {
+  const absl::Time now = MonotonicNow();
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    timers_.extract(timers_.begin()).mapped()();
+  }
+}
+
+void HttpLoop::Finish() {
+  int left = 0;
+  while (CURLMsg* const message = curl_multi_info_read(multi_->get(), &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;
+    CURL* const handle = message->easy_handle;
+    Transfer* transfer = nullptr;
+    curl_easy_getinfo(handle, CURLINFO_PRIVATE, &transfer);
+    curl_multi_remove_handle(multi_->get(), handle);
+    const TransferId id = transfer->id();
+    transfer->End(code);
+    transfers_.erase(id);  // unless its receiver aborted it even now
+  }
+}
+
+void HttpLoop::Run() {
+  // They are other threads'; and a connection that the server closed raises SIGPIPE.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return;
+    }
+    RunPosted();
+    RunDue();
+    StartAndAbort();
+    int running = 0;
+    curl_multi_perform(multi_->get(), &running);
+    Finish();
+    if (!to_start_.empty() || !aborted_.empty()) continue;
+    const absl::Duration wait =
+        timers_.empty() ? absl::InfiniteDuration() : timers_.begin()->first - MonotonicNow();
+    const int64_t wait_ms = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
+    curl_multi_poll(multi_->get(), nullptr, 0,
+                    static_cast<int>(std::clamp<int64_t>(wait_ms, 0, kLongestWaitMs)), nullptr);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many requests a client may send: client-go's token bucket.
+#ifndef BERTH_SRC_KUBERNETES_RATE_LIMITER_H_
+#define BERTH_SRC_KUBERNETES_RATE_LIMITER_H_
+
+#include "absl/time/time.h"
+
+namespace berth {
+
+// `qps` tokens a second, of which at most `burst` are saved up. Nobody is refused: who finds no
+// token is told when there will be one, in the order of asking.
+class RateLimiter {
+ public:
+  // A `qps` of zero or less does not limit. A `burst` below one counts as one.
+  RateLimiter(double qps, int burst) : qps_(qps), burst_(burst < 1 ? 1 : burst), tokens_(burst_) {}
+
+  // Takes a token; returns when the request may be sent, `now` or later.
+  absl::Time Reserve(absl::Time now);
+
+ private:
+  const double qps_;
+  const double burst_;
+  double tokens_;  // below zero: they are promised
+  absl::Time last_ = absl::InfinitePast();
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_KUBERNETES_RATE_LIMITER_H_

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client against a server: connections, deadlines, rates, retries, refusals, streams and the
+// end.
+#include "kubernetes/api_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/kubernetes/wire.pb.h"
+#include "kubernetes/api_error.h"
+#include "kubernetes/envelope.h"
+#include "tests/kubernetes/temporary_folder.h"
+#include "tests/kubernetes/test_server.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ApiClientOptions Unlimited() {
+  ApiClientOptions options;
+  options.qps = 0;
+  return options;
+}
+
+Connection To(const TestServer& server) {
+  Connection connection;
+  connection.name = "test";
+  connection.server = server.url();
+  return connection;
+}
+
+// Something that comes from another thread.
+template <class T>
+class Later {
+ public:
+  void Set(T value) {
+    MutexLock lock(mutex_);
+    values_.push_back(std::move(value));
+    changed_.SignalAll();
+  }
+  T Wait() {
+    MutexLock lock(mutex_);
+    while (values_.empty()) changed_.Wait(mutex_);
+    T value = std::move(values_.front());
+    values_.pop_front();
+    return value;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<T> values_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::StatusOr<ApiResponse> CallAndWait(ApiClient& client, ApiRequest request) {
+  Later<absl::StatusOr<ApiResponse>> answer;
+  client.Call(std::move(request),
+              [&](absl::StatusOr<ApiResponse> response) { answer.Set(std::move(response)); });
+  return answer.Wait();
+}
+absl::StatusOr<ApiResponse> Get(ApiClient& client, std::string target) {
+  return CallAndWait(client, {.target = std::move(target)});
+}
+
+// Notes what comes: "start TYPE", "bytes TEXT", "end STATUS".
+class Notes final : public StreamReceiver {
+ public:
+  void OnStart(absl::string_view content_type) override {
+    said.Set(absl::StrCat("start ", content_type));
+  }
+  void OnBytes(absl::string_view bytes) override { said.Set(absl::StrCat("bytes ", bytes)); }
+  void OnEnd(const absl::Status& status) override {
+    said.Set(absl::StrCat("end ", status.ToString()));
+  }
+  Later<std::string> said;
+};
+
+TEST(ApiClientTest, SendsWhatIsAskedAndGetsTheAnswer) {
+  Later<TestRequest> seen;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    seen.Set(request);
+    answer.Send(201, "application/json", "{}");
+  });
+  Connection connection = To(server);
+  connection.server += "/prefix";
+  connection.token = "secret";
+  connection.impersonate.user = "jane";
+  connection.impersonate.groups = {"g"};
+  ApiClient client(connection, Unlimited());
+  const auto response = CallAndWait(client, {.method = "POST",
+                                             .target = "/api/x?y=1",
+                                             .accept = "a/b",
+                                             .content_type = "c/d",
+                                             .body = "text"});
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->body, "{}");
+  EXPECT_EQ(response->content_type, "application/json");
+  const TestRequest request = seen.Wait();
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.target, "/prefix/api/x?y=1");
+  EXPECT_EQ(request.body, "text");
+  EXPECT_EQ(request.headers.at("accept"), "a/b");
+  EXPECT_EQ(request.headers.at("content-type"), "c/d");
+  EXPECT_EQ(request.headers.at("authorization"), "Bearer secret");
+  EXPECT_EQ(request.headers.at("impersonate-user"), "jane");
+  EXPECT_EQ(request.headers.at("impersonate-group"), "g");
+}
+
+TEST(ApiClientTest, ManyRequestsShareAnHttp2Connection) {
+  const TestCertificates certificates = MakeTestCertificates("IP:127.0.0.1");
+  TestServer server({.certificates = &certificates, .http2 = true}, [](const TestRequest& request,
+                                                                       TestAnswer& answer) {
+    answer.Send(200, "text/plain", absl::StrCat(request.client_name, request.target));
+  });
+  Connection connection = To(server);
+  connection.certificate_authority.data = certificates.authority_pem;
+  connection.client_certificate.data = certificates.client_pem;
+  connection.client_key.data = certificates.client_key_pem;
+  ApiClient client(connection, Unlimited());
+  Later<std::string> bodies;
+  for (int i = 0; i < 200; ++i) {
+    client.Call({.target = absl::StrCat("/", i)},
+                [&bodies, i](absl::StatusOr<ApiResponse> response) {
+                  bodies.Set(!response.ok() ? response.status().ToString()
+                             : response->body == absl::StrCat("client/", i) ? "right"
+                                                                            : response->body);
+                });
+  }
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(bodies.Wait(), "right");
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST(ApiClientTest, TrustsTheAuthorityAndTheNameItWasTold) {
+  const TestCertificates certificates = MakeTestCertificates("DNS:kube.test");
+  const TestCertificates others = MakeTestCertificates("DNS:kube.test");
+  TestServer server({.certificates = &certificates, .http2 = true},
+                    [](const TestRequest& request, TestAnswer& answer) {
+                      answer.Send(200, "text/plain", request.headers.at("host"));
+                    });
+  const auto get = [&](const std::string& authority, const std::string& name, bool insecure) {
+    Connection connection = To(server);
+    connection.certificate_authority.data = authority;
+    connection.tls_server_name = name;
+    connection.insecure_skip_tls_verify = insecure;
+    ApiClient client(connection, Unlimited());
+    return CallAndWait(client, {.target = "/", .timeout = absl::Milliseconds(300)});
+  };
+  const auto right = get(certificates.authority_pem, "kube.test", false);
+  ASSERT_TRUE(right.ok()) << right.status();
+  EXPECT_EQ(right->body, absl::StrCat("127.0.0.1:", server.port()));
+  EXPECT_FALSE(get(certificates.authority_pem, "", false).ok());     // another name
+  EXPECT_FALSE(get(others.authority_pem, "kube.test", false).ok());  // another authority
+  EXPECT_FALSE(get("", "kube.test", false).ok());                    // the system's
+  EXPECT_TRUE(get("", "", true).ok());
+}
+
+TEST(ApiClientTest, ARefusalIsAnErrorWithReasonAndMessage) {
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    if (request.target == "/json") {
+      answer.Send(
+          404, "application/json",
+          R"({"kind":"Status","code":404,"reason":"NotFound","message":"pods \"p\" not found"})");
+    } else if (request.target == "/protobuf") {
+      kubernetes_wire::Status status;
+      status.set_reason("AlreadyExists");
+      status.set_message("there");
+      answer.Send(409, "application/vnd.kubernetes.protobuf",
+                  Envelope("v1", "Status", status.SerializeAsString()));
+    } else {
+      answer.Send(403, "text/html", "<html>no</html>");
+    }
+  });
+  ApiClient client(To(server), Unlimited());
+  const absl::Status absent = Get(client, "/json").status();
+  EXPECT_TRUE(absl::IsNotFound(absent)) << absent;
+  EXPECT_EQ(absent.message(), "NotFound: pods \"p\" not found");
+  const absl::Status conflict = Get(client, "/protobuf").status();
+  EXPECT_TRUE(absl::IsAlreadyExists(conflict)) << conflict;
+  const auto error = ApiError::Of(conflict);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, 409);
+  EXPECT_EQ(error->reason, "AlreadyExists");
+  EXPECT_EQ(error->message, "there");
+  EXPECT_EQ(Get(client, "/html").status().message(), "HTTP 403: <html>no</html>");
+  EXPECT_FALSE(ApiError::Of(absl::UnavailableError("x")).has_value());
+}
+
+TEST(ApiClientTest, RetriesWhatIsSafe) {
+  std::atomic<int> tries = 0;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    const int nth = ++tries;
+    if (nth > 2) {
+      answer.Send(200, "text/plain", "done");
+    } else if (absl::StartsWith(request.target, "/cut")) {
+      answer.Cut();
+    } else {
+      answer.Send(std::stoi(request.target.substr(1)), "text/plain", "", {{"Retry-After", "0"}});
+    }
+  });
+  const auto sent = [&](const std::string& target, Repeatable repeatable) {
+    tries = 0;
+    ApiClient client(To(server), Unlimited());
+    const auto response = CallAndWait(
+        client, {.method = "POST", .target = target, .body = "b", .repeatable = repeatable});
+    return absl::StrCat(tries.load(),
+                        response.ok() ? "" : absl::StatusCodeToString(response.status().code()));
+  };
+  EXPECT_EQ(sent("/429", Repeatable::kYes), "3");
+  EXPECT_EQ(sent("/500", Repeatable::kYes), "3");
+  EXPECT_EQ(sent("/cut", Repeatable::kYes), "3");
+  EXPECT_EQ(sent("/429", Repeatable::kNo), "3");
+  EXPECT_EQ(sent("/503", Repeatable::kNo), "3");
+  EXPECT_EQ(sent("/500", Repeatable::kNo), "1UNAVAILABLE");
+  EXPECT_EQ(sent("/504", Repeatable::kNo), "1UNAVAILABLE");
+  EXPECT_EQ(sent("/cut", Repeatable::kNo), "1UNKNOWN");
+  EXPECT_EQ(sent("/404", Repeatable::kYes), "1NOT_FOUND");
+  EXPECT_EQ(sent("/409", Repeatable::kYes), "1ABORTED");
+}
+
+TEST(ApiClientTest, RetryAfterIsObeyed) {
+  std::atomic<int> tries = 0;
+  TestServer server([&](const TestRequest&, TestAnswer& answer) {
+    answer.Send(++tries > 1 ? 200 : 429, "text/plain", "", {{"Retry-After", "1"}});
+  });
+  ApiClient client(To(server), Unlimited());
+  const absl::Time start = MonotonicNow();
+  EXPECT_TRUE(Get(client, "/").ok());
+  EXPECT_GE(MonotonicNow() - start, absl::Seconds(1));
+}
+
+TEST(ApiClientTest, AServerThatIsNotThereWasSentNothing) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", "back"); });
+  server.Stop();
+  ApiClient client(To(server), Unlimited());
+  const auto refused = CallAndWait(
+      client,
+      {.method = "POST", .repeatable = Repeatable::kNo, .timeout = absl::Milliseconds(300)});
+  EXPECT_TRUE(absl::IsUnavailable(refused.status())) << refused.status();
+  // It is tried again until it is there.
+  Later<bool> ok;
+  client.Call({.method = "POST", .repeatable = Repeatable::kNo},
+              [&](absl::StatusOr<ApiResponse> response) { ok.Set(response.ok()); });
+  absl::SleepFor(absl::Milliseconds(150));
+  server.Restart();
+  EXPECT_TRUE(ok.Wait());
+}
+
+TEST(ApiClientTest, EveryCallHasADeadline) {
+  TestServer server([](const TestRequest& request, TestAnswer& answer) {
+    if (request.target == "/half") answer.Send(200, "text/plain", "half");
+    while (!answer.IsGone()) {
+    }
+  });
+  ApiClient client(To(server), Unlimited());
+  for (const std::string target : {"/silent", "/half"}) {
+    const auto late = CallAndWait(client, {.target = target, .timeout = absl::Milliseconds(100)});
+    EXPECT_TRUE(absl::IsDeadlineExceeded(late.status())) << late.status();
+    EXPECT_THAT(std::string(late.status().message()), HasSubstr("it may have happened"));
+  }
+}
+
+TEST(ApiClientTest, KeepsToTheRate) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  ApiClientOptions options;
+  options.qps = 20;
+  options.burst = 5;
+  ApiClient client(To(server), options);
+  Later<absl::Time> ended;
+  const absl::Time start = MonotonicNow();
+  for (int i = 0; i < 11; ++i) {
+    client.Call({}, [&](absl::StatusOr<ApiResponse>) { ended.Set(MonotonicNow()); });
+  }
+  absl::Time last;
+  for (int i = 0; i < 11; ++i) last = ended.Wait();
+  EXPECT_GE(last - start, absl::Milliseconds(300));  // 6 beyond the burst, 50 ms each
+}
+
+TEST(ApiClientTest, AStreamComesChunkByChunk) {
+  Later<bool> go_on;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    if (request.target == "/no") {
+      answer.Send(410, "application/json",
+                  R"({"kind":"Status","reason":"Expired","message":"old","code":410})");
+      return;
+    }
+    answer.Start(200, "text/plain");
+    answer.Write("one");
+    go_on.Wait();
+    answer.Write("two");
+    if (go_on.Wait()) answer.Cut();
+  });
+  ApiClient client(To(server), Unlimited());
+  auto notes = std::make_shared<Notes>();
+  client.Stream({.target = "/"}, notes);
+  EXPECT_EQ(notes->said.Wait(), "start text/plain");
+  EXPECT_EQ(notes->said.Wait(), "bytes one");
+  go_on.Set(true);
+  EXPECT_EQ(notes->said.Wait(), "bytes two");
+  go_on.Set(false);
+  EXPECT_EQ(notes->said.Wait(), "end OK");
+
+  client.Stream({.target = "/no"}, notes);
+  EXPECT_THAT(notes->said.Wait(), HasSubstr("Expired: old"));
+
+  client.Stream({.target = "/"}, notes);
+  for (int i = 0; i < 2; ++i) go_on.Set(true);
+  std::string said;
+  while (!absl::StartsWith(said = notes->said.Wait(), "end")) {
+  }
+  EXPECT_THAT(said, HasSubstr("UNAVAILABLE"));
+}
+
+TEST(ApiClientTest, CancelsCallsAndStreams) {
+  std::atomic<int> gone = 0;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    if (request.target == "/stream") answer.Start(200, "text/plain");
+    while (!answer.IsGone()) {
+    }
+    ++gone;
+  });
+  ApiClient client(To(server), Unlimited());
+  auto notes = std::make_shared<Notes>();
+  const ApiClient::RequestId stream = client.Stream({.target = "/stream"}, notes);
+  EXPECT_EQ(notes->said.Wait(), "start text/plain");
+  client.Cancel(stream);
+  EXPECT_THAT(notes->said.Wait(), HasSubstr("CANCELLED"));
+  Later<absl::StatusCode> code;
+  const ApiClient::RequestId call = client.Call(
+      {}, [&](absl::StatusOr<ApiResponse> response) { code.Set(response.status().code()); });
+  client.Cancel(call);
+  EXPECT_EQ(code.Wait(), absl::StatusCode::kCancelled);
+  client.Cancel(call);
+}
+
+TEST(ApiClientTest, AStreamHasADeadlineForItsBeginningAndItsEnd) {
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    if (request.target == "/starts") answer.Start(200, "text/plain");
+    while (!answer.IsGone()) {
+    }
+  });
+  ApiClient client(To(server), Unlimited());
+  auto notes = std::make_shared<Notes>();
+  client.Stream({.target = "/silent", .timeout = absl::Milliseconds(50)}, notes);
+  EXPECT_THAT(notes->said.Wait(), HasSubstr("DEADLINE_EXCEEDED"));
+  client.Stream(
+      {.target = "/starts", .timeout = absl::Seconds(10), .stream_timeout = absl::Milliseconds(50)},
+      notes);
+  EXPECT_EQ(notes->said.Wait(), "start text/plain");
+  EXPECT_THAT(notes->said.Wait(), HasSubstr("DEADLINE_EXCEEDED"));
+}
+
+TEST(ApiClientTest, TheEndCancelsWhatIsUnderWay) {
+  TestServer server([&](const TestRequest&, TestAnswer& answer) {
+    while (!answer.IsGone()) {
+    }
+  });
+  std::vector<absl::StatusCode> codes;
+  auto notes = std::make_shared<Notes>();
+  {
+    ApiClient client(To(server), Unlimited());
+    for (int i = 0; i < 3; ++i) {
+      client.Call({}, [&](absl::StatusOr<ApiResponse> response) {
+        codes.push_back(response.status().code());
+      });
+    }
+    client.Stream({}, notes);
+  }
+  EXPECT_THAT(codes, ElementsAre(absl::StatusCode::kCancelled, absl::StatusCode::kCancelled,
+                                 absl::StatusCode::kCancelled));
+  EXPECT_THAT(notes->said.Wait(), HasSubstr("CANCELLED"));
+}
+
+TEST(ApiClientTest, ATokenThatTheServerRefusesIsReadAgain) {
+  const TemporaryFolder folder;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    answer.Send(request.headers.at("authorization") == "Bearer new" ? 200 : 401, "text/plain", "");
+  });
+  Connection connection = To(server);
+  connection.token_file = folder.Write("token", "old");
+  ApiClient client(connection, Unlimited());
+  EXPECT_TRUE(absl::IsUnauthenticated(Get(client, "/").status()));
+  folder.Write("token", "new");
+  EXPECT_TRUE(Get(client, "/").ok());
+}
+
+TEST(ApiClientTest, APluginIsRunOnceForManyRequestsAndAgainWhenItsTokenExpires) {
+  const TemporaryFolder folder;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    answer.Send(200, "text/plain", request.headers.at("authorization"));
+  });
+  Connection connection = To(server);
+  // Each run adds a line; what it prints has expired, so it counts for a second.
+  connection.exec = ExecPlugin{
+      .api_version = "client.authentication.k8s.io/v1",
+      .command = folder.WriteProgram(
+          "plugin",
+          absl::StrCat(
+              "echo >> ", folder.path(), "/runs\n", "runs=$(wc -l < ", folder.path(),
+              "/runs)\n"
+              "echo '{kind: ExecCredential, apiVersion: client.authentication.k8s.io/v1, "
+              "status: {token: run'$runs', expirationTimestamp: \"2020-01-01T00:00:00Z\"}}'\n"))};
+  ApiClient client(connection, Unlimited());
+  Later<std::string> bodies;
+  for (int i = 0; i < 5; ++i) {
+    client.Call({}, [&](absl::StatusOr<ApiResponse> response) {
+      bodies.Set(response.ok() ? response->body : response.status().ToString());
+    });
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(bodies.Wait(), "Bearer run1");
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_EQ(Get(client, "/")->body, "Bearer run2");
+}
+
+TEST(ApiClientTest, WithoutCredentialsACallSaysWhy) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  Connection connection = To(server);
+  connection.token_file = "/none/token";
+  ApiClientOptions options = Unlimited();
+  Later<std::string> warned;
+  options.warn = [&](absl::string_view text) { warned.Set(std::string(text)); };
+  ApiClient client(connection, options);
+  EXPECT_THAT(std::string(Get(client, "/").status().message()),
+              HasSubstr("/none/token: No such file"));
+  EXPECT_THAT(warned.Wait(), HasSubstr("/none/token: No such file"));
+}
+
+TEST(ApiClientTest, GoesThroughAProxy) {
+  TestServer proxy([](const TestRequest& request, TestAnswer& answer) {
+    answer.Send(200, "text/plain", request.target);
+  });
+  Connection connection;
+  connection.server = "http://kube.invalid:80";
+  connection.proxy_url = proxy.url();
+  ApiClient client(connection, Unlimited());
+  const auto response = Get(client, "/x");
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->body, "http://kube.invalid/x");
+}
+
+}  // namespace
+}  // namespace berth
