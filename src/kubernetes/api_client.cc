@@ -154,7 +154,7 @@ class ApiClient::Request final : public HttpReceiver {
   bool refreshed = false;             // after a 401
   bool started = false;               // the stream
   bool ever_sent = false;
-  absl::Status last_failure;
+  std::string last_failure;  // in words
 };
 
 ApiClient::ApiClient(Connection connection, ApiClientOptions options)
@@ -208,8 +208,7 @@ ApiClient::RequestId ApiClient::Begin(std::unique_ptr<Request> request) {
       std::string text = absl::StrCat(
           Summary(late->what), ": no answer within ", absl::FormatDuration(late->what.timeout),
           late->ever_sent || late->transfer != 0 ? "; it may have happened" : "; it was not sent");
-      if (!late->last_failure.ok())
-        absl::StrAppend(&text, "; before: ", late->last_failure.message());
+      if (!late->last_failure.empty()) absl::StrAppend(&text, "; before: ", late->last_failure);
       End(id, absl::DeadlineExceededError(text));
     });
     Prepare(begun);
@@ -307,7 +306,7 @@ void ApiClient::StartTransfer(Request& request) {
 
 void ApiClient::Judge(Request& request, const FailedTry& failed, absl::Status status) {
   const RequestId id = request.id;
-  request.last_failure = status;
+  request.last_failure = std::string(status.message());
   if (request.started) return End(id, std::move(status));
   if (failed.refusal.has_value() && failed.refusal->code == 401 && !request.refreshed &&
       (CanRefresh() || credentials_version_ != request.credentials_version)) {
