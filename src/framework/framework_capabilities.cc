@@ -21,8 +21,7 @@ bool IsPowerOfTen(int64_t number) {
 // "a", "a and b", "a, b and c"
 std::string JoinedWithAnd(absl::Span<const absl::string_view> words) {
   if (words.size() < 2) return absl::StrJoin(words, "");
-  return absl::StrCat(absl::StrJoin(words.first(words.size() - 1), ", "), " and ",
-                      words.back());
+  return absl::StrCat(absl::StrJoin(words.first(words.size() - 1), ", "), " and ", words.back());
 }
 
 }  // namespace
