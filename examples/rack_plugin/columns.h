@@ -8,6 +8,20 @@
 #include "berth/columns/pod_table.h"
 #include "per_node.h"
 
+// Each rack once.
+inline void ScoreRacks(const berth::DomainCounts& counts, int64_t without_rack,
+                       absl::Span<const berth::NodeRow> rows, absl::Span<int64_t> scores) {
+  const berth::LabelColumn& racks = counts.column();
+  const auto score = [&](uint32_t domain) {
+    return racks.values()[domain].present ? counts.at(domain) : without_rack;
+  };
+  racks.JudgeRows(rows, score, [&](size_t i, int64_t of_rack) { scores[i] = of_rack; });
+}
+inline berth::PodSelector SameAppAs(const berth::PodInfo& pod) {
+  const berth::LabelSet app = {{"app", pod.labels().Find(AppLabel())->view()}};
+  return {.namespaces = {pod.namespace_name()}, .labels = berth::LabelSelector::FromLabels(app)};
+}
+
 class RackColumns : public RackPerNode {
  public:
   using RackPerNode::RackPerNode;
@@ -35,16 +49,9 @@ class RackColumns : public RackPerNode {
   absl::Status ScoreNodes(const berth::CycleState& state, const berth::PodInfo&,
                           const berth::NodeTable&, absl::Span<const berth::NodeRow> rows,
                           absl::Span<int64_t> scores) const override {
-    const auto rack = state.Read(kRackState);
-    if (!rack.ok()) return rack.status();
-    const berth::DomainCounts& counts = (*rack)->counts;
-    const berth::LabelColumn& racks = counts.column();
-    racks.JudgeRows(
-        rows,
-        [&](uint32_t domain) {
-          return racks.values()[domain].present ? counts.at(domain) : args().max_pods;
-        },
-        [&](size_t i, int64_t score) { scores[i] = score; });
+    const auto counts = PodsOfTheApp(state);
+    if (!counts.ok()) return counts.status();
+    ScoreRacks(**counts, args().max_pods, rows, scores);
     return absl::OkStatus();
   }
 
@@ -52,10 +59,7 @@ class RackColumns : public RackPerNode {
   // Counted once, and counted along as pods come and go.
   berth::DomainCounts Count(const berth::PodInfo& pod,
                             const berth::NodeTable& nodes) const override {
-    const berth::LabelSet app = {{"app", pod.labels().Find(AppLabel())->view()}};
-    return {RackLabel(), nodes.label_column(RackLabel()),
-            nodes.pods().Count({.namespaces = {pod.namespace_name()},
-                                .labels = berth::LabelSelector::FromLabels(app)})};
+    return {RackLabel(), nodes.label_column(RackLabel()), nodes.pods().Count(SameAppAs(pod))};
   }
 };
 

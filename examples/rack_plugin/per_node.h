@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step 1, the meaning: a rack takes at most maxPods pods of an app, and of the racks that take one
-// more, those with the fewest are best. An app is the pods of a namespace with one label "app".
+// Step 1, the meaning by hand: a rack takes at most maxPods pods of an app.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_PER_NODE_H_
 #define BERTH_EXAMPLES_RACK_PLUGIN_PER_NODE_H_
 
@@ -9,13 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/score.h"
-#include "berth/incremental/domain_counts.h"
-#include "rack_args.h"
+#include "rack_score.h"
 
 // The pods of the app in each rack: written by PreFilter, read by Filter and Score.
 struct RackState final : berth::StateData {
@@ -25,16 +20,12 @@ struct RackState final : berth::StateData {
 };
 inline constexpr berth::StateKey<RackState> kRackState{"Rack"};
 
-class RackPerNode : public berth::Plugin,
+class RackPerNode : public RackScore,
                     public berth::PreFilterPlugin,
                     public berth::PreFilterExtensions,
-                    public berth::FilterPlugin,
-                    public berth::PreScorePlugin,
-                    public berth::ScorePlugin,
-                    public berth::ScoreExtensions,
-                    public berth::EnqueueExtensions {
+                    public berth::FilterPlugin {
  public:
-  explicit RackPerNode(const RackArgs& args) : args_(args) {}
+  using RackScore::RackScore;
   absl::string_view Name() const override { return "RackPerNode"; }
 
   // A pod without an app is none of this plugin's business.
@@ -52,7 +43,7 @@ class RackPerNode : public berth::Plugin,
     if (!domain.has_value()) {
       return berth::Status::UnschedulableAndUnresolvable("node(s) were in no rack");
     }
-    if ((*rack)->counts.at(*domain) < args_.max_pods) return berth::Status::Success();
+    if ((*rack)->counts.at(*domain) < args().max_pods) return berth::Status::Success();
     return berth::Status::Unschedulable("node(s) were in a rack with enough pods of the app");
   }
 
@@ -66,41 +57,18 @@ class RackPerNode : public berth::Plugin,
     return Change(state, pod, removed, node, -1);
   }
 
-  // The Skip of PreFilter leaves out Filter, not Score: this one does.
-  berth::Status PreScore(berth::CycleState&, const berth::PodInfo& pod, const berth::NodeTable&,
-                         absl::Span<const berth::NodeRow>) override {
-    return pod.labels().Has(AppLabel()) ? berth::Status::Success() : berth::Status::Skip();
-  }
-  absl::StatusOr<int64_t> Score(const berth::CycleState& state, const berth::PodInfo&,
-                                const berth::NodeInfo& node) const override {
-    const auto rack = state.Read(kRackState);
-    if (!rack.ok()) return rack.status();
-    const std::optional<uint32_t> domain = (*rack)->counts.FindDomain(node.labels());
-    return domain.has_value() ? (*rack)->counts.at(*domain) : args_.max_pods;
-  }
-  absl::Status NormalizeScores(const berth::CycleState&, const berth::PodInfo&,
-                               absl::Span<const berth::NodeRow>,
-                               absl::Span<int64_t> scores) const override {
-    berth::DefaultNormalizeScores(berth::ScoreDirection::kLowerIsBetter, scores);
-    return absl::OkStatus();
-  }
-
-  // What may let a rejected pod in.
-  std::vector<berth::ClusterEventWithHint> EventsToRegister() const override {
-    using berth::EventResource;
-    namespace action = berth::action;
-    return {{{EventResource::AssignedPod(), action::kDelete | action::kUpdatePodLabel, ""}, {}},
-            {{EventResource::UnscheduledPod(), action::kUpdatePodLabel, ""}, {}},
-            {{EventResource::Node(), action::kAdd | action::kUpdateNodeLabel, ""}, {}}};
-  }
-
  protected:
   static bool SameApp(const berth::PodInfo& pod, const berth::PodInfo& other) {
     const berth::Symbol* const app = other.labels().Find(AppLabel());
     return app != nullptr && *app == *pod.labels().Find(AppLabel()) &&
            other.namespace_name() == pod.namespace_name();
   }
-  const RackArgs& args() const { return args_; }
+  absl::StatusOr<const berth::DomainCounts*> PodsOfTheApp(
+      const berth::CycleState& state) const override {
+    const auto rack = state.Read(kRackState);
+    if (!rack.ok()) return rack.status();
+    return &(*rack)->counts;
+  }
 
  private:
   // Looks at every pod on every node.
@@ -123,8 +91,6 @@ class RackPerNode : public berth::Plugin,
     if (domain.has_value() && SameApp(pod, other)) (*rack)->counts.Add(*domain, difference);
     return berth::Status::Success();
   }
-
-  const RackArgs args_;
 };
 
 #endif  // BERTH_EXAMPLES_RACK_PLUGIN_PER_NODE_H_

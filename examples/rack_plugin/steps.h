@@ -9,7 +9,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/registry.h"
 #include "generation.h"
-#include "remembered.h"
+#include "rules.h"
 
 template <class Step>
 berth::PluginRegistration WithRack(absl::string_view name) {
@@ -32,7 +32,7 @@ berth::PluginRegistration WithGeneration(absl::string_view name) {
 inline std::vector<berth::PluginRegistration> Steps() {
   return {WithRack<RackPerNode>("RackPerNode"),
           WithRack<RackColumns>("RackColumns"),
-          WithRack<RackDomainFilter>("RackDomainFilter"),
+          WithRack<RackRules>("RackRules"),
           WithRack<RackDomainScorer>("RackDomainScorer"),
           WithGeneration<RackGeneration>("RackGeneration"),
           WithGeneration<RackGenerationSigned>("RackGenerationSigned")};

@@ -16,7 +16,8 @@
 namespace berth {
 namespace {
 
-// Numbers below NodeVerdicts::kNoReasonId, far more than there are constants in a plugin.
+// So that numbers are ids of reasons in NodeVerdicts; far more than there are constants in a
+// plugin.
 constexpr size_t kMostRejections = 200;
 
 Status StatusOf(const DomainRejection& rejection) {
