@@ -145,7 +145,7 @@ void InterPodAffinity::FollowOthers(const PodInfo& pod, const PodInfo& changed,
 }
 
 // Terms select by the labels of namespaces.
-void InterPodAffinity::AddListBasis(const PodInfo&, FilterInputs& basis) const {
+void InterPodAffinity::AddListInputs(const PodInfo&, FilterInputs& basis) const {
   basis.Add(handle_.objects().version(Kind::kNamespace));
 }
 

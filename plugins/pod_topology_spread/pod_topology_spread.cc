@@ -130,7 +130,7 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
 }
 
 // The Services of a pod and its owner select for default constraints.
-void PodTopologySpread::AddListBasis(const PodInfo& pod, FilterInputs& basis) const {
+void PodTopologySpread::AddListInputs(const PodInfo& pod, FilterInputs& basis) const {
   if (!pod.topology_spread_constraints().empty()) return;
   basis.Add(default_selectors_.For(pod, handle_.objects()).ToString());
 }

@@ -52,7 +52,7 @@ class PodTopologySpread final : public Plugin,
   absl::string_view Name() const override { return kName; }
   // A rule a hard constraint.
   Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) override;
-  void AddListBasis(const PodInfo& pod, FilterInputs& basis) const override;
+  void AddListInputs(const PodInfo& pod, FilterInputs& basis) const override;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;

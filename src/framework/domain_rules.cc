@@ -266,7 +266,7 @@ bool DomainRulesPlugin::DescribeDomainsForDryRun(const CycleState& state, const 
   for (const DomainRules::Rule& rule : rules->rules_) {
     numbers.push_back({.counts = rule.counts, .limits = rules->DistanceOf(rule)});
   }
-  AddListBasis(pod, basis);
+  AddListInputs(pod, basis);
   return true;
 }
 

@@ -177,7 +177,7 @@ class DomainRulesPlugin : public PreFilterPlugin,
 
   // Optional. Adds to `basis` what the list depends on besides the pod's spec, labels and namespace
   // and the pods and nodes that it counts, as FilterInputs says.
-  virtual void AddListBasis(const PodInfo& /*pod*/, FilterInputs& /*basis*/) const {}
+  virtual void AddListInputs(const PodInfo& /*pod*/, FilterInputs& /*basis*/) const {}
 
   // The list, after PreFilter that did not say Skip: for Score.
   absl::StatusOr<const DomainRules*> RulesIn(const CycleState& state) const {
