@@ -4,7 +4,6 @@
 #ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 #define BERTH_SRC_FRAMEWORK_FRAMEWORK_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,25 +41,12 @@
 #include "berth/incremental/sign.h"
 #include "framework/dry_run_inputs.h"
 #include "framework/fault_log.h"
+#include "framework/hook.h"
 #include "framework/nominated_rows.h"
+#include "framework/plugin_calls.h"
+#include "framework/pod_signer.h"
 
 namespace berth {
-
-// A plugin at one extension point of this profile.
-template <class P>
-struct Hook {
-  P* plugin;
-  Symbol name;
-  int index;  // of the plugin in the profile; the key of skip sets
-  // Score only:
-  int64_t weight = 0;
-  int64_t resolution = 1;
-  const ScoreExtensions* extensions = nullptr;  // null: it does not normalize
-};
-
-// Plugins of a profile, as bits by Hook::index.
-using PluginMask = uint64_t;
-inline constexpr PluginMask kAllPlugins = ~PluginMask{0};
 
 // The outcome of all PreFilter plugins together.
 struct PreFilterOutcome {
@@ -93,8 +79,6 @@ struct PluginNotes {
   Symbol plugin;
   std::vector<NodeNote> notes;  // at least one
 };
-
-struct PluginPoint;  // framework_call.h
 
 // Belongs to the scheduling thread, except RunPreBind, RunBind and RunPostBind, which the binding
 // executor runs, and fault_log(). A plugin that throws or returns a code that the point does
@@ -227,13 +211,17 @@ class Framework {
 
   // The signature over every Filter and Score plugin. Unschedulable, with the plugin that does not
   // sign, if pods like it must be judged one by one.
-  Status SignPod(const PodInfo& pod, PodSignature& signature) const;
+  Status SignPod(const PodInfo& pod, PodSignature& signature) const {
+    return signer_.Sign(pod, signature);
+  }
   // The signature over those of them that look at one node at a time, and which they are: their
   // verdict on a node holds for every pod of this signature until the node changes.
-  PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
+  PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const {
+    return signer_.SignForNodes(pod, signature);
+  }
   // The part of it that pods do not have in common that PodInfo::SharesSpec().
   PluginMask SignForNodesExceptSpec(const PodInfo& pod, PodSignature& signature) const {
-    return SignForNodes(pod, false, signature);
+    return signer_.SignForNodes(pod, false, signature);
   }
   // What the verdicts of the Filter plugins beyond `known` that `state` does not skip go by. False
   // if one of them cannot say.
@@ -261,7 +249,7 @@ class Framework {
   std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                   const PodInfo& pod) const;
   // What the verdicts and scores of `plugins` depend on.
-  Aspects DependenciesOf(PluginMask plugins) const;
+  Aspects DependenciesOf(PluginMask plugins) const { return signer_.DependenciesOf(plugins); }
   // The same of the verdicts of those that have a Filter.
   Aspects FilterDependenciesOf(PluginMask plugins) const;
   // The plugins that have a say after a node is chosen, from Reserve to PostBind: they may read
@@ -284,17 +272,6 @@ class Framework {
   friend class FrameworkBuilder;
   Framework();
 
-  // Every call into a plugin goes through one of these (framework_call.h).
-  template <class Call>
-  Status Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const;
-  template <class Call>
-  void GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const;
-  Status NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const;
-  Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
-  // The Error that comes of an answer that is not of this point, for the reason in `text`.
-  Status BadAnswer(const PluginPoint& point, Symbol plugin, absl::string_view text) const;
-  Status Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const;
-
   using PodList = absl::InlinedVector<std::shared_ptr<const PodInfo>, 2>;
   struct NominatedNode;
   const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
@@ -307,6 +284,9 @@ class Framework {
                    absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
   Status CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts& verdicts) const;
 
+  mutable FaultLog fault_log_;
+  const PluginCalls calls_{fault_log_};
+  PodSigner signer_{calls_};
   Profile profile_;
   Handle* handle_ = nullptr;
   std::vector<std::unique_ptr<Plugin>> plugins_;  // by index
@@ -334,22 +314,11 @@ class Framework {
   std::vector<PluginEvents> events_;
   std::vector<Hook<const WaitingExplainer>> explainers_;
   std::vector<Hook<UsageReporter>> usage_reporters_;
-  // Filter and Score plugins; `plugin` is null if it does not sign.
-  struct Signer : Hook<const SignPlugin> {
-    Aspects depends_on = Aspect::kEverything;
-    bool signs_spec_only = false;
-    bool node_by_node() const {
-      return plugin != nullptr && (depends_on & (Aspect::kOtherNodes | Aspect::kObjects)) == 0;
-    }
-  };
-  std::vector<Signer> signers_;
   // As filter_; null if it is none.
   std::vector<const DomainFilter*> domain_filters_;
   std::vector<const ObjectFilter*> object_filters_;
   PluginMask all_object_filters_ = 0;  // ObjectFilters()
   std::vector<const ResourceFilter*> room_filters_;
-  // Appends what the signers that look at the spec only, or the others, say of a pod.
-  PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
   // What the plugin of that index in filter_, an ObjectFilter, says.
   Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                    FilterInputs& basis) const;
@@ -360,7 +329,6 @@ class Framework {
   std::unique_ptr<QueueSortPlugin> queue_sort_guard_;
   std::unique_ptr<GroupPlugin> group_guard_;
   std::vector<std::unique_ptr<AssignmentObserver>> observer_guards_;
-  mutable FaultLog fault_log_;
 
   mutable NominatedRows with_nominated_pods_;
   // Scratch of one call, kept so that a cycle allocates nothing. Scheduling thread.
@@ -368,13 +336,6 @@ class Framework {
       rows_without_nominations_;                                         // SplitByNomination()
   mutable std::vector<std::unique_ptr<NominatedNode>> nominated_nodes_;  // by the node's name
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows
-  mutable PodSignature plugin_signature_;
-  struct SignedSpec {
-    std::shared_ptr<const void> spec;  // kept, so that no other comes to stand in its place
-    PodSignature signature;
-    PluginMask signed_by = 0;
-  };
-  mutable std::array<SignedSpec, 64> signed_specs_;  // the latest, by hash
 };
 
 }  // namespace berth

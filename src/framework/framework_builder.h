@@ -14,8 +14,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "framework/framework.h"
-#include "framework/framework_call.h"
-#include "framework/framework_guards.h"
+#include "framework/plugin_calls.h"
+#include "framework/plugin_guards.h"
 
 namespace berth {
 
@@ -130,7 +130,7 @@ class FrameworkBuilder {
   // Runs what asks the plugin something that it may do without; a throw is counted as its fault.
   template <class Call>
   void Ask(int index, absl::string_view where, const Call& call) {
-    framework_->GuardedVoid(where, names_[index], call);
+    framework_->calls_.GuardedVoid(where, names_[index], call);
   }
   void FindSigners();
 

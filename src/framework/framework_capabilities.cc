@@ -184,7 +184,7 @@ void FrameworkBuilder::FindSigners() {
         Ask(hook.index, "DependsOn", [&] { aspects = plugin->DependsOn(); });
         Ask(hook.index, "SignsSpecOnly", [&] { spec_only = plugin->SignsSpecOnly(); });
       }
-      framework_->signers_.push_back({{plugin, hook.name, hook.index}, aspects, spec_only});
+      framework_->signer_.Add({{plugin, hook.name, hook.index}, aspects, spec_only});
     }
   };
   add(framework_->filter_);

@@ -9,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/columns/node_verdicts.h"
-#include "framework/framework_call.h"
+#include "framework/framework.h"
+#include "framework/plugin_calls.h"
 #include "table/prefetch_nodes.h"
 
 namespace berth {
@@ -71,8 +72,8 @@ PreFilterOutcome Framework::RunPreFilter(CycleState& state, const PodInfo& pod,
     if (state.skips().filter & SkipBit(hook)) continue;
     PreFilterResult result;
     timer.Start();
-    Status status = Guarded(kPreFilter, hook.name,
-                            [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
+    Status status = calls_.Guarded(
+        kPreFilter, hook.name, [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
     timer.Lap(hook.name, kPreFilter.name);
     if (status.IsSkip()) {
       state.skips().filter |= SkipBit(hook);
@@ -108,8 +109,8 @@ Status Framework::RunPreFilterAddPod(CycleState& state, const PodInfo& pod, cons
   for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     timer.Start();
-    Status status =
-        Guarded(kAddPod, hook.name, [&] { return hook.plugin->AddPod(state, pod, added, node); });
+    Status status = calls_.Guarded(kAddPod, hook.name,
+                                   [&] { return hook.plugin->AddPod(state, pod, added, node); });
     timer.Lap(hook.name, kAddPod.name);
     if (!status.ok()) return status;
   }
@@ -122,8 +123,8 @@ Status Framework::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod,
   for (const Hook<PreFilterExtensions>& hook : pre_filter_extensions_) {
     if (state.skips().filter & SkipBit(hook)) continue;
     timer.Start();
-    Status status = Guarded(kRemovePod, hook.name,
-                            [&] { return hook.plugin->RemovePod(state, pod, removed, node); });
+    Status status = calls_.Guarded(
+        kRemovePod, hook.name, [&] { return hook.plugin->RemovePod(state, pod, removed, node); });
     timer.Lap(hook.name, kRemovePod.name);
     if (!status.ok()) return status;
   }
@@ -137,7 +138,7 @@ Status Framework::RunFilter(const CycleState& state, const PodInfo& pod,
     if (state.skips().filter & SkipBit(hook)) continue;
     timer.Start();
     Status status =
-        Guarded(kFilter, hook.name, [&] { return hook.plugin->Filter(state, pod, node); });
+        calls_.Guarded(kFilter, hook.name, [&] { return hook.plugin->Filter(state, pod, node); });
     timer.Lap(hook.name, kFilter.name);
     if (!status.ok()) return status;
   }
@@ -317,7 +318,7 @@ Status Framework::FilterRowsWithNominations(const CycleState& state, const PodIn
     for (size_t i = 0; i < room_filter; ++i) {
       if (state.skips().filter & SkipBit(filter_[i])) continue;
       of_node_object |= SkipBit(filter_[i]);
-      if ((signers_[i].depends_on & ~Aspects{Aspect::kOfNodeObject}) != 0) room.reset();
+      if ((signer_.DependenciesOfFilter(i) & ~Aspects{Aspect::kOfNodeObject}) != 0) room.reset();
     }
   }
   Status status =
@@ -378,10 +379,10 @@ Status Framework::RunPlainFilterNodes(const CycleState& state, const PodInfo& po
     const Hook<FilterPlugin>& hook = filter_[i];
     if ((state.skips().filter | ~only) & SkipBit(hook)) continue;
     timer.Start();
-    Status status = Guarded(kFilter, hook.name,
-                            [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });
+    Status status = calls_.Guarded(
+        kFilter, hook.name, [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });
     timer.Lap(hook.name, kFilter.name);
-    if (status.IsRejected()) return Unsupported(kFilterNodes, hook.name, status.code());
+    if (status.IsRejected()) return calls_.Unsupported(kFilterNodes, hook.name, status.code());
     if (!status.ok()) return status;
     verdicts.EndPlugin(static_cast<uint8_t>(i));
   }
@@ -397,7 +398,7 @@ Status Framework::CheckCodes(absl::Span<const NodeRow> rows, const NodeVerdicts&
     const uint8_t code = static_cast<uint8_t>(verdicts.code(row));
     if (code < 8 && ((kRejections | Codes(Code::kSuccess)) >> code & 1) != 0) [[likely]]
       continue;
-    return Unsupported(kFilter, filter_[verdicts.rejector(row)].name, verdicts.code(row));
+    return calls_.Unsupported(kFilter, filter_[verdicts.rejector(row)].name, verdicts.code(row));
   }
   return Status::Success();
 }

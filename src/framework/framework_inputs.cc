@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/framework_call.h"
+#include "framework/framework.h"
+#include "framework/plugin_calls.h"
 
 namespace berth {
 namespace {
@@ -38,7 +39,7 @@ bool Framework::FindRejectionInputs(const CycleState& state, const PodInfo& pod,
     Status status;
     if (domain_filters_[i] != nullptr) {
       const size_t first = grounds.domains.size();
-      status = Guarded(kFilterDomains, hook.name, [&] {
+      status = calls_.Guarded(kFilterDomains, hook.name, [&] {
         domain_filters_[i]->FilterDomains(state, grounds.domains);
         return Status::Success();
       });
@@ -72,7 +73,7 @@ Status Framework::AddInputs(size_t filter, const CycleState& state, const PodInf
 
 Status Framework::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                             FilterInputs& basis) const {
-  return Guarded(kAddInputs, filter_[filter].name, [&] {
+  return calls_.Guarded(kAddInputs, filter_[filter].name, [&] {
     object_filters_[filter]->AddInputs(state, pod, basis);
     return Status::Success();
   });
@@ -92,7 +93,7 @@ bool Framework::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
     bool can_say = true;
     if (domain_filters_[i] != nullptr) {
       const size_t first = grounds.domains.size();
-      status = Guarded(kDescribeDomainsForDryRun, hook.name, [&] {
+      status = calls_.Guarded(kDescribeDomainsForDryRun, hook.name, [&] {
         can_say = domain_filters_[i]->DescribeDomainsForDryRun(state, pod, grounds.domains,
                                                                grounds.basis);
         return Status::Success();
@@ -122,11 +123,11 @@ std::optional<ResourceNeed> Framework::FindNeededResources(const CycleState& sta
     const Hook<FilterPlugin>& hook = filter_[i];
     if (state.skips().filter & SkipBit(hook)) continue;
     if (room_filters_[i] == nullptr) {
-      room.others_allow_removal &= (signers_[i].depends_on & ~kLeftAloneByRemovals) == 0;
+      room.others_allow_removal &= (signer_.DependenciesOfFilter(i) & ~kLeftAloneByRemovals) == 0;
       continue;
     }
     room.plugin = hook.name;
-    const Status status = Guarded(kResourcesNeededBy, hook.name, [&] {
+    const Status status = calls_.Guarded(kResourcesNeededBy, hook.name, [&] {
       room.needed = room_filters_[i]->ResourcesNeededBy(state, pod);
       return Status::Success();
     });

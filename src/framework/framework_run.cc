@@ -6,7 +6,8 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
-#include "framework/framework_call.h"
+#include "framework/framework.h"
+#include "framework/plugin_calls.h"
 
 namespace berth {
 namespace {
@@ -24,9 +25,6 @@ constexpr PluginPoint kPreBindPreFlight{"PreBindPreFlight", Codes(Code::kSkip),
 constexpr PluginPoint kPreBind{"PreBind", kRejections, "running PreBind plugin \"$0\": $1"};
 constexpr PluginPoint kBind{"Bind", kRejections | Codes(Code::kSkip),
                             "running Bind plugin \"$0\": $1"};
-constexpr PluginPoint kSignPod{"SignPod",
-                               Codes(Code::kUnschedulable, Code::kUnschedulableAndUnresolvable),
-                               "signing with plugin \"$0\": $1"};
 
 }  // namespace
 
@@ -34,7 +32,8 @@ Status Framework::RunPreEnqueue(const PodInfo& pod, Symbol first) const {
   CallTimer timer(fault_log_);
   const auto run = [&](const Hook<PreEnqueuePlugin>& hook) {
     timer.Start();
-    Status status = Guarded(kPreEnqueue, hook.name, [&] { return hook.plugin->PreEnqueue(pod); });
+    Status status =
+        calls_.Guarded(kPreEnqueue, hook.name, [&] { return hook.plugin->PreEnqueue(pod); });
     timer.Lap(hook.name, kPreEnqueue.name);
     return status;
   };
@@ -66,7 +65,7 @@ Status Framework::RunPostFilter(CycleState& state, const PodInfo& pod, const Nod
     PostFilterResult of_plugin;
     budget.Refill();
     timer.Start();
-    Status status = Guarded(kPostFilter, hook.name, [&] {
+    Status status = calls_.Guarded(kPostFilter, hook.name, [&] {
       return hook.plugin->PostFilter(state, pod, statuses, of_plugin);
     });
     timer.Lap(hook.name, kPostFilter.name);
@@ -94,8 +93,8 @@ Status Framework::RunReserve(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<ReservePlugin>& hook : reserve_) {
     timer.Start();
-    Status status =
-        Guarded(kReserve, hook.name, [&] { return hook.plugin->Reserve(state, pod, node_name); });
+    Status status = calls_.Guarded(kReserve, hook.name,
+                                   [&] { return hook.plugin->Reserve(state, pod, node_name); });
     timer.Lap(hook.name, kReserve.name);
     if (!status.ok()) return status;
   }
@@ -107,7 +106,8 @@ void Framework::RunUnreserve(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (auto hook = reserve_.rbegin(); hook != reserve_.rend(); ++hook) {
     timer.Start();
-    GuardedVoid("Unreserve", hook->name, [&] { hook->plugin->Unreserve(state, pod, node_name); });
+    calls_.GuardedVoid("Unreserve", hook->name,
+                       [&] { hook->plugin->Unreserve(state, pod, node_name); });
     timer.Lap(hook->name, "Unreserve");
   }
 }
@@ -119,14 +119,14 @@ PermitOutcome Framework::RunPermit(CycleState& state, const PodInfo& pod,
   for (const Hook<PermitPlugin>& hook : permit_) {
     absl::Duration timeout;
     timer.Start();
-    Status status = Guarded(kPermit, hook.name,
-                            [&] { return hook.plugin->Permit(state, pod, node_name, timeout); });
+    Status status = calls_.Guarded(
+        kPermit, hook.name, [&] { return hook.plugin->Permit(state, pod, node_name, timeout); });
     timer.Lap(hook.name, kPermit.name);
     if (status.IsWait()) {
       if (timeout <= absl::ZeroDuration()) {
-        return {BadAnswer(kPermit, hook.name,
-                          absl::StrCat("returned \"Wait\" with a timeout of ",
-                                       DurationToString(timeout), "; it must be positive")),
+        return {calls_.BadAnswer(kPermit, hook.name,
+                                 absl::StrCat("returned \"Wait\" with a timeout of ",
+                                              DurationToString(timeout), "; it must be positive")),
                 {}};
       }
       outcome.waits.push_back({hook.name, std::min(timeout, kMaxPermitTimeout), timeout});
@@ -150,8 +150,9 @@ Status Framework::RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<PreBindPlugin>& hook : pre_bind_) {
     timer.Start();
-    Status status = Guarded(kPreBindPreFlight, hook.name,
-                            [&] { return hook.plugin->PreBindPreFlight(state, pod, node_name); });
+    Status status = calls_.Guarded(kPreBindPreFlight, hook.name, [&] {
+      return hook.plugin->PreBindPreFlight(state, pod, node_name);
+    });
     timer.Lap(hook.name, kPreBindPreFlight.name);
     if (status.IsSkip()) {
       skipped |= SkipBit(hook);
@@ -171,8 +172,8 @@ Status Framework::RunPreBind(CycleState& state, const PodInfo& pod,
   for (const Hook<PreBindPlugin>& hook : pre_bind_) {
     if (state.skips().pre_bind & SkipBit(hook)) continue;
     timer.Start();
-    Status status =
-        Guarded(kPreBind, hook.name, [&] { return hook.plugin->PreBind(state, pod, node_name); });
+    Status status = calls_.Guarded(kPreBind, hook.name,
+                                   [&] { return hook.plugin->PreBind(state, pod, node_name); });
     timer.Lap(hook.name, kPreBind.name);
     if (!status.ok()) return status;
   }
@@ -185,7 +186,7 @@ Status Framework::RunBind(CycleState& state, const PodInfo& pod,
   for (const Hook<BindPlugin>& hook : bind_) {
     timer.Start();
     Status status =
-        Guarded(kBind, hook.name, [&] { return hook.plugin->Bind(state, pod, node_name); });
+        calls_.Guarded(kBind, hook.name, [&] { return hook.plugin->Bind(state, pod, node_name); });
     timer.Lap(hook.name, kBind.name);
     if (!status.IsSkip()) return status;
   }
@@ -197,7 +198,8 @@ void Framework::RunPostBind(CycleState& state, const PodInfo& pod,
   CallTimer timer(fault_log_);
   for (const Hook<PostBindPlugin>& hook : post_bind_) {
     timer.Start();
-    GuardedVoid("PostBind", hook.name, [&] { hook.plugin->PostBind(state, pod, node_name); });
+    calls_.GuardedVoid("PostBind", hook.name,
+                       [&] { hook.plugin->PostBind(state, pod, node_name); });
     timer.Lap(hook.name, "PostBind");
   }
 }
@@ -207,7 +209,7 @@ void Framework::RunDeferred(absl::string_view what, absl::string_view plugin,
   const Symbol name = Symbol::Intern(plugin);
   CallTimer timer(fault_log_);
   timer.Start();
-  GuardedVoid(what, name, work);
+  calls_.GuardedVoid(what, name, work);
   timer.Lap(name, what);
 }
 
@@ -215,7 +217,7 @@ void Framework::RunOnSynced() const {
   CallTimer timer(fault_log_);
   for (const Hook<SyncObserver>& hook : sync_observers_) {
     timer.Start();
-    GuardedVoid("OnSynced", hook.name, [&] { hook.plugin->OnSynced(); });
+    calls_.GuardedVoid("OnSynced", hook.name, [&] { hook.plugin->OnSynced(); });
     timer.Lap(hook.name, "OnSynced");
   }
 }
@@ -224,7 +226,8 @@ void Framework::RunBeforeJournalOverflow() const {
   CallTimer timer(fault_log_);
   for (const Hook<SyncObserver>& hook : sync_observers_) {
     timer.Start();
-    GuardedVoid("BeforeJournalOverflow", hook.name, [&] { hook.plugin->BeforeJournalOverflow(); });
+    calls_.GuardedVoid("BeforeJournalOverflow", hook.name,
+                       [&] { hook.plugin->BeforeJournalOverflow(); });
     timer.Lap(hook.name, "BeforeJournalOverflow");
   }
 }
@@ -246,8 +249,8 @@ void Framework::ExplainWaiting(const PodInfo& pod, const Status& rejection, cons
   for (const Hook<const WaitingExplainer>& hook : explainers_) {
     if (hook.name != plugin) continue;
     timer.Start();
-    GuardedVoid("ExplainWaiting", plugin,
-                [&] { hook.plugin->ExplainWaiting(pod, rejection, nodes, waiting); });
+    calls_.GuardedVoid("ExplainWaiting", plugin,
+                       [&] { hook.plugin->ExplainWaiting(pod, rejection, nodes, waiting); });
     timer.Lap(plugin, "ExplainWaiting");
   }
 }
@@ -257,58 +260,12 @@ std::vector<ResourceUsage> Framework::RunUsage(const NodeTable& nodes) const {
   CallTimer timer(fault_log_);
   for (const Hook<UsageReporter>& hook : usage_reporters_) {
     timer.Start();
-    GuardedVoid("Usage", hook.name, [&] {
+    calls_.GuardedVoid("Usage", hook.name, [&] {
       for (ResourceUsage& usage : hook.plugin->Usage(nodes)) all.push_back(std::move(usage));
     });
     timer.Lap(hook.name, "Usage");
   }
   return all;
-}
-
-// Each plugin's part is one value of the whole, so that parts cannot run together.
-Status Framework::SignPod(const PodInfo& pod, PodSignature& signature) const {
-  for (const Signer& hook : signers_) {
-    if (hook.plugin == nullptr) {
-      return Status::Unschedulable(
-                 absl::StrCat("plugin \"", hook.name.view(), "\" does not sign pods"))
-          .WithPlugin(hook.name);
-    }
-    plugin_signature_.clear();
-    Status status =
-        Guarded(kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
-    if (!status.ok()) return status;
-    signature.Add(plugin_signature_.bytes());
-  }
-  return Status::Success();
-}
-
-PluginMask Framework::SignForNodes(const PodInfo& pod, PodSignature& signature) const {
-  std::shared_ptr<const void> spec = pod.shared_spec();
-  SignedSpec& known = signed_specs_[absl::Hash<const void*>()(spec.get()) % signed_specs_.size()];
-  if (known.spec != spec) {
-    known.spec = std::move(spec);
-    known.signature.clear();
-    known.signed_by = SignForNodes(pod, true, known.signature);
-  }
-  signature.Add(known.signature.bytes());
-  const PluginMask signed_by = known.signed_by | SignForNodes(pod, false, signature);
-  signature.Add(static_cast<int64_t>(signed_by));
-  return signed_by;
-}
-
-PluginMask Framework::SignForNodes(const PodInfo& pod, bool spec_only,
-                                   PodSignature& signature) const {
-  PluginMask signed_by = 0;
-  for (const Signer& hook : signers_) {
-    if (!hook.node_by_node() || hook.signs_spec_only != spec_only) continue;
-    plugin_signature_.clear();
-    const Status status =
-        Guarded(kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
-    if (!status.ok()) continue;
-    signature.Add(plugin_signature_.bytes());
-    signed_by |= SkipBit(hook);
-  }
-  return signed_by;
 }
 
 PluginMask Framework::PlacementPlugins() const {
@@ -322,14 +279,6 @@ PluginMask Framework::PlacementPlugins() const {
   add(bind_);
   add(post_bind_);
   return plugins;
-}
-
-Aspects Framework::DependenciesOf(PluginMask plugins) const {
-  Aspects aspects = Aspect::kNothing;
-  for (const Signer& hook : signers_) {
-    if (plugins & SkipBit(hook)) aspects |= hook.depends_on;
-  }
-  return aspects;
 }
 
 Aspects Framework::FilterDependenciesOf(PluginMask plugins) const {

@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
 #include "berth/columns/vector_clones.h"
-#include "framework/framework_call.h"
+#include "framework/framework.h"
+#include "framework/plugin_calls.h"
 
 namespace berth {
 namespace {
@@ -83,8 +84,8 @@ Status Framework::RunPreScore(CycleState& state, const PodInfo& pod, const NodeT
   for (const Hook<PreScorePlugin>& hook : pre_score_) {
     if (state.skips().score & SkipBit(hook)) continue;
     timer.Start();
-    Status status = Guarded(kPreScore, hook.name,
-                            [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
+    Status status = calls_.Guarded(
+        kPreScore, hook.name, [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
     timer.Lap(hook.name, kPreScore.name);
     if (status.IsSkip()) {
       state.skips().score |= SkipBit(hook);
@@ -109,7 +110,7 @@ bool Framework::RunPreScoreDomains(CycleState& state, const PodInfo& pod, const 
     if (skips & SkipBit(hook)) continue;
     bool can_say = false;
     timer.Start();
-    const Status status = Guarded(kPreScoreDomains, hook.name, [&] {
+    const Status status = calls_.Guarded(kPreScoreDomains, hook.name, [&] {
       std::optional<Status> said = domain_scorers_[i]->PreScoreDomains(state, pod, nodes, sums);
       can_say = said.has_value();
       return can_say ? *std::move(said) : Status::Success();
@@ -129,7 +130,7 @@ bool Framework::SetFeasible(CycleState& state, const EquivalentNodes& feasible) 
     const Hook<PreScorePlugin>& hook = pre_score_[i];
     if (state.skips().score & SkipBit(hook)) continue;
     timer.Start();
-    const Status status = Guarded(kSetFeasible, hook.name, [&] {
+    const Status status = calls_.Guarded(kSetFeasible, hook.name, [&] {
       domain_scorers_[i]->SetFeasible(state, feasible);
       return Status::Success();
     });
@@ -175,15 +176,16 @@ Status Framework::RunScore(const CycleState& state, const PodInfo& pod, const No
 Status Framework::RunScorePlugin(const Hook<ScorePlugin>& hook, const CycleState& state,
                                  const PodInfo& pod, const NodeTable& nodes,
                                  absl::Span<const NodeRow> rows, absl::Span<int64_t> raw) const {
-  return Guarded(kScore, hook.name,
-                 [&] { return FromAbsl(hook.plugin->ScoreNodes(state, pod, nodes, rows, raw)); });
+  return calls_.Guarded(kScore, hook.name, [&] {
+    return FromAbsl(hook.plugin->ScoreNodes(state, pod, nodes, rows, raw));
+  });
 }
 
 Status Framework::Normalize(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const {
   if (hook.extensions == nullptr) return Status::Success();
-  return Guarded(kNormalizeScores, hook.name, [&] {
+  return calls_.Guarded(kNormalizeScores, hook.name, [&] {
     return FromAbsl(hook.extensions->NormalizeScores(state, pod, rows, scores));
   });
 }
@@ -208,8 +210,8 @@ std::vector<PluginNotes> Framework::RunExplainNode(const CycleState& state, cons
   std::vector<PluginNotes> all;
   for (const Hook<const ExplainPlugin>& hook : explain_) {
     PluginNotes notes{hook.name, {}};
-    GuardedVoid("ExplainNode", hook.name,
-                [&] { notes.notes = hook.plugin->ExplainNode(state, pod, node); });
+    calls_.GuardedVoid("ExplainNode", hook.name,
+                       [&] { notes.notes = hook.plugin->ExplainNode(state, pod, node); });
     if (!notes.notes.empty()) all.push_back(std::move(notes));
   }
   return all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a plugin's answer that is not Success.
-#include "framework/framework_call.h"
+// Implementation of plugin_calls.h: what becomes of a plugin's answer that is not Success.
+#include "framework/plugin_calls.h"
 
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ std::string Supported(uint32_t codes) {
 
 }  // namespace
 
-Status Framework::NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const {
+Status PluginCalls::NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const {
   if (status.IsError()) {
     return Status::Error(absl::Substitute(point.error_text, plugin.view(), status.message()))
         .WithPlugin(plugin);
@@ -38,20 +38,21 @@ Status Framework::NotSuccess(const PluginPoint& point, Symbol plugin, Status sta
   return Unsupported(point, plugin, status.code());
 }
 
-Status Framework::Unsupported(const PluginPoint& point, Symbol plugin, Code code) const {
+Status PluginCalls::Unsupported(const PluginPoint& point, Symbol plugin, Code code) const {
   const std::string text = absl::StrCat("returned \"", CodeName(code),
                                         "\", which is unsupported. It is supposed to return ",
                                         Supported(point.codes), " status");
   return BadAnswer(point, plugin, text);
 }
 
-Status Framework::BadAnswer(const PluginPoint& point, Symbol plugin, absl::string_view text) const {
+Status PluginCalls::BadAnswer(const PluginPoint& point, Symbol plugin,
+                              absl::string_view text) const {
   fault_log_.AddFault(plugin, point.name, text);
   return Status::Error(absl::Substitute(point.unsupported_text, plugin.view(), text))
       .WithPlugin(plugin);
 }
 
-Status Framework::Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const {
+Status PluginCalls::Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const {
   fault_log_.AddFault(plugin, point.name, ThrewText(what));
   return Status::Error(
              absl::StrCat("plugin \"", plugin.view(), "\" threw in ", point.name, ": ", what))

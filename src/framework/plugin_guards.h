@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Guards in front of the plugin interfaces that are called from everywhere (queue, cache, groups)
 // and not through Framework's Run methods: what the plugin throws is caught and counted.
-#ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
-#define BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
+#ifndef BERTH_SRC_FRAMEWORK_PLUGIN_GUARDS_H_
+#define BERTH_SRC_FRAMEWORK_PLUGIN_GUARDS_H_
 
 #include <memory>
 
@@ -31,4 +31,4 @@ QueueingHintFn Guard(QueueingHintFn hint, FaultCounter counter);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_FRAMEWORK_FRAMEWORK_GUARDS_H_
+#endif  // BERTH_SRC_FRAMEWORK_PLUGIN_GUARDS_H_

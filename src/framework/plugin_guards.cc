@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of framework_guards.h.
-#include "framework/framework_guards.h"
+// Implementation of plugin_guards.h.
+#include "framework/plugin_guards.h"
 
 #include <exception>
 #include <utility>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls into plugins: what an extension point accepts as an answer, and what becomes of a plugin
 // that throws or answers anything else.
-#ifndef BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_
-#define BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_
+#ifndef BERTH_SRC_FRAMEWORK_PLUGIN_CALLS_H_
+#define BERTH_SRC_FRAMEWORK_PLUGIN_CALLS_H_
 
 #include <cstdint>
 #include <exception>
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "framework/framework.h"
+#include "berth/api/symbol.h"
+#include "berth/framework/status.h"
+#include "framework/fault_log.h"
 
 namespace berth {
 
@@ -30,16 +32,33 @@ struct PluginPoint {
   absl::string_view unsupported_text = error_text;  // of a code that means nothing here
 };
 
-// The bit of CycleState::Skips that stands for a plugin.
-template <class P>
-uint64_t SkipBit(const Hook<P>& hook) {
-  return uint64_t{1} << hook.index;
-}
+// Makes the calls. Threads: any.
+class PluginCalls {
+ public:
+  // `fault_log`, which counts what goes wrong, outlives this.
+  explicit PluginCalls(FaultLog& fault_log) : fault_log_(fault_log) {}
 
-// Runs `call`, which returns a plugin's Status. The result is Success; one of the point's codes
-// with the plugin's name set; or an Error with name and full text.
+  // Runs `call`, which returns a plugin's Status. The result is Success; one of the point's codes
+  // with the plugin's name set; or an Error with name and full text.
+  template <class Call>
+  Status Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const;
+  // The same for the points that cannot fail: a plugin that throws is counted, nothing else.
+  template <class Call>
+  void GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const;
+  // What a code that is not Success comes to at the point.
+  Status NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const;
+  // The Error that comes of a code that the point does not know.
+  Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
+  // The Error that comes of an answer that is not of this point, for the reason in `text`.
+  Status BadAnswer(const PluginPoint& point, Symbol plugin, absl::string_view text) const;
+  Status Threw(const PluginPoint& point, Symbol plugin, absl::string_view what) const;
+
+ private:
+  FaultLog& fault_log_;
+};
+
 template <class Call>
-Status Framework::Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const {
+Status PluginCalls::Guarded(const PluginPoint& point, Symbol plugin, const Call& call) const {
   try {
     Status status = call();
     if (status.ok()) return status;
@@ -55,9 +74,8 @@ Status Framework::Guarded(const PluginPoint& point, Symbol plugin, const Call& c
   }
 }
 
-// The same for the points that cannot fail: a plugin that throws is counted, nothing else.
 template <class Call>
-void Framework::GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const {
+void PluginCalls::GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const {
   try {
     call();
   } catch (const std::exception& error) {
@@ -69,4 +87,4 @@ void Framework::GuardedVoid(absl::string_view point, Symbol plugin, const Call& 
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_FRAMEWORK_FRAMEWORK_CALL_H_
+#endif  // BERTH_SRC_FRAMEWORK_PLUGIN_CALLS_H_

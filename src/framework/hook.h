@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plugins of a profile, and sets of them.
+#ifndef BERTH_SRC_FRAMEWORK_HOOK_H_
+#define BERTH_SRC_FRAMEWORK_HOOK_H_
+
+#include <cstdint>
+
+#include "berth/api/symbol.h"
+
+namespace berth {
+
+class ScoreExtensions;
+
+// A plugin at one extension point of this profile.
+template <class P>
+struct Hook {
+  P* plugin;
+  Symbol name;
+  int index;  // of the plugin in the profile; the key of skip sets
+  // Score only:
+  int64_t weight = 0;
+  int64_t resolution = 1;
+  const ScoreExtensions* extensions = nullptr;  // null: it does not normalize
+};
+
+// Plugins of a profile, as bits by Hook::index.
+using PluginMask = uint64_t;
+inline constexpr PluginMask kAllPlugins = ~PluginMask{0};
+
+// The bit of CycleState::Skips that stands for a plugin.
+template <class P>
+uint64_t SkipBit(const Hook<P>& hook) {
+  return uint64_t{1} << hook.index;
+}
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_HOOK_H_
