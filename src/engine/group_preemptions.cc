@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of foresight.h.
+// Implementation of group_preemptions.h.
 #include "engine/group_preemptions.h"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of waiting_kinds.h.
+// Implementation of hint_classes.h.
 #include "queue/hint_classes.h"
 
 #include <algorithm>
