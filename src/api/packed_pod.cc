@@ -57,6 +57,12 @@ void SkipValue(uint32_t tag, CodedInputStream& in) {
     case 2:
       BERTH_CHECK(in.ReadVarint32(&size) && in.Skip(static_cast<int>(size)));
       return;
+    case 3:  // a group, as an unknown field may be
+      for (uint32_t inner = in.ReadTag(); (inner & 7) != 4; inner = in.ReadTag()) {
+        BERTH_CHECK(inner != 0);
+        SkipValue(inner, in);
+      }
+      return;
     default:
       BERTH_CHECK((tag & 7) == 5 && in.Skip(4)) << "tag " << tag;
       return;
@@ -81,6 +87,18 @@ class Fields {
       case 2:
         bytes_ = Take(TakeVarint());
         return true;
+      case 3: {  // a group, as an unknown field may be
+        const int number = number_;
+        while (true) {
+          BERTH_CHECK(!rest_.empty());
+          if ((static_cast<uint8_t>(rest_.front()) & 7) == 4) break;
+          Next();
+        }
+        TakeVarint();
+        number_ = number;
+        bytes_ = {};
+        return true;
+      }
       default:
         BERTH_CHECK((tag & 7) == 1 || (tag & 7) == 5) << "tag " << tag;
         Take((tag & 7) == 1 ? 8 : 4);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -35,6 +36,36 @@ struct ServerUrl {
     return port.empty() ? absl::StrCat(authority, scheme == "https" ? ":443" : ":80") : authority;
   }
 };
+
+// client-go v0.35 transport/round_trippers.go headerKeyEscape: what no header name may have,
+// percent-encoded.
+std::string EscapedHeaderName(absl::string_view name) {
+  std::string escaped;
+  for (const char c : name) {
+    if (absl::ascii_isalnum(c) || absl::StrContains("!#$&'*+-.^_`|~", c)) {
+      escaped.push_back(c);
+    } else {
+      absl::StrAppend(&escaped, "%", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return escaped;
+}
+
+// As libcurl takes it, for which "Name:" takes a header away.
+std::string Header(absl::string_view name, absl::string_view value) {
+  return value.empty() ? absl::StrCat(name, ";") : absl::StrCat(name, ": ", value);
+}
+
+// The name of the first header of which a control character would make two; empty if there is none.
+std::string BrokenHeader(absl::Span<const std::string> headers) {
+  for (const std::string& header : headers) {
+    const auto is_control = [](char c) { return absl::ascii_iscntrl(c) && c != '\t'; };
+    if (std::any_of(header.begin(), header.end(), is_control)) {
+      return header.substr(0, header.find_first_of(":;"));
+    }
+  }
+  return "";
+}
 
 ServerUrl Split(absl::string_view url) {
   ServerUrl split;
@@ -292,8 +323,15 @@ void ApiClient::StartTransfer(Request& request) {
   }
   for (const auto& [key, values] : as.extra) {
     for (const std::string& value : values) {
-      http.headers.push_back(absl::StrCat("Impersonate-Extra-", key, ": ", value));
+      http.headers.push_back(
+          Header(absl::StrCat("Impersonate-Extra-", EscapedHeaderName(key)), value));
     }
+  }
+  if (const std::string broken = BrokenHeader(http.headers); !broken.empty()) {
+    return End(request.id, absl::FailedPreconditionError(absl::StrCat(
+                               "the header ", broken,
+                               " would have a line break or another control "
+                               "character in it; see the token and the user of the kubeconfig")));
   }
   request.credentials_version = credentials_version_;
   request.StartTry();

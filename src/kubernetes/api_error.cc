@@ -54,10 +54,12 @@ absl::Status ApiError::ToStatus() const {
   absl::Status status(CodeOf(*this),
                       absl::StrCat(reason.empty() ? absl::StrCat("HTTP ", code) : reason,
                                    message.empty() ? "" : ": ", message));
-  status.SetPayload(
-      kPayload,
-      absl::Cord(absl::StrCat(code, " ", retry_after ? absl::ToInt64Milliseconds(*retry_after) : -1,
-                              " ", reason, "\n", message)));
+  const std::string payload =
+      absl::StrCat(code, " ", retry_after ? absl::ToInt64Milliseconds(*retry_after) : -1, " ",
+                   reason, "\n", message);
+  // By a view: newer clang names the constructor from a string otherwise than the library's
+  // compiler.
+  status.SetPayload(kPayload, absl::Cord(absl::string_view(payload)));
   return status;
 }
 

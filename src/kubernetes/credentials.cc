@@ -23,12 +23,19 @@ namespace {
 constexpr absl::Duration kTokenFilePeriod = absl::Minutes(1);
 constexpr absl::Duration kCertificateFilePeriod = absl::Minutes(5);
 
+// libcurl takes no more than 8 MB.
+constexpr size_t kMaxPemBytes = size_t{4} << 20;
+
 absl::StatusOr<std::string> ReadPem(const PemSource& source, absl::string_view field) {
   if (source.file.empty()) return source.data;
   absl::StatusOr<std::string> text = ReadInputFile(source.file);
   if (!text.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(source.file, ": ", text.status().message(),
                                                       ". It is the kubeconfig's ", field, "."));
+  }
+  if (text->size() > kMaxPemBytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(source.file, ": is larger than ", kMaxPemBytes >> 20, " MiB"));
   }
   if (!absl::StrContains(*text, "-----BEGIN ")) {
     return absl::FailedPreconditionError(

@@ -151,6 +151,10 @@ Connection KubeconfigReader::Cluster() const {
         !absl::StartsWith(cluster.server, "http://")) {
       Fail("server", "is neither https:// nor http://");
     }
+    const size_t host = cluster.server.find("://") + 3;
+    if (host == cluster.server.size() || absl::StrContains("/:?#", cluster.server[host])) {
+      Fail("server", "has no host");
+    }
     while (absl::EndsWith(cluster.server, "/")) cluster.server.pop_back();
     for (const char c : cluster.server) {
       if (static_cast<unsigned char>(c) <= ' ' || c == '?' || c == '#') {

@@ -150,7 +150,12 @@ absl::StatusOr<std::string> RunProcess(const ProcessRun& run) {
   }
   int state = 0;
   // A program may close its output and go on.
-  while (stopped.ok() && waitpid(*process, &state, WNOHANG) == 0) {
+  while (stopped.ok()) {
+    const pid_t ended = waitpid(*process, &state, WNOHANG);
+    if (ended > 0) break;
+    if (ended < 0 && errno != EINTR) {  // somebody else has waited for it
+      return absl::UnavailableError(absl::StrCat(run.command, ": its exit status is not known"));
+    }
     if (absl::Now() > until || (run.give_up != nullptr && *run.give_up)) {
       stopped = absl::DeadlineExceededError(absl::StrCat(run.command, ": did not end"));
       break;

@@ -149,6 +149,28 @@ TEST(PackedPodTest, AChangedCopyHasTheShapeAndWhatIsTheOriginalsOwn) {
   EXPECT_TRUE(MessageDifferencer::Equals(*packed->Unpack(), *pod));
 }
 
+// A server of another version may send what these messages do not know, in any form.
+TEST(PackedPodTest, UnknownFieldsOfAnyFormAreSkippedAndKept) {
+  api::Pod pod = *FullPod();
+  (*pod.mutable_metadata()->mutable_annotations())["a"] = "1";
+  const auto add = [](google::protobuf::UnknownFieldSet* fields) {
+    google::protobuf::UnknownFieldSet* const group = fields->AddGroup(900);
+    group->AddVarint(1, 300);
+    group->AddGroup(2)->AddLengthDelimited(3, "deep");
+    fields->AddFixed32(901, 7);
+    fields->AddFixed64(902, 8);
+    fields->AddLengthDelimited(903, "text");
+  };
+  add(pod.mutable_metadata()->mutable_unknown_fields());
+  add(pod.mutable_spec()->mutable_unknown_fields());
+  add(pod.mutable_unknown_fields());
+  const auto packed = PackedPod::Pack(pod);
+  EXPECT_EQ(packed->FindAnnotation("a"), "1");
+  EXPECT_EQ(packed->FindAnnotation("b"), std::nullopt);
+  EXPECT_EQ(packed->message().metadata().unknown_fields().field_count(), 4);
+  EXPECT_EQ(packed->message().spec().unknown_fields().field_count(), 4);
+}
+
 TEST(PackedPodTest, FindsAnnotationsAsTheMessageHasThem) {
   const std::map<std::string, std::string> annotations = {{"a", "1"},
                                                           {"empty", ""},

@@ -94,6 +94,7 @@ TEST(ApiClientTest, SendsWhatIsAskedAndGetsTheAnswer) {
   connection.token = "secret";
   connection.impersonate.user = "jane";
   connection.impersonate.groups = {"g"};
+  connection.impersonate.extra = {{"acme.com/project", {"x"}}};
   ApiClient client(connection, Unlimited());
   const auto response = CallAndWait(client, {.method = "POST",
                                              .target = "/api/x?y=1",
@@ -112,6 +113,18 @@ TEST(ApiClientTest, SendsWhatIsAskedAndGetsTheAnswer) {
   EXPECT_EQ(request.headers.at("authorization"), "Bearer secret");
   EXPECT_EQ(request.headers.at("impersonate-user"), "jane");
   EXPECT_EQ(request.headers.at("impersonate-group"), "g");
+  EXPECT_EQ(request.headers.at("impersonate-extra-acme.com%2fproject"), "x");
+}
+
+TEST(ApiClientTest, ATokenCannotAddAHeader) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  Connection connection = To(server);
+  connection.token = "x\r\nImpersonate-User: admin";
+  ApiClient client(connection, Unlimited());
+  const absl::Status status = Get(client, "/").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the header Authorization"));
 }
 
 TEST(ApiClientTest, ManyRequestsShareAnHttp2Connection) {

@@ -107,6 +107,8 @@ TEST(KubeconfigTest, SaysFileFieldAndWhatToDo) {
     absl::string_view name, cluster, user, want;
   } cases[] = {
       {"no server", "tls-server-name: x", "", "clusters[0].cluster.server: is not set"},
+      {"no host", "server: 'https://', tls-server-name: x", "", "server: has no host"},
+      {"only a slash", "server: '/'", "", "server: has no host"},
       {"odd scheme", "server: 'ftp://x'", "",
        "clusters[0].cluster.server: is neither https:// nor http://"},
       {"not base64", "server: a, certificate-authority-data: '*'", "",

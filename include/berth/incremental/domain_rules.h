@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -155,7 +156,7 @@ class DomainRules final : public StateData {
 
   const NodeTable* nodes_;
   Rejections* rejections_;
-  std::vector<Rule> rules_;
+  absl::InlinedVector<Rule, 2> rules_;
 };
 
 // --- The plugin ----------------------------------------------------------------------------------
