@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/group_marks.h"
 
@@ -44,10 +45,11 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
 void MeasureFree(const NodeFailure& failure, uint8_t rejector, WaitingFor& waiting) {
   const FreeCapacity::Answer free =
       failure.diagnosis.MeasureFree({waiting.resource, rejector, waiting.needed});
-  waiting.all_free += free.all_free;
+  waiting.all_free = SaturatingAdd(waiting.all_free, free.all_free);
   waiting.most_free = std::max(waiting.most_free, free.most_free);
   for (const Binder::Member& member : failure.placed) {
-    waiting.all_free += RequestOf(*member.placement.pod, waiting.resource);
+    waiting.all_free =
+        SaturatingAdd(waiting.all_free, RequestOf(*member.placement.pod, waiting.resource));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/api/amounts.h"
 
 namespace berth {
 
@@ -89,7 +90,8 @@ FreeCapacity::Answer VerdictDiagnosis::MeasureFree(const FreeCapacity::Question&
   if (HasRejector(verdicts_, NodeVerdicts::kNone)) {
     FreeCapacity::Question of_feasible = question;
     of_feasible.rejector = NodeVerdicts::kNone;
-    free.all_free += FreeCapacity::Look(of_feasible, nodes_, verdicts_).all_free;
+    free.all_free =
+        SaturatingAdd(free.all_free, FreeCapacity::Look(of_feasible, nodes_, verdicts_).all_free);
   }
   return free;
 }

@@ -2,7 +2,9 @@
 // Implementation of free_capacity.h.
 #include "evaluation/free_capacity.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "berth/api/resources.h"
@@ -21,15 +23,22 @@ namespace {
 
 int64_t OnlyIf(bool condition, int64_t value) { return value & -static_cast<int64_t>(condition); }
 
+int64_t Clamped(__int128 sum) {
+  using Limits = std::numeric_limits<int64_t>;
+  return static_cast<int64_t>(std::clamp<__int128>(sum, Limits::min(), Limits::max()));
+}
+
 BERTH_VECTOR_CLONES FreeCapacity::Answer LookAtAll(FreeColumn column, const uint8_t* rejectors,
                                                    NodeRow rows, uint8_t rejector, int64_t needed) {
-  int64_t all_free = 0, most_free = 0;
+  // The sum in two halves, neither of which can overflow: amounts are what users write.
+  int64_t high = 0, low = 0, most_free = 0;
   for (NodeRow row = 0; row < rows; ++row) {
     const int64_t free = OnlyIf(rejectors[row] == rejector, column.free(row));
-    all_free += free;
+    high += free >> 32;
+    low += free & 0xffffffff;
     most_free = std::max(most_free, OnlyIf(free < needed, free));
   }
-  return {.all_free = all_free, .most_free = most_free};
+  return {.all_free = Clamped(__int128{high} * (int64_t{1} << 32) + low), .most_free = most_free};
 }
 
 }  // namespace
@@ -88,7 +97,7 @@ FreeCapacity::Answer FreeCapacity::Follow(const Question& question, const NodeTa
     for (const NodeRow row : *found_again) Measure(row, column, verdicts);
   }
   const NodeRow most = too_little_.best();
-  return {.all_free = all_free_, .most_free = most < 0 ? 0 : free_[most]};
+  return {.all_free = Clamped(all_free_), .most_free = most < 0 ? 0 : free_[most]};
 }
 
 void FreeCapacity::Build(const FreeColumn& column, const NodeVerdicts& verdicts) {

@@ -44,7 +44,7 @@ class FreeCapacity {
     friend bool operator==(const Question&, const Question&) = default;
   };
   struct Answer {
-    int64_t all_free = 0;   // on all of these nodes
+    int64_t all_free = 0;   // on all of these nodes; stops at the ends of int64
     int64_t most_free = 0;  // on one of these that have less than is needed; 0 if there is none
   };
   // By a look at all rows.
@@ -65,7 +65,7 @@ class FreeCapacity {
   Question question_;
   uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()
   std::vector<int64_t> free_;  // by row, or kNotCounted; empty until a question is asked again
-  int64_t all_free_ = 0;
+  __int128 all_free_ = 0;  // of amounts that users write: of many nodes more than int64 holds
   BestRow too_little_;  // the most of these
 };
 

@@ -2,6 +2,7 @@
 // What is free where pods are rejected, followed row by row, is what a look at all rows finds.
 #include "evaluation/free_capacity.h"
 
+#include <limits>
 #include <list>
 #include <optional>
 #include <random>
@@ -18,6 +19,26 @@ namespace {
 
 using ::berth::testing::MakeNode;
 using ::berth::testing::MakePod;
+
+TEST(FreeCapacity, OfVeryMuchIsVeryMuch) {
+  std::list<NodeInfo> infos;
+  std::vector<const NodeInfo*> order;
+  for (int i = 0; i < 4; ++i) {
+    infos.push_back(MakeNode().Name(absl::StrCat("n", i)).Allocatable("memory", "7Ei").Info());
+    order.push_back(&infos.back());
+  }
+  NodeTable table;
+  table.SetOrder(order);
+  NodeVerdicts verdicts;
+  verdicts.Reset(4);
+  for (NodeRow row = 0; row < 4; ++row) {
+    verdicts.BeginBlock({&row, 1});
+    verdicts.Set(row, Code::kUnschedulable);
+    verdicts.EndPlugin(0);
+  }
+  const FreeCapacity::Answer free = FreeCapacity::Look({"memory", 0, 1}, table, verdicts);
+  EXPECT_EQ(free.all_free, std::numeric_limits<int64_t>::max());
+}
 
 TEST(FreeCapacity, FollowsPodsAndVerdicts) {
   constexpr unsigned kSeed = 41;
