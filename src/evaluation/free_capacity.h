@@ -65,8 +65,8 @@ class FreeCapacity {
   Question question_;
   uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()
   std::vector<int64_t> free_;  // by row, or kNotCounted; empty until a question is asked again
-  __int128 all_free_ = 0;  // of amounts that users write: of many nodes more than int64 holds
-  BestRow too_little_;  // the most of these
+  __int128 all_free_ = 0;      // of amounts that users write: of many nodes more than int64 holds
+  BestRow too_little_;         // the most of these
 };
 
 }  // namespace berth
