@@ -18,7 +18,7 @@ namespace berth {
 struct ManifestOptions {
   // metadata.namespace of namespaced objects that name none.
   std::string default_namespace = "default";
-  // Tracks the classes of earlier manifests, and learns those of this one; null: only of this one.
+  // Has the classes of earlier manifests, and adds those of this one; null: only of this one.
   Admission* admission = nullptr;
 };
 

@@ -34,7 +34,7 @@ struct DomainSum {
 // Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
 // itself included. No counts: each stands for itself.
 struct EquivalentNodes {
-  // Tracks of columns whose domains do not tell nodes apart: there a row stands for nodes of
+  // Of columns whose domains do not tell nodes apart, a row stands for nodes of
   // several.
   class Domains {
    public:
