@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does it cost to make room for one pod of many alike ones: its cycle, the plan and the
-// evictions? It should hardly depend on the number of nodes. With what is remembered of other pods,
+// evictions? It should hardly depend on the number of nodes. With what is cached for other pods,
 // and without.
 #include <benchmark/benchmark.h>
 
@@ -106,9 +106,9 @@ void BM_ByPriority(benchmark::State& state) { MakeRoom(state, DefaultConfigurati
 void BM_ByQuota(benchmark::State& state) { MakeRoom(state, QuotaConfiguration()); }
 
 void Sizes(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"nodes", "remember"})->Iterations(kPreemptors);
-  for (const int remember : {1, 0}) {
-    for (const int nodes : {1'000, 5'000}) benchmark->Args({nodes, remember});
+  benchmark->ArgNames({"nodes", "incremental"})->Iterations(kPreemptors);
+  for (const int incremental : {1, 0}) {
+    for (const int nodes : {1'000, 5'000}) benchmark->Args({nodes, incremental});
   }
 }
 BENCHMARK(BM_ByPriority)->Apply(Sizes)->Unit(benchmark::kMicrosecond);

@@ -38,7 +38,7 @@ struct Waiting {
   }
   // Rejects everything there is, by `plugin`.
   void RejectAll(Symbol plugin) {
-    while (const QueuedGroup* entry = queue.Pop()) {
+    while (const QueueEntry* entry = queue.Pop()) {
       Rejection rejection;
       rejection.unschedulable_plugins = {plugin};
       queue.AddUnschedulable(entry, rejection);
@@ -61,7 +61,7 @@ void BM_AddPopDone(benchmark::State& state) {
   const PodPtr pod = MakePod().Name("p").Namespace("default").Priority(5).Obj();
   for (auto _ : state) {
     waiting.queue.Add(pod, std::nullopt);
-    const QueuedGroup* entry = waiting.queue.Pop();
+    const QueueEntry* entry = waiting.queue.Pop();
     const PodPtr popped = entry->members.front().pod;
     waiting.queue.Placed(entry, *popped->identity());
     waiting.queue.Done(entry);

@@ -66,7 +66,7 @@ class LineCluster final : public berth::Cluster {
 
   // --- What the scheduler calls ---
 
-  absl::Status Watch(berth::WatchSink& sink) override {
+  absl::Status Watch(berth::WatchSink& sink, const std::vector<berth::Kind>&) override {
     const std::lock_guard lock(mutex_);
     sink_ = &sink;
     return absl::OkStatus();
@@ -118,9 +118,9 @@ class LineCluster final : public berth::Cluster {
   // Nobody reads the status of pods here.
   absl::Status PatchPodStatus(const berth::PodStatusPatch&) override { return absl::OkStatus(); }
 
-  void Record(berth::RecordedEvent note) override {
+  void Record(berth::RecordedEvent event) override {
     const std::lock_guard lock(mutex_);
-    std::cerr << note.pod->key() << ": " << note.reason << ": " << note.note() << '\n';
+    std::cerr << event.pod->key() << ": " << event.reason << ": " << event.note() << '\n';
   }
 
  private:

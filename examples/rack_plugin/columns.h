@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step 2, columns: the pods are counted by the table of nodes, and each rack is judged once, not
+// Step 2, columns: the pods are counted by the table of nodes, and each rack is evaluated once, not
 // each node.
 #ifndef BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
 #define BERTH_EXAMPLES_RACK_PLUGIN_COLUMNS_H_
@@ -8,23 +8,14 @@
 #include "berth/columns/pod_table.h"
 #include "per_node.h"
 
-// Each rack once.
-inline void ScoreRacks(const berth::DomainCounts& counts, int64_t without_rack,
-                       absl::Span<const berth::NodeRow> rows, absl::Span<int64_t> scores) {
-  const berth::LabelColumn& racks = counts.column();
-  const auto score = [&](uint32_t domain) {
-    return racks.values()[domain].present ? counts.at(domain) : without_rack;
-  };
-  racks.JudgeRows(rows, score, [&](size_t i, int64_t of_rack) { scores[i] = of_rack; });
-}
 inline berth::PodSelector SameAppAs(const berth::PodInfo& pod) {
   const berth::LabelSet app = {{"app", pod.labels().Find(AppLabel())->view()}};
   return {.namespaces = {pod.namespace_name()}, .labels = berth::LabelSelector::FromLabels(app)};
 }
 
-class RackColumns : public RackPerNode {
+class RackColumns : public ScoresByRack<RackPerNode> {
  public:
-  using RackPerNode::RackPerNode;
+  using ScoresByRack::ScoresByRack;
   absl::string_view Name() const override { return "RackColumns"; }
 
   berth::Status FilterNodes(const berth::CycleState& state, const berth::PodInfo&,
@@ -34,25 +25,16 @@ class RackColumns : public RackPerNode {
     const berth::DomainCounts& counts = (*rack)->counts;
     const berth::LabelColumn& racks = counts.column();
     const absl::Span<const berth::NodeRow> rows = verdicts.candidates();
-    const auto judge = [&](uint32_t domain) {
+    const auto evaluate = [&](uint32_t domain) {
       if (!racks.values()[domain].present) return berth::Code::kUnschedulableAndUnresolvable;
       return counts.at(domain) < args().max_pods ? berth::Code::kSuccess
                                                  : berth::Code::kUnschedulable;
     };
     // Filter() has one reason for each code, so the code is its id.
-    racks.JudgeRows(rows, judge, [&](size_t i, berth::Code code) {
+    racks.EvaluateRows(rows, evaluate, [&](size_t i, berth::Code code) {
       verdicts.Set(rows[i], code, static_cast<uint8_t>(code));
     });
     return berth::Status::Success();
-  }
-
-  absl::Status ScoreNodes(const berth::CycleState& state, const berth::PodInfo&,
-                          const berth::NodeTable&, absl::Span<const berth::NodeRow> rows,
-                          absl::Span<int64_t> scores) const override {
-    const auto counts = PodsOfTheApp(state);
-    if (!counts.ok()) return counts.status();
-    ScoreRacks(**counts, args().max_pods, rows, scores);
-    return absl::OkStatus();
   }
 
  private:

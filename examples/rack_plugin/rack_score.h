@@ -59,4 +59,24 @@ class RackScore : public berth::Plugin,
   const RackArgs args_;
 };
 
+// From step 2 on: scores each rack once, not each node.
+template <class Base>
+class ScoresByRack : public Base {
+ public:
+  using Base::Base;
+
+  absl::Status ScoreNodes(const berth::CycleState& state, const berth::PodInfo&,
+                          const berth::NodeTable&, absl::Span<const berth::NodeRow> rows,
+                          absl::Span<int64_t> scores) const override {
+    const absl::StatusOr<const berth::DomainCounts*> counts = this->PodsOfTheApp(state);
+    if (!counts.ok()) return counts.status();
+    const berth::LabelColumn& racks = (*counts)->column();
+    const auto score = [&](uint32_t domain) {
+      return racks.values()[domain].present ? (*counts)->at(domain) : this->args().max_pods;
+    };
+    racks.EvaluateRows(rows, score, [&](size_t i, int64_t of_rack) { scores[i] = of_rack; });
+    return absl::OkStatus();
+  }
+};
+
 #endif  // BERTH_EXAMPLES_RACK_PLUGIN_RACK_SCORE_H_

@@ -12,10 +12,10 @@
 #include "columns.h"
 #include "rack_score.h"
 
-// Step 3: what was rejected is judged again where a rack or a node changed.
-class RackRules : public RackScore, public berth::DomainRulesPlugin {
+// Step 3: what was rejected is evaluated again where a rack or a node changed.
+class RackRules : public ScoresByRack<RackScore>, public berth::DomainRulesPlugin {
  public:
-  using RackScore::RackScore;
+  using ScoresByRack::ScoresByRack;
   absl::string_view Name() const override { return "RackRules"; }
 
   // A pod without an app is none of this plugin's business.
@@ -30,15 +30,8 @@ class RackRules : public RackScore, public berth::DomainRulesPlugin {
          .without_key = {{berth::Code::kUnschedulableAndUnresolvable, "node(s) were in no rack"}}});
     return berth::Status::Success();
   }
-
-  absl::Status ScoreNodes(const berth::CycleState& state, const berth::PodInfo&,
-                          const berth::NodeTable&, absl::Span<const berth::NodeRow> rows,
-                          absl::Span<int64_t> scores) const override {
-    const auto counts = PodsOfTheApp(state);
-    if (!counts.ok()) return counts.status();
-    ScoreRacks(**counts, args().max_pods, rows, scores);
-    return absl::OkStatus();
-  }
+  // The list depends on the pod's labels and on what it counts alone.
+  void AddListInputs(const berth::PodInfo&, berth::FilterInputs&) const override {}
 
  protected:
   absl::StatusOr<const berth::DomainCounts*> PodsOfTheApp(

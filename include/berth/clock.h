@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 namespace berth {
@@ -22,10 +21,12 @@ class Clock {
   virtual void SleepUntil(absl::Time time) const = 0;
 };
 
+// The machine's clock as it was when the process first asked, and evenly on from there: nothing
+// waits an hour longer because somebody sets that clock back.
 class RealClock final : public Clock {
  public:
-  absl::Time Now() const override { return absl::Now(); }
-  void SleepUntil(absl::Time time) const override { absl::SleepFor(time - absl::Now()); }
+  absl::Time Now() const override;
+  void SleepUntil(absl::Time time) const override;
 };
 
 // Stands still until it is advanced, or somebody sleeps: a plugin that takes five seconds takes

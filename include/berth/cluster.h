@@ -15,7 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/identity.h"
+#include "berth/api/kinds.h"
 #include "berth/api/object.h"
+#include "berth/api/object_update.h"
 #include "berth/api/symbol.h"
 
 namespace berth {
@@ -68,12 +70,15 @@ struct PodStatusPatch {
 // An event for people: `kubectl describe pod` shows it.
 struct RecordedEvent {
   IdentityPtr pod;
+  // The profile that says so, which is the reporting controller in Kubernetes.
+  Symbol scheduler_name;
   bool warning = false;
   // Valid until the process ends.
   absl::string_view reason;  // "Scheduled", "FailedScheduling", "Preempted"
   absl::string_view action;  // "Binding", "Scheduling", "Preempting"
   std::string text;          // at most 1024 bytes; of "Scheduled" it is empty
   Symbol assigned_to;        // the node of "Scheduled"
+  IdentityPtr related;       // the pod for which one is "Preempted"; mostly null
 
   // For people: `text`, or what "Scheduled" says, which is put into words for who reads it only.
   std::string note() const;
@@ -87,8 +92,9 @@ class Cluster {
   virtual ~Cluster() = default;
 
   // Starts delivering to `sink`, which lives until StopWatching(): first what exists, then kSynced,
-  // then every change.
-  virtual absl::Status Watch(WatchSink& sink) = 0;
+  // then every change. `kinds` are those that the scheduler and its plugins look at, each once, in
+  // the order of Kind; a cluster may deliver others too.
+  virtual absl::Status Watch(WatchSink& sink, const std::vector<Kind>& kinds) = 0;
   // Ends the deliveries: when it returns, none is under way and none will come. The scheduler calls
   // it before it goes.
   virtual void StopWatching() = 0;
@@ -107,9 +113,17 @@ class Cluster {
   // the watch when it has happened. NotFound if it is gone already.
   virtual absl::Status Evict(const Identity& pod, const std::string& message) = 0;
 
+  // NotFound if the pod is gone. Ok, too, if a newer patch of the pod came before this was written,
+  // and what that one leaves unchanged is written with it.
   virtual absl::Status PatchPodStatus(const PodStatusPatch& patch) = 0;
 
-  virtual void Record(RecordedEvent note) = 0;
+  // Writes an object that is no pod: a volume that is given to a claim, the status of a group.
+  // Aborted if it was changed since it was delivered as `update` has it: try again with what the
+  // watch shows then. NotFound if it is gone. A cluster need not take updates.
+  virtual absl::Status Update(const ObjectUpdate& update);
+
+  // Does not wait.
+  virtual void Record(RecordedEvent event) = 0;
 };
 
 }  // namespace berth

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/problem.h"
-#include "berth/framework/profile.h"
+#include "berth/config/profile.h"
 #include "berth/framework/registry.h"
 
 namespace berth {
@@ -62,7 +62,8 @@ struct KubeSchedulerConfiguration {
   ClientConnectionConfiguration client_connection;
   bool enable_profiling = true;
   bool enable_contention_profiling = true;
-  // 0: Berth judges every node. 1..100 as kube-scheduler. Set by every configuration that is read.
+  // 0: Berth evaluates every node. 1..100 as kube-scheduler. Set by every configuration that is
+  // read.
   std::optional<int32_t> percentage_of_nodes_to_score;
   int64_t pod_initial_backoff_seconds = 1;
   int64_t pod_max_backoff_seconds = 10;

@@ -78,8 +78,13 @@ class SimulatedExecutor final : public Executor {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // threads end
 };
 
-// `threads` threads of its own, at least one; first in, first out.
+// At most `threads` threads of its own, at least one; first in, first out. They start as there is
+// work.
 std::unique_ptr<Executor> MakeThreadPool(int threads);
+// The same, but threads that have nothing to do for ten seconds end. For many pieces of work that
+// wait for long, as a PreBind for its volumes, and that must not hold up others: let there be more
+// threads than such work.
+std::unique_ptr<Executor> MakeGrowingThreadPool(int most_threads);
 
 }  // namespace berth
 

@@ -33,7 +33,9 @@ namespace berth {
 
 class Admission;
 class Chance;
+class ClusterObjects;
 class DisruptionController;
+class VolumeController;
 namespace api {
 class Pod;
 }
@@ -42,7 +44,8 @@ class WatchStream;
 // Behaves as an API server with well-behaved kubelets behind it: a bound pod runs, for as long as
 // its annotation "simulation.berth/run-time" says ("90s"; without one for ever); an evicted one is
 // gone when its grace period (30 s if the pod names none) is over. Threads: any; what is due later
-// happens in AdvanceTo(), which on a real clock somebody has to call now and then.
+// happens in AdvanceTo(), which on a real clock somebody has to call now and then. Every object but
+// a pod gets another metadata.resourceVersion with each change, and a claim a uid.
 class InMemoryCluster final : public Cluster, public PrefetchingCluster {
  public:
   // `clock` must outlive the cluster.
@@ -66,6 +69,9 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   // From now on the status of every PodDisruptionBudget is what kube-controller-manager would make
   // of the pods, whatever a manifest says of it. See docs/simulate.md.
   void RunDisruptionController();
+  // From now on claims and volumes are bound to each other, made and released as by
+  // kube-controller-manager's volume controller and the provisioners. See docs/simulate.md.
+  void RunVolumeController();
 
   // --- Looking ---
 
@@ -77,7 +83,7 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   // Evicted pods, in order: "namespace/name".
   std::vector<std::string> Evictions() const;
   // The latest `kMaxRecordedEvents` events for people.
-  std::vector<RecordedEvent> Notes() const;
+  std::vector<RecordedEvent> RecordedEvents() const;
   static constexpr size_t kMaxRecordedEvents = 1000;
 
   // What happened just now. Pointers are valid during the call, and null where they do not apply.
@@ -98,7 +104,7 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
     const Object* object = nullptr;  // kCreated, kChanged, kDeleted: as it is, or was last
     absl::string_view node = "";     // kBound, kBindRefused, kNominated ("": cleared)
     const absl::Status* refusal = nullptr;
-    const RecordedEvent* note = nullptr;
+    const RecordedEvent* event = nullptr;
   };
   // Calls `observe` for everything that happens, in order. It must not call the cluster.
   void Observe(std::function<void(const Incident&)> observe);
@@ -130,14 +136,15 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
 
   // --- Cluster ---
 
-  absl::Status Watch(WatchSink& sink) override;
+  absl::Status Watch(WatchSink& sink, const std::vector<Kind>& kinds) override;
   void StopWatching() override;
   void Prefetch(const Identity& pod, Fetch what) override;
   absl::Status Bind(const PodBinding& binding) override;
   absl::StatusOr<std::string> AssignedNode(const Identity& pod) override;
   absl::Status Evict(const Identity& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
-  void Record(RecordedEvent note) override;
+  absl::Status Update(const ObjectUpdate& update) override;
+  void Record(RecordedEvent event) override;
 
  private:
   // What is asked of a pod at every turn.
@@ -198,6 +205,12 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   void FeedPods(absl::FunctionRef<bool(const Identity& pod)> wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateBudgets() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After every change that storage may depend on, when it is complete.
+  void UpdateVolumes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  class StoredObjects;
+  // As it is stored: with another version, and what an API server adds.
+  Object Versioned(const Object& object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Tell(const Incident& incident) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -207,12 +220,15 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   const std::unique_ptr<WatchStream> watch_ ABSL_PT_GUARDED_BY(mutex_);
   std::unique_ptr<Admission> admission_ ABSL_PT_GUARDED_BY(mutex_);
   std::unique_ptr<DisruptionController> disruptions_ ABSL_PT_GUARDED_BY(mutex_);  // null: not run
-  std::array<Store, kKindCount> objects_ ABSL_GUARDED_BY(mutex_);                 // by kind
+  const std::unique_ptr<ClusterObjects> stored_objects_;                          // for controllers
+  std::unique_ptr<VolumeController> volumes_ ABSL_PT_GUARDED_BY(mutex_);          // null: not run
+  std::array<Store, kMostKinds> objects_ ABSL_GUARDED_BY(mutex_);                 // by kind
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   std::multimap<absl::Time, End> ends_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::pair<IdentityPtr, Symbol>> bindings_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> evictions_ ABSL_GUARDED_BY(mutex_);
-  std::deque<RecordedEvent> notes_ ABSL_GUARDED_BY(mutex_);
+  std::deque<RecordedEvent> recorded_events_ ABSL_GUARDED_BY(mutex_);
   ClusterFaults faults_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<Chance> chance_ ABSL_PT_GUARDED_BY(mutex_);
   BindFault bind_fault_ ABSL_GUARDED_BY(mutex_);

@@ -21,8 +21,8 @@ inline void KeepPrefetchArguments() {
 #endif
 }
 
-// Lets the processor fetch `object`, and what lies right `before` it, into its cache while other
-// work goes on. A hint: any pointer will do, null too.
+// Prefetches `object`, and what lies right `before` it, while other work goes on. A hint: any
+// pointer will do, null too.
 template <class T>
 void Prefetch(const T* object, size_t before = 0) {
   KeepPrefetchArguments();
@@ -47,9 +47,9 @@ void Prefetch(const std::shared_ptr<T>& object) {
 
 class Identity;
 
-// Optional, for a Cluster in memory. The pod is tried now (kValue) or next (kPlace): lets the
-// processor fetch what the cluster knows of it. Called before every attempt, on the scheduling
-// thread: returns almost at once.
+// Optional, for a Cluster in memory. The pod is tried now (kValue) or next (kPlace): prefetches
+// what the cluster knows of it. Called before every attempt, on the scheduling thread: returns
+// almost at once.
 class PrefetchingCluster {
  public:
   virtual ~PrefetchingCluster() = default;

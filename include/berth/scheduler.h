@@ -21,13 +21,15 @@
 #include "berth/cluster.h"
 #include "berth/configuration.h"
 #include "berth/executor.h"
+#include "berth/extensions/usage.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/status.h"
-#include "berth/framework/usage.h"
-#include "berth/framework/waiting.h"
 
 namespace berth {
+
+class SchedulerMetrics;
 
 // Wrong options are refused by Scheduler::Create(), with a sentence.
 struct SchedulerOptions {
@@ -51,6 +53,9 @@ struct SchedulerOptions {
   int64_t work_budget_steps = 8192;
   // A call of a plugin that takes at least this long counts as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
+  // What `berth run` shows as /metrics; outlives the scheduler. Null: nothing is measured, and no
+  // time is spent on it.
+  SchedulerMetrics* metrics = nullptr;
   // Called with a sentence when something keeps the scheduler from working: a cluster that does not
   // deliver kSynced. Called on the scheduling thread. Absent: written to standard error.
   std::function<void(absl::string_view sentence)> warn;

@@ -15,9 +15,9 @@ namespace {
 
 constexpr absl::string_view kMoreThanMax = " is more than Max";
 
-using Bounds = google::protobuf::Map<std::string, api::Quantity>;
+using QuantityMap = google::protobuf::Map<std::string, api::Quantity>;
 
-bool SameText(const Bounds& a, const Bounds& b) {
+bool SameText(const QuantityMap& a, const QuantityMap& b) {
   return a.size() == b.size() && absl::c_all_of(a, [&b](const auto& entry) {
            const auto other = b.find(entry.first);
            return other != b.end() && other->second.string() == entry.second.string();

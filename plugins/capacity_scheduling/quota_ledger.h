@@ -16,8 +16,8 @@
 #include "berth/api/identity_map.h"
 #include "berth/api/resources.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 

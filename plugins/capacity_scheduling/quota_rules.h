@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "berth/framework/preemption.h"
 #include "berth/incremental/preemption_hints.h"
+#include "berth/preemption/preemption.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CapacityScheduling remembers of one pod in one attempt, and the comparisons it makes.
+// What CapacityScheduling stores about one pod in one attempt, and the comparisons it makes.
 #ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_
 #define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_STATE_H_
 

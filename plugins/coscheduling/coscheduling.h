@@ -10,8 +10,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/extensions/group.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/enqueue.h"
-#include "berth/framework/group.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/plugin.h"
@@ -20,14 +21,13 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
-#include "berth/framework/waiting.h"
 #include "plugins/coscheduling/coscheduling_args.h"
 
 namespace berth {
 
 // The same PodGroups, labels, arguments and texts as Coscheduling of scheduler-plugins. The group
 // is placed by the engine in one transaction (GroupPlugin); the per-pod points give upstream's
-// answers for a pod that is judged alone, as `berth explain` does.
+// answers for a pod that is evaluated alone, as `berth explain` does.
 class Coscheduling final : public Plugin,
                            public GroupPlugin,
                            public QueueSortPlugin,

@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/kinds.h"
 #include "berth/columns/node_table.h"
-#include "berth/framework/group.h"
+#include "berth/extensions/group.h"
 
 namespace berth {
 

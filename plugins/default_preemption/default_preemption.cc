@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> DefaultPreemption::Create(const PluginAr
 
 Status DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
                                      const NodeStatuses& statuses, PostFilterResult& result) {
-  const Status status = preemption_.Run(rules_, state, pod, statuses, result);
+  Status status = preemption_.Run(rules_, state, pod, statuses, result);
   if (status.ok()) return status;
   return Status::Make(status.code(), {absl::StrCat("preemption: ", status.message())});
 }

@@ -8,15 +8,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
-#include "berth/framework/preemption.h"
 #include "berth/framework/queue_sort.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/preemption_hints.h"
+#include "berth/preemption/preemption.h"
 #include "plugins/default_preemption/default_preemption_args.h"
 
 namespace berth {

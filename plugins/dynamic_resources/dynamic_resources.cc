@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-Status JudgeClaims(const PodInfo& pod) {
+Status CheckClaims(const PodInfo& pod) {
   if (pod.spec().resource_claims().empty()) return Status::Success();
   return Status::UnschedulableAndUnresolvable(
       "resource claims (spec.resourceClaims) are not supported yet");
@@ -48,17 +48,17 @@ absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArg
 
 Status DynamicResources::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&,
                                    PreFilterResult&) {
-  Status status = JudgeClaims(pod);
+  Status status = CheckClaims(pod);
   return status.ok() ? Status::Skip() : status;
 }
 
 Status DynamicResources::Filter(const CycleState&, const PodInfo& pod, const NodeInfo&) const {
-  return JudgeClaims(pod);
+  return CheckClaims(pod);
 }
 
 Status DynamicResources::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable&,
                                      NodeVerdicts& verdicts) const {
-  const Code code = JudgeClaims(pod).code();
+  const Code code = CheckClaims(pod).code();
   for (const NodeRow row : verdicts.candidates()) verdicts.Set(row, code, 0);
   return Status::Success();
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"
@@ -20,7 +21,6 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/sign.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 

@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> GpuBestFit::Create(const PluginArgs&, Ha
   return Make<GpuBestFit>(handle);
 }
 
-GpuChoice GpuBestFit::Judge(const GpuPlace& place, const GpuPod& pod) const {
+GpuChoice GpuBestFit::Choose(const GpuPlace& place, const GpuPod& pod) const {
   const double cpu = static_cast<double>(place.milli_cpu - pod.milli_cpu) / kMilliCpu;
   const double gpu = (static_cast<double>(Left(place)) - Asked(pod)) / kMilliGpu;
   const double left = 0.5 * cpu + 0.5 * gpu;
@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> GpuDotProduct::Create(const PluginArgs&,
   return Make<GpuDotProduct>(handle);
 }
 
-GpuChoice GpuDotProduct::Judge(const GpuPlace& place, const GpuPod& pod) const {
+GpuChoice GpuDotProduct::Choose(const GpuPlace& place, const GpuPod& pod) const {
   const double cpu = static_cast<double>(place.milli_cpu) / kMilliCpu *
                      (static_cast<double>(pod.milli_cpu) / kMilliCpu);
   const double gpu = static_cast<double>(Left(place)) / kMilliGpu * (Asked(pod) / kMilliGpu);
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> GpuPacking::Create(const PluginArgs&, Ha
   return Make<GpuPacking>(handle);
 }
 
-GpuChoice GpuPacking::Judge(const GpuPlace& place, const GpuPod& pod) const {
+GpuChoice GpuPacking::Choose(const GpuPlace& place, const GpuPod& pod) const {
   if (pod.request.cards == 0) return {};
   const GpuNode& node = place.node;
   GpuChoice choice{0, UsualCards(place, pod)};
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> GpuClustering::Create(const PluginArgs&,
   return Make<GpuClustering>(handle);
 }
 
-GpuChoice GpuClustering::Judge(const GpuPlace& place, const GpuPod& pod) const {
+GpuChoice GpuClustering::Choose(const GpuPlace& place, const GpuPod& pod) const {
   if (pod.request.cards == 0) return {};
   const int same = place.node.pods_of_class[GpuNode::ClassOf(pod.request)];
   int all = 0;

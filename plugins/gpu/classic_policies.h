@@ -22,7 +22,7 @@ class GpuBestFit final : public GpuPolicy {
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
   using GpuPolicy::GpuPolicy;
   absl::string_view Name() const override { return kName; }
-  GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
+  GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const override;
 };
 
 // Demand along what is left (multi-resource packing, SIGCOMM '14):
@@ -33,7 +33,7 @@ class GpuDotProduct final : public GpuPolicy {
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
   using GpuPolicy::GpuPolicy;
   absl::string_view Name() const override { return kName; }
-  GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
+  GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const override;
 };
 
 // Used cards before idle cards before idle nodes (MLaaS in the wild, NSDI '22). With all n cards
@@ -45,7 +45,7 @@ class GpuPacking final : public GpuPolicy {
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
   using GpuPolicy::GpuPolicy;
   absl::string_view Name() const override { return kName; }
-  GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
+  GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const override;
 
  protected:
   bool ScoresCpuPods() const override { return false; }
@@ -60,7 +60,7 @@ class GpuClustering final : public GpuPolicy {
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
   using GpuPolicy::GpuPolicy;
   absl::string_view Name() const override { return kName; }
-  GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
+  GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const override;
 
  protected:
   bool ScoresCpuPods() const override { return false; }

@@ -118,7 +118,7 @@ Status GpuDevices::PreFilter(CycleState& state, const PodInfo& pod, const NodeTa
   return gpu_pod.request.cards == 0 ? Status::Skip() : Status::Success();
 }
 
-Status GpuDevices::Judge(const GpuNode& node, const GpuRequest& request) const {
+Status GpuDevices::Check(const GpuNode& node, const GpuRequest& request) const {
   if (node.Fits(request)) return Status::Success();
   bool resolvable = false;
   std::string why = node.WhyNot(request, resolvable);
@@ -133,9 +133,9 @@ Status GpuDevices::Filter(const CycleState& state, const PodInfo& pod, const Nod
   }
   if (gpu_pod->request.cards == 0) return Status::Success();
   if (const GpuInventory::Entry* const known = inventory_->Find(node)) {
-    return Judge(known->node, gpu_pod->request);
+    return Check(known->node, gpu_pod->request);
   }
-  return Judge(inventory_->At(node).node, gpu_pod->request);
+  return Check(inventory_->At(node).node, gpu_pod->request);
 }
 
 Status GpuDevices::FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable&,
@@ -148,7 +148,7 @@ Status GpuDevices::FilterNodes(const CycleState& state, const PodInfo& pod, cons
   if (request.cards == 0) return Status::Success();
   for (const NodeRow row : verdicts.candidates()) {
     const GpuNode& node = inventory_->entry(row).node;
-    if (!node.Fits(request)) verdicts.Set(row, Judge(node, request));
+    if (!node.Fits(request)) verdicts.Set(row, Check(node, request));
   }
   return Status::Success();
 }
@@ -192,7 +192,7 @@ CardSet GpuDevices::ChooseCards(const GpuInventory::Entry& entry, int64_t milli_
     if (const GpuPolicy* const policy = inventory_->PolicyOf(handle_.profile_name())) {
       GpuPlace place = PlaceOf(entry);
       place.milli_cpu = milli_cpu;
-      return policy->Judge(place, pod).cards;
+      return policy->Choose(place, pod).cards;
     }
   }
   return entry.node.Choose(pod.request,

@@ -9,17 +9,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/every_profile.h"
+#include "berth/extensions/explain.h"
+#include "berth/extensions/usage.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
-#include "berth/framework/every_profile.h"
-#include "berth/framework/explain.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/usage.h"
 #include "berth/incremental/sign.h"
 #include "plugins/gpu/gpu_inventory.h"
 #include "plugins/gpu/gpu_policy.h"
@@ -87,7 +87,7 @@ class GpuDevices final : public Plugin,
 
  private:
   CardSet ChooseCards(const GpuInventory::Entry& entry, int64_t milli_cpu, const GpuPod& pod) const;
-  Status Judge(const GpuNode& node, const GpuRequest& request) const;
+  Status Check(const GpuNode& node, const GpuRequest& request) const;
   void RecordForNeighbours(CycleState& state, absl::string_view node_name, const GpuNode& node,
                            const GpuRequest& request, const CardSet& cards) const;
 

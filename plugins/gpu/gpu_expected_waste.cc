@@ -88,7 +88,7 @@ bool GpuExpectedWaste::RefreshPrices() {
   return model_.SetPrices(cluster, idle);
 }
 
-GpuChoice GpuExpectedWaste::Judge(const GpuPlace& place, const GpuPod& pod) const {
+GpuChoice GpuExpectedWaste::Choose(const GpuPlace& place, const GpuPod& pod) const {
   const GpuRequest& request = pod.request;
   if (request.cards == 0 && place.node.cards.empty()) return {SpreadScore(place, pod), {}};
   const Before& before = before_.Of(place, [&] {

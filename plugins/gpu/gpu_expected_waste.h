@@ -35,7 +35,7 @@ class GpuExpectedWaste final : public GpuPolicy {
   GpuExpectedWaste(const GpuMixArgs& args, Handle& handle);
 
   absl::string_view Name() const override { return kName; }
-  GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
+  GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const override;
 
  protected:
   uint64_t Prepare() override;

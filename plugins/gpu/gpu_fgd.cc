@@ -46,7 +46,7 @@ int64_t GpuFgd::ScoreOf(double before, const FreeGpus& after) const {
   return static_cast<int64_t>(100 * (1 / (1 + std::exp(-x))));
 }
 
-GpuChoice GpuFgd::Judge(const GpuPlace& place, const GpuPod& pod) const {
+GpuChoice GpuFgd::Choose(const GpuPlace& place, const GpuPod& pod) const {
   const GpuRequest& request = pod.request;
   FreeGpus free = place.node.Free(place.milli_cpu);
   const double before = FragmentationOf(free);

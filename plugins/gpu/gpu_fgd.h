@@ -26,7 +26,7 @@ class GpuFgd final : public GpuPolicy {
   GpuFgd(const GpuMixArgs& args, Handle& handle);
 
   absl::string_view Name() const override { return kName; }
-  GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const override;
+  GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const override;
 
  protected:
   uint64_t Prepare() override;

@@ -16,6 +16,7 @@
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/value.h"
 #include "plugins/gpu/gpu_node.h"
+#include "plugins/gpu/gpu_request.h"
 
 namespace berth {
 namespace {
@@ -25,7 +26,6 @@ constexpr absl::string_view kModelLabels[] = {
     "nvidia.com/gpu.product", "alibabacloud.com/gpu-card-model", "node.koordinator.sh/gpu-model"};
 constexpr absl::string_view kMemoryLabel = "nvidia.com/gpu.memory";  // MiB of each card
 constexpr absl::string_view kCountLabel = "nvidia.com/gpu.count";
-constexpr int64_t kMaxCards = 1024;
 
 // Of a quantity map, 0 if it is not there.
 template <class Map>

@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kMaxMemos = 512;  // kinds of pods remembered
+constexpr size_t kMaxMemos = 512;  // classes of pods cached
 
 struct GpuPodState final : StateData {
   GpuPod pod;
@@ -46,6 +46,7 @@ const GpuPod* FindGpuPod(const CycleState& state) {
 }
 
 GpuPolicy::GpuPolicy(Handle& handle) : handle_(handle), inventory_(handle.Shared<GpuInventory>()) {
+  handle.Watch(Kind::kDevice);
   inventory_->AddPolicy(handle.profile_name(), this);
 }
 
@@ -69,7 +70,7 @@ absl::StatusOr<int64_t> GpuPolicy::Score(const CycleState& state, const PodInfo&
     return absl::FailedPreconditionError(absl::StrCat("PreScore did not see pod ", pod.key()));
   }
   const GpuInventory::Entry entry = inventory_->At(node);
-  return Judge(PlaceOf(entry), *gpu_pod).score;
+  return Choose(PlaceOf(entry), *gpu_pod).score;
 }
 
 CardSet GpuPolicy::DifferentCards(const GpuNode& node, const GpuRequest& request) {
@@ -118,7 +119,7 @@ absl::Status GpuPolicy::ScoreNodes(const CycleState& state, const PodInfo& pod,
     const GpuInventory::Entry& entry = inventory_->entry(row);
     int64_t& score = memo.scores[entry.slot];
     if (std::exchange(memo.versions[entry.slot], entry.version) != entry.version) {
-      score = Judge(PlaceInInventory(entry), *gpu_pod).score;
+      score = Choose(PlaceInInventory(entry), *gpu_pod).score;
     }
     scores[i] = score;
   }
@@ -130,7 +131,7 @@ std::vector<NodeNote> GpuPolicy::ExplainNode(const CycleState& state, const PodI
   const GpuPod* const gpu_pod = FindGpuPod(state);
   if (gpu_pod == nullptr || gpu_pod->request.cards == 0) return {};
   const GpuInventory::Entry entry = inventory_->At(node);
-  const GpuChoice choice = Judge(PlaceOf(entry), *gpu_pod);
+  const GpuChoice choice = Choose(PlaceOf(entry), *gpu_pod);
   if (choice.cards.empty()) return {};
   return {{"would take", absl::StrCat("cards ", CardIndexes(entry.node, choice.cards))}};
 }

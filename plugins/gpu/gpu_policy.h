@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "berth/framework/explain.h"
+#include "berth/extensions/explain.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
@@ -74,7 +74,7 @@ struct GpuChoice {
 };
 
 // Base of the policies. A policy is a pure function of place and pod; its verdicts are kept by kind
-// of pod, and only nodes that changed are judged again. Scheduling thread.
+// of pod, and only nodes that changed are evaluated again. Scheduling thread.
 class GpuPolicy : public Plugin,
                   public PreScorePlugin,
                   public ScorePlugin,
@@ -84,7 +84,7 @@ class GpuPolicy : public Plugin,
   explicit GpuPolicy(Handle& handle);
   ~GpuPolicy() override;
 
-  virtual GpuChoice Judge(const GpuPlace& place, const GpuPod& pod) const = 0;
+  virtual GpuChoice Choose(const GpuPlace& place, const GpuPod& pod) const = 0;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;
@@ -106,7 +106,7 @@ class GpuPolicy : public Plugin,
  protected:
   // Whether it tells nodes apart for pods without GPU; if not, it is left out for them.
   virtual bool ScoresCpuPods() const { return true; }
-  // Called once a cycle, before the nodes are judged. Returns a number that changes when verdicts
+  // Called once a cycle, before the nodes are filtered. Returns a number that changes when verdicts
   // that were made before no longer hold.
   virtual uint64_t Prepare() { return 0; }
   // Whether verdicts follow what the policy learned from other pods: then nobody but its own
@@ -124,7 +124,7 @@ class GpuPolicy : public Plugin,
 
  private:
   struct Memo {                      // of one kind of pod
-    std::vector<uint64_t> versions;  // of the entry that was judged, by its slot
+    std::vector<uint64_t> versions;  // of the entry that was evaluated, by its slot
     std::vector<int64_t> scores;
     uint64_t last_use = 0;
   };

@@ -24,7 +24,6 @@ constexpr absl::string_view kGpuFractionDevices = "gpu-fraction-num-devices";
 constexpr absl::string_view kGpuGroup = "berth.dev/gpu-group";
 constexpr absl::string_view kGpuGroupPolicy = "berth.dev/gpu-group-policy";
 
-constexpr int64_t kMaxCards = 1024;
 constexpr double kSmallestFraction = 0.001;
 constexpr int64_t kMiB = int64_t{1} << 20;
 

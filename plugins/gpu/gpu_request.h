@@ -14,6 +14,9 @@
 
 namespace berth {
 
+// More cards than any node has: what a node or a pod says beyond that is refused.
+inline constexpr int64_t kMaxCards = 1024;
+
 inline constexpr int64_t kMilliPerGpu = 1000;
 
 // Where the choice of cards is recorded on the pod: "0-3" are cards 0 and 3. gpu-share's name.

@@ -239,7 +239,7 @@ bool WasteModel::SetPrices(const std::vector<FreeGpus>& cluster, int64_t idle) {
             ? std::min(1.0, static_cast<double>(kind.demand) / static_cast<double>(gpu_demand_) *
                                 static_cast<double>(idle) / static_cast<double>(room))
             : 1;
-    const int64_t price =
+    const int64_t price =  // NOLINTNEXTLINE(bugprone-incorrect-roundings): at most kPriceUnit
         static_cast<int64_t>(static_cast<double>(kPriceUnit) * share * share * share * share + 0.5);
     changed |= price != kind.price;
     kind.price = price;

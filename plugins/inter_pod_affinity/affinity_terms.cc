@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// Selectors that are remembered; clusters use a handful.
+// Selectors that are cached; clusters use a handful.
 constexpr size_t kMaxSelectors = 256;
 
 bool ById(Symbol a, Symbol b) { return a.id() < b.id(); }

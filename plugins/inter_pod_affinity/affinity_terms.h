@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "berth/columns/pod_table.h"
-#include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 

@@ -116,6 +116,7 @@ void FollowExistingTerm(Symbol key, const NodeInfo& node, int64_t difference, Do
 
 absl::StatusOr<std::unique_ptr<Plugin>> InterPodAffinity::Create(const PluginArgs& args,
                                                                  Handle& handle) {
+  handle.Watch(Kind::kNamespace);
   return std::make_unique<InterPodAffinity>(args.As<InterPodAffinityArgs>(), handle);
 }
 
@@ -145,8 +146,8 @@ void InterPodAffinity::FollowOthers(const PodInfo& pod, const PodInfo& changed,
 }
 
 // Terms select by the labels of namespaces.
-void InterPodAffinity::AddListInputs(const PodInfo&, FilterInputs& basis) const {
-  basis.Add(handle_.objects().version(Kind::kNamespace));
+void InterPodAffinity::AddListInputs(const PodInfo&, FilterInputs& inputs) const {
+  inputs.Add(handle_.objects().version(Kind::kNamespace));
 }
 
 Status InterPodAffinity::SignPod(const PodInfo& pod, PodSignature& signature) const {

@@ -9,12 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
@@ -48,7 +48,7 @@ class InterPodAffinity final : public Plugin,
   // The terms of other pods.
   void FollowOthers(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
                     int64_t difference, DomainRules& rules) const override;
-  void AddListInputs(const PodInfo&, FilterInputs& basis) const override;
+  void AddListInputs(const PodInfo&, FilterInputs& inputs) const override;
 
   // Finds the terms that match, and what pods they count.
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,

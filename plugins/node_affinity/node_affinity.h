@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/node_selector.h"
 #include "berth/columns/node_table.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
@@ -19,7 +20,6 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/sign.h"
 #include "plugins/node_affinity/node_affinity_args.h"
 

@@ -19,7 +19,7 @@ namespace {
 // The fractions of one node that are requested, in the order of the arguments.
 class Fractions {
  public:
-  // `requested` includes the pod's own request. A node without the resource is judged by the
+  // `requested` includes the pod's own request. A node without the resource is evaluated by the
   // others alone.
   void Add(int64_t requested, int64_t capacity) {
     if (capacity == 0) return;

@@ -156,7 +156,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const auto words_of = [&](uint64_t lacks) {  // what is lacking is all that is said
     return columns.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kNoReasonId;
   };
-  const auto judge = [&](NodeRow row) {
+  const auto check = [&](NodeRow row) {
     Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
     uint64_t lacks = worst != Shortage::kNone;
     for (size_t k = 0; k < columns.size(); ++k) {
@@ -177,7 +177,7 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
     if (found == Found::kNothing) return;
     for (size_t i = 0; i < rows.size(); ++i) {
       if (found == Found::kDoubtful) {
-        judge(rows[i]);
+        check(rows[i]);
       } else if (lacks[i] != 0) {
         const bool too_small = IsTooSmall(columns, rows[i], lacks[i]);
         verdicts.Set(rows[i], CodeOf(too_small ? Shortage::kTooSmall : Shortage::kOccupied),

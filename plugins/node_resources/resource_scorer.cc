@@ -101,7 +101,7 @@ class ResourceScorer::Mean {
  public:
   explicit Mean(const ResourceScorer& scorer) : scorer_(scorer) {}
 
-  // `requested` includes the pod's own request. A node without the resource is judged by the
+  // `requested` includes the pod's own request. A node without the resource is evaluated by the
   // others alone.
   void Add(int64_t requested, int64_t capacity, int64_t weight) {
     if (capacity == 0) return;
@@ -196,18 +196,18 @@ void ResourceScorer::ScoreNodesAs(const Terms& terms, const NodeTable& nodes,
 template <ResourceScorer::Type type>
 bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<const NodeRow> rows,
                                 absl::Span<int64_t> scores) const {
-  constexpr bool has_shape = type == Type::kRequestedToCapacityRatio;
+  constexpr bool kHasShape = type == Type::kRequestedToCapacityRatio;
   const RowBlock block(rows);
   double sums[kRowBlock] = {};
   double weights_of_rows[kRowBlock];  // with a shape
-  if (has_shape) std::fill_n(weights_of_rows, rows.size(), 0);
+  if (kHasShape) std::fill_n(weights_of_rows, rows.size(), 0);
   double weights = 0;
   for (const Columns& c : columns) {
     const BlockAmounts amounts(block, c.requested, c.allocatable);
     if (!amounts.exact() || c.pod_request < 0 || c.pod_request >= kExactAmounts) return false;
     const double weight = static_cast<double>(c.weight);
     const double pod_request = static_cast<double>(c.pod_request);
-    if constexpr (has_shape) {
+    if constexpr (kHasShape) {
       AddShapedScores(score_at_.data(), amounts, pod_request, weight, rows.size(), sums,
                       weights_of_rows);
     } else {
@@ -216,7 +216,7 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
     weights += weight;
   }
   if (weights == 0) return false;
-  if constexpr (has_shape) {
+  if constexpr (kHasShape) {
     DivideRounded(sums, weights_of_rows, rows.size(), scores.data());
   } else {
     Divide(sums, weights, rows.size(), scores.data());

@@ -11,9 +11,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/kinds.h"
-#include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
+#include "berth/handle/object_store.h"
 #include "plugins/node_volume_limits/migrated_volumes.h"
 
 namespace berth {

@@ -81,7 +81,7 @@ bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
   return true;
 }
 
-// More happened than the table remembers: nodes are known by name, and whether they changed.
+// More happened than the table records: nodes are known by name, and whether they changed.
 void AttachedVolumes::Realign(const NodeTable& nodes) {
   rows_.assign(nodes.size(), nullptr);
   sure_room_.assign(nodes.size(), 0);

@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "berth/api/segmented_map.h"
 #include "berth/columns/node_table.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 #include "plugins/node_volume_limits/attachable_volumes.h"
 #include "plugins/node_volume_limits/attachments_by_node.h"
 

@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 

@@ -121,7 +121,7 @@ bool HasRoom(const WantedVolumes& wanted, const Node& node) {
 }
 
 // The same of a node as it is given, word for word; `attachments` are its VolumeAttachments.
-Status Judge(const std::vector<AttachableVolume>& volumes, const NodeInfo& node,
+Status Check(const std::vector<AttachableVolume>& volumes, const NodeInfo& node,
              absl::Span<const api::VolumeAttachment* const> attachments,
              const ObjectStore& objects) {
   const auto* csi_node = objects.Find<api::CSINode>("", node.name().view());
@@ -190,6 +190,7 @@ QueueingHint AfterAttachmentDeletion(const PodInfo& pod, const Object& gone) {
 
 absl::StatusOr<std::unique_ptr<Plugin>> NodeVolumeLimits::Create(const PluginArgs&,
                                                                  Handle& handle) {
+  for (const Kind kind : {Kind::kPersistentVolume, Kind::kStorageClass}) handle.Watch(kind);
   return std::make_unique<NodeVolumeLimits>(handle);
 }
 
@@ -218,7 +219,7 @@ Status NodeVolumeLimits::Filter(const CycleState& state, const PodInfo&,
   if (data->volumes.empty()) return Status::Success();
   const Node* const known = index_->Find(node, handle_.objects());
   if (known == nullptr || known->failed) {
-    return Judge(data->volumes, node, index_->attachments().On(node.name().view()),
+    return Check(data->volumes, node, index_->attachments().On(node.name().view()),
                  handle_.objects());
   }
   if (HasRoom(LookUp(data->volumes, *index_), *known)) return Status::Success();
@@ -263,18 +264,18 @@ void NodeVolumeLimits::BeforeJournalOverflow() {
 }
 
 void NodeVolumeLimits::AddInputs(const CycleState& state, const PodInfo&,
-                                 FilterInputs& basis) const {
+                                 FilterInputs& inputs) const {
   const LimitsState* data = state.Find(kState);
   if (data == nullptr) return;
-  basis.Add(static_cast<int64_t>(data->status.code()));
-  if (!data->status.ok()) return basis.Add(data->status.message());
+  inputs.Add(static_cast<int64_t>(data->status.code()));
+  if (!data->status.ok()) return inputs.Add(data->status.message());
   if (data->volumes.empty()) return;
   for (const AttachableVolume& volume : data->volumes) {
-    basis.Add(volume.unique_name);
-    basis.Add(volume.driver);
-    basis.Add(volume.plugin == nullptr ? absl::string_view() : volume.plugin->name);
+    inputs.Add(volume.unique_name);
+    inputs.Add(volume.driver);
+    inputs.Add(volume.plugin == nullptr ? absl::string_view() : volume.plugin->name);
   }
-  basis.Add(static_cast<int64_t>(index_->objects_version()));
+  inputs.Add(static_cast<int64_t>(index_->objects_version()));
 }
 
 std::vector<ClusterEventWithHint> NodeVolumeLimits::EventsToRegister() const {

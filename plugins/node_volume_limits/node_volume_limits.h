@@ -8,14 +8,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/observer.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/observer.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/filter_inputs.h"
 #include "berth/incremental/sign.h"
 
@@ -45,7 +45,7 @@ class NodeVolumeLimits final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // The volumes of the pod, and whether objects changed what is attached somewhere, or may be.
-  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& inputs) const override;
 
   // Reads all nodes.
   void OnSynced() override;

@@ -9,8 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "berth/api/labels.h"
-#include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 

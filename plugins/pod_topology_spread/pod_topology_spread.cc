@@ -73,6 +73,12 @@ absl::StatusOr<std::unique_ptr<Plugin>> PodTopologySpread::Create(const PluginAr
       defaults.constraints.push_back(DefaultConstraint(*constraint));
     }
   }
+  if (!defaults.constraints.empty()) {  // what they select is found by way of these
+    for (const Kind kind :
+         {Kind::kService, Kind::kReplicationController, Kind::kReplicaSet, Kind::kStatefulSet}) {
+      handle.Watch(kind);
+    }
+  }
   return std::make_unique<PodTopologySpread>(std::move(defaults), handle);
 }
 
@@ -130,9 +136,9 @@ Status PodTopologySpread::ListRules(const PodInfo& pod, const NodeTable& nodes,
 }
 
 // The Services of a pod and its owner select for default constraints.
-void PodTopologySpread::AddListInputs(const PodInfo& pod, FilterInputs& basis) const {
+void PodTopologySpread::AddListInputs(const PodInfo& pod, FilterInputs& inputs) const {
   if (!pod.topology_spread_constraints().empty()) return;
-  basis.Add(default_selectors_.For(pod, handle_.objects()).ToString());
+  inputs.Add(default_selectors_.For(pod, handle_.objects()).ToString());
 }
 
 Status PodTopologySpread::SignPod(const PodInfo& pod, PodSignature&) const {

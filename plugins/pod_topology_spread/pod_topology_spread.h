@@ -10,12 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/score.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
@@ -52,7 +52,7 @@ class PodTopologySpread final : public Plugin,
   absl::string_view Name() const override { return kName; }
   // A rule a hard constraint.
   Status ListRules(const PodInfo& pod, const NodeTable& nodes, DomainRules& rules) override;
-  void AddListInputs(const PodInfo& pod, FilterInputs& basis) const override;
+  void AddListInputs(const PodInfo& pod, FilterInputs& inputs) const override;
 
   Status PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                   absl::Span<const NodeRow> feasible) override;

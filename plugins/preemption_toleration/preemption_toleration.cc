@@ -8,12 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 
 absl::StatusOr<std::unique_ptr<Plugin>> PreemptionToleration::Create(const PluginArgs& args,
                                                                      Handle& handle) {
+  handle.Watch(Kind::kPriorityClass);
   return std::make_unique<PreemptionToleration>(args.As<PreemptionTolerationArgs>(), handle);
 }
 

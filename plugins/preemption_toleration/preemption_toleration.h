@@ -18,8 +18,8 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
-#include "berth/framework/preemption.h"
 #include "berth/incremental/preemption_hints.h"
+#include "berth/preemption/preemption.h"
 #include "plugins/preemption_toleration/preemption_toleration_args.h"
 #include "plugins/preemption_toleration/toleration_policy.h"
 

@@ -44,7 +44,7 @@ Status TaintToleration::Filter(const CycleState&, const PodInfo& pod, const Node
   return Status::UnschedulableAndUnresolvable("node(s) had untolerated taint(s)");
 }
 
-// A cluster has few distinct taint lists: judge each list, not each node.
+// A cluster has few distinct taint lists: evaluate each list, not each node.
 Status TaintToleration::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                                     NodeVerdicts& verdicts) const {
   const DictionaryColumn<TaintList>& taints = nodes.taints();

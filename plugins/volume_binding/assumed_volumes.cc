@@ -3,6 +3,7 @@
 #include "plugins/volume_binding/assumed_volumes.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -47,18 +48,36 @@ void AssumedVolumes::Prune(const ObjectStore& objects) {
   if (volumes == pruned_volumes_ && claims == pruned_claims_) return;
   pruned_volumes_ = volumes;
   pruned_claims_ = claims;
-  size_t gone = absl::erase_if(volumes_, [&](const auto& entry) {
-    const std::string& name = entry.second.object->metadata().name();
-    if (objects.Find<api::PersistentVolume>("", name) == entry.first) return false;
-    volume_of_claim_.erase(entry.second.value);
+  const bool other_claims = PruneKind(objects, claims_);
+  const bool other_volumes = PruneKind(objects, volumes_);
+  if (other_volumes) {
+    volume_of_claim_.clear();
+    for (const auto& [volume, assumption] : volumes_) {
+      volume_of_claim_.emplace(assumption.value, volume);
+    }
+  }
+  if (other_volumes || other_claims) ++version_;
+}
+
+template <class T>
+bool AssumedVolumes::PruneKind(const ObjectStore& objects, Assumptions<T>& assumptions) {
+  std::vector<Assumption<T>> again;
+  const size_t gone = absl::erase_if(assumptions, [&](auto& entry) {
+    const api::ObjectMeta& metadata = entry.second.object->metadata();
+    const Object* const now = objects.Find(kKindOf<T>, metadata.namespace_(), metadata.name());
+    std::shared_ptr<const T> current = now == nullptr ? nullptr : now->Share<T>();
+    if (current.get() == entry.first) return false;
+    if (current != nullptr && IsSameVersion(*current, *entry.second.object)) {
+      again.push_back(std::move(entry.second));
+      again.back().object = std::move(current);
+    }
     return true;
   });
-  gone += absl::erase_if(claims_, [&objects](const auto& entry) {
-    const api::ObjectMeta& metadata = entry.second.object->metadata();
-    return objects.Find<api::PersistentVolumeClaim>(metadata.namespace_(), metadata.name()) !=
-           entry.first;
-  });
-  if (gone > 0) ++version_;
+  for (Assumption<T>& assumption : again) {
+    const T* const key = assumption.object.get();
+    assumptions.emplace(key, std::move(assumption));
+  }
+  return gone > 0;
 }
 
 const std::string* AssumedVolumes::ClaimOf(const api::PersistentVolume& volume) const {

@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/kinds.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 
@@ -53,11 +53,25 @@ class AssumedVolumes {
   uint64_t version_ = 0;
   uint64_t pruned_volumes_ = 0, pruned_claims_ = 0;  // the versions of these kinds
   // By the message, which the assumption keeps alive.
-  absl::flat_hash_map<const api::PersistentVolume*, Assumption<api::PersistentVolume>> volumes_;
-  absl::flat_hash_map<const api::PersistentVolumeClaim*, Assumption<api::PersistentVolumeClaim>>
-      claims_;
+  template <class T>
+  using Assumptions = absl::flat_hash_map<const T*, Assumption<T>>;
+  // Keeps what is about the versions in `objects`. Returns whether anything has changed.
+  template <class T>
+  static bool PruneKind(const ObjectStore& objects, Assumptions<T>& assumptions);
+
+  Assumptions<api::PersistentVolume> volumes_;
+  Assumptions<api::PersistentVolumeClaim> claims_;
   absl::flat_hash_map<std::string, const api::PersistentVolume*> volume_of_claim_;
 };
+
+// Whether the cluster has changed nothing from one to the other, which have the same name. A watch
+// that begins anew delivers a version again.
+template <class T>
+bool IsSameVersion(const T& a, const T& b) {
+  if (&a == &b) return true;
+  return !a.metadata().resource_version().empty() && a.metadata().uid() == b.metadata().uid() &&
+         a.metadata().resource_version() == b.metadata().resource_version();
+}
 
 // What tells one claim from another of the same name.
 std::string ClaimIdentity(absl::string_view namespace_name, absl::string_view name,

@@ -20,9 +20,6 @@ bool HasAnnotation(const T& object, const char* key) {
   return object.metadata().annotations().contains(key);
 }
 
-constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
-constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
-
 struct ClaimName {
   std::string name;
   bool ephemeral = false;
@@ -134,7 +131,7 @@ void FindPromised(const AssumedVolumes& assumed, DelayedClaim& delayed) {
 }
 
 void FindVolumes(const ObjectStore& objects, const AssumedVolumes& assumed, KnownVolumes& known,
-                 DelayedClaim& delayed, FilterInputs& basis) {
+                 DelayedClaim& delayed, FilterInputs& inputs) {
   const Claim& claim = *delayed.claim;
   if (claim.spec().has_selector()) {
     absl::StatusOr<LabelSelector> compiled = LabelSelector::FromProto(&claim.spec().selector());
@@ -150,17 +147,17 @@ void FindVolumes(const ObjectStore& objects, const AssumedVolumes& assumed, Know
   if (delayed.volumes == nullptr) return;
   FindPromised(assumed, delayed);
   if (delayed.volumes->volumes().size() > kMostNamed) {
-    basis.Add("of all volumes");
-    basis.Add(static_cast<int64_t>(objects.version(Kind::kPersistentVolume)));
-    basis.Add(static_cast<int64_t>(assumed.version()));
+    inputs.Add("of all volumes");
+    inputs.Add(static_cast<int64_t>(objects.version(Kind::kPersistentVolume)));
+    inputs.Add(static_cast<int64_t>(assumed.version()));
     return;
   }
   for (const auto& parsed : delayed.volumes->volumes()) {
     if (!Suits(*parsed, delayed, assumed)) continue;
     const int position = delayed.volumes->Find(*parsed->volume);
     const auto& promised = delayed.promised;
-    basis.Add(parsed->volume);
-    basis.Add(int64_t{std::find(promised.begin(), promised.end(), position) != promised.end()});
+    inputs.Add(parsed->volume);
+    inputs.Add(int64_t{std::find(promised.begin(), promised.end(), position) != promised.end()});
   }
 }
 
@@ -185,37 +182,37 @@ void FindTopologies(const api::StorageClass& storage_class, Provisioning& provis
 
 void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& delayed,
                  const ObjectStore& objects, StorageByClass& known, Provisioning& provisioning,
-                 FilterInputs& basis) {
+                 FilterInputs& inputs) {
   if (!delayed.claim->spec().resources().requests().contains("storage")) return;
   const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
   provisioning.storage_is_limited = true;
   provisioning.storage = known.Of(objects, storage_class.metadata().name());
-  basis.Add("storage is limited");
+  inputs.Add("storage is limited");
   if (provisioning.storage == nullptr) return;
   if (provisioning.storage->items().size() > kMostNamed) {
-    basis.Add("of all capacities");
-    basis.Add(static_cast<int64_t>(objects.version(Kind::kCSIStorageCapacity)));
+    inputs.Add("of all capacities");
+    inputs.Add(static_cast<int64_t>(objects.version(Kind::kCSIStorageCapacity)));
     return;
   }
   for (const auto& room : provisioning.storage->items()) {
-    if (room->size() >= delayed.request.Value()) basis.Add(room->capacity);
+    if (room->size() >= delayed.request.Value()) inputs.Add(room->capacity);
   }
 }
 
 void FindProvisioning(const api::StorageClass& storage_class, const ObjectStore& objects,
-                      StorageByClass& known, DelayedClaim& delayed, FilterInputs& basis) {
+                      StorageByClass& known, DelayedClaim& delayed, FilterInputs& inputs) {
   const std::string& provisioner = storage_class.provisioner();
   delayed.provisioning.supported =
       !provisioner.empty() && provisioner != "kubernetes.io/no-provisioner";
   if (!delayed.provisioning.supported) return;
   FindTopologies(storage_class, delayed.provisioning);
-  FindStorage(storage_class, delayed, objects, known, delayed.provisioning, basis);
+  FindStorage(storage_class, delayed, objects, known, delayed.provisioning, inputs);
 }
 
 DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageClass& storage_class,
                          const ObjectStore& objects, const AssumedVolumes& assumed,
-                         KnownVolumes& known, FilterInputs& basis) {
+                         KnownVolumes& known, FilterInputs& inputs) {
   DelayedClaim delayed;
   delayed.claim = std::move(claim);
   const api::ObjectMeta& metadata = delayed.claim->metadata();
@@ -226,24 +223,24 @@ DelayedClaim MakeDelayed(std::shared_ptr<const Claim> claim, const api::StorageC
   } else if (HasAnnotation(*delayed.claim, kSelectedNode)) {
     delayed.selected_node = Annotation(*delayed.claim, kSelectedNode);
   }
-  basis.Add(delayed.claim);
-  basis.Add(delayed.selected_node.value_or(""));
-  if (!delayed.selected_node.has_value()) FindVolumes(objects, assumed, known, delayed, basis);
-  FindProvisioning(storage_class, objects, known.storage, delayed, basis);
+  inputs.Add(delayed.claim);
+  inputs.Add(delayed.selected_node.value_or(""));
+  if (!delayed.selected_node.has_value()) FindVolumes(objects, assumed, known, delayed, inputs);
+  FindProvisioning(storage_class, objects, known.storage, delayed, inputs);
   return delayed;
 }
 
 // The volume of a bound claim, or null.
 std::optional<VolumeAffinity> FindBound(const Object* volume, const ObjectStore& objects,
-                                        FilterInputs& basis) {
+                                        FilterInputs& inputs) {
   if (volume == nullptr) {
-    basis.Add(std::shared_ptr<const Volume>());
+    inputs.Add(std::shared_ptr<const Volume>());
     return std::nullopt;
   }
-  basis.Add(volume->Share<Volume>());
+  inputs.Add(volume->Share<Volume>());
   VolumeAffinity affinity(volume->As<Volume>());
   if (affinity.depends_on_csi_node()) {
-    basis.Add(static_cast<int64_t>(objects.version(Kind::kCSINode)));
+    inputs.Add(static_cast<int64_t>(objects.version(Kind::kCSINode)));
   }
   return affinity;
 }
@@ -289,7 +286,7 @@ const ParsedVolume* ChooseVolume(const DelayedClaim& delayed, const AssumedVolum
   return found < 0 ? nullptr : volumes[found].get();
 }
 
-void JudgeBound(const PodVolumes& volumes, const LabelSet& labels, const api::CSINode* csi_node,
+void CheckBound(const PodVolumes& volumes, const LabelSet& labels, const api::CSINode* csi_node,
                 VolumeVerdict& verdict) {
   for (const std::optional<VolumeAffinity>& affinity : volumes.bound) {
     verdict.bound_exist = affinity.has_value();
@@ -298,7 +295,7 @@ void JudgeBound(const PodVolumes& volumes, const LabelSet& labels, const api::CS
   }
 }
 
-void JudgeProvisions(const LabelSet& labels, const VolumeChoice& choice, VolumeVerdict& verdict) {
+void CheckProvisions(const LabelSet& labels, const VolumeChoice& choice, VolumeVerdict& verdict) {
   for (const DelayedClaim* delayed : choice.provisions) {
     verdict.unbound_match = CanProvision(delayed->provisioning, labels);
     verdict.enough_storage = !verdict.unbound_match || HasStorage(*delayed, labels);
@@ -332,7 +329,7 @@ Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const Assu
     const std::string& volume_name = claim.spec().volume_name();
     if (!volume_name.empty() && HasAnnotation(claim, kBindCompleted)) {
       volumes.bound.push_back(FindBound(objects.Find(Kind::kPersistentVolume, "", volume_name),
-                                        objects, volumes.basis));
+                                        objects, volumes.inputs));
       continue;
     }
     const std::string class_name = ClassOf(claim);
@@ -346,9 +343,9 @@ Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const Assu
     }
     if (storage_class != nullptr && volume_name.empty() &&
         storage_class->volume_binding_mode() == "WaitForFirstConsumer") {
-      volumes.basis.Add(class_object->Share<api::StorageClass>());
+      volumes.inputs.Add(class_object->Share<api::StorageClass>());
       volumes.delayed.push_back(MakeDelayed(object->Share<Claim>(), *storage_class, objects,
-                                            assumed, known, volumes.basis));
+                                            assumed, known, volumes.inputs));
     } else {
       volumes.has_unbound_immediate = true;
     }
@@ -380,7 +377,7 @@ VolumeVerdict ChooseVolumes(const PodVolumes& volumes, const AssumedVolumes& ass
                             VolumeChoice& choice) {
   const LabelSet& labels = node.labels();
   VolumeVerdict verdict;
-  JudgeBound(volumes, labels, csi_node, verdict);
+  CheckBound(volumes, labels, csi_node, verdict);
   for (const DelayedClaim& delayed : volumes.delayed) {
     if (!delayed.selected_node.has_value()) continue;
     if (*delayed.selected_node != node.name().view()) {
@@ -402,7 +399,7 @@ VolumeVerdict ChooseVolumes(const PodVolumes& volumes, const AssumedVolumes& ass
       choice.provisions.push_back(&delayed);
     }
   }
-  JudgeProvisions(labels, choice, verdict);
+  CheckProvisions(labels, choice, verdict);
   return verdict;
 }
 

@@ -13,9 +13,9 @@
 #include "berth/api/labels.h"
 #include "berth/api/quantity.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/object_store.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
+#include "berth/handle/object_store.h"
 #include "berth/incremental/filter_inputs.h"
 #include "plugins/volume_binding/assumed_volumes.h"
 #include "plugins/volume_binding/storage_by_class.h"
@@ -61,7 +61,7 @@ struct PodVolumes {
   std::vector<DelayedClaim> delayed;
   std::vector<size_t> by_request;  // indexes into `delayed`, the smallest request first
   bool has_unbound_immediate = false;
-  FilterInputs basis;  // of ChooseVolumes()
+  FilterInputs inputs;  // of ChooseVolumes()
 };
 
 // Which volumes a pod would take on one node.

@@ -14,7 +14,7 @@
 #include "berth/api/labels.h"
 #include "berth/api/quantity.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 #include "plugins/volume_binding/sized_by_node.h"
 
 namespace berth {

@@ -137,7 +137,7 @@ std::optional<std::pair<Symbol, Symbol>> VolumeAffinity::NeededLabel() const {
   return std::nullopt;
 }
 
-bool VolumeAffinity::judges_columns() const {
+bool VolumeAffinity::can_use_columns() const {
   if (depends_on_csi_node()) return false;
   // Fields are those of a node without a name, unlike in MatchRows().
   return !required_.has_value() ||

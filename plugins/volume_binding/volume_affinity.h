@@ -28,13 +28,13 @@ class VolumeAffinity {
   // `csi_node` is that of the node, null if it has none.
   bool Matches(const LabelSet& node_labels, const api::CSINode* csi_node) const;
   // What the volume says, over columns: sets `matches` of those of `rows` to 0 that it does not
-  // match. Only if judges_columns().
+  // match. Only if can_use_columns().
   void KeepMatching(const NodeTable& nodes, absl::Span<const NodeRow> rows,
                     absl::Span<uint8_t> matches) const;
   // A label that every node has that matches, if there is one: local volumes name a host.
   std::optional<std::pair<Symbol, Symbol>> NeededLabel() const;
   // Whether labels are all that counts.
-  bool judges_columns() const;
+  bool can_use_columns() const;
   // Whether Matches() takes a look at `csi_node`.
   bool depends_on_csi_node() const { return !plugin_.empty(); }
 

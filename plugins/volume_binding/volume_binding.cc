@@ -13,12 +13,15 @@
 #include "berth/columns/node_verdicts.h"
 #include "plugins/volume_binding/pod_volumes.h"
 #include "plugins/volume_binding/volume_hints.h"
+#include "plugins/volume_binding/volume_writes.h"
 
 namespace berth {
 namespace {
 
 struct BindingState : StateData {
   std::shared_ptr<const PodVolumes> volumes;  // shared by the copies
+  VolumeWrites writes;                        // of the node that is reserved
+  absl::Time bind_deadline;                   // from PreBind on
 
   std::unique_ptr<StateData> Clone() const override {
     return std::make_unique<BindingState>(*this);
@@ -37,8 +40,7 @@ const FieldTable& VolumeBindingArgs::Fields() {
   static const FieldTable& table = *new FieldTable(
       DescribeFields<VolumeBindingArgs>("VolumeBindingArgs", "Arguments of VolumeBinding.")
           .Field("bindTimeoutSeconds", &VolumeBindingArgs::bind_timeout_seconds,
-                 "How long binding the volumes of a pod may take, in seconds. Has no effect as "
-                 "long as no cluster backend binds volumes.")
+                 "How long binding the volumes of a pod may take, in seconds.")
           .Check([](const VolumeBindingArgs& args, FieldProblems& problems) {
             if (args.bind_timeout_seconds >= 0) return;
             problems.Invalid("bindTimeoutSeconds", static_cast<double>(args.bind_timeout_seconds),
@@ -47,8 +49,9 @@ const FieldTable& VolumeBindingArgs::Fields() {
   return table;
 }
 
-absl::StatusOr<std::unique_ptr<Plugin>> VolumeBinding::Create(const PluginArgs&, Handle& handle) {
-  return std::make_unique<VolumeBinding>(handle);
+absl::StatusOr<std::unique_ptr<Plugin>> VolumeBinding::Create(const PluginArgs& args,
+                                                              Handle& handle) {
+  return std::make_unique<VolumeBinding>(handle, args.As<VolumeBindingArgs>());
 }
 
 const api::CSINode* VolumeBinding::CsiNode(const NodeInfo& node) const {
@@ -90,10 +93,10 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
   if (!read.ok()) return Status::Error(read.status());
   const BindingState* const data = *read;
   const std::vector<std::optional<VolumeAffinity>>& bound = data->volumes->bound;
-  if (!data->volumes->delayed.empty()) return JudgeRows(*data->volumes, nodes, verdicts);
+  if (!data->volumes->delayed.empty()) return EvaluateRows(*data->volumes, nodes, verdicts);
   const bool by_columns =
       std::all_of(bound.begin(), bound.end(), [](const std::optional<VolumeAffinity>& affinity) {
-        return !affinity.has_value() || affinity->judges_columns();
+        return !affinity.has_value() || affinity->can_use_columns();
       });
   if (!by_columns) return FilterPlugin::FilterNodes(state, pod, nodes, verdicts);
   const absl::Span<const NodeRow> rows = verdicts.candidates();
@@ -112,8 +115,8 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
 }
 
 // Every claim has a say on every node.
-Status VolumeBinding::JudgeRows(const PodVolumes& volumes, const NodeTable& nodes,
-                                NodeVerdicts& verdicts) const {
+Status VolumeBinding::EvaluateRows(const PodVolumes& volumes, const NodeTable& nodes,
+                                   NodeVerdicts& verdicts) const {
   const bool look_at_csi_nodes = std::any_of(
       volumes.bound.begin(), volumes.bound.end(),
       [](const auto& affinity) { return affinity.has_value() && affinity->depends_on_csi_node(); });
@@ -131,20 +134,21 @@ Status VolumeBinding::JudgeRows(const PodVolumes& volumes, const NodeTable& node
   return Status::Success();
 }
 
-void VolumeBinding::AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const {
+void VolumeBinding::AddInputs(const CycleState& state, const PodInfo&, FilterInputs& inputs) const {
   const BindingState* data = state.Find(kState);
-  if (data != nullptr) basis.Add(data->volumes->basis);
+  if (data != nullptr) inputs.Add(data->volumes->inputs);
 }
 
 Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) {
   if (!HasToBind(state)) return Status::Success();
+  BindingState& data = *state.FindMutable(kState);
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
   const NodeInfo& node = handle_.nodes().node(row);
   VolumeChoice choice;
-  Status status =
-      ChooseVolumes(*state.Find(kState)->volumes, assumed_, node, CsiNode(node), choice).ToStatus();
+  Status status = ChooseVolumes(*data.volumes, assumed_, node, CsiNode(node), choice).ToStatus();
   if (!status.ok()) return status;
+  data.writes = VolumeWrites(choice);
   for (const auto& [delayed, volume] : choice.bindings) {
     assumed_.TakeVolume(pod.uid(), volume->volume, delayed->identity);
   }
@@ -165,12 +169,23 @@ Status VolumeBinding::PreBindPreFlight(CycleState& state, const PodInfo&, absl::
   return HasToBind(state) ? Status::Success() : Status::Skip();
 }
 
-Status VolumeBinding::PreBind(CycleState& state, const PodInfo& pod, absl::string_view) {
+Status VolumeBinding::PreBind(CycleState& state, const PodInfo&, absl::string_view node_name) {
   if (!HasToBind(state)) return Status::Success();
-  const api::ObjectMeta& claim = state.Find(kState)->volumes->delayed.front().claim->metadata();
-  return Status::Error(absl::StrCat("pod ", pod.key(), " needs a volume for claim ",
-                                    claim.namespace_(), "/", claim.name(),
-                                    ", and this cluster backend does not bind volumes yet"));
+  BindingState& data = *state.FindMutable(kState);
+  const absl::Status written = data.writes.Write(node_name, handle_);
+  if (!written.ok()) return Status::Error(written);
+  data.bind_deadline = handle_.clock().Now() + bind_timeout_;
+  data.writes.PollWhenTheyChange(state);
+  return Status::Wait();
+}
+
+Status VolumeBinding::PollPreBind(CycleState& state, const PodInfo&, absl::string_view node_name) {
+  const BindingState& data = *state.Find(kState);
+  const absl::StatusOr<bool> bound = data.writes.AreBound(node_name, handle_);
+  if (bound.ok() && *bound) return Status::Success();
+  if (bound.ok() && handle_.clock().Now() < data.bind_deadline) return Status::Wait();
+  return Status::Error(absl::StrCat(
+      "binding volumes: ", bound.ok() ? "context deadline exceeded" : bound.status().message()));
 }
 
 std::vector<ClusterEventWithHint> VolumeBinding::EventsToRegister() const {

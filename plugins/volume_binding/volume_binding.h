@@ -9,6 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"
@@ -18,7 +20,6 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/filter_inputs.h"
 #include "berth/incremental/sign.h"
@@ -29,8 +30,8 @@
 namespace berth {
 
 // Says Skip for pods without claims. Reserve takes volumes so that no other pod chooses them.
-// PreBind fails if a claim has to be bound or provisioned: the Cluster port has no call for that.
-// As kube-scheduler v1.35 volumebinding, with StorageCapacityScoring off.
+// PreBind writes that to the cluster, and the pod is bound when its claims are. As kube-scheduler
+// v1.35 volumebinding, with StorageCapacityScoring off.
 class VolumeBinding final : public Plugin,
                             public PreFilterPlugin,
                             public FilterPlugin,
@@ -46,7 +47,8 @@ class VolumeBinding final : public Plugin,
  public:
   static constexpr absl::string_view kName = "VolumeBinding";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
-  explicit VolumeBinding(Handle& handle) : handle_(handle) {}
+  explicit VolumeBinding(Handle& handle, const VolumeBindingArgs& args = {})
+      : handle_(handle), bind_timeout_(absl::Seconds(args.bind_timeout_seconds)) {}
 
   absl::string_view Name() const override { return kName; }
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
@@ -55,7 +57,7 @@ class VolumeBinding final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // The claims, the volumes that they are bound to or could take, and where others can be made.
-  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& inputs) const override;
 
   // Nothing is scored: the feature gate for that is off.
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
@@ -75,6 +77,7 @@ class VolumeBinding final : public Plugin,
   Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
                           absl::string_view node_name) override;
   Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  Status PollPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
 
   // Classes, the pod's claims, volumes, nodes, CSINodes, drivers and storage capacities.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -87,9 +90,11 @@ class VolumeBinding final : public Plugin,
 
  private:
   const api::CSINode* CsiNode(const NodeInfo& node) const;
-  Status JudgeRows(const PodVolumes& volumes, const NodeTable& nodes, NodeVerdicts& verdicts) const;
+  Status EvaluateRows(const PodVolumes& volumes, const NodeTable& nodes,
+                      NodeVerdicts& verdicts) const;
 
   Handle& handle_;
+  const absl::Duration bind_timeout_;
   AssumedVolumes assumed_;
   KnownVolumes known_;
 };

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-VolumesOfClass::VolumesOfClass(std::vector<std::shared_ptr<const ParsedVolume>> volumes)
+VolumesOfClass::VolumesOfClass(const std::vector<std::shared_ptr<const ParsedVolume>>& volumes)
     : by_size_(volumes) {
   int position = 0;
   for (const auto& volume : by_size_.items()) positions_.emplace(volume->volume.get(), position++);

@@ -18,11 +18,15 @@
 #include "berth/api/labels.h"
 #include "berth/api/quantity.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 #include "plugins/volume_binding/sized_by_node.h"
 #include "plugins/volume_binding/volume_affinity.h"
 
 namespace berth {
+
+// Of a claim: it is bound for good, and the node of its pod, for which it gets a new volume.
+inline constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
+inline constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
 
 // The annotation of that name, or "".
 template <class T>
@@ -63,7 +67,7 @@ struct ParsedVolume {
 class VolumesOfClass {
  public:
   // In the order in which they came.
-  explicit VolumesOfClass(std::vector<std::shared_ptr<const ParsedVolume>> volumes);
+  explicit VolumesOfClass(const std::vector<std::shared_ptr<const ParsedVolume>>& volumes);
 
   absl::Span<const std::shared_ptr<const ParsedVolume>> volumes() const { return by_size_.items(); }
   const SizedByNode<ParsedVolume>& by_size() const { return by_size_; }

@@ -211,11 +211,11 @@ Status VolumeRestrictions::FilterNodes(const CycleState& state, const PodInfo& p
 }
 
 void VolumeRestrictions::AddInputs(const CycleState& state, const PodInfo&,
-                                   FilterInputs& basis) const {
+                                   FilterInputs& inputs) const {
   const ReadWriteOncePodState* data = state.Find(kState);
   if (data == nullptr) return;
-  basis.Add(int64_t{data->uses});
-  for (const std::string& claim : data->claims) basis.Add(claim);
+  inputs.Add(int64_t{data->uses});
+  for (const std::string& claim : data->claims) inputs.Add(claim);
 }
 
 std::vector<ClusterEventWithHint> VolumeRestrictions::EventsToRegister() const {

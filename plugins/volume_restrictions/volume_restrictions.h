@@ -8,13 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/filter_inputs.h"
 #include "berth/incremental/sign.h"
 
@@ -48,7 +48,7 @@ class VolumeRestrictions final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // Which claims only one pod may use, and whether others do.
-  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const override;
+  void AddInputs(const CycleState& state, const PodInfo&, FilterInputs& inputs) const override;
 
   // The end of a pod with one of the disks or claims; the pod's claims; any new node.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;

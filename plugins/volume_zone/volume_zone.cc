@@ -86,7 +86,7 @@ std::string ClassOf(const api::PersistentVolumeClaim& claim) {
 }
 
 // Success if a claim without a volume gets one once the pod has a node.
-Status JudgeUnbound(const api::PersistentVolumeClaim& claim, const ObjectStore& objects) {
+Status CheckUnbound(const api::PersistentVolumeClaim& claim, const ObjectStore& objects) {
   const std::string class_name = ClassOf(claim);
   if (class_name.empty()) {
     return Status::UnschedulableAndUnresolvable(
@@ -114,7 +114,7 @@ Status CollectTopologies(const PodInfo& pod, const ObjectStore& objects,
     if (claim == nullptr) return NotFound("persistentvolumeclaim", name);
     const std::string& volume_name = claim->spec().volume_name();
     if (volume_name.empty()) {
-      Status status = JudgeUnbound(*claim, objects);
+      Status status = CheckUnbound(*claim, objects);
       if (!status.ok()) return status;
       continue;
     }
@@ -135,7 +135,7 @@ void KeepMatching(const VolumeTopology& topology, const NodeTable& nodes,
   const LabelColumn& column = nodes.label_column(topology.label.key);
   const LabelColumn& newer = nodes.label_column(topology.label.newer_key);
   enum Verdict : uint8_t { kRejects, kAllows, kAbsent };
-  column.JudgeRows(
+  column.EvaluateRows(
       rows,
       [&](uint32_t index) {
         const LabelValue& label = column.values()[index];
@@ -237,13 +237,13 @@ Status VolumeZone::FilterNodes(const CycleState& state, const PodInfo&, const No
   return Status::Success();
 }
 
-void VolumeZone::AddInputs(const CycleState& state, const PodInfo&, FilterInputs& basis) const {
+void VolumeZone::AddInputs(const CycleState& state, const PodInfo&, FilterInputs& inputs) const {
   const ZoneState* data = state.Find(kState);
   if (data == nullptr) return;
   for (const VolumeTopology& topology : data->topologies) {
-    basis.Add(int64_t{topology.label.key.id()});
-    basis.Add(static_cast<int64_t>(topology.values.size()));
-    for (const Symbol value : topology.values) basis.Add(int64_t{value.id()});
+    inputs.Add(int64_t{topology.label.key.id()});
+    inputs.Add(static_cast<int64_t>(topology.values.size()));
+    for (const Symbol value : topology.values) inputs.Add(int64_t{value.id()});
   }
 }
 

@@ -288,7 +288,7 @@ class Decoder {
     if (wanted == "a string" && (value.IsNumber() || value.kind() == Value::Kind::kBool)) {
       absl::StrAppend(&message, "; write it in quotes");
     }
-    Report(value.where(), path, std::move(message));
+    Report(value.where(), path, message);
   }
 
   std::string PathText(const Path* path) const {
@@ -297,7 +297,7 @@ class Decoder {
     return text;
   }
 
-  void Report(SourceLocation where, const Path* path, std::string message) {
+  void Report(SourceLocation where, const Path* path, const std::string& message) {
     std::string text = PathText(path);
     absl::StrAppend(&text, text.empty() ? "" : ": ", message);
     problems_.AddError(where, options_.subject, std::move(text));

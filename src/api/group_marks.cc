@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-using Place = GroupMark::Place;
+using MarkPlace = GroupMark::Place;
 
 constexpr bool kNamesGroup = true;
 constexpr bool kSaysMore = false;
@@ -22,52 +22,59 @@ constexpr absl::string_view kOldCoscheduling = "the first Coscheduling";
 
 constexpr GroupMark kMarks[] = {
     // Those that are read come first: of a pod with several marks they count.
-    {Place::kLabel, "scheduling.x-k8s.io/pod-group", "scheduler-plugins", kNamesGroup,
+    {MarkPlace::kLabel, "scheduling.x-k8s.io/pod-group", "scheduler-plugins", kNamesGroup,
      "Coscheduling"},
-    {Place::kLabel, "pod-group.scheduling.sigs.k8s.io", kKoordinator, kNamesGroup, "Coscheduling"},
+    {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io", kKoordinator, kNamesGroup,
+     "Coscheduling"},
 
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/name", kKoordinator, kNamesGroup},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/min-available", kKoordinator, kSaysMore},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/total-number", kKoordinator, kSaysMore},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/mode", kKoordinator, kSaysMore},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/match-policy", kKoordinator, kSaysMore},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/groups", kKoordinator, kSaysMore},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/waiting-time", kKoordinator, kSaysMore},
-    {Place::kAnnotation, "gang.scheduling.koordinator.sh/network-topology-spec", kKoordinator,
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/name", kKoordinator, kNamesGroup},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/min-available", kKoordinator,
      kSaysMore},
-    {Place::kAnnotation, "pod-group.scheduling.sigs.k8s.io/match-policy", kKoordinator, kSaysMore},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/total-number", kKoordinator,
+     kSaysMore},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/mode", kKoordinator, kSaysMore},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/match-policy", kKoordinator,
+     kSaysMore},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/groups", kKoordinator, kSaysMore},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/waiting-time", kKoordinator,
+     kSaysMore},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/network-topology-spec", kKoordinator,
+     kSaysMore},
+    {MarkPlace::kAnnotation, "pod-group.scheduling.sigs.k8s.io/match-policy", kKoordinator,
+     kSaysMore},
 
-    {Place::kLabel, "pod-group.scheduling.sigs.k8s.io/name", kOldCoscheduling, kNamesGroup},
-    {Place::kLabel, "pod-group.scheduling.sigs.k8s.io/min-available", kOldCoscheduling, kSaysMore},
+    {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io/name", kOldCoscheduling, kNamesGroup},
+    {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io/min-available", kOldCoscheduling,
+     kSaysMore},
 
-    {Place::kAnnotation, "scheduling.k8s.io/group-name", kVolcano, kNamesGroup},
-    {Place::kAnnotation, "scheduling.volcano.sh/group-name", "Volcano", kNamesGroup},
-    {Place::kAnnotation, "scheduling.volcano.sh/group-min-member", "Volcano", kSaysMore},
-    {Place::kKind, "PodGroup.scheduling.volcano.sh", "Volcano", kSaysMore},
-    {Place::kKind, "PodGroup.scheduling.incubator.k8s.io", "kube-batch", kSaysMore},
+    {MarkPlace::kAnnotation, "scheduling.k8s.io/group-name", kVolcano, kNamesGroup},
+    {MarkPlace::kAnnotation, "scheduling.volcano.sh/group-name", "Volcano", kNamesGroup},
+    {MarkPlace::kAnnotation, "scheduling.volcano.sh/group-min-member", "Volcano", kSaysMore},
+    {MarkPlace::kKind, "PodGroup.scheduling.volcano.sh", "Volcano", kSaysMore},
+    {MarkPlace::kKind, "PodGroup.scheduling.incubator.k8s.io", "kube-batch", kSaysMore},
 
-    {Place::kAnnotation, "yunikorn.apache.org/task-group-name", "YuniKorn", kNamesGroup},
-    {Place::kAnnotation, "yunikorn.apache.org/task-groups", "YuniKorn", kSaysMore},
-    {Place::kAnnotation, "pod-group-name", "KAI", kNamesGroup},
-    {Place::kKind, "PodGroup.scheduling.run.ai", "KAI", kSaysMore},
+    {MarkPlace::kAnnotation, "yunikorn.apache.org/task-group-name", "YuniKorn", kNamesGroup},
+    {MarkPlace::kAnnotation, "yunikorn.apache.org/task-groups", "YuniKorn", kSaysMore},
+    {MarkPlace::kAnnotation, "pod-group-name", "KAI", kNamesGroup},
+    {MarkPlace::kKind, "PodGroup.scheduling.run.ai", "KAI", kSaysMore},
 
-    {Place::kPodField, "workloadRef", kKubernetes, kNamesGroup},
-    {Place::kPodField, "schedulingGroup", kKubernetes, kNamesGroup},
-    {Place::kKind, "Workload.scheduling.k8s.io", kKubernetes, kSaysMore},
-    {Place::kKind, "PodGroup.scheduling.k8s.io", kKubernetes, kSaysMore},
-    {Place::kKind, "CompositePodGroup.scheduling.k8s.io", kKubernetes, kSaysMore},
+    {MarkPlace::kPodField, "workloadRef", kKubernetes, kNamesGroup},
+    {MarkPlace::kPodField, "schedulingGroup", kKubernetes, kNamesGroup},
+    {MarkPlace::kKind, "Workload.scheduling.k8s.io", kKubernetes, kSaysMore},
+    {MarkPlace::kKind, "PodGroup.scheduling.k8s.io", kKubernetes, kSaysMore},
+    {MarkPlace::kKind, "CompositePodGroup.scheduling.k8s.io", kKubernetes, kSaysMore},
 
     // Of other PodGroups than scheduler-plugins', written into one of its kind.
-    {Place::kPodGroupField, "topologyConstraint", "KAI", kSaysMore},
-    {Place::kPodGroupField, "subGroups", "KAI", kSaysMore},
-    {Place::kPodGroupField, "queue", kVolcano, kSaysMore},
-    {Place::kPodGroupField, "minTaskMember", "Volcano", kSaysMore},
-    {Place::kPodGroupField, "networkTopology", "Volcano", kSaysMore},
-    {Place::kPodGroupField, "subGroupPolicy", "Volcano", kSaysMore},
-    {Place::kPodGroupField, "schedulingPolicy", kKubernetes, kSaysMore},
-    {Place::kPodGroupField, "schedulingConstraints", kKubernetes, kSaysMore},
-    {Place::kPodGroupField, "disruptionMode", kKubernetes, kSaysMore},
-    {Place::kPodGroupField, "resourceClaims", kKubernetes, kSaysMore},
+    {MarkPlace::kPodGroupField, "topologyConstraint", "KAI", kSaysMore},
+    {MarkPlace::kPodGroupField, "subGroups", "KAI", kSaysMore},
+    {MarkPlace::kPodGroupField, "queue", kVolcano, kSaysMore},
+    {MarkPlace::kPodGroupField, "minTaskMember", "Volcano", kSaysMore},
+    {MarkPlace::kPodGroupField, "networkTopology", "Volcano", kSaysMore},
+    {MarkPlace::kPodGroupField, "subGroupPolicy", "Volcano", kSaysMore},
+    {MarkPlace::kPodGroupField, "schedulingPolicy", kKubernetes, kSaysMore},
+    {MarkPlace::kPodGroupField, "schedulingConstraints", kKubernetes, kSaysMore},
+    {MarkPlace::kPodGroupField, "disruptionMode", kKubernetes, kSaysMore},
+    {MarkPlace::kPodGroupField, "resourceClaims", kKubernetes, kSaysMore},
 };
 
 bool Has(const api::ObjectMeta& meta, const api::PodSpec& spec, const GroupMark& mark) {
@@ -77,14 +84,14 @@ bool Has(const api::ObjectMeta& meta, const api::PodSpec& spec, const GroupMark&
     return found != map.end() && !found->second.empty();
   };
   switch (mark.place) {
-    case Place::kLabel:
+    case MarkPlace::kLabel:
       return has_text(meta.labels());
-    case Place::kAnnotation:
+    case MarkPlace::kAnnotation:
       return has_text(meta.annotations());
-    case Place::kPodField:
+    case MarkPlace::kPodField:
       return mark.name == "workloadRef" ? spec.has_workload_ref() : spec.has_scheduling_group();
-    case Place::kPodGroupField:
-    case Place::kKind:
+    case MarkPlace::kPodGroupField:
+    case MarkPlace::kKind:
       return false;
   }
   return false;
@@ -94,8 +101,8 @@ bool Has(const api::ObjectMeta& meta, const api::PodSpec& spec, const GroupMark&
 
 absl::Span<const GroupMark> GroupMarks() { return kMarks; }
 
-const GroupMark* FindGroupMark(Place place, absl::string_view name) {
-  using Key = std::pair<Place, absl::string_view>;
+const GroupMark* FindGroupMark(MarkPlace place, absl::string_view name) {
+  using Key = std::pair<MarkPlace, absl::string_view>;
   static const auto& marks = *[] {
     auto* const by_name = new absl::flat_hash_map<Key, const GroupMark*>;
     for (const GroupMark& mark : kMarks) by_name->emplace(Key(mark.place, mark.name), &mark);
@@ -119,14 +126,14 @@ const GroupMark* GroupMarkOf(const api::ObjectMeta& meta, const api::PodSpec& sp
 
 std::string Describe(const GroupMark& mark) {
   switch (mark.place) {
-    case Place::kLabel:
+    case MarkPlace::kLabel:
       return absl::StrCat("the label ", mark.name);
-    case Place::kAnnotation:
+    case MarkPlace::kAnnotation:
       return absl::StrCat("the annotation ", mark.name);
-    case Place::kPodField:
-    case Place::kPodGroupField:
+    case MarkPlace::kPodField:
+    case MarkPlace::kPodGroupField:
       return absl::StrCat("spec.", mark.name);
-    case Place::kKind:
+    case MarkPlace::kKind:
       return std::string(mark.name);
   }
   return "";

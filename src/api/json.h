@@ -7,12 +7,14 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <variant>
 
 #include "absl/strings/string_view.h"
 #include "berth/api/decode.h"
+#include "berth/api/value.h"
 
 namespace berth {
 
@@ -49,7 +51,9 @@ class JsonWriter {
   JsonWriter& Int(int64_t number) {
     return With([&](auto& out) { out.Int64(number); });
   }
+  // JSON has no infinity: null.
   JsonWriter& Double(double number) {
+    if (!std::isfinite(number)) return Null();
     return With([&](auto& out) { out.Double(number); });
   }
   JsonWriter& Bool(bool value) {
@@ -84,6 +88,9 @@ class JsonWriter {
   rapidjson::StringBuffer buffer_;
   std::variant<std::monostate, Compact, Indented> writer_;
 };
+
+// Writes `value` as it is. Integers beyond 64 bits become floats.
+void WriteValue(Value value, JsonWriter& out);
 
 }  // namespace berth
 

@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-using Kind = internal::ValueKind;
+using internal::ValueKind;
 
 // Turns offsets that never decrease into places.
 class PlaceCounter {
@@ -51,23 +51,24 @@ class EventHandler {
                const char* copy, PlaceCounter& places)
       : builder_(builder), stream_(stream), copy_(copy), places_(places) {}
 
-  bool Null() { return Word(Kind::kNull, "null"); }
-  bool Bool(bool value) { return Word(Kind::kBool, value ? "true" : "false"); }
+  bool Null() { return Word(ValueKind::kNull, "null"); }
+  bool Bool(bool value) { return Word(ValueKind::kBool, value ? "true" : "false"); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     const absl::string_view number(text, size);
     const bool is_int = number.find_first_of(".eE") == absl::string_view::npos;
-    builder_.Scalar(is_int ? Kind::kInt : Kind::kFloat, number, places_.At(text - copy_));
+    builder_.Scalar(is_int ? ValueKind::kInt : ValueKind::kFloat, number, places_.At(text - copy_));
     return true;
   }
   bool String(const char* text, rapidjson::SizeType size, bool) {
-    builder_.Scalar(Kind::kString, absl::string_view(text, size), places_.At(text - copy_ - 1));
+    builder_.Scalar(ValueKind::kString, absl::string_view(text, size),
+                    places_.At(text - copy_ - 1));
     return true;
   }
   bool Key(const char* text, rapidjson::SizeType size, bool copy) {
     return String(text, size, copy);
   }
-  bool StartObject() { return Start(Kind::kMap); }
-  bool StartArray() { return Start(Kind::kSequence); }
+  bool StartObject() { return Start(ValueKind::kMap); }
+  bool StartArray() { return Start(ValueKind::kSequence); }
   bool EndObject(rapidjson::SizeType) { return End(); }
   bool EndArray(rapidjson::SizeType) { return End(); }
 
@@ -79,11 +80,11 @@ class EventHandler {
   bool Double(double) { return false; }
 
  private:
-  bool Word(Kind kind, absl::string_view word) {
+  bool Word(ValueKind kind, absl::string_view word) {
     builder_.Scalar(kind, word, places_.At(Tell() - word.size()));
     return true;
   }
-  bool Start(Kind kind) {
+  bool Start(ValueKind kind) {
     builder_.Begin(kind, places_.At(Tell() - 1));
     return true;
   }

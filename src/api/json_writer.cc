@@ -9,6 +9,7 @@
 #include "api/object_meta.h"
 #include "berth/api/decode.h"
 #include "berth/api/quantity.h"
+#include "berth/api/registered_object.pb.h"
 #include "berth/api/time.h"
 
 namespace berth {
@@ -142,8 +143,51 @@ class MessageWriter {
 
 }  // namespace
 
+void WriteValue(Value value, JsonWriter& out) {
+  switch (value.kind()) {
+    case Value::Kind::kNull:
+      out.Null();
+      return;
+    case Value::Kind::kBool:
+      out.Bool(*value.AsBool());
+      return;
+    case Value::Kind::kInt:
+      if (value.AsInt64().has_value()) {
+        out.Int(*value.AsInt64());
+        return;
+      }
+      [[fallthrough]];  // beyond 64 bits
+    case Value::Kind::kFloat:
+      out.Double(value.AsDouble().value_or(0));
+      return;
+    case Value::Kind::kString:
+      out.String(value.text());
+      return;
+    case Value::Kind::kSequence:
+      out.BeginArray();
+      for (const Value element : value.elements()) WriteValue(element, out);
+      out.EndArray();
+      return;
+    case Value::Kind::kMap:
+      out.BeginObject();
+      for (const Value::Item& item : value.items()) {
+        out.Key(item.key);
+        WriteValue(item.value, out);
+      }
+      out.EndObject();
+      return;
+  }
+}
+
 std::string ToJson(const Message& message, JsonStyle style) {
   JsonWriter writer(style);
+  if (message.GetDescriptor() == api::RegisteredObject::descriptor()) {
+    Problems problems;
+    const std::vector<Document> documents = ReadDocuments(
+        static_cast<const api::RegisteredObject&>(message).berth_json(), "", problems);
+    WriteValue(documents.empty() ? Value() : documents.front().root(), writer);
+    return std::string(writer.text());
+  }
   MessageWriter(writer).WriteObject(message);
   return std::string(writer.text());
 }

@@ -2,65 +2,104 @@
 // The table of kinds.
 #include "berth/api/kinds.h"
 
+#include <array>
+#include <atomic>
+#include <memory>
+#include <tuple>
+
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "berth/check.h"
+#include "berth/mutex.h"
 
 namespace berth {
 namespace {
 
 struct KindInfo {
-  absl::string_view name, group, version, plural;
-  bool namespaced;
+  explicit KindInfo(const KindDescription& of)
+      : description(of),
+        api_version(of.group.empty() ? of.version : absl::StrCat(of.group, "/", of.version)),
+        group_resource(
+            absl::StrCat(of.plural, ".", of.version, of.group.empty() ? "" : ".", of.group)) {}
+  const KindDescription description;
+  const std::string api_version, group_resource;
 };
 
-constexpr KindInfo kKinds[] = {
+// Grows, and what is in it stays: readers take no lock.
+class KindTable {
+ public:
+  KindTable() {
 #define BERTH_KIND(name, group, version, plural, namespaced) \
-  {#name, group, version, plural, namespaced},
+  Add({group, version, #name, plural, namespaced});
     BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
+  }
+
+  const KindInfo& operator[](Kind kind) const {
+    const auto index = static_cast<size_t>(kind);
+    BERTH_DCHECK(index < static_cast<size_t>(size_.load(std::memory_order_relaxed)));
+    return *infos_[index];
+  }
+  absl::Span<const Kind> kinds() const {
+    return absl::MakeConstSpan(kinds_.data(), static_cast<size_t>(size_.load()));
+  }
+
+  absl::StatusOr<Kind> Register(const KindDescription& wanted) {
+    if (wanted.version.empty() || wanted.name.empty() || wanted.plural.empty()) {
+      return absl::InvalidArgumentError("a kind has a version, a name and a plural");
+    }
+    const MutexLock lock(mutex_);
+    for (const Kind kind : kinds()) {
+      const KindDescription& known = (*this)[kind].description;
+      if (std::tie(known.group, known.name) != std::tie(wanted.group, wanted.name)) continue;
+      const bool is_same = std::tie(known.version, known.plural, known.is_namespaced) ==
+                           std::tie(wanted.version, wanted.plural, wanted.is_namespaced);
+      if (is_same && IsRegisteredKind(kind)) return kind;
+      return absl::AlreadyExistsError(
+          absl::StrCat(wanted.name, " is known already, as ", (*this)[kind].group_resource,
+                       IsRegisteredKind(kind) ? "" : "; Berth reads it itself"));
+    }
+    if (size_ == kMostKinds) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("there are ", kMostKinds, " kinds already, and cannot be more"));
+    }
+    return Add(wanted);
+  }
+
+ private:
+  Kind Add(const KindDescription& description) {
+    const int index = size_.load();
+    infos_[index] = std::make_unique<const KindInfo>(description);
+    kinds_[index] = static_cast<Kind>(index);
+    size_.store(index + 1);
+    return kinds_[index];
+  }
+
+  Mutex mutex_;
+  std::array<std::unique_ptr<const KindInfo>, kMostKinds> infos_;
+  std::array<Kind, kMostKinds> kinds_;
+  std::atomic<int> size_ = 0;
 };
 
-const KindInfo& InfoOf(Kind kind) { return kKinds[static_cast<int>(kind)]; }
-
-// A text made of the entry of each kind, kept for the life of the process.
-template <typename Maker>
-std::array<std::string, kKindCount> MakeTexts(Maker make) {
-  std::array<std::string, kKindCount> texts;
-  for (int i = 0; i < kKindCount; ++i) texts[i] = make(kKinds[i]);
-  return texts;
+KindTable& Table() {
+  static KindTable& table = *new KindTable;
+  return table;
 }
 
 }  // namespace
 
-const std::array<Kind, kKindCount>& AllKinds() {
-  static constexpr std::array<Kind, kKindCount> kinds = {
-#define BERTH_KIND(name, group, version, plural, namespaced) Kind::k##name,
-      BERTH_KINDS(BERTH_KIND)
-#undef BERTH_KIND
-  };
-  return kinds;
+absl::StatusOr<Kind> RegisterKind(const KindDescription& description) {
+  return Table().Register(description);
 }
 
-absl::string_view KindName(Kind kind) { return InfoOf(kind).name; }
-absl::string_view ApiGroup(Kind kind) { return InfoOf(kind).group; }
-absl::string_view Plural(Kind kind) { return InfoOf(kind).plural; }
-bool IsNamespaced(Kind kind) { return InfoOf(kind).namespaced; }
+absl::Span<const Kind> AllKinds() { return Table().kinds(); }
 
-absl::string_view ApiVersion(Kind kind) {
-  static const auto& texts =
-      *new std::array<std::string, kKindCount>(MakeTexts([](const KindInfo& k) {
-        return k.group.empty() ? std::string(k.version) : absl::StrCat(k.group, "/", k.version);
-      }));
-  return texts[static_cast<int>(kind)];
-}
-
-absl::string_view GroupResource(Kind kind) {
-  static const auto& texts =
-      *new std::array<std::string, kKindCount>(MakeTexts([](const KindInfo& k) {
-        return k.group.empty() ? absl::StrCat(k.plural, ".", k.version)
-                               : absl::StrCat(k.plural, ".", k.version, ".", k.group);
-      }));
-  return texts[static_cast<int>(kind)];
-}
+absl::string_view KindName(Kind kind) { return Table()[kind].description.name; }
+absl::string_view ApiGroup(Kind kind) { return Table()[kind].description.group; }
+absl::string_view Plural(Kind kind) { return Table()[kind].description.plural; }
+bool IsNamespaced(Kind kind) { return Table()[kind].description.is_namespaced; }
+absl::string_view ApiVersion(Kind kind) { return Table()[kind].api_version; }
+absl::string_view GroupResource(Kind kind) { return Table()[kind].group_resource; }
 
 std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view kind) {
   for (const Kind known : AllKinds()) {

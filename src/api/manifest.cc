@@ -191,7 +191,7 @@ class ManifestReader {
     // The subject is for problems only, and costs as much as a small object.
     Problems problems;
     std::shared_ptr<google::protobuf::Message> message = NewMessage(kind);
-    bool good = DecodeMessage(value, options, *message, problems);
+    bool good = DecodeObjectMessage(kind, value, options, *message, problems);
     api::ObjectMeta& meta = MutableObjectMetaOf(kind, *message);
     if (meta.name().empty() && !meta.generate_name().empty()) {
       meta.set_name(absl::StrCat(meta.generate_name(), generated_names_++));
@@ -339,7 +339,7 @@ class ManifestReader {
   }
 
   // Errors at once, warnings when all is read.
-  void Take(Problems problems, const std::string& subject = "") {
+  void Take(const Problems& problems, const std::string& subject = "") {
     for (Problem problem : problems) {
       if (!subject.empty()) problem.subject = subject;
       if (problem.severity == Severity::kError) {

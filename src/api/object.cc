@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/object_meta.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/registered_object.pb.h"
 
 namespace berth {
 
@@ -39,6 +40,11 @@ std::shared_ptr<const google::protobuf::Message> Object::shared_message() const 
 std::shared_ptr<const PackedPod> Object::packed() const {
   if (packed_ != nullptr) return packed_;
   return PackedPod::Pack(As<api::Pod>());
+}
+
+const std::string& Object::json() const {
+  BERTH_CHECK(IsRegisteredKind(kind())) << ToString() << " has a message of its own";
+  return static_cast<const api::RegisteredObject&>(message()).berth_json();
 }
 
 std::string Object::ToString() const { return absl::StrCat(KindName(kind()), " ", key()); }

@@ -2,10 +2,12 @@
 // The one place that knows the message type of every kind.
 #include "api/object_meta.h"
 
+#include "api/json.h"
 #include "berth/api/apps_v1.pb.h"
 #include "berth/api/coordination_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/policy_v1.pb.h"
+#include "berth/api/registered_object.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
@@ -37,6 +39,8 @@ MessageType TypeOf() {
 }
 
 const MessageType& TypeOf(Kind kind) {
+  static const MessageType registered = TypeOf<api::RegisteredObject>();
+  if (IsRegisteredKind(kind)) return registered;
   static const MessageType types[] = {
 #define BERTH_KIND(name, group, version, plural, namespaced) TypeOf<api::name>(),
       BERTH_KINDS(BERTH_KIND)
@@ -60,10 +64,21 @@ api::ObjectMeta& MutableObjectMetaOf(Kind kind, google::protobuf::Message& messa
 std::shared_ptr<google::protobuf::Message> NewMessage(Kind kind) { return TypeOf(kind).make(); }
 
 std::optional<Kind> KindOfMessage(const google::protobuf::Message& message) {
-  for (const Kind kind : AllKinds()) {
+  for (const Kind kind : AllKinds().first(kKindCount)) {
     if (message.GetDescriptor() == TypeOf(kind).descriptor) return kind;
   }
   return std::nullopt;
+}
+
+bool DecodeObjectMessage(Kind kind, Value value, const DecodeOptions& options,
+                         google::protobuf::Message& message, Problems& problems) {
+  const bool decoded = DecodeMessage(value, options, message, problems);
+  if (IsRegisteredKind(kind)) {
+    JsonWriter json;
+    WriteValue(value, json);
+    static_cast<api::RegisteredObject&>(message).set_berth_json(std::string(json.text()));
+  }
+  return decoded;
 }
 
 }  // namespace berth

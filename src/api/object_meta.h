@@ -6,8 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "berth/api/decode.h"
 #include "berth/api/kinds.h"
 #include "berth/api/meta_v1.pb.h"
+#include "berth/api/problem.h"
+#include "berth/api/value.h"
 
 namespace berth {
 
@@ -18,7 +21,11 @@ api::ObjectMeta& MutableObjectMetaOf(Kind kind, google::protobuf::Message& messa
 // An empty message of the type that `kind` names.
 std::shared_ptr<google::protobuf::Message> NewMessage(Kind kind);
 
-// The kind whose message has this type.
+// DecodeMessage() of a whole object.
+bool DecodeObjectMessage(Kind kind, Value value, const DecodeOptions& options,
+                         google::protobuf::Message& message, Problems& problems);
+
+// The kind of the list whose message has this type.
 std::optional<Kind> KindOfMessage(const google::protobuf::Message& message);
 
 }  // namespace berth

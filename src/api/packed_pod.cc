@@ -7,12 +7,17 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <limits>
+#include <utility>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
+#include "berth/mutex.h"
+#include "berth/prefetch.h"
 
 namespace berth {
 namespace {
@@ -229,6 +234,44 @@ std::shared_ptr<const PodShape> PodShape::Intern(absl::string_view bytes) {
   return shape;
 }
 
+class PodShape::LastMade {
+ public:
+  std::shared_ptr<const void> Find(size_t key) {
+    MutexLock lock(mutex_);
+    for (const Made& made : made_) {
+      if (made.key == key) return made.what;
+    }
+    return nullptr;
+  }
+
+  void Add(size_t key, std::shared_ptr<const void> what) {
+    constexpr size_t kMost = 16;
+    Made made{key, std::move(what)};
+    MutexLock lock(mutex_);
+    for (Made& known : made_) {
+      if (known.key == key) return std::swap(known, made);
+    }
+    if (made_.size() < kMost) {
+      made_.push_back(std::move(made));
+    } else {
+      std::swap(made_[next_++ % kMost], made);
+    }
+  }
+
+ private:
+  struct Made {
+    size_t key;
+    std::shared_ptr<const void> what;
+  };
+
+  Mutex mutex_;
+  std::vector<Made> made_ ABSL_GUARDED_BY(mutex_);
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // to be forgotten
+};
+
+PodShape::PodShape(std::string bytes)
+    : bytes_(std::move(bytes)), last_made_(std::make_unique<LastMade>()) {}
+
 PodShape::~PodShape() {
   delete spec_.load(std::memory_order_relaxed);
   Shapes& shapes = AllShapes();
@@ -242,29 +285,15 @@ const api::PodSpec& PodShape::spec() const {
               [this](api::PodSpec& spec) { BERTH_CHECK(spec.ParsePartialFromString(bytes_)); });
 }
 
-std::shared_ptr<const void> PodShape::Remembered(size_t key) const {
-  MutexLock lock(mutex_);
-  for (const Made& made : made_) {
-    if (made.key == key) return made.what;
-  }
-  return nullptr;
-}
+std::shared_ptr<const void> PodShape::Cached(size_t key) const { return last_made_->Find(key); }
 
-void PodShape::Remember(size_t key, std::shared_ptr<const void> what) const {
-  constexpr size_t kMost = 16;
-  Made made{key, std::move(what)};
-  MutexLock lock(mutex_);
-  for (Made& known : made_) {
-    if (known.key == key) return std::swap(known, made);
-  }
-  if (made_.size() < kMost) {
-    made_.push_back(std::move(made));
-  } else {
-    std::swap(made_[next_++ % kMost], made);
-  }
+void PodShape::Cache(size_t key, std::shared_ptr<const void> made) const {
+  last_made_->Add(key, std::move(made));
 }
 
 // --- Pods ----------------------------------------------------------------------------------------
+
+void PackedPod::PrefetchOwn() const { Prefetch(own_); }
 
 std::shared_ptr<const PackedPod> PackedPod::Pack(const api::Pod& pod) {
   std::string bytes, shape, own_spec;

@@ -16,7 +16,7 @@
 namespace berth {
 namespace {
 
-StringPool& Pool() {
+StringPool& Names() {
   static StringPool* const pool = [] {
     auto* p = new StringPool();
     for (const absl::string_view name : {"cpu", "memory", "ephemeral-storage"}) p->Intern(name);
@@ -27,9 +27,9 @@ StringPool& Pool() {
 
 }  // namespace
 
-ResourceId ResourceIdOf(absl::string_view name) { return static_cast<int>(Pool().Intern(name)); }
-absl::string_view ResourceName(ResourceId id) { return Pool().view(static_cast<uint32_t>(id)); }
-int ResourceCount() { return static_cast<int>(Pool().size()); }
+ResourceId ResourceIdOf(absl::string_view name) { return static_cast<int>(Names().Intern(name)); }
+absl::string_view ResourceName(ResourceId id) { return Names().view(static_cast<uint32_t>(id)); }
+int ResourceCount() { return static_cast<int>(Names().size()); }
 
 int64_t AmountOf(ResourceId id, const Quantity& quantity) {
   return id == kCpu ? quantity.MilliValue() : quantity.Value();

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-StringPool& Pool() {
+StringPool& Symbols() {
   static StringPool* const pool = [] {
     auto* p = new StringPool();  // never destroyed: views stay valid to the end
     p->Intern("");               // id 0
@@ -18,16 +18,16 @@ StringPool& Pool() {
 
 }  // namespace
 
-Symbol Symbol::Intern(absl::string_view text) { return Symbol(Pool().Intern(text)); }
+Symbol Symbol::Intern(absl::string_view text) { return Symbol(Symbols().Intern(text)); }
 
 std::optional<Symbol> Symbol::Find(absl::string_view text) {
   if (text.empty()) return Symbol();
-  const std::optional<uint32_t> id = Pool().Find(text);
+  const std::optional<uint32_t> id = Symbols().Find(text);
   if (!id) return std::nullopt;
   return Symbol(*id);
 }
 
-absl::string_view Symbol::view() const { return Pool().view(id_); }
+absl::string_view Symbol::view() const { return Symbols().view(id_); }
 
 std::ostream& operator<<(std::ostream& out, Symbol s) { return out << s.view(); }
 

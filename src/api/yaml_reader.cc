@@ -26,7 +26,7 @@
 namespace berth {
 namespace {
 
-using Kind = internal::ValueKind;
+using internal::ValueKind;
 using Node = internal::ValueNode;
 
 // Thrown by the handler through the parser, and caught in ReadYaml().
@@ -89,13 +89,13 @@ bool IsFloat(absl::string_view text) {
 
 // What a plain scalar is, as sigs.k8s.io/yaml (go-yaml v2) resolves it; `text` becomes the form
 // that Value expects of that kind.
-Kind Classify(std::string& text) {
-  if (text.empty()) return Kind::kNull;
+ValueKind Classify(std::string& text) {
+  if (text.empty()) return ValueKind::kNull;
   switch (text[0]) {
     case '~':
     case 'n':
     case 'N':
-      if (IsOneOf(text, {"~", "null", "Null", "NULL"})) return Kind::kNull;
+      if (IsOneOf(text, {"~", "null", "Null", "NULL"})) return ValueKind::kNull;
       [[fallthrough]];
     case 't':
     case 'T':
@@ -108,9 +108,9 @@ Kind Classify(std::string& text) {
       if (IsOneOf(text, {"true", "True", "TRUE", "false", "False", "FALSE", "y",  "Y",
                          "yes",  "Yes",  "YES",  "n",     "N",     "no",    "No", "NO",
                          "on",   "On",   "ON",   "off",   "Off",   "OFF"})) {
-        return Kind::kBool;
+        return ValueKind::kBool;
       }
-      return Kind::kString;
+      return ValueKind::kString;
     case '+':
     case '-':
     case '.':
@@ -126,21 +126,21 @@ Kind Classify(std::string& text) {
     case '9':
       break;
     default:
-      return Kind::kString;
+      return ValueKind::kString;
   }
   if (std::optional<std::string> integer = ParseInteger(text)) {
     text = *std::move(integer);
-    return Kind::kInt;
+    return ValueKind::kInt;
   }
   const std::string plain = absl::StrReplaceAll(text, {{"_", ""}});
   if (IsFloat(plain)) {
     text = plain;
-    return Kind::kFloat;
+    return ValueKind::kFloat;
   }
   const absl::string_view unsigned_text = absl::StripPrefix(absl::StripPrefix(text, "-"), "+");
-  if (IsOneOf(unsigned_text, {".inf", ".Inf", ".INF"})) return Kind::kFloat;
-  if (IsOneOf(text, {".nan", ".NaN", ".NAN"})) return Kind::kFloat;
-  return Kind::kString;
+  if (IsOneOf(unsigned_text, {".inf", ".Inf", ".INF"})) return ValueKind::kFloat;
+  if (IsOneOf(text, {".nan", ".NaN", ".NAN"})) return ValueKind::kFloat;
+  return ValueKind::kString;
 }
 
 // yaml-cpp's events as the builder's.
@@ -168,45 +168,45 @@ class EventHandler final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    CheckKey(mark, Kind::kNull);
+    CheckKey(mark, ValueKind::kNull);
     ++nodes_;
-    builder_.Scalar(Kind::kNull, "null", At(mark));
-    Remember(anchor, builder_.last(), 1);
+    builder_.Scalar(ValueKind::kNull, "null", At(mark));
+    Record(anchor, builder_.last(), 1);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     ++nodes_;
     std::string text = value;
-    Kind kind = Kind::kString;
+    ValueKind kind = ValueKind::kString;
     if (builder_.ExpectsKey()) {
-      if (tag == "?" && value == "<<") kind = Kind::kNull;  // the merge key, for the builder
+      if (tag == "?" && value == "<<") kind = ValueKind::kNull;  // the merge key, for the builder
     } else if (tag == "?") {
       kind = Classify(text);
     } else if (tag != "!" && tag != "tag:yaml.org,2002:str") {
       kind = Classify(text);  // !!int "3" and the like
     }
     builder_.Scalar(kind, builder_.arena().Copy(text), At(mark));
-    Remember(anchor, builder_.last(), 1);
+    Record(anchor, builder_.last(), 1);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
     if (it == anchors_.end()) throw DocumentError{mark, "an alias inside what it stands for"};
     const auto& [node, size] = it->second;
-    CheckKey(mark, static_cast<Kind>(node.kind));
+    CheckKey(mark, static_cast<ValueKind>(node.kind));
     CountAliased(mark, size);
     builder_.Add(node, At(mark));
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    Begin(Kind::kSequence, mark, anchor);
+    Begin(ValueKind::kSequence, mark, anchor);
   }
   void OnSequenceEnd() override { End(); }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    Begin(Kind::kMap, mark, anchor);
+    Begin(ValueKind::kMap, mark, anchor);
   }
   void OnMapEnd() override { End(); }
 
@@ -215,8 +215,8 @@ class EventHandler final : public YAML::EventHandler {
     return {static_cast<uint32_t>(mark.line) + first_line_, static_cast<uint32_t>(mark.column) + 1};
   }
 
-  void CheckKey(const YAML::Mark& mark, Kind kind) const {
-    if (builder_.ExpectsKey() && (kind == Kind::kMap || kind == Kind::kSequence)) {
+  void CheckKey(const YAML::Mark& mark, ValueKind kind) const {
+    if (builder_.ExpectsKey() && (kind == ValueKind::kMap || kind == ValueKind::kSequence)) {
       throw DocumentError{mark, "a key must be a text, not a map or a list"};
     }
   }
@@ -230,7 +230,7 @@ class EventHandler final : public YAML::EventHandler {
     }
   }
 
-  void Begin(Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+  void Begin(ValueKind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     CheckKey(mark, kind);
     if (builder_.depth() >= kMaxDepth) {
       throw DocumentError{mark, absl::StrCat("nested more than ", kMaxDepth, " deep")};
@@ -243,10 +243,10 @@ class EventHandler final : public YAML::EventHandler {
   void End() {
     const auto [anchor, nodes_before] = sizes_.back();
     sizes_.pop_back();
-    Remember(anchor, builder_.End(), nodes_ - nodes_before);
+    Record(anchor, builder_.End(), nodes_ - nodes_before);
   }
 
-  void Remember(YAML::anchor_t anchor, const Node& node, int64_t size) {
+  void Record(YAML::anchor_t anchor, const Node& node, int64_t size) {
     if (anchor != 0) anchors_[anchor] = {node, size};
   }
 

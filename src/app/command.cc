@@ -19,6 +19,7 @@
 #include "app/command_line.h"
 #include "app/commands.h"
 #include "app/completion.h"
+#include "app/run_flags.h"
 #include "app/terminal.h"
 #include "berth/builtin_plugins.h"
 #include "berth/version.h"
@@ -34,6 +35,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"run", &RunScheduler},
     {"validate", &RunValidate},
     {"explain", &RunExplain},
     {"simulate", &RunSimulate},
@@ -69,6 +71,7 @@ class CommandRun {
       return 0;
     }
     if (words.empty()) return Usage("no command given", app_);
+    if (words.front() == "run") SplitShortFlags(words);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     try {
       app_.parse(std::move(words));

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "app/run_flags.h"
 #include "berth/api/near_miss.h"
 
 namespace berth {
@@ -63,7 +64,8 @@ class Commands {
 
   void Describe() {
     app_.name(program_);
-    app_.description("Schedules pods with the Kubernetes Scheduling Framework, without a cluster.");
+    app_.description(
+        "Schedules pods with the Kubernetes Scheduling Framework, of a cluster or without one.");
     app_.formatter(std::make_shared<HelpFormatter>());
     app_.option_defaults()->group("Flags");
     app_.set_help_flag("-h,--help", "Print this help, or that of a command");
@@ -73,6 +75,7 @@ class Commands {
              "Run `$0 COMMAND --help` for the flags of a command, with examples.\n\n"
              "Exit status: 0 done, 1 the input is at fault, or a scenario does not hold, or the\n"
              "output cannot be written, 2 usage, 3 a plugin is at fault, 130 interrupted.");
+    Run();
     Validate();
     Explain();
     Simulate();
@@ -84,6 +87,20 @@ class Commands {
   }
 
  private:
+  void Run() {
+    CLI::App& command = Command("run", "Schedule the pods of a cluster, until it is told to end");
+    Config(command);
+    DescribeRunFlags(command, options_.run);
+    Examples(
+        command,
+        "Takes kube-scheduler's flags; those that do nothing here are taken with a warning.\n"
+        "Ends with SIGTERM or Ctrl-C, when the bindings under way are done. A second one ends it\n"
+        "at once. Exit status 1: it could not start, or another replica has the Lease.\n\n"
+        "Examples:\n"
+        "  $0 run --kubeconfig ~/.kube/config --leader-elect=false\n"
+        "  $0 run --config scheduler.yaml -v 2");
+  }
+
   void Validate() {
     CLI::App& command =
         Command("validate", "Check configurations, and say every problem with its place");

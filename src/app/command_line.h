@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "process/run_options.h"
+
 namespace CLI {
 class App;
 }  // namespace CLI
@@ -31,6 +33,8 @@ struct CommandOptions {
   std::string decisions;                     // file to write every decision to; empty: none
   bool times = false;                        // at the trace's own times
   double until_percent = 1000;               // of demand that has arrived
+
+  RunOptions run;
 
   bool version = false;      // --version, of no command
   std::string shell;         // of completion

@@ -86,6 +86,7 @@ class Answer {
   }
   void AddFlags(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options()) {
+      if (option->get_group().empty()) continue;  // in no help either
       for (const std::string& name : option->get_lnames()) {
         Add(absl::StrCat("--", name), option->get_description());
       }

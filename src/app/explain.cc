@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth explain`: where could each pending pod run, and why not elsewhere?
-#include "engine/explain.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "app/mark_warnings.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
+#include "engine/explainer.h"
 
 namespace berth {
 namespace {
@@ -233,7 +232,7 @@ void PrintPostFilter(const PodExplanation& pod) {
   PrintOut("%s %s\n", pod.post_filter->status.plugin(), WouldMakeRoom(pod.post_filter->result));
 }
 
-// Where the pod would go, or why nowhere, if it is judged on its own.
+// Where the pod would go, or why nowhere, if it is evaluated on its own.
 std::string VerdictAlone(const PodExplanation& pod) {
   if (pod.best_nodes.empty()) return pod.message;
   std::string verdict = absl::StrCat("would go to ", pod.best_nodes.front());
@@ -252,8 +251,8 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
   }
   if (!pod.error.empty()) return Styled(Style::kBad, absl::StrCat("error: ", pod.error));
   if (group != nullptr && !group->starts) {
-    const std::string verdict = Styled(Style::kBad, group->message);
-    if (pod.nodes.empty()) return verdict;  // no node was judged
+    std::string verdict = Styled(Style::kBad, group->message);
+    if (pod.nodes.empty()) return verdict;  // no node was filtered
     return absl::StrCat(verdict, "; on its own it ",
                         pod.best_nodes.empty() ? "fits nowhere" : OneLine(VerdictAlone(pod)));
   }

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "app/terminal.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 
 namespace berth {
 namespace {
@@ -20,7 +20,7 @@ void CheckProfiles(const KubeSchedulerConfiguration& configuration, const Regist
   const RealClock clock;
   RandomSequence random(0);
   const ClusterState cluster;
-  Profiles::Create(configuration, registry, cluster, clock, random, nullptr, problems);
+  FrameworkSet::Create(configuration, registry, cluster, clock, random, nullptr, problems);
 }
 
 constexpr size_t kWorkloadsShown = 10;

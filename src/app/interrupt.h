@@ -8,7 +8,7 @@ namespace berth {
 // The exit status of a command that was interrupted: as a shell gives it for SIGINT.
 constexpr int kInterruptedStatus = 130;
 
-// From here on the first SIGINT is only remembered; the next one ends the process as usual.
+// From here on the first SIGINT is only recorded; the next one ends the process as usual.
 void CatchInterrupts();
 // Whether there was one.
 bool Interrupted();

@@ -14,7 +14,7 @@
 #include "berth/api/group_marks.h"
 #include "berth/api/pod_status.h"
 #include "berth/gpu/request_marks.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 #include "engine/rejection_reasons.h"
 
 namespace berth {
@@ -43,7 +43,7 @@ PodMarks MarksOfPending(const PackedPod& pod) {
 }
 
 bool ReadsGpuRequests(const Framework& framework) {
-  return absl::c_any_of(framework.filter(), [](const Hook<FilterPlugin>& hook) {
+  return absl::c_any_of(framework.plugins().filter, [](const Hook<FilterPlugin>& hook) {
     return hook.name.view() == kGpuRequestReader;
   });
 }
@@ -89,8 +89,8 @@ void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Re
   RandomSequence random(0);
   const ClusterState cluster;
   Problems problems;
-  const std::unique_ptr<Profiles> profiles =
-      Profiles::Create(configuration, registry, cluster, clock, random, nullptr, problems);
+  const std::unique_ptr<FrameworkSet> profiles =
+      FrameworkSet::Create(configuration, registry, cluster, clock, random, nullptr, problems);
   if (profiles == nullptr) return;  // that is said elsewhere
   MarkWarnings warnings;
   for (const Object& object : objects) {
@@ -101,7 +101,7 @@ void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Re
         profiles->Find(Symbol::Intern(named.empty() ? "default-scheduler" : named));
     if (framework == nullptr) continue;
     const PodMarks marks = MarksOfPending(*pod);
-    if (marks.group != nullptr && framework->group_plugin() == nullptr) {
+    if (marks.group != nullptr && framework->plugins().group == nullptr) {
       warnings.Add(*framework, marks.group->name, object, [&] {
         const auto info = PodInfo::Create(pod);
         return absl::StrCat("is placed on its own: ",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ class CycleTimes {
   }
   // The smallest time that at least `share` of the cycles did not exceed.
   double Quantile(double share) const {
-    int64_t left = static_cast<int64_t>(share * static_cast<double>(count_ - 1) + 0.5);
+    int64_t left = std::llround(share * static_cast<double>(count_ - 1));
     for (const auto& [nanos, count] : counts_) {
       if (left < count) return static_cast<double>(nanos) / 1000;
       left -= count;

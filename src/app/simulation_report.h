@@ -30,7 +30,7 @@ struct RunFigures {
 // Of tables that have a row for each pod, group or reason.
 enum class Rows : uint8_t { kSome, kAll };
 
-// Remembers which pods are pending when it is made; Finish() reads what became of them.
+// Records which pods are pending when it is made; Finish() reads what became of them.
 class SimulationReport {
  public:
   explicit SimulationReport(Simulation& simulation);

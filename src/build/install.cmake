@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where: headers, libraries, the command, the configuration profiles,
-# examples and documentation, the CMake package (find_package(berth) → berth::berth, berth::testing)
-# and berth.pc.
+# examples and documentation, the CMake package (find_package(berth) → berth::berth, berth::command,
+# berth::testing), berth.pc and berth-command.pc.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -21,7 +21,7 @@ foreach(header IN LISTS generated_headers)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 install(DIRECTORY config DESTINATION ${CMAKE_INSTALL_DATADIR}/berth OPTIONAL
-        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.md")
+        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.md" PATTERN deploy EXCLUDE)
 # Those that need nothing but the package, and manifests to try.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/berth PATTERN openb EXCLUDE
         PATTERN expected.yaml EXCLUDE)
@@ -61,6 +61,14 @@ function(berth_collect_link_line target)
       list(APPEND berth_pc_requires libcurl)
     elseif(need STREQUAL "yaml-cpp")
       list(APPEND berth_pc_requires yaml-cpp)
+    elseif(need MATCHES "^spdlog::")
+      list(APPEND berth_pc_requires spdlog)
+    elseif(need STREQUAL "OpenSSL::SSL")
+      list(APPEND berth_pc_requires libssl)
+    elseif(need STREQUAL "OpenSSL::Crypto")
+      list(APPEND berth_pc_requires libcrypto)
+    elseif(need STREQUAL "prometheus-cpp::core")
+      list(APPEND berth_pc_requires prometheus-cpp-core)
     elseif(NOT need STREQUAL "Threads::Threads" AND needs)  # -pthread is always there
       message(FATAL_ERROR "berth.pc: what is the pkg-config name of ${need}, which ${target} links?")
     endif()
@@ -73,13 +81,30 @@ function(berth_collect_link_line target)
   set(berth_pc_requires ${berth_pc_requires} PARENT_SCOPE)
 endfunction()
 
-berth_collect_link_line(berth_all)
-list(REMOVE_DUPLICATES berth_pc_requires)
-list(SORT berth_pc_requires)
-list(JOIN berth_pc_libs " " berth_pc_libs)
-list(JOIN berth_pc_requires " " berth_pc_requires)
 cmake_path(SET prefix /)
 cmake_path(SET pc_dir /${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 cmake_path(RELATIVE_PATH prefix BASE_DIRECTORY ${pc_dir} OUTPUT_VARIABLE berth_pc_prefix)
-configure_file(src/build/berth.pc.in berth.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# <name>.pc for what `target` links, in `description`, beside what the package `beside` has.
+function(berth_write_pc name target description beside)
+  set(berth_pc_libs)
+  set(berth_pc_requires)
+  set(berth_pc_name ${name})
+  set(berth_pc_description ${description})
+  berth_collect_link_line(${target})
+  set_property(GLOBAL PROPERTY berth_libs_of_${name} ${berth_pc_libs})
+  list(REMOVE_DUPLICATES berth_pc_requires)
+  list(SORT berth_pc_requires)
+  if(beside)
+    get_property(libs GLOBAL PROPERTY berth_libs_of_${beside})
+    list(REMOVE_ITEM berth_pc_libs ${libs})
+    list(PREPEND berth_pc_requires "${beside} = ${PROJECT_VERSION}")
+  endif()
+  list(JOIN berth_pc_libs " " berth_pc_libs)
+  list(JOIN berth_pc_requires " " berth_pc_requires)
+  configure_file(src/build/berth.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+berth_write_pc(berth berth_all "${PROJECT_DESCRIPTION}" "")
+berth_write_pc(berth-command berth_command "${PROJECT_DESCRIPTION}: the command, with all that it needs for a cluster" berth)

@@ -67,14 +67,16 @@ endif()
 if(BERTH_BUILD_FUZZ)
   list(APPEND berth_compile_options -fsanitize=fuzzer-no-link)
 endif()
-# For sources with loops over columns (berth/columns/vector_clones.h). Nothing is fused: many nodes
-# at once are judged as one, to the last bit. The loader chooses forms before sanitizers are ready.
+# For sources with loops over columns (berth/columns/vector_clones.h). Nothing is fused: of many nodes
+# at once each gets the result that it gets alone, to the last bit. The loader chooses forms before
+# sanitizers are ready.
 set(berth_column_options -ffp-contract=off)
 if(berth_sanitize)
   list(APPEND berth_column_options -DBERTH_NO_VECTOR_CLONES)
 endif()
 set(berth_sanitizer_environment ASAN_OPTIONS=abort_on_error=1
-    UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1)
+    UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1
+    TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/src/build/tsan_suppressions.txt)
 find_program(BERTH_SYMBOLIZER NAMES llvm-symbolizer llvm-symbolizer-14)
 if(BERTH_SYMBOLIZER)
   list(APPEND berth_sanitizer_environment ASAN_SYMBOLIZER_PATH=${BERTH_SYMBOLIZER})
@@ -158,6 +160,18 @@ function(berth_compile_protos target prefix protos)
   endforeach()
   target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}>)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
+endfunction()
+
+# With CMAKE_UNITY_BUILD the sources of `target` are compiled together folder by folder, where sources of
+# different folders have names in common.
+function(berth_compile_by_folder target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
 endfunction()
 
 # Settings of a program of this tree that may look inside: "queue/queue.h" for src/queue/queue.h,
@@ -256,7 +270,7 @@ function(berth_add_command)
   if(main)
     add_executable(berth ${main})
     target_compile_options(berth PRIVATE ${berth_compile_options})
-    target_link_libraries(berth PRIVATE berth_app)
+    target_link_libraries(berth PRIVATE berth_command)
     # A decision allocates some dozens of small blocks: see docs/performance.md.
     if(NOT BERTH_SANITIZE AND TCMALLOC_LIBRARY)
       target_link_libraries(berth PRIVATE ${TCMALLOC_LIBRARY})
@@ -265,11 +279,11 @@ function(berth_add_command)
   endif()
 endfunction()
 
-# berth::berth, what a scheduler links: every module but testing and kubernetes, which is for those who
-# run on a cluster.
+# berth::berth, what a scheduler links: every module but testing, and those for a cluster that is there:
+# kubernetes, process, and the command that has them all (berth::command).
 function(berth_add_package_targets)
   get_property(modules GLOBAL PROPERTY berth_modules)
-  list(REMOVE_ITEM modules berth_testing berth_kubernetes)
+  list(REMOVE_ITEM modules berth_testing berth_kubernetes berth_process berth_command)
   add_library(berth_all INTERFACE)
   target_link_libraries(berth_all INTERFACE ${modules})
   set_target_properties(berth_all PROPERTIES EXPORT_NAME berth)

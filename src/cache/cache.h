@@ -16,8 +16,8 @@
 #include "berth/api/identity_map.h"
 #include "berth/api/segmented_map.h"
 #include "berth/columns/node_table.h"
+#include "berth/extensions/observer.h"
 #include "berth/framework/node_info.h"
-#include "berth/framework/observer.h"
 #include "cache/node_tree.h"
 
 namespace berth {
@@ -91,7 +91,7 @@ class Cache {
     const Record* const record = pods_.Find(pod);
     return record != nullptr && record->last_seen != nullptr;
   }
-  // Lets the processor fetch what is known of the pod while other work goes on.
+  // Prefetches what is known of the pod while other work goes on.
   void Prefetch(UidRef pod, Fetch what) const { pods_.Prefetch(pod, what); }
   // The same of the node of that row, as NodeTable::PrefetchAhead(), with one step more.
   static constexpr int kPrefetchSteps = NodeTable::kPrefetchSteps + 1;

@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "berth/framework/object_store.h"
+#include "berth/handle/object_store.h"
 
 namespace berth {
 
@@ -56,7 +56,7 @@ class Objects final : public ObjectStore {
   const OfKind& of(Kind kind) const { return kinds_[static_cast<int>(kind)]; }
   OfKind& of(Kind kind) { return kinds_[static_cast<int>(kind)]; }
 
-  std::array<OfKind, kKindCount> kinds_;
+  std::array<OfKind, kMostKinds> kinds_;
   uint64_t next_number_ = 0;
   absl::flat_hash_map<Symbol, LabelSet> namespace_labels_;
 };

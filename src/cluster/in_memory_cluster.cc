@@ -8,12 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/admission.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/meta_v1.pb.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/time.h"
 #include "berth/prefetch.h"
 #include "cluster/chance.h"
+#include "cluster/cluster_objects.h"
 #include "cluster/disruption_controller.h"
+#include "cluster/volume_controller.h"
 #include "cluster/watch_stream.h"
 
 namespace berth {
@@ -49,7 +52,58 @@ absl::Duration RunTime(const api::Pod& pod) {
   return ParseDuration(found->second).value_or(absl::InfiniteDuration());
 }
 
+// The metadata of a message of any kind.
+const api::ObjectMeta& MetadataOf(const google::protobuf::Message& message) {
+  const auto* const field = message.GetDescriptor()->FindFieldByName("metadata");
+  return static_cast<const api::ObjectMeta&>(message.GetReflection()->GetMessage(message, field));
+}
+api::ObjectMeta& MutableMetadataOf(google::protobuf::Message& message) {
+  const auto* const field = message.GetDescriptor()->FindFieldByName("metadata");
+  return static_cast<api::ObjectMeta&>(*message.GetReflection()->MutableMessage(&message, field));
+}
+
+std::shared_ptr<google::protobuf::Message> CopyOf(const google::protobuf::Message& message) {
+  std::shared_ptr<google::protobuf::Message> copy(message.New());
+  copy->CopyFrom(message);
+  return copy;
+}
+
+// Gives `to` the status that `from` has, or none. Both are of one type.
+void CopyStatus(const google::protobuf::Message& from, google::protobuf::Message& to) {
+  const auto* const field = from.GetDescriptor()->FindFieldByName("status");
+  if (field == nullptr) return;
+  to.GetReflection()->ClearField(&to, field);
+  if (!from.GetReflection()->HasField(from, field)) return;
+  to.GetReflection()
+      ->MutableMessage(&to, field)
+      ->CopyFrom(from.GetReflection()->GetMessage(from, field));
+}
+
 }  // namespace
+
+// Called with the mutex held.
+class InMemoryCluster::StoredObjects final : public ClusterObjects {
+ public:
+  explicit StoredObjects(InMemoryCluster& cluster) : cluster_(cluster) {}
+
+  const Object* Find(Kind kind,
+                     absl::string_view key) const override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const Stored* const stored = cluster_.StoreOf(kind).Find(key);
+    return stored == nullptr ? nullptr : &stored->object;
+  }
+  std::vector<Object> List(Kind kind) const override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return InOrder({&cluster_.StoreOf(kind), 1});
+  }
+  void Put(Object object) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    cluster_.Put(std::move(object), PodState());
+  }
+  void Remove(Kind kind, absl::string_view key) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    cluster_.Remove(kind, key);
+  }
+
+ private:
+  InMemoryCluster& cluster_;
+};
 
 InMemoryCluster::PodState::PodState(const api::Pod& pod)
     : on_node(!pod.spec().node_name().empty()),
@@ -63,6 +117,7 @@ InMemoryCluster::InMemoryCluster(const Clock& clock)
       watch_(std::make_unique<WatchStream>(
           [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Everything(); })),
       admission_(std::make_unique<Admission>()),
+      stored_objects_(std::make_unique<StoredObjects>(*this)),
       chance_(std::make_unique<Chance>(0)) {}
 
 InMemoryCluster::~InMemoryCluster() = default;
@@ -78,7 +133,21 @@ void InMemoryCluster::Tell(const Incident& incident) {
 
 // --- Storing -------------------------------------------------------------------------------------
 
+Object InMemoryCluster::Versioned(const Object& object) {
+  std::shared_ptr<google::protobuf::Message> message = CopyOf(object.message());
+  api::ObjectMeta& metadata = MutableMetadataOf(*message);
+  metadata.set_resource_version(absl::StrCat(++last_version_));
+  // Volumes name the uid of their claim.
+  if (object.kind() == Kind::kPersistentVolumeClaim && metadata.uid().empty()) {
+    const Stored* const stored = StoreOf(object.kind()).Find(object.key());
+    metadata.set_uid(stored != nullptr ? std::string(stored->object.uid())
+                                       : absl::StrCat(object.name(), "-", last_version_));
+  }
+  return Object(object.kind(), std::move(message), object.where());
+}
+
 void InMemoryCluster::Put(Object object, const PodState& state) {
+  if (object.kind() != Kind::kPod) object = Versioned(object);
   const auto [stored, is_new] =
       StoreOf(object.kind()).FindOrAdd(object.identity(), object, next_order_, state);
   if (!is_new) return Replace(*stored, std::move(object), state);
@@ -138,6 +207,9 @@ void InMemoryCluster::Announce(Incident::What what, Object object) {
                                      : what == Incident::What::kCreated
                                          ? WatchStream::Change::kCreated
                                          : WatchStream::Change::kChanged;
+  if (volumes_ != nullptr && VolumeController::IsConcernedWith(object.kind())) {
+    volumes_->Follow(object, is_gone);
+  }
   if (disruptions_ == nullptr || !disruptions_->IsConcernedWith(object)) {
     watch_->Push(change, std::move(object), clock_.Now());
     return;
@@ -166,6 +238,26 @@ void InMemoryCluster::FeedPods(absl::FunctionRef<bool(const Identity& pod)> want
 void InMemoryCluster::UpdateBudgets() {
   for (Object& budget : disruptions_->Reconcile(clock_.Now())) Put(std::move(budget), PodState());
 }
+
+// --- Volumes -------------------------------------------------------------------------------------
+
+void InMemoryCluster::RunVolumeController() {
+  MutexLock lock(mutex_);
+  volumes_ = std::make_unique<VolumeController>(*stored_objects_);
+  for (const Kind kind : {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim}) {
+    for (const Object& object : InOrder({&StoreOf(kind), 1})) volumes_->Follow(object, false);
+  }
+  UpdateVolumes();
+}
+
+void InMemoryCluster::UpdateVolumes() {
+  if (volumes_ == nullptr) return;
+  if (volumes_->has_work() || volumes_->NextDue() <= clock_.Now()) {
+    volumes_->Reconcile(clock_.Now());
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
 
 InMemoryCluster::Stored* InMemoryCluster::FindPod(const Identity& pod) {
   Stored* const stored = StoreOf(Kind::kPod).Find(pod);
@@ -229,12 +321,14 @@ void InMemoryCluster::Set(Object object) {
   MutexLock lock(mutex_);
   if (kind == Kind::kPriorityClass) admission_->Learn(object.As<api::PriorityClass>());
   Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object), state);
+  UpdateVolumes();
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
   MutexLock lock(mutex_);
   const bool was_there = Remove(kind, key);
   if (kind == Kind::kPriorityClass) admission_->ForgetPriorityClass(std::string(key));
+  UpdateVolumes();
   return was_there;
 }
 
@@ -308,9 +402,9 @@ std::vector<std::string> InMemoryCluster::Evictions() const {
   return evictions_;
 }
 
-std::vector<RecordedEvent> InMemoryCluster::Notes() const {
+std::vector<RecordedEvent> InMemoryCluster::RecordedEvents() const {
   MutexLock lock(mutex_);
-  return {notes_.begin(), notes_.end()};
+  return {recorded_events_.begin(), recorded_events_.end()};
 }
 
 std::vector<Object> InMemoryCluster::Everything() const { return InOrder(objects_); }
@@ -336,11 +430,13 @@ absl::Time InMemoryCluster::NextDue() const {
   absl::Time due = watch_->NextDue();
   if (!ends_.empty()) due = std::min(due, ends_.begin()->first);
   if (disruptions_ != nullptr) due = std::min(due, disruptions_->NextDue());
+  if (volumes_ != nullptr) due = std::min(due, volumes_->NextDue());
   return due;
 }
 
 void InMemoryCluster::AdvanceTo(absl::Time now) {
   MutexLock lock(mutex_);
+  UpdateVolumes();
   while (true) {
     const absl::Time end = ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first;
     const absl::Time event = watch_->NextDue();
@@ -418,9 +514,9 @@ InMemoryCluster::BindFate InMemoryCluster::DrawFate(const PodBinding& binding) {
 
 // --- Cluster -------------------------------------------------------------------------------------
 
-absl::Status InMemoryCluster::Watch(WatchSink& sink) {
+absl::Status InMemoryCluster::Watch(WatchSink& sink, const std::vector<Kind>& kinds) {
   MutexLock lock(mutex_);
-  watch_->Start(sink);
+  watch_->Start(sink, kinds);
   return absl::OkStatus();
 }
 
@@ -557,15 +653,42 @@ absl::Status InMemoryCluster::PatchPodStatus(const PodStatusPatch& patch) {
   return absl::OkStatus();
 }
 
-void InMemoryCluster::Record(RecordedEvent note) {
+absl::Status InMemoryCluster::Update(const ObjectUpdate& update) {
+  const Object& object = update.object;
+  if (object.kind() == Kind::kPod) {
+    return absl::InvalidArgumentError("pods are bound and patched, not updated");
+  }
   MutexLock lock(mutex_);
-  const RecordedEvent& kept = notes_.emplace_back(std::move(note));
-  Tell({.what = Incident::What::kEventRecorded, .pod = kept.pod.get(), .note = &kept});
-  if (notes_.size() <= kMaxRecordedEvents) return;
-  notes_.pop_front();
+  const Stored* const stored = StoreOf(object.kind()).Find(object.key());
+  const auto named = absl::StrCat(Plural(object.kind()), " \"", object.name(), "\"");
+  if (stored == nullptr) return absl::NotFoundError(absl::StrCat(named, " not found"));
+  const google::protobuf::Message& current = stored->object.message();
+  const api::ObjectMeta& metadata = MetadataOf(current);
+  const api::ObjectMeta& based_on = MetadataOf(object.message());
+  if (based_on.resource_version() != metadata.resource_version() ||
+      based_on.uid() != metadata.uid()) {
+    return absl::AbortedError(
+        absl::StrCat("Operation cannot be fulfilled on ", named,
+                     ": the object has been modified; please apply your changes to the latest "
+                     "version and try again"));
+  }
+  const bool status_only = update.part == ObjectUpdate::Part::kStatus;
+  auto updated = CopyOf(status_only ? current : object.message());
+  CopyStatus(status_only ? object.message() : current, *updated);
+  Put(Object(object.kind(), std::move(updated), object.where()), PodState());
+  UpdateVolumes();
+  return absl::OkStatus();
+}
+
+void InMemoryCluster::Record(RecordedEvent event) {
+  MutexLock lock(mutex_);
+  const RecordedEvent& kept = recorded_events_.emplace_back(std::move(event));
+  Tell({.what = Incident::What::kEventRecorded, .pod = kept.pod.get(), .event = &kept});
+  if (recorded_events_.size() <= kMaxRecordedEvents) return;
+  recorded_events_.pop_front();
   // The next one to go, which nobody has looked at for long.
-  berth::Prefetch(notes_.front().pod);
-  berth::Prefetch(notes_.front().text.data());
+  berth::Prefetch(recorded_events_.front().pod);
+  berth::Prefetch(recorded_events_.front().text.data());
 }
 
 }  // namespace berth

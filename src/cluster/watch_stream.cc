@@ -7,14 +7,22 @@
 
 namespace berth {
 
-void WatchStream::Start(WatchSink& sink) {
+void WatchStream::Start(WatchSink& sink, const std::vector<Kind>& kinds) {
   sink_ = &sink;
+  wanted_.fill(false);
+  for (const Kind kind : kinds) wanted_[static_cast<size_t>(kind)] = true;
   std::vector<Object> objects = list_();
   std::vector<WatchEvent> events;
   events.reserve(objects.size() + 1);
-  for (Object& object : objects) events.push_back({WatchEvent::Type::kSet, std::move(object)});
+  AppendWanted(std::move(objects), events);
   events.push_back({WatchEvent::Type::kSynced, std::nullopt});
   sink.Deliver(std::move(events));
+}
+
+void WatchStream::AppendWanted(std::vector<Object> objects, std::vector<WatchEvent>& events) const {
+  for (Object& object : objects) {
+    if (IsWanted(object)) events.push_back({WatchEvent::Type::kSet, std::move(object)});
+  }
 }
 
 void WatchStream::Stop() {
@@ -29,7 +37,7 @@ void WatchStream::SetFaults(const ClusterFaults& faults) {
 }
 
 void WatchStream::Push(Change change, Object object, absl::Time now) {
-  if (sink_ == nullptr) return;
+  if (sink_ == nullptr || !IsWanted(object)) return;
   const bool again = chance_.Happens(faults_.duplicated_event);
   const bool relist = chance_.Happens(faults_.relist);
   if (!again) {
@@ -78,7 +86,7 @@ void WatchStream::Relist() {
   }
   held_.clear();
   due_of_.clear();
-  for (Object& object : list_()) events.push_back({WatchEvent::Type::kSet, std::move(object)});
+  AppendWanted(list_(), events);
   sink_->Deliver(std::move(events));
 }
 

@@ -4,6 +4,7 @@
 #ifndef BERTH_SRC_CLUSTER_WATCH_STREAM_H_
 #define BERTH_SRC_CLUSTER_WATCH_STREAM_H_
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -24,8 +25,8 @@ class WatchStream {
   // `list` gives all objects that there are, in the order in which they are to be delivered.
   explicit WatchStream(std::function<std::vector<Object>()> list) : list_(std::move(list)) {}
 
-  // Delivers what exists, then kSynced, then whatever is pushed.
-  void Start(WatchSink& sink);
+  // Delivers what exists, then kSynced, then whatever is pushed; objects of `kinds` only.
+  void Start(WatchSink& sink, const std::vector<Kind>& kinds);
   void Stop();
   // Events that are held back stay so.
   void SetFaults(const ClusterFaults& faults);
@@ -48,11 +49,14 @@ class WatchStream {
   };
   using Name = std::pair<Kind, std::string>;
 
+  bool IsWanted(const Object& object) const { return wanted_[static_cast<size_t>(object.kind())]; }
+  void AppendWanted(std::vector<Object> objects, std::vector<WatchEvent>& events) const;
   void Send(Change change, Object object, absl::Time now, double delayed);
   void Deliver(Change change, Object object);
 
   const std::function<std::vector<Object>()> list_;
   WatchSink* sink_ = nullptr;
+  std::array<bool, kMostKinds> wanted_{};  // by kind
   ClusterFaults faults_;
   Chance chance_{0};
   // By due time, then in order of arrival. No event comes before an earlier one of its object.

@@ -16,6 +16,34 @@
 #include "config/arguments/field_text.h"
 
 namespace berth {
+
+// component-base ValidateLeaderElectionConfiguration, client-go NewLeaderElector (the last two).
+void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProblems& problems) {
+  if (!election.leader_elect) return;
+  const auto check = [&](bool ok, absl::string_view field, absl::Duration value,
+                         absl::string_view detail) {
+    if (!ok) {
+      problems.Add(field,
+                   absl::StrCat("Invalid value: ", absl::FormatDuration(value), ": ", detail));
+    }
+  };
+  const absl::Duration zero = absl::ZeroDuration();
+  check(election.lease_duration > zero, "leaseDuration", election.lease_duration,
+        "must be greater than zero");
+  check(election.renew_deadline > zero, "renewDeadline", election.renew_deadline,
+        "must be greater than zero");
+  check(election.retry_period > zero, "retryPeriod", election.retry_period,
+        "must be greater than zero");
+  check(election.lease_duration > election.renew_deadline, "leaseDuration", election.lease_duration,
+        "must be greater than renewDeadline");
+  check(election.renew_deadline > election.retry_period * 1.2, "renewDeadline",
+        election.renew_deadline, "must be greater than retryPeriod*1.2");
+  if (election.resource_lock != "leases") {
+    problems.Invalid("resourceLock", election.resource_lock,
+                     "resourceLock value must be \"leases\"");
+  }
+}
+
 namespace {
 
 // --- Values that are written in ways of their own ------------------------------------------------
@@ -63,33 +91,6 @@ void CompleteLeaderElection(LeaderElectionConfiguration& election) {
   complete(election.resource_lock, "", defaults.resource_lock);
   complete(election.resource_name, "", defaults.resource_name);
   complete(election.resource_namespace, "", defaults.resource_namespace);
-}
-
-// component-base ValidateLeaderElectionConfiguration, client-go NewLeaderElector (the last two).
-void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProblems& problems) {
-  if (!election.leader_elect) return;
-  const auto check = [&](bool ok, absl::string_view field, absl::Duration value,
-                         absl::string_view detail) {
-    if (!ok) {
-      problems.Add(field,
-                   absl::StrCat("Invalid value: ", absl::FormatDuration(value), ": ", detail));
-    }
-  };
-  const absl::Duration zero = absl::ZeroDuration();
-  check(election.lease_duration > zero, "leaseDuration", election.lease_duration,
-        "must be greater than zero");
-  check(election.renew_deadline > zero, "renewDeadline", election.renew_deadline,
-        "must be greater than zero");
-  check(election.retry_period > zero, "retryPeriod", election.retry_period,
-        "must be greater than zero");
-  check(election.lease_duration > election.renew_deadline, "leaseDuration", election.lease_duration,
-        "must be greater than renewDeadline");
-  check(election.renew_deadline > election.retry_period * 1.2, "renewDeadline",
-        election.renew_deadline, "must be greater than retryPeriod*1.2");
-  if (election.resource_lock != "leases") {
-    problems.Invalid("resourceLock", election.resource_lock,
-                     "resourceLock value must be \"leases\"");
-  }
 }
 
 void CompleteClientConnection(ClientConnectionConfiguration& client) {
@@ -310,7 +311,8 @@ struct PointField {
 constexpr PointField kPointFields[kExtensionPointCount] = {
     {&PluginsFile::pre_enqueue, "May the pod enter the queue?"},
     {&PluginsFile::queue_sort, "The order of the queue. One plugin, the same in all profiles."},
-    {&PluginsFile::pre_filter, "Before nodes are judged: what can be worked out once for the pod."},
+    {&PluginsFile::pre_filter,
+     "Before nodes are filtered: what can be worked out once for the pod."},
     {&PluginsFile::filter, "May the pod run on this node?"},
     {&PluginsFile::post_filter, "After no node was found: preemption."},
     {&PluginsFile::pre_score, "Before nodes are scored."},
@@ -374,17 +376,16 @@ const FieldTable& ConfigurationFile::Fields() {
           .Field("parallelism", &T::parallelism, "Has no effect: placements do not depend on it.",
                  ShortMessage("greater than 0", "should be an integer value greater than zero",
                               [](double value) { return value > 0; }))
-          .Field("leaderElection", &T::leader_election,
-                 "Leader election. Checked, but not used by this version.")
+          .Field("leaderElection", &T::leader_election, "Leader election, of `berth run`.")
           .Field("clientConnection", &T::client_connection,
-                 "The connection to the API server. Checked, but not used by this version.")
+                 "The connection to the API server, of `berth run`.")
           .Field("enableProfiling", &T::enable_profiling,
                  "Serve profiles of the process. Not used by this version.")
           .Field("enableContentionProfiling", &T::contention_profiling,
                  "Serve profiles of locks. Default: as enableProfiling.")
           .Field("percentageOfNodesToScore", &T::percentage_of_nodes_to_score,
                  "The share of nodes that, once found feasible, ends the search; 0 means that "
-                 "every node is judged.",
+                 "every node is evaluated.",
                  Percentage())
           .Field("podInitialBackoffSeconds", &T::pod_initial_backoff_seconds,
                  "How long a pod waits after its first failed attempt; doubles with each.",
@@ -397,7 +398,7 @@ const FieldTable& ConfigurationFile::Fields() {
           .Field("extenders", &T::extenders,
                  "Scheduler extenders. Checked, but not called by this version; a warning says so.")
           .Field("delayCacheUntilActive", &T::delay_cache_until_active,
-                 "Whether a replica fills its cache only once it leads. Not used by this version.")
+                 "Whether a replica of `berth run` fills its cache only once it leads.")
           .Complete([](T& file) {
             file.enable_contention_profiling =
                 file.contention_profiling.value_or(file.enable_profiling);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "berth/api/value.h"
+#include "berth/config/profile.h"
 #include "berth/configuration.h"
 #include "berth/framework/args.h"
-#include "berth/framework/profile.h"
 
 namespace berth {
 
@@ -61,6 +61,9 @@ struct ConfigurationFile : KubeSchedulerConfiguration {
   std::vector<ProfileFile> profile_files;
   static const FieldTable& Fields();
 };
+
+// What contradicts itself in what a file or flags say of leader election.
+void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProblems& problems);
 
 }  // namespace berth
 

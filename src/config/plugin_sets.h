@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "berth/framework/profile.h"
+#include "berth/config/profile.h"
 #include "berth/framework/registry.h"
 
 namespace berth {

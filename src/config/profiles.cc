@@ -47,7 +47,7 @@ class ProfileBuilder {
  public:
   ProfileBuilder(const ProfileFile& file, const std::string& path, const Registry& registry,
                  FieldProblems problems, Problems& all)
-      : file_(file), path_(path), registry_(registry), problems_(problems), all_(all) {
+      : file_(file), path_(path), registry_(registry), problems_(std::move(problems)), all_(all) {
     for (const auto& [name, registration] : registry.plugins()) known_.push_back(name);
   }
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "berth/config/profile.h"
 #include "berth/framework/args.h"
-#include "berth/framework/profile.h"
 #include "berth/framework/registry.h"
 #include "config/configuration_file.h"
 

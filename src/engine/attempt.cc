@@ -46,7 +46,7 @@ int MissingMembers(const GroupPlugin& plugin, const Groups& groups, const std::s
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
-  Status why = request.framework->group_plugin()->GroupUnschedulable(
+  Status why = request.framework->plugins().group->GroupUnschedulable(
       group, group.assigned_count() + result.most_placed,
       Status::Make(cause.status.code(), {cause.message}));
   why.SetPlugin(cause.status.plugin_symbol());
@@ -57,7 +57,7 @@ Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
 // not know, or waiting under another profile.
 AttemptResult TooFewMembers(const AttemptRequest& request) {
   AttemptResult result;
-  const Symbol plugin = request.framework->group_plugin_name();
+  const Symbol plugin = request.framework->plugins().group_name;
   const std::string message =
       absl::StrCat("only ", request.pods.size(), " of the ", request.minimum,
                    " pods it still needs can be tried in this profile");
@@ -110,7 +110,7 @@ Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& 
     }
   }
   if (!request.group.empty() && !rejection.IsError()) {
-    add(rejection.unschedulable_plugins, request.framework->group_plugin_name());
+    add(rejection.unschedulable_plugins, request.framework->plugins().group_name);
   }
   return rejection;
 }

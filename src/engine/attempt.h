@@ -12,13 +12,13 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
-#include "berth/framework/group.h"
+#include "berth/extensions/group.h"
 #include "berth/framework/postfilter.h"
 #include "engine/binder.h"
 #include "engine/rejection_reasons.h"
 #include "framework/framework.h"
 #include "group/group_index.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
@@ -50,18 +50,19 @@ struct PodFailure {
   std::string message;                    // of its FailedScheduling event
   // What becomes of its nomination: "" clears it, absent leaves it.
   std::optional<std::string> nominated_node = std::nullopt;
-  // The same for programs; shared by the pods that failed alike.
+  // `message` as values for programs (docs/explained_waiting.md). Pods with the same failure share
+  // it.
   WaitingPtr waiting = nullptr;
   // Of a group's member, while the attempt lasts.
-  bool asked = false;          // PostFilter was, or there is nothing to ask it
-  bool may_fit_later = false;  // beside siblings that are placed after this
-  int placed_before = 0;       // how many had been
+  bool post_filter_ran = false;  // or there is nothing to ask it
+  bool may_fit_later = false;    // beside siblings that are placed after this
+  int placed_before = 0;         // how many had been
 };
 
 struct AttemptResult {
   // Whether the minimum was reached: `placed` stands, and `failed` are pods beyond it. If not,
   // nothing is placed, and `failed` says why, at least once.
-  bool reached = false;
+  bool minimum_reached = false;
   StartOrder order = StartOrder::kByImportance;  // of a group, if it was
   Binder::Members placed;                        // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
@@ -74,8 +75,9 @@ struct AttemptResult {
   // It yielded (WorkBudget): nothing was decided, the same is to be tried again.
   bool yielded = false;
   int cycles = 0;
-  int most_placed = 0;  // the most pods that were placed at once
-  int lost = 0;         // of `failed`, how many no sibling can help; while the attempt lasts
+  int post_filters = 0;  // how often PostFilter was asked, to the end
+  int most_placed = 0;   // the most pods that were placed at once
+  int hopeless = 0;      // of `failed`, how many no sibling can help; while the attempt lasts
 };
 
 // Fewer pods than the minimum: nothing is tried.

@@ -4,11 +4,29 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
 
 namespace berth {
+namespace {
+
+// As kube-scheduler v1.35 volumebinding binder.go BindPodVolumes.
+constexpr absl::Duration kPollInterval = absl::Seconds(1);
+
+Status Dropped() { return Status::Unschedulable("removed"); }
+
+Status Measured(Placement& placement, PointMetrics::Point name,
+                Status (PlacementRunner::*point)(CycleState&, const PodInfo&, absl::string_view)
+                    const) {
+  return placement.framework->point_metrics().Measure(name, [&] {
+    return (placement.framework->placement().*point)(placement.state, *placement.pod,
+                                                     placement.node_name);
+  });
+}
+
+}  // namespace
 
 // One member of a batch while it waits for Permit; afterwards just its placement.
 class Binder::Waiting final : public WaitingPod {
@@ -18,6 +36,7 @@ class Binder::Waiting final : public WaitingPod {
     for (const PermitOutcome::Wait& wait : member.waits) {
       pending_.push_back({wait.plugin, now + wait.timeout});
     }
+    has_waited_ = !pending_.empty();
   }
 
   const PodInfo& pod() const override { return *placement_.pod; }
@@ -64,6 +83,18 @@ class Binder::Waiting final : public WaitingPod {
     Reject(first->plugin.view(), message);
   }
 
+  // Drop() was called while it was on the executor.
+  bool dropped() const { return dropped_; }
+  void set_dropped() { dropped_ = true; }
+  // A PreBind plugin has said Wait.
+  bool polled() const { return alive() && polled_; }
+  void set_polled(bool polled) { polled_ = polled; }
+  // It waits no longer.
+  void NoteWaitEnd(absl::Time now) {
+    if (!std::exchange(has_waited_, false)) return;
+    placement_.permit_wait = std::max(now - since_, absl::Nanoseconds(1));
+  }
+
   Placement& placement() { return placement_; }
   const Status& status() const { return status_; }
   void set_status(Status status) { status_ = std::move(status); }
@@ -80,6 +111,9 @@ class Binder::Waiting final : public WaitingPod {
   std::vector<Pending> pending_;
   bool refused_ = false;
   bool waited_in_vain_ = false;
+  bool polled_ = false;
+  bool dropped_ = false;  // of the scheduling thread, always
+  bool has_waited_ = false;
   Status status_;
 };
 
@@ -88,6 +122,8 @@ struct Binder::Batch {
   int minimum = 1;
   bool running = false;            // on the executor: hands off
   std::atomic<bool> done = false;  // it has run there; Finish() is due
+  uint64_t number = 0;             // in order of start
+  absl::Time poll_at;              // while it is parked
 
   int alive() const {
     return static_cast<int>(std::count_if(members.begin(), members.end(),
@@ -97,6 +133,25 @@ struct Binder::Batch {
     return std::any_of(members.begin(), members.end(), [now](const Waiting& member) {
       return member.waits() || member.delayed(now);
     });
+  }
+  // Whether a PreBind plugin waits.
+  bool polled() const {
+    return std::any_of(members.begin(), members.end(),
+                       [](const Waiting& member) { return member.polled(); });
+  }
+  // Returns whether the pod is a member, which is refused unless it is too late for that.
+  bool Drop(absl::string_view uid) {
+    bool found = false;
+    for (Waiting& member : members) {
+      if (member.pod().uid() != uid) continue;
+      found = true;
+      if (running) {
+        member.set_dropped();
+      } else if (member.alive()) {
+        member.Refuse(Dropped());
+      }
+    }
+    return found;
   }
   // Fails the members that are left when they are too few.
   void FailIfTooFew() {
@@ -117,6 +172,7 @@ Binder::~Binder() = default;
 void Binder::Start(Members members, int minimum, absl::Time now) {
   auto batch = std::make_unique<Batch>();
   batch->minimum = minimum;
+  batch->number = ++last_number_;
   batch->members.reserve(members.size());
   for (Member& member : members) batch->members.emplace_back(std::move(member), now);
   batches_.push_back(std::move(batch));
@@ -140,13 +196,12 @@ WaitingPod* Binder::FindWaitingPod(absl::string_view uid) {
 }
 
 void Binder::Drop(absl::string_view uid) {
-  for (const auto& batch : batches_) {
-    if (batch->running) continue;
-    for (Waiting& member : batch->members) {
-      if (!member.alive() || member.pod().uid() != uid) continue;
-      member.Refuse(Status::Unschedulable("removed"));
-    }
+  for (const auto& batch : batches_) batch->Drop(uid);
+  std::vector<Batch*> dropped;
+  for (const auto& [due, batch] : parked_) {
+    if (batch->Drop(uid)) dropped.push_back(batch.get());
   }
+  for (Batch* const batch : dropped) PollSoon(*batch);
 }
 
 void Binder::Expire(absl::Time now) {
@@ -159,6 +214,7 @@ void Binder::Expire(absl::Time now) {
 }
 
 void Binder::Abandon() {
+  while (!parked_.empty()) batches_.push_back(Unpark(*parked_.begin()->second));
   for (const auto& batch : batches_) {
     if (batch->running) continue;
     for (Waiting& member : batch->members) {
@@ -168,7 +224,7 @@ void Binder::Abandon() {
 }
 
 absl::Time Binder::NextDue() const {
-  absl::Time due = absl::InfiniteFuture();
+  absl::Time due = parked_.empty() ? absl::InfiniteFuture() : parked_.begin()->first.first;
   for (const auto& batch : batches_) {
     if (batch->running) continue;
     for (const Waiting& member : batch->members) {
@@ -181,11 +237,13 @@ absl::Time Binder::NextDue() const {
   return due;
 }
 
-void Binder::TakeOutcomes(absl::Time now, std::vector<BindingOutcome>& outcomes) {
+void Binder::Advance(absl::Time now, std::vector<BindingOutcome>& outcomes) {
+  PollDue(now);
   for (const auto& batch : batches_) {
     if (batch->running) continue;
     batch->FailIfTooFew();
     if (batch->waits(now)) continue;
+    for (Waiting& member : batch->members) member.NoteWaitEnd(now);
     for (Waiting& member : batch->members) {
       if (!member.alive()) continue;
       Status fits = still_fits_(member.placement());
@@ -199,6 +257,10 @@ void Binder::TakeOutcomes(absl::Time now, std::vector<BindingOutcome>& outcomes)
       Batch* const running = batch.get();
       executor_.Run([this, running] {
         Run(*running);
+        if (running->polled()) {
+          post_([this, running] { Park(*running); });
+          return;
+        }
         running->done.store(true, std::memory_order_release);
         post_([this, running] { Finish(*running); });
       });
@@ -208,27 +270,110 @@ void Binder::TakeOutcomes(absl::Time now, std::vector<BindingOutcome>& outcomes)
   outcomes.swap(outcomes_);
 }
 
-// On the executor.
-void Binder::Run(Batch& batch) {
-  const auto run = [](Waiting& member, auto point) {
-    Placement& placement = member.placement();
-    Status status =
-        (placement.framework->*point)(placement.state, *placement.pod, placement.node_name);
-    if (!status.ok()) member.set_status(std::move(status));
-  };
+// --- Parked batches ------------------------------------------------------------------------------
+
+void Binder::Park(Batch& batch) {
+  const auto found = std::find_if(batches_.begin(), batches_.end(),
+                                  [&](const auto& other) { return other.get() == &batch; });
+  std::unique_ptr<Batch> parked = std::move(*found);
+  batches_.erase(found);
+  parked->running = false;
+  for (Waiting& member : parked->members) {
+    if (member.alive() && member.dropped()) member.Refuse(Dropped());
+    for (const auto& object : ObjectsToPollFor(member.placement().state)) {
+      parked_for_[object].push_back(parked.get());
+    }
+  }
+  PollAt(absl::InfinitePast(), std::move(parked));
+}
+
+std::unique_ptr<Binder::Batch> Binder::Unpark(Batch& batch) {
+  std::unique_ptr<Batch> parked =
+      std::move(parked_.extract({batch.poll_at, batch.number}).mapped());
   for (Waiting& member : batch.members) {
-    if (!member.alive() || member.placement().pre_bound) continue;
-    run(member, &Framework::RunPreBind);
-    member.placement().pre_bound = true;
+    for (const auto& object : ObjectsToPollFor(member.placement().state)) {
+      const auto found = parked_for_.find(object);
+      if (found == parked_for_.end()) continue;
+      std::erase(found->second, &batch);
+      if (found->second.empty()) parked_for_.erase(found);
+    }
+  }
+  return parked;
+}
+
+void Binder::PollAt(absl::Time time, std::unique_ptr<Batch> batch) {
+  batch->poll_at = time;
+  const std::pair<absl::Time, uint64_t> place(time, batch->number);
+  parked_.emplace(place, std::move(batch));
+}
+
+void Binder::PollSoon(Batch& batch) {
+  auto node = parked_.extract({batch.poll_at, batch.number});
+  PollAt(absl::InfinitePast(), std::move(node.mapped()));
+}
+
+void Binder::ObjectChanged(const Object& object) {
+  if (parked_for_.empty()) return;
+  const auto found = parked_for_.find({object.kind(), std::string(object.key())});
+  if (found == parked_for_.end()) return;
+  for (Batch* const batch : found->second) PollSoon(*batch);
+}
+
+void Binder::PollDue(absl::Time now) {
+  while (!parked_.empty() && parked_.begin()->first.first <= now) {
+    Batch& batch = *parked_.begin()->second;
+    if (Poll(batch)) {
+      batches_.push_back(Unpark(batch));
+    } else {
+      auto node = parked_.extract(parked_.begin());
+      PollAt(now + kPollInterval, std::move(node.mapped()));
+    }
+  }
+}
+
+bool Binder::Poll(Batch& batch) {
+  for (Waiting& member : batch.members) {
+    if (!member.polled()) continue;
+    Placement& placement = member.placement();
+    Status status = placement.framework->placement().RunPollPreBind(placement.state, *placement.pod,
+                                                                    placement.node_name);
+    if (status.IsWait()) continue;
+    member.set_polled(false);
+    if (!status.ok()) member.set_status(std::move(status));
   }
   batch.FailIfTooFew();
+  return !batch.polled();
+}
+
+// On the executor.
+void Binder::Run(Batch& batch) {
+  for (Waiting& member : batch.members) {
+    Placement& placement = member.placement();
+    if (!member.alive() || placement.pre_bound) continue;
+    Status status =
+        Measured(placement, PointMetrics::Point::kPreBind, &PlacementRunner::RunPreBind);
+    placement.pre_bound = status.ok();
+    if (status.IsWait()) {
+      member.set_polled(true);
+    } else if (!status.ok()) {
+      member.set_status(std::move(status));
+    }
+  }
+  batch.FailIfTooFew();
+  if (batch.polled()) return;
   for (Waiting& member : batch.members) {
     if (!member.alive()) continue;
-    run(member, &Framework::RunBind);
     Placement& placement = member.placement();
-    if (member.alive()) {
-      placement.framework->RunPostBind(placement.state, *placement.pod, placement.node_name);
+    Status status = Measured(placement, PointMetrics::Point::kBind, &PlacementRunner::RunBind);
+    if (!status.ok()) {
+      member.set_status(std::move(status));
+      continue;
     }
+    (void)placement.framework->point_metrics().Measure(PointMetrics::Point::kPostBind, [&] {
+      placement.framework->placement().RunPostBind(placement.state, *placement.pod,
+                                                   placement.node_name);
+      return Status::Success();  // it cannot fail
+    });
   }
 }
 
@@ -242,8 +387,13 @@ void Binder::Finish(Batch& batch) {
 }
 
 std::vector<Binder::Unbound> Binder::unbound() const {
+  std::vector<const Batch*> batches;
+  for (const auto& batch : batches_) batches.push_back(batch.get());
+  for (const auto& [due, batch] : parked_) batches.push_back(batch.get());
+  std::sort(batches.begin(), batches.end(),
+            [](const Batch* a, const Batch* b) { return a->number < b->number; });
   std::vector<Unbound> pods;
-  for (const auto& batch : batches_) {
+  for (const Batch* const batch : batches) {
     const bool done = batch->done.load(std::memory_order_acquire);
     for (const Waiting& member : batch->members) {
       if (done && member.alive()) continue;

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "berth/framework/pods_to_activate.h"
+#include "berth/extensions/pods_to_activate.h"
 
 namespace berth {
 namespace {
@@ -19,7 +19,7 @@ constexpr absl::Duration kMaxBindDelay = absl::Seconds(10);
 
 }  // namespace
 
-void BindingCycle::Start(const QueuedGroup& entry, const AttemptRequest& request,
+void BindingCycle::Start(const QueueEntry& entry, const AttemptRequest& request,
                          AttemptResult& result) {
   if (result.placed.empty()) return;
   for (Binder::Member& member : result.placed) {
@@ -47,7 +47,7 @@ void BindingCycle::ActivateRequestedPods(CycleState& state) {
 
 bool BindingCycle::HandleOutcomes(absl::Time now) {
   std::vector<BindingOutcome> outcomes = std::exchange(outcomes_, {});
-  binder_.TakeOutcomes(now, outcomes);
+  binder_.Advance(now, outcomes);
   // What succeeded first: whether a group runs in part decides what is done about a failure.
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.IsError() && SeenBound(outcome.placement)) {
@@ -58,6 +58,7 @@ bool BindingCycle::HandleOutcomes(absl::Time now) {
     cluster_.cache().FinishBinding(*pod.identity());
     recorder_.Forget(*pod.identity());
     ++bound_;
+    metrics_.BindingEnded(outcome.placement, outcome.status);
     recorder_.Bound(outcome.placement);
     ActivateRequestedPods(outcome.placement.state);
   }
@@ -81,8 +82,8 @@ bool BindingCycle::BindAgain(BindingOutcome& outcome) {
   Placement& placement = outcome.placement;
   const PodInfo& pod = *placement.pod;
   const std::optional<std::string> name = cluster_.GroupOf(pod);
-  if (!outcome.status.IsError() || !name.has_value()) return false;
-  const std::optional<GroupSpec> spec = placement.framework->group_plugin()->Spec(*name);
+  if (!outcome.status.IsError() || !placement.pre_bound || !name.has_value()) return false;
+  const std::optional<GroupSpec> spec = placement.framework->plugins().group->Spec(*name);
   const GroupMembers* group = cluster_.groups().Find(*name);
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*pod.identity());
   const NodeInfo* node = cluster_.FindNode(placement.node);
@@ -116,8 +117,9 @@ WaitingPtr BindingCycle::WhyNotBound(const Placement& placement,
 // Gives everything back and queues the pod again. Whoever waits for room hears of it.
 void BindingCycle::UndoPlacement(BindingOutcome outcome) {
   Placement& placement = outcome.placement;
+  metrics_.BindingEnded(placement, outcome.status);
   const std::shared_ptr<const PodInfo>& pod = placement.pod;
-  placement.framework->RunUnreserve(placement.state, *pod, placement.node_name);
+  placement.framework->placement().RunUnreserve(placement.state, *pod, placement.node_name);
   cluster_.Forget(pod);
 
   const std::shared_ptr<const PodInfo> latest = cluster_.FindPod(*pod->identity());

@@ -12,6 +12,7 @@
 #include "engine/attempt.h"
 #include "engine/binder.h"
 #include "engine/cluster_state.h"
+#include "engine/engine_metrics.h"
 #include "engine/failure_handler.h"
 #include "engine/recorder.h"
 #include "queue/scheduling_queue.h"
@@ -28,6 +29,7 @@ class BindingCycle {
     Binder& binder;
     Recorder& recorder;
     FailureHandler& failure_handler;
+    EngineMetrics& metrics;
   };
   BindingCycle(const Clock& clock, const Parts& parts)
       : clock_(clock),
@@ -35,10 +37,11 @@ class BindingCycle {
         queue_(parts.queue),
         binder_(parts.binder),
         recorder_(parts.recorder),
-        failure_handler_(parts.failure_handler) {}
+        failure_handler_(parts.failure_handler),
+        metrics_(parts.metrics) {}
 
   // Hands what an attempt on `entry` placed to the binder.
-  void Start(const QueuedGroup& entry, const AttemptRequest& request, AttemptResult& result);
+  void Start(const QueueEntry& entry, const AttemptRequest& request, AttemptResult& result);
   // Acts on what the binder has decided. Returns whether there was any.
   bool HandleOutcomes(absl::Time now);
 
@@ -61,6 +64,7 @@ class BindingCycle {
   Binder& binder_;
   Recorder& recorder_;
   FailureHandler& failure_handler_;
+  EngineMetrics& metrics_;
   std::vector<BindingOutcome> outcomes_;  // room for those of HandleOutcomes()
   int64_t bound_ = 0;
   int64_t bind_failures_ = 0;

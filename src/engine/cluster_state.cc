@@ -11,7 +11,7 @@
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
 #include "berth/check.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 
 namespace berth {
 namespace {
@@ -56,18 +56,19 @@ std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view 
 ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
 ClusterState::~ClusterState() = default;
 
-void ClusterState::SetProfiles(const Profiles* profiles) {
+void ClusterState::SetProfiles(const FrameworkSet* profiles) {
   profiles_ = profiles;
   for (const Framework* framework : profiles->all()) {
-    for (AssignmentObserver* observer : framework->observers()) cache_.AddObserver(observer);
+    for (AssignmentObserver* observer : framework->plugins().observers)
+      cache_.AddObserver(observer);
   }
 }
 
 std::optional<std::string> ClusterState::GroupOf(const PodInfo& pod) const {
   const Framework* framework =
       profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
-  if (framework == nullptr || framework->group_plugin() == nullptr) return std::nullopt;
-  return framework->group_plugin()->GroupOf(pod);
+  if (framework == nullptr || framework->plugins().group == nullptr) return std::nullopt;
+  return framework->plugins().group->GroupOf(pod);
 }
 
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
@@ -314,16 +315,17 @@ void ClusterState::NodeGone(const Object& object, ClusterChange& result) {
 void ClusterState::ApplyObject(std::shared_ptr<const Object> object, ClusterChange& result) {
   const absl::string_view kind = KindName(object->kind());
   std::optional<Object> old = objects_.Set(*object);
+  const bool is_update = old.has_value();
   result.type = ClusterChange::Type::kObject;
   result.new_object = std::move(object);
   result.change.new_object = result.new_object.get();
-  if (old.has_value()) {
+  if (is_update) {
     result.old_object = std::make_shared<const Object>(*std::move(old));
     result.change.old_object = result.old_object.get();
   }
   result.events.push_back({EventResource::Of(result.new_object->kind()),
-                           old.has_value() ? action::kUpdate : action::kAdd,
-                           absl::StrCat(kind, old.has_value() ? "Update" : "Add")});
+                           is_update ? action::kUpdate : action::kAdd,
+                           absl::StrCat(kind, is_update ? "Update" : "Add")});
 }
 
 void ClusterState::ObjectGone(const Object& object, ClusterChange& result) {

@@ -24,7 +24,7 @@
 
 namespace berth {
 
-class Profiles;
+class FrameworkSet;
 
 // What one watch event changed.
 struct ClusterChange {
@@ -70,7 +70,7 @@ class ClusterState {
   ~ClusterState();
 
   // Tells which profiles' plugins define groups and observe assignments. Before the first Apply().
-  void SetProfiles(const Profiles* profiles);
+  void SetProfiles(const FrameworkSet* profiles);
 
   ClusterChange Apply(WatchEvent event);
   // Brings the node table up to date with what was applied and assumed. Cheap if nothing changed.
@@ -132,7 +132,7 @@ class ClusterState {
   void ApplyObject(std::shared_ptr<const Object> object, ClusterChange& result);
   void ObjectGone(const Object& object, ClusterChange& result);
 
-  const Profiles* profiles_ = nullptr;
+  const FrameworkSet* profiles_ = nullptr;
   Cache cache_;
   Objects objects_;
   Nominations nominations_;

@@ -9,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "berth/api/time.h"
 #include "engine/placement_check.h"
 #include "engine/rejection_reasons.h"
@@ -27,23 +26,26 @@ SchedulingQueue MakeQueue(const ProfileSetup& setup) {
   for (const Framework* framework : frameworks) {
     QueueProfile& profile = profiles.emplace_back();
     profile.name = Symbol::Intern(framework->profile().scheduler_name);
-    profile.plugins.assign(framework->events().begin(), framework->events().end());
-    if (!framework->pre_enqueue().empty()) {
+    profile.plugins.assign(framework->plugins().events.begin(), framework->plugins().events.end());
+    if (!framework->plugins().pre_enqueue.empty()) {
       profile.pre_enqueue = [framework](const PodInfo& pod, Symbol first) {
-        return framework->RunPreEnqueue(pod, first);
+        return framework->point_metrics().Measure(
+            PointMetrics::Point::kPreEnqueue, [&] { return framework->RunPreEnqueue(pod, first); });
       };
     }
-    profile.group_plugin = framework->group_plugin();
-    if (profile.group_plugin != nullptr) profile.group_plugin_name = framework->group_plugin_name();
+    profile.group_plugin = framework->plugins().group;
+    if (profile.group_plugin != nullptr)
+      profile.group_plugin_name = framework->plugins().group_name;
   }
   const KubeSchedulerConfiguration& configuration = setup.options.configuration;
   return SchedulingQueue(
-      frameworks.front()->queue_sort(), std::move(profiles), &setup.cluster.groups(),
-      *setup.options.clock,
+      *frameworks.front()->plugins().queue_sort.front().plugin, std::move(profiles),
+      &setup.cluster.groups(), *setup.options.clock,
       QueueOptions{.initial_backoff = absl::Seconds(configuration.pod_initial_backoff_seconds),
                    .max_backoff = absl::Seconds(configuration.pod_max_backoff_seconds),
                    .fault_log = &frameworks.front()->fault_log(),
-                   .queue_sort_name = frameworks.front()->queue_sort_name()});
+                   .queue_sort_name = frameworks.front()->plugins().queue_sort_name(),
+                   .metrics = setup.options.metrics});
 }
 
 }  // namespace
@@ -60,6 +62,7 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       cluster_(setup_->cluster),
       profiles_(*setup_->profiles),
       prefetching_cluster_(dynamic_cast<PrefetchingCluster*>(options_.cluster)),
+      metrics_(options_.metrics, *options_.clock),
       queue_(MakeQueue(*setup_)),
       binder_(
           *options_.executor, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
@@ -67,12 +70,12 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       failure_handler_(cluster_, queue_, setup_->recorder),
       preemption_executor_(
           options_, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
-          {cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_}),
+          {cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_, metrics_}),
       binding_cycle_(*options_.clock,
-                     {cluster_, queue_, binder_, setup_->recorder, failure_handler_}),
+                     {cluster_, queue_, binder_, setup_->recorder, failure_handler_, metrics_}),
       table_updater_(cluster_, profiles_),
       event_handlers_({cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_,
-                       table_updater_}),
+                       table_updater_, metrics_}),
       unbound_report_(cluster_, profiles_, queue_, binder_),
       entry_scheduler_(cluster_, options_.incremental, options_.filter_block_size) {
   setup_->services.Connect({.queue = &queue_,
@@ -89,7 +92,7 @@ Engine::~Engine() {
     TakeInbox();
     binder_.Abandon();
     binding_cycle_.HandleOutcomes(options_.clock->Now());
-    if (!idle()) inbox_.WaitUntil(absl::Now() + absl::Milliseconds(10));
+    if (!idle()) inbox_.WaitFor(absl::Milliseconds(10));
   }
   if (watching_) options_.cluster->StopWatching();
   // While the plugins are there still.
@@ -104,12 +107,16 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
   auto setup = std::make_unique<ProfileSetup>(std::move(options));
   Problems problems;
   setup->profiles =
-      Profiles::Create(setup->options.configuration, *setup->options.registry, setup->cluster,
-                       *setup->options.clock, setup->random, &setup->services, problems);
+      FrameworkSet::Create(setup->options.configuration, *setup->options.registry, setup->cluster,
+                           *setup->options.clock, setup->random, &setup->services, problems);
   if (setup->profiles == nullptr) return problems.ToStatus();
   setup->cluster.SetProfiles(setup->profiles.get());
   for (const Framework* framework : setup->profiles->all()) {
     framework->fault_log().set_slow_call(setup->options.slow_plugin_call);
+    if (setup->options.metrics != nullptr) {
+      framework->point_metrics().Connect(*setup->options.metrics,
+                                         framework->profile().scheduler_name);
+    }
   }
   std::unique_ptr<Engine> engine(new Engine(std::move(setup)));
   absl::Status watching = engine->Watch();
@@ -118,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
 }
 
 absl::Status Engine::Watch() {
-  absl::Status watching = options_.cluster->Watch(inbox_);
+  absl::Status watching = options_.cluster->Watch(inbox_, setup_->profiles->watched_kinds());
   if (!watching.ok()) return watching;
   watching_ = true;
   sync_deadline_ = options_.clock->Now() + kLongestSync;
@@ -129,7 +136,8 @@ absl::Status Engine::Watch() {
 
 absl::Status Engine::Run() {
   while (!inbox_.stopped()) {
-    if (!Step()) inbox_.WaitUntil(NextDue());
+    if (Step()) continue;
+    inbox_.WaitFor(std::min(NextDue(), metrics_.next_publication()) - options_.clock->Now());
   }
   return absl::OkStatus();
 }
@@ -142,6 +150,7 @@ void Engine::TakeEvents() {
 void Engine::RunUntilIdle() {
   while (!inbox_.stopped() && Step()) {
   }
+  PublishMetrics();
 }
 
 bool Engine::RunSteps(int64_t most) {
@@ -156,6 +165,7 @@ bool Engine::RunSteps(int64_t most) {
 bool Engine::Step() {
   entry_scheduler_.PrefetchAhead();
   const absl::Time now = options_.clock->Now();
+  if (metrics_.IsDue(now)) PublishMetrics();
   if (ConsecutiveEvents() < kMaxConsecutiveEvents && TakeInbox(kMaxConsecutiveEvents)) return true;
   WarnIfNotSynced(now);
   binder_.Expire(now);
@@ -169,7 +179,7 @@ bool Engine::Step() {
   const bool more_is_due = has_just_asked || queue_.Tick(now) || timers > 0;
   ticked_steps_ = queue_.steps();
   const bool synced = event_handlers_.synced();
-  const QueuedGroup* const entry = synced ? NextEntry() : nullptr;
+  const QueueEntry* const entry = synced ? NextEntry() : nullptr;
   if (synced) table_updater_.Update(event_handlers_.events(), entry != nullptr);
   if (entry == nullptr) {  // an inline executor may have answered already
     return more_is_due || !arrived_.empty() || !inbox_.empty();
@@ -214,6 +224,24 @@ bool Engine::TakeInbox(int64_t limit) {
   return any;
 }
 
+void Engine::PublishMetrics() {
+  if (!metrics_.enabled()) return;
+  GroupCensus groups;
+  for (const GroupMembers* group : cluster_.groups().All()) {
+    const Framework* framework = profiles_.Find(group->members().front().pod->scheduler_name());
+    const std::optional<GroupSpec> spec = framework->plugins().group->Spec(group->name());
+    if (!spec.has_value()) continue;
+    const int assigned = group->assigned_count();
+    groups.assigned += assigned;
+    groups.pending += static_cast<int>(group->members().size()) - assigned;
+    ++(assigned >= spec->min_member ? groups.running
+       : assigned > 0               ? groups.partial
+                                    : groups.waiting);
+  }
+  metrics_.Publish(queue_.Count(), cluster_.cache(), groups, binder_.size(), counters(),
+                   PluginCounters());
+}
+
 absl::Time Engine::SyncDeadline() const {
   return event_handlers_.synced() ? absl::InfiniteFuture() : sync_deadline_;
 }
@@ -237,15 +265,15 @@ absl::Time Engine::NextRetry() const { return std::min(queue_.NextRetry(), binde
 
 // --- One attempt --------------------------------------------------------------------------------
 
-AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
+AttemptRequest Engine::MakeRequest(const QueueEntry& entry) const {
   AttemptRequest request;
   request.framework = profiles_.Find(entry.profile);
   request.history = entry.history;
   request.group = entry.name;
   for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
-  if (entry.is_group && request.framework->group_plugin() != nullptr) {
+  if (entry.is_group && request.framework->plugins().group != nullptr) {
     request.minimum =
-        MissingMembers(*request.framework->group_plugin(), cluster_.groups(), entry.name);
+        MissingMembers(*request.framework->plugins().group, cluster_.groups(), entry.name);
     SortByImportance(request.pods);
     request.now = options_.clock->Now();
   }
@@ -258,8 +286,8 @@ AttemptRequest Engine::MakeRequest(const QueuedGroup& entry) const {
   return request;
 }
 
-// Lets the processor fetch what this attempt and the next will look up.
-void Engine::PrefetchAhead(const QueuedGroup& entry) const {
+// Prefetches what this attempt and the next will look up.
+void Engine::PrefetchAhead(const QueueEntry& entry) const {
   const auto fetch = [this](const Identity& pod, Fetch what) {
     cluster_.cache().Prefetch(pod, what);
     if (prefetching_cluster_ != nullptr) prefetching_cluster_->Prefetch(pod, what);
@@ -270,7 +298,7 @@ void Engine::PrefetchAhead(const QueuedGroup& entry) const {
 }
 
 // What was begun goes first, unless its pod is gone.
-const QueuedGroup* Engine::NextEntry() {
+const QueueEntry* Engine::NextEntry() {
   if (unfinished_.entry != nullptr) {
     if (queue_.Resume(unfinished_.entry)) return unfinished_.entry;
     queue_.Done(std::exchange(unfinished_, {}).entry);
@@ -278,41 +306,47 @@ const QueuedGroup* Engine::NextEntry() {
   return queue_.Pop();
 }
 
-void Engine::TryEntry(const QueuedGroup& entry) {
+void Engine::TryEntry(const QueueEntry& entry) {
   PrefetchAhead(entry);
   const AttemptRequest request = MakeRequest(entry);
   const Symbol requeued_by = entry.requeued_by;
-  const auto now = [this] {  // for who observes
-    return observe_ == nullptr ? SteadyTime() : std::chrono::steady_clock::now();
-  };
+  const bool timed = observe_ != nullptr || metrics_.enabled();
+  const auto now = [timed] { return timed ? std::chrono::steady_clock::now() : SteadyTime(); };
   const SteadyTime begun = now();
   AttemptResult result = entry_scheduler_.Run(request);
   const SteadyTime ended = now();
   unfinished_.cycles += result.cycles;
-  if (observe_ != nullptr) {
-    unfinished_.spent += absl::FromChrono(ended - begun);
-    Observe(request, result, requeued_by, ended);
-  }
+  if (timed) unfinished_.spent += absl::FromChrono(ended - begun);
+  if (observe_ != nullptr) Observe(request, result, requeued_by, ended);
   if (result.yielded) {
     unfinished_.entry = &entry;
+    metrics_.Yielded();
     return;
   }
   ++attempts_;
   cycles_ += unfinished_.cycles;
+  const absl::Duration took = unfinished_.spent;
   unfinished_ = {};
+  if (timed) {
+    for (Binder::Member& member : result.placed) {
+      member.placement.attempt_begun = ended - absl::ToChronoNanoseconds(took);
+    }
+  }
 
-  if (result.reached && request.minimum > 0 && !request.group.empty()) {
+  if (result.minimum_reached && request.minimum > 0 && !request.group.empty()) {
     cluster_.NoteGroupStart(request.group, result.order, static_cast<int>(result.placed.size()));
   }
   binding_cycle_.Start(entry, request, result);
   if (result.failed.empty()) {
+    metrics_.AttemptEnded(request, result, took);
     queue_.Done(&entry);
     return;
   }
-  if (!result.reached && !request.group.empty()) {
+  if (!result.minimum_reached && !request.group.empty()) {
     const GroupMembers* group = cluster_.groups().Find(request.group);
     if (group != nullptr) FailEveryMember(request, *group, result);
   }
+  metrics_.AttemptEnded(request, result, took);
   // Before the entry goes back: the evictions are what its gate asks for.
   for (const AttemptResult::Plan& plan : result.plans)
     preemption_executor_.Execute(plan.pod, plan.result);
@@ -370,7 +404,7 @@ std::vector<ResourceUsage> Engine::Usage() {
   cluster_.Refresh();
   std::vector<ResourceUsage> all;
   for (const Framework* framework : profiles_.all()) {
-    for (ResourceUsage& usage : framework->RunUsage(cluster_.nodes())) {
+    for (ResourceUsage& usage : framework->reports().RunUsage(cluster_.nodes())) {
       const bool is_known = absl::c_any_of(
           all, [&](const ResourceUsage& known) { return known.resource == usage.resource; });
       if (!is_known) all.push_back(std::move(usage));
@@ -390,7 +424,7 @@ SchedulerCounters Engine::counters() const {
   counters.unusable_objects = event_handlers_.unusable_objects();
   counters.deferred_calls = timer_calls_ + setup_->services.posted_calls();
   for (const Framework* framework : profiles_.all()) {
-    counters.plugin_faults += framework->plugin_faults();
+    counters.plugin_faults += framework->fault_log().faults();
   }
   counters.troubles = profiles_.troubles();
   const NodeEvaluator::Counters evaluations = entry_scheduler_.cycle().evaluator().counters();

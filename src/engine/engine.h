@@ -18,13 +18,14 @@
 #include "engine/binder.h"
 #include "engine/binding_cycle.h"
 #include "engine/cluster_state.h"
+#include "engine/engine_metrics.h"
 #include "engine/entry_scheduler.h"
 #include "engine/event_handlers.h"
 #include "engine/failure_handler.h"
+#include "engine/framework_set.h"
 #include "engine/inbox.h"
 #include "engine/plugin_services.h"
 #include "engine/preemption_executor.h"
-#include "engine/profiles.h"
 #include "engine/random_sequence.h"
 #include "engine/recorder.h"
 #include "engine/table_updater.h"
@@ -49,7 +50,7 @@ struct ProfileSetup {
   ClusterState cluster;
   Recorder recorder;
   PluginServices services;
-  std::unique_ptr<Profiles> profiles;
+  std::unique_ptr<FrameworkSet> profiles;
 };
 
 class Engine final : public Scheduler {
@@ -102,10 +103,13 @@ class Engine final : public Scheduler {
   // Says once that the cluster has not sent kSynced for long.
   void WarnIfNotSynced(absl::Time now);
 
-  void PrefetchAhead(const QueuedGroup& entry) const;
-  const QueuedGroup* NextEntry();
-  AttemptRequest MakeRequest(const QueuedGroup& entry) const;
-  void TryEntry(const QueuedGroup& entry);
+  // Shows metrics of how things stand, if they are wanted and it is time.
+  void PublishMetrics();
+
+  void PrefetchAhead(const QueueEntry& entry) const;
+  const QueueEntry* NextEntry();
+  AttemptRequest MakeRequest(const QueueEntry& entry) const;
+  void TryEntry(const QueueEntry& entry);
   void Observe(const AttemptRequest& request, const AttemptResult& result, Symbol requeued_by,
                SteadyTime ended) const;
 
@@ -114,8 +118,9 @@ class Engine final : public Scheduler {
   Inbox& inbox_;
   Timers& timers_;
   ClusterState& cluster_;
-  const Profiles& profiles_;
+  const FrameworkSet& profiles_;
   PrefetchingCluster* const prefetching_cluster_;  // options_.cluster, or null
+  EngineMetrics metrics_;
   SchedulingQueue queue_;
   Binder binder_;
   FailureHandler failure_handler_;
@@ -134,7 +139,7 @@ class Engine final : public Scheduler {
   int64_t ticked_steps_ = 0;          // the same, after the last Tick()
   // An attempt that is not over (AttemptResult::yielded).
   struct Unfinished {
-    const QueuedGroup* entry = nullptr;  // in flight, or null
+    const QueueEntry* entry = nullptr;  // in flight, or null
     absl::Duration spent;
     int cycles = 0;
   };

@@ -14,12 +14,12 @@ AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
   cluster_.Refresh();
   if (request.pods.size() == 1) {
     const bool placed = pod_scheduler_.Place(request, request.pods.front(), result);
-    result.reached = placed || (request.minimum == 0 && !result.yielded);
+    result.minimum_reached = placed || (request.minimum == 0 && !result.yielded);
   } else {
     group_scheduler_.Place(request, result);
   }
-  if (result.reached) Permit(request, result);
-  BERTH_CHECK(result.reached || result.yielded || !result.failed.empty());
+  if (result.minimum_reached) Permit(request, result);
+  BERTH_CHECK(result.minimum_reached || result.yielded || !result.failed.empty());
   return result;
 }
 
@@ -35,7 +35,7 @@ void EntryScheduler::Permit(const AttemptRequest& request, AttemptResult& result
       });
   result.placed.erase(refused, result.placed.end());
   if (static_cast<int>(result.placed.size()) < request.minimum) {
-    result.reached = false;
+    result.minimum_reached = false;
     // The cause stands first: the group fails for who was refused here, not for its surplus.
     std::rotate(result.failed.begin(), result.failed.end() - 1, result.failed.end());
     pod_scheduler_.UndoAll(request, result);

@@ -11,6 +11,8 @@ namespace berth {
 
 void EventHandlers::Handle(WatchEvent event) {
   ++events_;
+  const EngineMetrics::SteadyTime begun =
+      metrics_.enabled() ? std::chrono::steady_clock::now() : EngineMetrics::SteadyTime();
   if (event.type == WatchEvent::Type::kSet && event.object->kind() == Kind::kPod) {
     // A pod was created anew under its name, and nobody told of the end of the old one.
     const auto predecessor = cluster_.FindPredecessor(*event.object);
@@ -39,6 +41,7 @@ void EventHandlers::Handle(WatchEvent event) {
     queue_.MoveAllOnEvent(moved, change.meanwhile);
   }
   for (const ClusterEvent& moved : change.events) queue_.MoveAllOnEvent(moved, change.change);
+  metrics_.EventHandled(change, begun);
 }
 
 void EventHandlers::UpdateQueue(const ClusterChange& change) {
@@ -73,10 +76,12 @@ void EventHandlers::UpdateQueue(const ClusterChange& change) {
       binder_.Drop(uid);
       return;
     }
+    case ClusterChange::Type::kObject:
+      binder_.ObjectChanged(change.new_object != nullptr ? *change.new_object : *change.old_object);
+      return;
     case ClusterChange::Type::kNothing:
     case ClusterChange::Type::kPodChanged:
     case ClusterChange::Type::kNode:
-    case ClusterChange::Type::kObject:
     case ClusterChange::Type::kSynced:
       return;
   }

@@ -9,8 +9,9 @@
 #include "berth/cluster.h"
 #include "engine/binder.h"
 #include "engine/cluster_state.h"
+#include "engine/engine_metrics.h"
 #include "engine/failure_handler.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 #include "engine/recorder.h"
 #include "engine/table_updater.h"
 #include "queue/scheduling_queue.h"
@@ -23,12 +24,13 @@ class EventHandlers {
   // What events change. Everything outlives this.
   struct Parts {
     ClusterState& cluster;
-    const Profiles& profiles;
+    const FrameworkSet& profiles;
     SchedulingQueue& queue;
     Binder& binder;
     Recorder& recorder;
     FailureHandler& failure_handler;
     TableUpdater& table_updater;
+    EngineMetrics& metrics;
   };
   explicit EventHandlers(const Parts& parts)
       : cluster_(parts.cluster),
@@ -37,7 +39,8 @@ class EventHandlers {
         binder_(parts.binder),
         recorder_(parts.recorder),
         failure_handler_(parts.failure_handler),
-        table_updater_(parts.table_updater) {}
+        table_updater_(parts.table_updater),
+        metrics_(parts.metrics) {}
 
   void Handle(WatchEvent event);
 
@@ -51,12 +54,13 @@ class EventHandlers {
   void UpdateQueue(const ClusterChange& change);
 
   ClusterState& cluster_;
-  const Profiles& profiles_;
+  const FrameworkSet& profiles_;
   SchedulingQueue& queue_;
   Binder& binder_;
   Recorder& recorder_;
   FailureHandler& failure_handler_;
   TableUpdater& table_updater_;
+  EngineMetrics& metrics_;
   uint64_t events_ = 0;
   bool synced_ = false;
   int64_t unusable_objects_ = 0;

@@ -39,7 +39,7 @@ class Evictions {
 
   struct Victim {
     std::string message;  // of its DisruptionTarget condition
-    RecordedEvent note;   // recorded once it is asked to go; names the pod
+    RecordedEvent event;  // recorded once it is asked to go; names the pod
   };
   // `victims`: at least one.
   void Start(Cluster& cluster, std::shared_ptr<const PodInfo> preemptor,

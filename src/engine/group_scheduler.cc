@@ -17,12 +17,13 @@ namespace {
 bool MayFitLater(const Framework& framework, const PodInfo& pod,
                  absl::Span<const Symbol> rejecting_plugins) {
   PodSignature signature;
-  const PluginMask node_by_node = framework.SignForNodes(pod, signature);
+  const PluginMask node_by_node = framework.signer().SignForNodes(pod, signature);
   return absl::c_any_of(rejecting_plugins, [&](Symbol plugin) {
-    const uint8_t filter = framework.FilterIndex(plugin);
-    if (filter == NodeVerdicts::kNotJudged) return true;
-    const PluginMask mask = PluginMask{1} << framework.filter()[filter].index;
-    return (mask & node_by_node) == 0 || (framework.DependenciesOf(mask) & Aspect::kNodePods) != 0;
+    const uint8_t filter = framework.plugins().FilterIndex(plugin);
+    if (filter == NodeVerdicts::kNotFiltered) return true;
+    const PluginMask mask = PluginMask{1} << framework.plugins().filter[filter].index;
+    return (mask & node_by_node) == 0 ||
+           (framework.signer().DependenciesOf(mask) & Aspect::kNodePods) != 0;
   });
 }
 
@@ -34,7 +35,7 @@ struct GroupScheduler::Class {
   int feasible = 0;  // nodes on which the first could run; fewer is harder
 };
 
-// Who failed since something was placed or planned last, of those that are alike one.
+// Who failed since something was placed or planned last, one of each class.
 struct GroupScheduler::ClassFailures {
   uint64_t changes = 0;                         // so much had been placed or planned by then
   absl::flat_hash_map<std::string, int> index;  // in AttemptResult::failed, by EquivalenceKey()
@@ -42,25 +43,25 @@ struct GroupScheduler::ClassFailures {
 
 void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result) {
   const Order as_queued(request.pods.begin(), request.pods.end());
-  result.reached = PlaceAll(request, as_queued, result);
+  result.minimum_reached = PlaceAll(request, as_queued, result);
   // If it takes one pod only, whoever fits has been found.
-  if (result.reached || request.minimum <= 1) return;
+  if (result.minimum_reached || request.minimum <= 1) return;
   std::vector<Class> classes = Classify(request);
   if (classes.size() == 1) return;
   // The hardest first. What was hardest alone need not be hardest together: then the other way
   // round.
-  for (int i = 0; i < 2 && !result.reached; ++i) {
+  for (int i = 0; i < 2 && !result.minimum_reached; ++i) {
     Order order;
-    for (const Class& alike : classes) {
-      order.insert(order.end(), alike.pods.begin(), alike.pods.end());
+    for (const Class& pod_class : classes) {
+      order.insert(order.end(), pod_class.pods.begin(), pod_class.pods.end());
     }
     std::reverse(classes.begin(), classes.end());
     if (order == as_queued) continue;
     AttemptResult other;
-    other.reached = PlaceAll(request, std::move(order), other);
+    other.minimum_reached = PlaceAll(request, std::move(order), other);
     const int cycles = result.cycles + other.cycles;
     const int most_placed = std::max(result.most_placed, other.most_placed);
-    if (other.reached) {
+    if (other.minimum_reached) {
       result = std::move(other);
       result.order = StartOrder::kOther;
     }
@@ -75,16 +76,16 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, Order order, Attemp
   // square of their number says. Then another order comes next.
   const size_t most_tries = 100 + 8 * request.pods.size();
   size_t tries = 0;
-  bool hopeless = false;
-  while (!order.empty() && !hopeless) {
-    ClassFailures alike;
+  bool out_of_reach = false;
+  while (!order.empty() && !out_of_reach) {
+    ClassFailures failures;
     tries += order.size();
     for (const auto& pod : order) {
-      TryMember(request, pod, alike, result);
-      hopeless = IsOutOfReach(request, result);
-      if (hopeless) break;
+      TryMember(request, pod, failures, result);
+      out_of_reach = IsOutOfReach(request, result);
+      if (out_of_reach) break;
     }
-    if (!hopeless) order = TakeMembersToRetry(request, result, tries < most_tries);
+    if (!out_of_reach) order = TakeMembersToRetry(request, result, tries < most_tries);
   }
   group_preemptions_.RollBack();
   if (static_cast<int>(result.placed.size()) >= request.minimum) return true;
@@ -93,27 +94,27 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, Order order, Attemp
 }
 
 bool GroupScheduler::IsOutOfReach(const AttemptRequest& request, const AttemptResult& result) {
-  return static_cast<int>(request.pods.size()) - result.lost < request.minimum;
+  return static_cast<int>(request.pods.size()) - result.hopeless < request.minimum;
 }
 
 // Places the pod, or adds it to those that failed.
 void GroupScheduler::TryMember(const AttemptRequest& request,
-                               const std::shared_ptr<const PodInfo>& pod, ClassFailures& alike,
+                               const std::shared_ptr<const PodInfo>& pod, ClassFailures& failures,
                                AttemptResult& result) {
   const auto changes = [&] {
     return result.placed.size() + result.plans.size() + cluster_.nominations().version();
   };
   const auto add_failure = [&](PodFailure failure) {
-    result.lost += failure.may_fit_later ? 0 : 1;
+    result.hopeless += failure.may_fit_later ? 0 : 1;
     result.failed.push_back(std::move(failure));
   };
-  std::optional<std::string> likeness;
-  if (!alike.index.empty() && alike.changes == changes()) {
-    likeness = EquivalenceKey(request, *pod);
-    const auto found = likeness.has_value() ? alike.index.find(*likeness) : alike.index.end();
-    if (found != alike.index.end()) {
+  std::optional<std::string> key;
+  if (!failures.index.empty() && failures.changes == changes()) {
+    key = EquivalenceKey(request, *pod);
+    const auto found = key.has_value() ? failures.index.find(*key) : failures.index.end();
+    if (found != failures.index.end()) {
       PodFailure failure = result.failed[found->second];
-      if (failure.asked || !PodScheduler::MayPreempt(request, result)) {
+      if (failure.post_filter_ran || !PodScheduler::MayPreempt(request, result)) {
         failure.pod = pod;
         return add_failure(std::move(failure));
       }
@@ -135,16 +136,16 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
       group_preemptions_.Nominate(pod, *failure.nominated_node);
     failure.may_fit_later = !failure.status.IsError() &&
                             MayFitLater(*request.framework, *pod, failure.rejecting_plugins);
-    if (alike.changes != changes()) alike.index.clear();
-    alike.changes = changes();
-    if (!likeness.has_value()) likeness = EquivalenceKey(request, *pod);
-    if (likeness.has_value()) alike.index[*likeness] = static_cast<int>(result.failed.size());
+    if (failures.changes != changes()) failures.index.clear();
+    failures.changes = changes();
+    if (!key.has_value()) key = EquivalenceKey(request, *pod);
+    if (key.has_value()) failures.index[*key] = static_cast<int>(result.failed.size());
   }
   add_failure(std::move(failure));
 }
 
 // Takes out of `failed` whom siblings that were placed since may have let in, if `beside_siblings`,
-// and, once the group stands, those that PostFilter was not asked about.
+// and, once the group stands, those for which PostFilter did not run.
 GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& request,
                                                          AttemptResult& result,
                                                          bool beside_siblings) {
@@ -153,11 +154,11 @@ GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& r
   const auto first = std::stable_partition(
       result.failed.begin(), result.failed.end(), [&](const PodFailure& failure) {
         return !(beside_siblings && failure.may_fit_later && failure.placed_before < placed) &&
-               !(stands && !failure.asked);
+               !(stands && !failure.post_filter_ran);
       });
   Order order;
   for (auto failure = first; failure != result.failed.end(); ++failure) {
-    if (!failure->may_fit_later) --result.lost;
+    if (!failure->may_fit_later) --result.hopeless;
     order.push_back(failure->pod);
   }
   result.failed.erase(first, result.failed.end());
@@ -168,27 +169,28 @@ GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& r
 std::optional<std::string> GroupScheduler::EquivalenceKey(const AttemptRequest& request,
                                                           const PodInfo& pod) const {
   PodSignature signature;
-  if (!request.framework->SignPod(pod, signature).ok()) return std::nullopt;
+  if (!request.framework->signer().Sign(pod, signature).ok()) return std::nullopt;
   signature.Add(pod.priority());
   signature.Add(static_cast<int64_t>(pod.preemption_policy()));
   signature.Add(cluster_.nominations().NominatedNode(pod));
   return signature.bytes();
 }
 
-// Groups the pods by likeness, hardest to place first.
+// Groups the pods by class, hardest to place first.
 std::vector<GroupScheduler::Class> GroupScheduler::Classify(const AttemptRequest& request) {
   std::vector<Class> classes;
   absl::flat_hash_map<std::string, size_t> class_of;
   for (const auto& pod : request.pods) {
     size_t place = classes.size();
-    if (const std::optional<std::string> likeness = EquivalenceKey(request, *pod)) {
-      place = class_of.try_emplace(*likeness, place).first->second;
+    if (const std::optional<std::string> key = EquivalenceKey(request, *pod)) {
+      place = class_of.try_emplace(*key, place).first->second;
     }
     if (place == classes.size()) classes.emplace_back();
     classes[place].pods.push_back(pod);
   }
   if (classes.size() > 1) {
-    for (Class& alike : classes) alike.feasible = CountFeasible(request, *alike.pods.front());
+    for (Class& pod_class : classes)
+      pod_class.feasible = CountFeasible(request, *pod_class.pods.front());
     std::stable_sort(classes.begin(), classes.end(),
                      [](const Class& a, const Class& b) { return a.feasible < b.feasible; });
   }
@@ -199,7 +201,7 @@ std::vector<GroupScheduler::Class> GroupScheduler::Classify(const AttemptRequest
 int GroupScheduler::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
   const NodeTable& nodes = cluster_.nodes();
   CycleState state;
-  const PreFilterOutcome pre_filter = request.framework->RunPreFilter(state, pod, nodes);
+  const PreFilterOutcome pre_filter = request.framework->filters().RunPreFilter(state, pod, nodes);
   if (!pre_filter.status.ok()) return 0;
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
@@ -208,7 +210,10 @@ int GroupScheduler::CountFeasible(const AttemptRequest& request, const PodInfo& 
   }
   NodeVerdicts verdicts;
   verdicts.Reset(nodes.size());
-  if (!request.framework->RunFilterNodes(state, pod, nodes, rows, verdicts).ok()) return 0;
+  if (!request.framework->nominations()
+           .RunFilterNodesWithNominatedPods(state, pod, nodes, rows, verdicts)
+           .ok())
+    return 0;
   return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](NodeRow row) {
     return verdicts.rejector(row) == NodeVerdicts::kNone;
   }));

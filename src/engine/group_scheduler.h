@@ -34,7 +34,7 @@ class GroupScheduler {
 
   bool PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result);
   void TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                 ClassFailures& alike, AttemptResult& result);
+                 ClassFailures& failures, AttemptResult& result);
   static bool IsOutOfReach(const AttemptRequest& request, const AttemptResult& result);
   static Order TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
                                   bool beside_siblings);

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "berth/clock.h"
 
 namespace berth {
 
@@ -55,13 +55,15 @@ void Inbox::Take(std::vector<Item>& items) {
 
 bool Inbox::empty() const { return !any_.load(std::memory_order_relaxed); }
 
-void Inbox::WaitUntil(absl::Time deadline) {
+void Inbox::WaitFor(absl::Duration longest) {
+  const RealClock clock;
+  const absl::Time deadline = clock.Now() + longest;
   MutexLock lock(mutex_);
   while (!stopped_ && items_.empty()) {
     if (deadline == absl::InfiniteFuture()) {
       arrived_.Wait(mutex_);
-    } else if (const absl::Time now = absl::Now();
-               now >= deadline || !arrived_.WaitFor(mutex_, deadline - now)) {
+    } else if (const absl::Duration left = deadline - clock.Now();
+               left <= absl::ZeroDuration() || !arrived_.WaitFor(mutex_, left)) {
       return;
     }
   }

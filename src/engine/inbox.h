@@ -36,8 +36,8 @@ class Inbox final : public WatchSink {
   // The room that `items` had is used again.
   void Take(std::vector<Item>& items);
   bool empty() const;
-  // Blocks until something arrives, `deadline` has passed, or Stop().
-  void WaitUntil(absl::Time deadline);
+  // Blocks until something arrives, but no longer than that, or Stop().
+  void WaitFor(absl::Duration longest);
   void Stop();
   bool stopped() const;
 

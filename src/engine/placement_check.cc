@@ -20,18 +20,21 @@ bool AsksForMore(const ResourceVector& now, const ResourceVector& before) {
 Status Refilter(ClusterState& cluster, const Framework& framework, const PodInfo& pod,
                 const NodeInfo& node) {
   PluginMask filters = 0;
-  for (const Hook<FilterPlugin>& hook : framework.filter()) filters |= PluginMask{1} << hook.index;
+  for (const Hook<FilterPlugin>& hook : framework.plugins().filter)
+    filters |= PluginMask{1} << hook.index;
   cluster.Refresh();
   CycleState state;
-  PreFilterOutcome pre_filter = framework.RunPreFilter(state, pod, cluster.nodes(), filters);
+  PreFilterOutcome pre_filter =
+      framework.filters().RunPreFilter(state, pod, cluster.nodes(), filters);
   if (!pre_filter.status.ok()) return std::move(pre_filter.status);
   const CachedPod* const counted = cluster.cache().FindPod(*pod.identity());
   NodeInfo without_pod = node;
   if (counted != nullptr && without_pod.RemovePod(pod.uid())) {
-    Status removed = framework.RunPreFilterRemovePod(state, pod, *counted->pod, without_pod);
+    Status removed =
+        framework.filters().RunPreFilterRemovePod(state, pod, *counted->pod, without_pod);
     if (!removed.ok()) return removed;
   }
-  return framework.RunFilter(state, pod, without_pod);
+  return framework.filters().RunFilter(state, pod, without_pod);
 }
 
 }  // namespace

@@ -65,6 +65,13 @@ absl::Status PluginServices::Bind(const PodInfo& pod, absl::string_view node_nam
   return MayHaveHappened(bound) ? ResolveLostBinding(binding, std::move(bound)) : bound;
 }
 
+absl::Status PluginServices::Update(const ObjectUpdate& update) {
+  const Kind kind = update.object.kind();
+  if (!IsRegisteredKind(kind)) return options_.cluster->Update(update);
+  return absl::InvalidArgumentError(
+      absl::StrCat(KindName(kind), " is a kind that was registered; such objects are only read"));
+}
+
 // The pod stays assumed meanwhile. Were its place given back, and the pod bound after all, somebody
 // else would get it before the watch shows that it is taken.
 absl::Status PluginServices::ResolveLostBinding(const PodBinding& binding,

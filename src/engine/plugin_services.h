@@ -51,6 +51,7 @@ class PluginServices final : public SchedulerServices {
   bool incremental() const override { return options_.incremental; }
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
+  absl::Status Update(const ObjectUpdate& update) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override { return timers_.Cancel(timer); }

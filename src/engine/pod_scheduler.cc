@@ -8,7 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "berth/framework/post_filter_events.h"
+#include "berth/extensions/post_filter_events.h"
 #include "evaluation/diagnosis.h"
 
 namespace berth {
@@ -17,7 +17,7 @@ namespace {
 // PostFilter rejected the pod: events of its plugins may change that.
 void WaitForPostFilter(const Framework& framework, const PodInfo& pod,
                        std::vector<Symbol>& rejecting_plugins) {
-  for (const Hook<PostFilterPlugin>& hook : framework.post_filter()) {
+  for (const Hook<PostFilterPlugin>& hook : framework.plugins().post_filter) {
     const auto* const events = dynamic_cast<const PostFilterEvents*>(hook.plugin);
     if (events == nullptr || absl::c_linear_search(rejecting_plugins, hook.name)) continue;
     if (events->WaitsForEvents(pod)) rejecting_plugins.push_back(hook.name);
@@ -36,7 +36,7 @@ bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
 
 void PodScheduler::PrefetchAhead() {
   if (fetched_ < Cache::kPrefetchSteps)
-    cluster_.cache().PrefetchAhead(cycle_.expected(), fetched_++);
+    cluster_.cache().PrefetchAhead(cycle_.runner_up(), fetched_++);
 }
 
 void PodScheduler::RollBack(AttemptResult& result) {
@@ -75,7 +75,9 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   cluster_.Refresh();
   fetched_ = 0;
   PrefetchAhead();
-  Status reserved = request.framework->RunReserve(placement.state, *pod, placement.node_name);
+  Status reserved = request.framework->point_metrics().Measure(PointMetrics::Point::kReserve, [&] {
+    return request.framework->placement().RunReserve(placement.state, *pod, placement.node_name);
+  });
   if (!reserved.ok()) {
     Undo(placement);
     result.placed.pop_back();
@@ -97,7 +99,7 @@ PodFailure PodScheduler::Refused(const AttemptRequest& request,
     failure.rejecting_plugins.push_back(status.plugin_symbol());
     failure.message = RefusalMessage(status);
   }
-  failure.asked = true;
+  failure.post_filter_ran = true;
   failure.nominated_node = "";
   failure.waiting = WhyRejected(*request.framework, *pod, cluster_.nodes(), status);
   return failure;
@@ -125,9 +127,9 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
                             const CycleResult& cycle, AttemptResult& result) {
   PodFailure failure{pod, cycle.status, cycle.rejecting_plugins, cycle.status.message()};
   const NodeTable& nodes = cluster_.nodes();
-  const bool judged = cycle.diagnosis != nullptr;
-  if (!judged && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
-    failure.asked = true;
+  const bool evaluated = cycle.diagnosis != nullptr;
+  if (!evaluated && !cycle.pre_filter_rejected) {  // an error, or no nodes at all
+    failure.post_filter_ran = true;
     failure.nominated_node = "";
     failure.waiting = cycle.status.IsError()
                           ? WhyRejected(*request.framework, *pod, nodes, cycle.status)
@@ -136,22 +138,25 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
     return;
   }
   const UniformStatuses uniform(nodes.size(), cycle.status);
-  const NodeStatuses& statuses = judged ? cycle.diagnosis->statuses() : uniform;
+  const NodeStatuses& statuses = evaluated ? cycle.diagnosis->statuses() : uniform;
   // Reasons first: PostFilter may change `state`.
-  const ReasonCounts reasons = judged ? cycle.diagnosis->CountReasons() : ReasonCounts();
+  const ReasonCounts reasons = evaluated ? cycle.diagnosis->CountReasons() : ReasonCounts();
 
   std::string post_filter_message;
   absl::Time retry_at = absl::InfiniteFuture();
   bool rejected_by_post_filter = false;
-  if (request.framework->post_filter().empty()) {
-    failure.asked = true;
+  if (request.framework->plugins().post_filter.empty()) {
+    failure.post_filter_ran = true;
     failure.nominated_node = "";
   } else if (MayPreempt(request, result)) {
-    failure.asked = true;
+    failure.post_filter_ran = true;
     PostFilterResult found;
-    const Status status = request.framework->RunPostFilter(state, *pod, statuses, found);
+    const Status status = request.framework->point_metrics().Measure(
+        PointMetrics::Point::kPostFilter,
+        [&] { return request.framework->RunPostFilter(state, *pod, statuses, found); });
     result.yielded = state.work_budget().yielded();
     if (result.yielded) return;
+    ++result.post_filters;
     post_filter_message = status.message();
     retry_at = found.retry_at;
     if (!CostsTheGroup(request, result, found)) {
@@ -161,9 +166,9 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
     // Where evicting helps nowhere, no event of a plugin that evicts does.
     rejected_by_post_filter = status.IsRejected() && statuses.CountWith(Code::kUnschedulable) > 0;
   }
-  failure.message =
-      judged ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
-             : PreFilterFailureMessage(nodes.size(), cycle.status.message(), post_filter_message);
+  failure.message = evaluated ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
+                              : PreFilterFailureMessage(nodes.size(), cycle.status.message(),
+                                                        post_filter_message);
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
@@ -171,9 +176,9 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
     WaitForPostFilter(*request.framework, *pod, failure.rejecting_plugins);
   }
   const Symbol blamed = failure.status.plugin_symbol();
-  failure.waiting = judged ? WhyNoNodeFits(*request.framework, *pod, nodes,
-                                           {*cycle.diagnosis, reasons, blamed, result.placed})
-                           : WhyRejected(*request.framework, *pod, nodes, failure.status);
+  failure.waiting = evaluated ? WhyNoNodeFits(*request.framework, *pod, nodes,
+                                              {*cycle.diagnosis, reasons, blamed, result.placed})
+                              : WhyRejected(*request.framework, *pod, nodes, failure.status);
   if (retry_at < absl::InfiniteFuture()) {
     failure.waiting = WhyVictimsMayNotGoYet(*failure.waiting, retry_at);
   }
@@ -182,10 +187,15 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
 
 Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) {
   Placement& placement = member.placement;
-  PermitOutcome outcome = framework.RunPermit(placement.state, *placement.pod, placement.node_name);
+  const PlacementRunner& runner = framework.placement();
+  const PointMetrics& metrics = framework.point_metrics();
+  PermitOutcome outcome = metrics.Measure(PointMetrics::Point::kPermit, [&] {
+    return runner.RunPermit(placement.state, *placement.pod, placement.node_name);
+  });
   if (!outcome.status.ok() && !outcome.status.IsWait()) return std::move(outcome.status);
-  Status flight =
-      framework.RunPreBindPreFlight(placement.state, *placement.pod, placement.node_name);
+  Status flight = metrics.Measure(PointMetrics::Point::kPreBindPreFlight, [&] {
+    return runner.RunPreBindPreFlight(placement.state, *placement.pod, placement.node_name);
+  });
   if (!flight.ok() && !flight.IsSkip()) return flight;
   member.waits = std::move(outcome.waits);
   member.takes_time = flight.ok();
@@ -193,7 +203,8 @@ Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) 
 }
 
 void PodScheduler::Undo(Placement& placement) {
-  placement.framework->RunUnreserve(placement.state, *placement.pod, placement.node_name);
+  placement.framework->placement().RunUnreserve(placement.state, *placement.pod,
+                                                placement.node_name);
   cluster_.Forget(placement.pod);
   cluster_.Refresh();
 }

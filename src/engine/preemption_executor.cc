@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth {
@@ -20,33 +21,44 @@ PreemptionExecutor::PreemptionExecutor(const SchedulerOptions& options,
       binder_(parts.binder),
       recorder_(parts.recorder),
       failure_handler_(parts.failure_handler),
+      metrics_(parts.metrics),
       evictions_(*options.executor, std::move(post), *this) {}
 
 void PreemptionExecutor::Execute(const std::shared_ptr<const PodInfo>& preemptor,
                                  const PostFilterResult& plan) {
   const std::string node = plan.nominated_node.value_or("");
-  if (!node.empty()) failure_handler_.ClearLowerNominations(*preemptor, node);
+  // kube-scheduler v1.35 preemption.go prepareCandidateAsync: where all victims leave already,
+  // nothing is done.
+  const bool evicts =
+      absl::c_any_of(plan.victims, [](const std::shared_ptr<const PodInfo>& victim) {
+        return !victim->deletion_time().has_value();
+      });
+  if (evicts && !node.empty()) failure_handler_.ClearLowerNominations(*preemptor, node);
   const std::string message = absl::StrCat(preemptor->scheduler_name().view(),
                                            ": preempting to accommodate a higher priority pod");
   std::vector<Evictions::Victim> victims;
   for (const auto& victim : plan.victims) {
-    RecordedEvent note{
+    RecordedEvent event{
         .pod = victim->identity(),
+        .scheduler_name = preemptor->scheduler_name(),
         .warning = false,
         .reason = "Preempted",
         .action = "Preempting",
-        .text = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node)};
+        .text = absl::StrCat("Preempted by pod ", preemptor->uid(), " on node ", node),
+        .related = preemptor->identity()};
     if (WaitingPod* waiting = binder_.FindWaitingPod(victim->uid()); waiting != nullptr) {
       waiting->Reject(plan.plugin.view(), "preempted");
-      recorder_.Record(std::move(note));
+      recorder_.Record(std::move(event));
       continue;
     }
     if (victim->deletion_time().has_value()) continue;  // on its way out already
     ++evicted_;
     cluster_.AssumeTerminating(*victim->identity(), message, options_.clock->Now());
-    victims.push_back({message, std::move(note)});
+    victims.push_back({message, std::move(event)});
   }
-  if (!victims.empty()) evictions_.Start(*options_.cluster, preemptor, std::move(victims));
+  if (victims.empty()) return;
+  metrics_.EvictionsBegan(preemptor->uid());
+  evictions_.Start(*options_.cluster, preemptor, std::move(victims));
 }
 
 void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
@@ -62,6 +74,7 @@ void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
 
 void PreemptionExecutor::OnEvictionsAnswered(const std::shared_ptr<const PodInfo>& preemptor,
                                              bool all_go) {
+  metrics_.EvictionsEnded(preemptor->uid(), all_go);
   if (all_go) {
     queue_.RecheckGates(preemptor->uid());
   } else {

@@ -13,9 +13,10 @@
 #include "berth/scheduler.h"
 #include "engine/binder.h"
 #include "engine/cluster_state.h"
+#include "engine/engine_metrics.h"
 #include "engine/evictions.h"
 #include "engine/failure_handler.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 #include "engine/recorder.h"
 #include "queue/scheduling_queue.h"
 
@@ -27,11 +28,12 @@ class PreemptionExecutor final : private Evictions::Listener {
   // What it changes or tells. Everything outlives this.
   struct Parts {
     ClusterState& cluster;
-    const Profiles& profiles;
+    const FrameworkSet& profiles;
     SchedulingQueue& queue;
     Binder& binder;
     Recorder& recorder;
     FailureHandler& failure_handler;
+    EngineMetrics& metrics;
   };
   // `post` brings work back to the scheduling thread, from any thread.
   PreemptionExecutor(const SchedulerOptions& options,
@@ -54,11 +56,12 @@ class PreemptionExecutor final : private Evictions::Listener {
 
   const SchedulerOptions& options_;
   ClusterState& cluster_;
-  const Profiles& profiles_;
+  const FrameworkSet& profiles_;
   SchedulingQueue& queue_;
   Binder& binder_;
   Recorder& recorder_;
   FailureHandler& failure_handler_;
+  EngineMetrics& metrics_;
   Evictions evictions_;
   int64_t evicted_ = 0;
   int64_t refused_ = 0;

@@ -11,37 +11,37 @@ namespace berth {
 Status ProfileHandle::RunFilterPlugins(const CycleState& state, const PodInfo& pod,
                                        const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->RunFilter(state, pod, node);
+  return framework_->filters().RunFilter(state, pod, node);
 }
 
 Status ProfileHandle::RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                                         const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->RunFilterWithNominatedPods(state, pod, node);
+  return framework_->nominations().RunFilterWithNominatedPods(state, pod, node);
 }
 
 Status ProfileHandle::RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,
                                                   const PodInfo& added, const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->RunPreFilterAddPod(state, pod, added, node);
+  return framework_->filters().RunPreFilterAddPod(state, pod, added, node);
 }
 
 Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                                      const PodInfo& removed, const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->RunPreFilterRemovePod(state, pod, removed, node);
+  return framework_->filters().RunPreFilterRemovePod(state, pod, removed, node);
 }
 
 bool ProfileHandle::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
-                                     DryRunInputs& grounds) {
+                                     DryRunInputs& inputs) {
   if (services_ == nullptr || !services_->incremental()) return false;
-  return framework_->FindDryRunInputs(state, pod, grounds);
+  return framework_->inputs().FindDryRunInputs(state, pod, inputs);
 }
 
 std::optional<ResourceNeed> ProfileHandle::FindNeededResources(const CycleState& state,
                                                                const PodInfo& pod) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->FindNeededResources(state, pod);
+  return framework_->inputs().FindNeededResources(state, pod);
 }
 
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {
@@ -76,6 +76,11 @@ absl::Status ProfileHandle::Bind(const PodInfo& pod, absl::string_view node_name
                                  const BindMetadata& metadata) {
   if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
   return services_->Bind(pod, node_name, metadata);
+}
+
+absl::Status ProfileHandle::Update(const ObjectUpdate& update) {
+  if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
+  return services_->Update(update);
 }
 
 void ProfileHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {

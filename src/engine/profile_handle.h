@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "berth/cluster.h"
@@ -31,6 +32,7 @@ class SchedulerServices {
   // Any thread.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const BindMetadata& metadata) = 0;
+  virtual absl::Status Update(const ObjectUpdate& update) = 0;  // any thread
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
   virtual TimerId RunAt(absl::Time time, std::function<void()> work) = 0;
   virtual bool CancelTimer(TimerId timer) = 0;
@@ -57,9 +59,13 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   // The profile's framework, once it is built. Before that nothing can be run.
   void SetFramework(const Framework* framework) { framework_ = framework; }
 
+  // What plugins asked for with Watch().
+  const std::set<Kind>& watched() const { return watched_; }
+
   absl::string_view profile_name() const override { return profile_name_; }
   const NodeTable& nodes() const override { return cluster_.nodes(); }
   const ObjectStore& objects() const override { return cluster_.objects(); }
+  void Watch(Kind kind) override { watched_.insert(kind); }
   const Groups& groups() const override { return cluster_.groups(); }
   const Nominator& nominator() const override { return cluster_.nominations(); }
   const Clock& clock() const override { return clock_; }
@@ -74,8 +80,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   Status RunPreFilterExtensionRemovePod(CycleState& state, const PodInfo& pod,
                                         const PodInfo& removed, const NodeInfo& node) override;
   DryRunInputsSource* dry_run_inputs() override { return this; }
-  bool FindDryRunInputs(const CycleState& state, const PodInfo& pod,
-                        DryRunInputs& grounds) override;
+  bool FindDryRunInputs(const CycleState& state, const PodInfo& pod, DryRunInputs& inputs) override;
   std::optional<ResourceNeed> FindNeededResources(const CycleState& state,
                                                   const PodInfo& pod) override;
 
@@ -87,6 +92,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
+  absl::Status Update(const ObjectUpdate& update) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override;
@@ -103,6 +109,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   SharedObjects& shared_;
   CounterSet& counters_;
   SchedulerServices* const services_;
+  std::set<Kind> watched_;
   const Framework* framework_ = nullptr;
 };
 

@@ -34,48 +34,46 @@ void Recorder::Failed(const PodFailure& failure) {
   patch.condition_reason = std::string(reason);
   patch.condition_message = failure.message;
   patch.nominated_node_name = nominated_node;
-  RecordedEvent note{.pod = patch.pod,
-                     .warning = true,
-                     .reason = "FailedScheduling",
-                     .action = "Scheduling",
-                     .text = Truncated(failure.message)};
-  executor_.Run([cluster = &cluster_, patch = std::move(patch), note = std::move(note)] {
-    cluster->Record(note);
-    // A pod that is gone needs no condition; anything else is told again with the next attempt.
-    (void)cluster->PatchPodStatus(patch);
-  });
+  RecordedEvent event{.pod = patch.pod,
+                      .scheduler_name = failure.pod->scheduler_name(),
+                      .warning = true,
+                      .reason = "FailedScheduling",
+                      .action = "Scheduling",
+                      .text = Truncated(failure.message)};
+  Record(std::move(event));
+  patches_.Add(std::move(patch));
 }
 
 void Recorder::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
-  RecordedEvent note{.pod = pod.identity(),
-                     .warning = true,
-                     .reason = Symbol::Intern(reason).view(),
-                     .action = "Scheduling",
-                     .text = Truncated(std::string(text))};
-  Record(std::move(note));
+  RecordedEvent event{.pod = pod.identity(),
+                      .scheduler_name = pod.scheduler_name(),
+                      .warning = true,
+                      .reason = Symbol::Intern(reason).view(),
+                      .action = "Scheduling",
+                      .text = Truncated(std::string(text))};
+  Record(std::move(event));
 }
 
 void Recorder::Bound(const Placement& placement) {
-  RecordedEvent note{.pod = placement.pod->identity(),
-                     .warning = false,
-                     .reason = "Scheduled",
-                     .action = "Binding",
-                     .assigned_to = placement.node};
-  Record(std::move(note));
+  RecordedEvent event{.pod = placement.pod->identity(),
+                      .scheduler_name = placement.pod->scheduler_name(),
+                      .warning = false,
+                      .reason = "Scheduled",
+                      .action = "Binding",
+                      .assigned_to = placement.node};
+  Record(std::move(event));
 }
 
 void Recorder::PatchNomination(const PodInfo& pod, absl::string_view node_name) {
   PodStatusPatch patch;
   patch.pod = pod.identity();
   patch.nominated_node_name = std::string(node_name);
-  executor_.Run([cluster = &cluster_, patch = std::move(patch)] {
-    (void)cluster->PatchPodStatus(patch);  // the decision stands in memory either way
-  });
+  patches_.Add(std::move(patch));
 }
 
-void Recorder::Record(RecordedEvent note) {
-  executor_.Run([cluster = &cluster_, note = std::move(note)]() mutable {
-    cluster->Record(std::move(note));
+void Recorder::Record(RecordedEvent event) {
+  executor_.Run([cluster = &cluster_, event = std::move(event)]() mutable {
+    cluster->Record(std::move(event));
   });
 }
 

@@ -12,6 +12,7 @@
 #include "berth/executor.h"
 #include "engine/attempt.h"
 #include "engine/binder.h"
+#include "engine/pending_patches.h"
 
 namespace berth {
 
@@ -19,7 +20,8 @@ namespace berth {
 class Recorder {
  public:
   // Both outlive this, and what is on the executor.
-  Recorder(Cluster& cluster, Executor& executor) : cluster_(cluster), executor_(executor) {}
+  Recorder(Cluster& cluster, Executor& executor)
+      : cluster_(cluster), executor_(executor), patches_(cluster, executor) {}
 
   // Tells the pod's condition and event, unless that would repeat what was said last.
   void Failed(const PodFailure& failure);
@@ -27,14 +29,18 @@ class Recorder {
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text);
   // The pod's nominated node; empty: it has none any more.
   void PatchNomination(const PodInfo& pod, absl::string_view node_name);
-  void Record(RecordedEvent note);
+  void Record(RecordedEvent event);
 
-  // The pod is not pending any more: forgets what was said of it.
-  void Forget(const Identity& pod) { said_.Erase(pod); }
+  // The pod is not pending any more: forgets what was said of it, and what was to be said.
+  void Forget(const Identity& pod) {
+    said_.Erase(pod);
+    patches_.Drop(pod);
+  }
 
  private:
   Cluster& cluster_;
   Executor& executor_;
+  PendingPatches patches_;
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   IdentityMap<std::string, ByUid> said_;
 };

@@ -31,19 +31,20 @@ const ReasonCounts::value_type* Dominant(const ReasonCounts& reasons) {
 
 void CountByPlugin(const Framework& framework, const NodeFailure& failure, WaitingFor& waiting) {
   const RejectorCounts counts = failure.diagnosis.CountRejectors();
-  const int left_out = counts[NodeVerdicts::kNotJudged];
-  if (left_out > 0) {
-    waiting.nodes_by_plugin.push_back({std::string(failure.narrowed_by.view()), left_out});
+  const int excluded = counts[NodeVerdicts::kNotFiltered];
+  if (excluded > 0) {
+    waiting.nodes_by_plugin.push_back({std::string(failure.narrowed_by.view()), excluded});
   }
-  for (size_t i = 0; i < framework.filter().size(); ++i) {
+  for (size_t i = 0; i < framework.plugins().filter.size(); ++i) {
     if (counts[i] == 0) continue;
-    waiting.nodes_by_plugin.push_back({std::string(framework.filter()[i].name.view()), counts[i]});
+    waiting.nodes_by_plugin.push_back(
+        {std::string(framework.plugins().filter[i].name.view()), counts[i]});
   }
 }
 
 // What is free of the resource that is short, where nothing else is in the way.
 void MeasureFree(const NodeFailure& failure, uint8_t rejector, WaitingFor& waiting) {
-  const FreeCapacity::Answer free =
+  const FreeCapacity free =
       failure.diagnosis.MeasureFree({waiting.resource, rejector, waiting.needed});
   waiting.all_free = SaturatingAdd(waiting.all_free, free.all_free);
   waiting.most_free = std::max(waiting.most_free, free.most_free);
@@ -58,7 +59,7 @@ void MeasureFree(const NodeFailure& failure, uint8_t rejector, WaitingFor& waiti
 WaitingPtr WhyRejected(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
                        const Status& status) {
   auto waiting = std::make_shared<WaitingFor>();
-  framework.ExplainWaiting(pod, status, nodes, *waiting);
+  framework.reports().ExplainWaiting(pod, status, nodes, *waiting);
   return waiting;
 }
 
@@ -88,9 +89,10 @@ WaitingPtr WhyNoNodeFits(const Framework& framework, const PodInfo& pod, const N
   const Symbol plugin = count.plugin.empty() ? failure.narrowed_by : count.plugin;
   waiting->rejecting_nodes = count.nodes;
   const Code code = count.resolvable ? Code::kUnschedulable : Code::kUnschedulableAndUnresolvable;
-  framework.ExplainWaiting(pod, Status::Make(code, {reason}).WithPlugin(plugin), nodes, *waiting);
+  framework.reports().ExplainWaiting(pod, Status::Make(code, {reason}).WithPlugin(plugin), nodes,
+                                     *waiting);
   if (waiting->reason == WaitingReason::kInsufficientResources && !waiting->resource.empty()) {
-    MeasureFree(failure, framework.FilterIndex(plugin), *waiting);
+    MeasureFree(failure, framework.plugins().FilterIndex(plugin), *waiting);
   }
   return waiting;
 }
@@ -109,7 +111,7 @@ WaitingPtr WhyGroupWaits(const WaitingFor& of_member, int needed, int placeable,
 }
 
 std::string WhyAlone(const Framework& framework, const PodInfo& pod) {
-  if (framework.group_plugin() != nullptr && framework.group_plugin()->GroupOf(pod).has_value()) {
+  if (framework.plugins().group != nullptr && framework.plugins().group->GroupOf(pod).has_value()) {
     return "";
   }
   const GroupMark* mark = nullptr;

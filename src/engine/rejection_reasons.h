@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "berth/columns/node_verdicts.h"
-#include "berth/framework/waiting.h"
+#include "berth/extensions/waiting.h"
 #include "engine/binder.h"
 #include "evaluation/diagnosis.h"
 #include "framework/framework.h"

@@ -21,7 +21,7 @@ std::unique_ptr<NodeEvaluator> NewEvaluator(bool incremental, int filter_block_s
 CycleResult NoNodes(const Framework& framework) {
   CycleResult result;
   result.status = Status::Unschedulable("no nodes available to schedule pods");
-  for (const Hook<FilterPlugin>& hook : framework.filter()) {
+  for (const Hook<FilterPlugin>& hook : framework.plugins().filter) {
     result.rejecting_plugins.push_back(hook.name);
   }
   return result;
@@ -46,8 +46,8 @@ NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterResul
   const NodeRow row = request.nodes.FindRow(name);
   if (row < 0) return -1;
   if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return -1;
-  const Status status = request.framework.RunFilterWithNominatedPods(request.state, *request.pod,
-                                                                     request.nodes.node(row));
+  const Status status = request.framework.nominations().RunFilterWithNominatedPods(
+      request.state, *request.pod, request.nodes.node(row));
   return status.ok() ? row : -1;
 }
 
@@ -61,7 +61,7 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
   result.status = Status::Unschedulable("");
   result.diagnosis = evaluation.diagnosis;
   result.rejecting_plugins = std::move(narrowing_plugins);
-  const absl::Span<const Hook<FilterPlugin>> filters = request.framework.filter();
+  const absl::Span<const Hook<FilterPlugin>> filters = request.framework.plugins().filter;
   for (size_t i = 0; i < filters.size(); ++i) {
     if (!evaluation.diagnosis->HasRejected(static_cast<uint8_t>(i))) continue;
     if (absl::c_linear_search(result.rejecting_plugins, filters[i].name)) continue;
@@ -78,7 +78,7 @@ SchedulingCycle::SchedulingCycle(bool incremental, int filter_block_size)
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                                  const Nominator& nominator, int percentage) {
-  expected_ = -1;
+  runner_up_ = -1;
   if (nodes.size() == 0) return NoNodes(framework);
   const EvaluationRequest request = {.framework = framework,
                                      .state = state,
@@ -87,20 +87,23 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                      .nominator = nominator,
                                      .nominated_node = nominator.NominatedNode(*pod),
                                      .percentage = percentage};
-  // Of a pod like others before it the answer may be known. But a nominated node goes first.
+  // If pods of its class came before, the caches may have the answer. A nominated pod tries its
+  // node first.
   if (request.nominated_node.empty()) {
     std::optional<Evaluation> known = evaluator_->Recall(request);
     if (known.has_value()) {
-      expected_ = known->runner_up;
+      runner_up_ = known->runner_up;
       return Conclude(request, *std::move(known), {});
     }
   }
-  PreFilterOutcome pre_filter = framework.RunPreFilter(state, *pod, nodes);
+  PreFilterOutcome pre_filter = framework.point_metrics().Measure(
+      PointMetrics::Point::kPreFilter,
+      [&] { return framework.filters().RunPreFilter(state, *pod, nodes); });
   if (!pre_filter.status.ok()) return EndedByPreFilter(std::move(pre_filter));
   const NodeRow nominated = FindNominatedNode(request, pre_filter.narrowed);
   if (nominated >= 0) return Conclude(request, {.best = nominated}, {});
   Evaluation evaluation = evaluator_->Evaluate(request, pre_filter);
-  expected_ = evaluation.runner_up;
+  runner_up_ = evaluation.runner_up;
   return Conclude(request, std::move(evaluation), std::move(pre_filter.narrowing_plugins));
 }
 

@@ -20,29 +20,29 @@ struct CycleResult {
   bool pre_filter_rejected = false;
   // The plugins that rejected the pod or a node, in the profile's order.
   std::vector<Symbol> rejecting_plugins;
-  // If nodes were judged and none is feasible: why. Valid until the next cycle.
+  // If nodes were evaluated and none is feasible: why. Valid until the next cycle.
   Diagnosis* diagnosis = nullptr;
 };
 
 // Runs cycles. One per scheduler. Scheduling thread.
 class SchedulingCycle {
  public:
-  // `incremental`: whether what was found for a pod is kept for the next pods like it. The
+  // `incremental`: whether verdicts and scores are cached for the next pods of the class. The
   // decisions are the same. `filter_block_size` as SchedulerOptions has it.
   SchedulingCycle(bool incremental, int filter_block_size);
 
-  // `percentage`: 0 judges every node; else kube-scheduler's percentageOfNodesToScore.
+  // `percentage`: 0 evaluates every node; else kube-scheduler's percentageOfNodesToScore.
   CycleResult Run(const Framework& framework, CycleState& state,
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                   const Nominator& nominator, int percentage);
 
-  // Where a pod like that of the last Run() will go next, perhaps; -1 if nothing is known of that.
-  NodeRow expected() const { return expected_; }
+  // Where the next pod of the class will probably go, as of the last Run(); -1 if nothing is known.
+  NodeRow runner_up() const { return runner_up_; }
   const NodeEvaluator& evaluator() const { return *evaluator_; }
 
  private:
   const std::unique_ptr<NodeEvaluator> evaluator_;
-  NodeRow expected_ = -1;
+  NodeRow runner_up_ = -1;
 };
 
 }  // namespace berth

@@ -10,7 +10,7 @@ void TableUpdater::Prime(uint64_t events) {
   updated_at_ = Changes(events);
   order_ = cluster_.nodes().order_version();
   for (const Framework* framework : profiles_.all()) {
-    const Aspects aspects = framework->DependenciesOf(~PluginMask{0});
+    const Aspects aspects = framework->signer().DependenciesOf(~PluginMask{0});
     if ((aspects & Aspect::kOtherNodes) != 0) cluster_.nodes().pods();
     framework->RunOnSynced();
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "engine/cluster_state.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 
 namespace berth {
 
@@ -14,7 +14,7 @@ namespace berth {
 class TableUpdater {
  public:
   // Both outlive this.
-  TableUpdater(ClusterState& cluster, const Profiles& profiles)
+  TableUpdater(ClusterState& cluster, const FrameworkSet& profiles)
       : cluster_(cluster), profiles_(profiles) {}
 
   // The cluster is known: makes the tables and tells the plugins. `events`: so many have come.
@@ -26,7 +26,7 @@ class TableUpdater {
   uint64_t Changes(uint64_t events) const { return cluster_.nodes().version() + events; }
 
   ClusterState& cluster_;
-  const Profiles& profiles_;
+  const FrameworkSet& profiles_;
   uint64_t updated_at_ = 0;  // Changes() when plugins were told last
   uint64_t order_ = 0;       // NodeTable::order_version() then
 };

@@ -127,7 +127,7 @@ std::vector<PodGroupState> UnboundReport::Groups() const {
   for (const GroupMembers* group : cluster_.groups().All()) {
     // All members' profiles must agree on what the group is; the first one's is as good as any.
     const Framework* framework = profiles_.Find(group->members().front().pod->scheduler_name());
-    const std::optional<GroupSpec> spec = framework->group_plugin()->Spec(group->name());
+    const std::optional<GroupSpec> spec = framework->plugins().group->Spec(group->name());
     if (!spec.has_value()) continue;
     const int assigned = group->assigned_count();
     PodGroupState& state = list.emplace_back();

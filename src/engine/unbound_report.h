@@ -10,7 +10,7 @@
 #include "berth/scheduler.h"
 #include "engine/binder.h"
 #include "engine/cluster_state.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 #include "queue/scheduling_queue.h"
 
 namespace berth {
@@ -19,8 +19,8 @@ namespace berth {
 class UnboundReport {
  public:
   // Everything outlives this.
-  UnboundReport(const ClusterState& cluster, const Profiles& profiles, const SchedulingQueue& queue,
-                const Binder& binder)
+  UnboundReport(const ClusterState& cluster, const FrameworkSet& profiles,
+                const SchedulingQueue& queue, const Binder& binder)
       : cluster_(cluster), profiles_(profiles), queue_(queue), binder_(binder) {}
 
   std::vector<UnboundPod> Pods() const;
@@ -34,7 +34,7 @@ class UnboundReport {
   bool WaitsForVictims(const PodInfo& pod, WaitingFor& waiting) const;
 
   const ClusterState& cluster_;
-  const Profiles& profiles_;
+  const FrameworkSet& profiles_;
   const SchedulingQueue& queue_;
   const Binder& binder_;
 };

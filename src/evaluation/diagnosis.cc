@@ -21,14 +21,15 @@ Status VerdictStatuses::status(NodeRow row) const {
 
 Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
   const uint8_t rejector = verdicts_.rejector(row);
-  if (rejector < framework_.filter().size()) return framework_.filter()[rejector].name;
+  if (rejector < framework_.plugins().filter.size())
+    return framework_.plugins().filter[rejector].name;
   return status(row).plugin_symbol();
 }
 
 Status VerdictStatuses::Ask(NodeRow row) const {
-  if (verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return excluded_;
+  if (verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return excluded_;
   if (verdicts_.rejector(row) == NodeVerdicts::kNone) return Status::Success();
-  return framework_.RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
+  return framework_.nominations().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
 // The status of the first row is that of its group, if its per-node form agrees with the verdict.
@@ -39,7 +40,7 @@ int VerdictStatuses::FindGroup(NodeRow row, uint32_t key) const {
   const uint8_t rejector = verdicts_.rejector(row);
   const bool agrees = rejector >= NodeVerdicts::kNone ||
                       (status.code() == verdicts_.code(row) &&
-                       framework_.FilterIndex(status.plugin_symbol()) == rejector);
+                       framework_.plugins().FilterIndex(status.plugin_symbol()) == rejector);
   if (!agrees) return kNoReasonGroup;
   it->second = static_cast<int>(status_of_group_.size());
   status_of_group_.push_back(std::move(status));
@@ -85,13 +86,13 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {
   return rows;
 }
 
-FreeCapacity::Answer VerdictDiagnosis::MeasureFree(const FreeCapacity::Question& question) {
-  FreeCapacity::Answer free = FreeCapacity::Look(question, nodes_, verdicts_);
+FreeCapacity VerdictDiagnosis::MeasureFree(const FreeCapacityQuestion& question) {
+  FreeCapacity free = MeasureFreeCapacity(question, nodes_, verdicts_);
   if (HasRejector(verdicts_, NodeVerdicts::kNone)) {
-    FreeCapacity::Question of_feasible = question;
+    FreeCapacityQuestion of_feasible = question;
     of_feasible.rejector = NodeVerdicts::kNone;
     free.all_free =
-        SaturatingAdd(free.all_free, FreeCapacity::Look(of_feasible, nodes_, verdicts_).all_free);
+        SaturatingAdd(free.all_free, MeasureFreeCapacity(of_feasible, nodes_, verdicts_).all_free);
   }
   return free;
 }

@@ -35,13 +35,13 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 class VerdictStatuses final : public StatusColumns {
  public:
   VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                  const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
+                  const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded)
       : framework_(framework),
         state_(state),
         pod_(pod),
         nodes_(nodes),
         verdicts_(verdicts),
-        excluded_(left_out) {}
+        excluded_(excluded) {}
 
   Code code(NodeRow row) const override { return verdicts_.code(row); }
   absl::Span<const Code> codes() const override { return verdicts_.codes(); }
@@ -115,22 +115,22 @@ class Diagnosis {
   virtual ~Diagnosis() = default;
   virtual const NodeStatuses& statuses() const = 0;
   virtual ReasonCounts CountReasons() const = 0;
-  // Whether the Filter plugin of that index (Framework::filter()) rejected a node.
+  // Whether the Filter plugin of that index (ProfilePlugins::filter) rejected a node.
   virtual bool HasRejected(uint8_t filter) const = 0;
   virtual RejectorCounts CountRejectors() const = 0;
   // How much is free of a resource on the nodes that are rejected for want of it, and all that is
   // free on feasible ones.
-  virtual FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) = 0;
+  virtual FreeCapacity MeasureFree(const FreeCapacityQuestion& question) = 0;
 };
 
 // The result of one evaluation of all nodes. Borrows everything it is given, as VerdictStatuses.
 class VerdictDiagnosis final : public Diagnosis {
  public:
   VerdictDiagnosis(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& left_out)
+                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded)
       : nodes_(nodes),
         verdicts_(verdicts),
-        statuses_(framework, state, pod, nodes, verdicts, left_out) {}
+        statuses_(framework, state, pod, nodes, verdicts, excluded) {}
 
   const NodeStatuses& statuses() const override { return statuses_; }
   ReasonCounts CountReasons() const override {
@@ -138,7 +138,7 @@ class VerdictDiagnosis final : public Diagnosis {
   }
   bool HasRejected(uint8_t filter) const override { return HasRejector(verdicts_, filter); }
   RejectorCounts CountRejectors() const override { return berth::CountRejectors(verdicts_); }
-  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) override;
+  FreeCapacity MeasureFree(const FreeCapacityQuestion& question) override;
 
  private:
   const NodeTable& nodes_;

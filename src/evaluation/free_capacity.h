@@ -5,15 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
-#include "table/best_row.h"
 
 namespace berth {
 
@@ -30,44 +26,24 @@ class FreeColumn {
   const int64_t* used_;
 };
 
-// Sum and maximum over cached rejections. The first answer to a question takes one look at
-// all rows, the second one two; from then on it costs the rows that changed, unless these are many.
-// Scheduling thread.
-class FreeCapacity {
- public:
-  // Of which resource, where which filter plugin rejects, by its index; and how much of it is too
-  // little.
-  struct Question {
-    std::string resource;
-    uint8_t rejector = NodeVerdicts::kNone;
-    int64_t needed = 0;
-    friend bool operator==(const Question&, const Question&) = default;
-  };
-  struct Answer {
-    int64_t all_free = 0;   // on all of these nodes; stops at the ends of int64
-    int64_t most_free = 0;  // on one of these that have less than is needed; 0 if there is none
-  };
-  // By a look at all rows.
-  static Answer Look(const Question& question, const NodeTable& nodes,
-                     const NodeVerdicts& verdicts);
-  // The same. `found_again`: the rows whose verdicts may be others than at the last call; absent:
-  // all.
-  Answer Follow(const Question& question, const NodeTable& nodes, const NodeVerdicts& verdicts,
-                std::optional<absl::Span<const NodeRow>> found_again);
-
- private:
-  class ByFree;
-  static constexpr int64_t kNotCounted = -1;
-
-  void Build(const FreeColumn& column, const NodeVerdicts& verdicts);
-  void Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts);
-
-  Question question_;
-  uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()
-  std::vector<int64_t> free_;  // by row, or kNotCounted; empty until a question is asked again
-  __int128 all_free_ = 0;      // of amounts that users write: of many nodes more than int64 holds
-  BestRow too_little_;         // the most of these
+// Of which resource, where which filter plugin rejects, by its index; and how much of it is too
+// little.
+struct FreeCapacityQuestion {
+  std::string resource;
+  uint8_t rejector = NodeVerdicts::kNone;
+  int64_t needed = 0;
+  friend bool operator==(const FreeCapacityQuestion&, const FreeCapacityQuestion&) = default;
 };
+struct FreeCapacity {
+  int64_t all_free = 0;   // on all of these nodes; stops at the ends of int64
+  int64_t most_free = 0;  // on one of these that have less than is needed; 0 if there is none
+};
+// By a look at all rows.
+FreeCapacity MeasureFreeCapacity(const FreeCapacityQuestion& question, const NodeTable& nodes,
+                                 const NodeVerdicts& verdicts);
+
+// Of amounts that users write: of many nodes more than int64 holds.
+int64_t ClampToInt64(__int128 sum);
 
 }  // namespace berth
 

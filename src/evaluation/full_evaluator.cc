@@ -32,7 +32,7 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   if (score) evaluation.status = ScoreFeasible(request);
   if (evaluation.status.ok()) evaluation.status = ChooseBest(request, evaluation.best);
   if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
-    excluded_ = pre_filter.left_out;
+    excluded_ = pre_filter.excluded;
     evaluation.diagnosis = &diagnosis_.emplace(request.framework, request.state, *request.pod,
                                                request.nodes, verdicts_, excluded_);
   }
@@ -62,17 +62,19 @@ Status FullEvaluator::FindFeasible(const EvaluationRequest& request) {
   if (rows_.empty()) return Status::Success();
   const int count = static_cast<int>(rows_.size());
   const int wanted =
-      FeasibleNodesToFind(count, request.percentage, !request.framework.score().empty());
-  return wanted >= count || request.state.for_explanation() ? FindAllFeasible(request)
-                                                            : FindSomeFeasible(request, wanted);
+      FeasibleNodesToFind(count, request.percentage, !request.framework.plugins().score.empty());
+  return request.framework.point_metrics().Measure(PointMetrics::Point::kFilter, [&] {
+    return wanted >= count || request.state.for_explanation() ? FindAllFeasible(request)
+                                                              : FindSomeFeasible(request, wanted);
+  });
 }
 
 Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
   const absl::Span<const NodeRow> rows = rows_;
   const size_t most = filter_block_size_ > 0 ? filter_block_size_ : rows.size();
   for (size_t begin = 0; begin < rows.size(); begin += most) {
-    Status error = request.framework.RunFilterNodes(request.state, *request.pod, request.nodes,
-                                                    rows.subspan(begin, most), verdicts_);
+    Status error = request.framework.nominations().RunFilterNodesWithNominatedPods(
+        request.state, *request.pod, request.nodes, rows.subspan(begin, most), verdicts_);
     if (!error.ok()) return error;
   }
   verdicts_.AppendFeasible(rows, feasible_);
@@ -84,19 +86,19 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
   const int count = static_cast<int>(rows_.size());
   std::rotate(rows_.begin(), rows_.begin() + next_start_ % count, rows_.end());
   const int most = filter_block_size_ > 0 ? filter_block_size_ : kPartialSearchBlock;
-  int judged = 0;
-  while (judged < count && static_cast<int>(feasible_.size()) < wanted) {
-    const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(judged, most);
-    Status error = request.framework.RunFilterNodes(request.state, *request.pod, request.nodes,
-                                                    rows, verdicts_);
+  int filtered = 0;
+  while (filtered < count && static_cast<int>(feasible_.size()) < wanted) {
+    const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(filtered, most);
+    Status error = request.framework.nominations().RunFilterNodesWithNominatedPods(
+        request.state, *request.pod, request.nodes, rows, verdicts_);
     if (!error.ok()) return error;
     for (const NodeRow row : rows) {
       if (static_cast<int>(feasible_.size()) == wanted) break;
-      ++judged;
+      ++filtered;
       if (verdicts_.rejector(row) == NodeVerdicts::kNone) feasible_.push_back(row);
     }
   }
-  next_start_ = (next_start_ + judged) % count;
+  next_start_ = (next_start_ + filtered) % count;
   std::sort(feasible_.begin(), feasible_.end());
   return Status::Success();
 }
@@ -105,17 +107,22 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
 
 Status FullEvaluator::ScoreFeasible(const EvaluationRequest& request) {
   totals_.resize(feasible_.size());
-  if (request.framework.score().empty()) {
+  if (request.framework.plugins().score.empty()) {
     // kube-scheduler v1.35 schedule_one.go prioritizeNodes: every node gets 1.
     absl::c_fill(totals_, 1);
     return Status::Success();
   }
-  Status status =
-      request.framework.RunPreScore(request.state, *request.pod, request.nodes, feasible_);
+  const ScoreRunner& scores = request.framework.scores();
+  const PointMetrics& metrics = request.framework.point_metrics();
+  Status status = metrics.Measure(PointMetrics::Point::kPreScore, [&] {
+    return scores.RunPreScore(request.state, *request.pod, request.nodes, feasible_);
+  });
   if (!status.ok()) return status;
-  return request.framework.RunScore(request.state, *request.pod, request.nodes, feasible_,
-                                    absl::MakeSpan(totals_),
-                                    request.state.for_explanation() ? &scores_by_plugin_ : nullptr);
+  return metrics.Measure(PointMetrics::Point::kScore, [&] {
+    return scores.RunScore(request.state, *request.pod, request.nodes, feasible_,
+                           absl::MakeSpan(totals_),
+                           request.state.for_explanation() ? &scores_by_plugin_ : nullptr);
+  });
 }
 
 // Sets `best_row` to the best row that the per-node Filter confirms, the first of equals; leaves it
@@ -126,7 +133,7 @@ Status FullEvaluator::ChooseBest(const EvaluationRequest& request, NodeRow& best
   while (!feasible_.empty()) {
     const auto best = absl::c_max_element(totals_) - totals_.begin();
     const NodeRow row = feasible_[best];
-    const Status confirmed = request.framework.RunFilterWithNominatedPods(
+    const Status confirmed = request.framework.nominations().RunFilterWithNominatedPods(
         request.state, *request.pod, request.nodes.node(row));
     if (confirmed.ok()) {
       best_row = row;
@@ -135,7 +142,7 @@ Status FullEvaluator::ChooseBest(const EvaluationRequest& request, NodeRow& best
     ++unconfirmed_;
     if (!confirmed.IsRejected()) return confirmed;
     verdicts_.Reject(row, confirmed.code(),
-                     request.framework.FilterIndex(confirmed.plugin_symbol()));
+                     request.framework.plugins().FilterIndex(confirmed.plugin_symbol()));
     feasible_.erase(feasible_.begin() + best);
     totals_.erase(totals_.begin() + best);
     for (PluginScores& scores : scores_by_plugin_) {

@@ -39,9 +39,8 @@ struct Evaluation {
   Diagnosis* diagnosis = nullptr;
 };
 
-// Scheduling thread. The two implementations decide the same. FullEvaluator keeps nothing from one
-// pod to the next. IncrementalEvaluator evaluates only what changed since the last pod of the
-// class.
+// Scheduling thread. The two implementations decide the same. FullEvaluator caches no verdicts.
+// IncrementalEvaluator evaluates only what changed since the last pod of the class.
 class NodeEvaluator {
  public:
   virtual ~NodeEvaluator() = default;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Bind plugins share: the metadata that goes with a binding.
+// What PreBind and Bind plugins share.
 #include "berth/framework/bind.h"
 
 #include <memory>
+#include <vector>
 
 namespace berth {
 namespace {
@@ -15,22 +16,30 @@ struct MetadataState final : StateData {
 };
 constexpr StateKey<MetadataState> kMetadata{"BindMetadata"};
 
-BindMetadata& MutableMetadata(CycleState& state) {
-  if (MetadataState* const found = state.FindMutable(kMetadata)) return found->metadata;
-  auto fresh = std::make_unique<MetadataState>();
-  BindMetadata& metadata = fresh->metadata;
-  state.Write(kMetadata, std::move(fresh));
-  return metadata;
+struct PolledObjects final : StateData {
+  std::vector<std::pair<Kind, std::string>> objects;
+  std::unique_ptr<StateData> Clone() const override {
+    return std::make_unique<PolledObjects>(*this);
+  }
+};
+constexpr StateKey<PolledObjects> kPolledObjects{"ObjectsToPollFor"};
+
+// What is stored under `key`; made if there is none.
+template <class T>
+T& FindOrMake(CycleState& state, const StateKey<T>& key) {
+  if (T* const found = state.FindMutable(key)) return *found;
+  state.Write(key, std::make_unique<T>());
+  return *state.FindMutable(key);
 }
 
 }  // namespace
 
 void AnnotateWithBind(CycleState& state, absl::string_view key, absl::string_view value) {
-  MutableMetadata(state).annotations[std::string(key)] = std::string(value);
+  FindOrMake(state, kMetadata).metadata.annotations[std::string(key)] = std::string(value);
 }
 
 void LabelWithBind(CycleState& state, absl::string_view key, absl::string_view value) {
-  MutableMetadata(state).labels[std::string(key)] = std::string(value);
+  FindOrMake(state, kMetadata).metadata.labels[std::string(key)] = std::string(value);
 }
 
 const BindMetadata& BindMetadataOf(const CycleState& state) {
@@ -39,8 +48,22 @@ const BindMetadata& BindMetadataOf(const CycleState& state) {
   return found == nullptr ? none : found->metadata;
 }
 
+void PollWhenChanged(CycleState& state, Kind kind, absl::string_view key) {
+  FindOrMake(state, kPolledObjects).objects.emplace_back(kind, key);
+}
+
+absl::Span<const std::pair<Kind, std::string>> ObjectsToPollFor(const CycleState& state) {
+  const PolledObjects* const found = state.Find(kPolledObjects);
+  if (found == nullptr) return {};
+  return found->objects;
+}
+
 Status PreBindPlugin::PreBindPreFlight(CycleState&, const PodInfo&, absl::string_view) {
   return Status::Success();
+}
+
+Status PreBindPlugin::PollPreBind(CycleState&, const PodInfo&, absl::string_view) {
+  return Status::Error("PreBind waits, but the plugin has no PollPreBind");
 }
 
 }  // namespace berth

@@ -103,10 +103,12 @@ DomainVerdict DomainRules::VerdictOf(const Rule& rule) const {
   return verdict;
 }
 
-// How many pods have to leave a domain before it takes the pod. The fewest of all domains stays
-// what it is where pods leave one of them, unless that is the one with the fewest, which takes the
-// pod anyway. A limit from below is never 0: a domain with too few takes no pod as others go, and
-// one with enough may have too few then. The pod may be the first where all there are have gone.
+// How many pods have to leave a domain before its nodes take the pod.
+// - AtMost, AtMostAboveFewest: those above the limit. The fewest of all domains stays the same when
+//   pods leave another domain, and the domain with the fewest takes the pod in any case.
+// - AtLeastOne: never known. A domain with too few pods gets no more as pods leave, and one with
+//   enough may then have too few.
+// - AtLeastOneOrFirst: the same, and when the last pod of all has left, the pod is the first.
 DomainExcess DomainRules::DistanceOf(const Rule& rule) const {
   const DomainVerdict verdict = VerdictOf(rule);
   DomainExcess distance = {.most = verdict.most,
@@ -159,7 +161,7 @@ void DomainRules::Follow(const PodInfo& changed, const NodeInfo& node, int64_t d
 
 // --- One node, and many --------------------------------------------------------------------------
 
-DomainRules::RejectionNumber DomainRules::Judge(const LabelSet& node_labels) const {
+DomainRules::RejectionNumber DomainRules::Evaluate(const LabelSet& node_labels) const {
   const LabelColumn* column = nullptr;
   std::optional<uint32_t> domain;
   for (const Rule& rule : rules_) {
@@ -177,14 +179,14 @@ DomainRules::RejectionNumber DomainRules::Judge(const LabelSet& node_labels) con
 
 // The first rule that rejects a node gives it its code, so the last one is written first. Rules
 // that follow one another and are about the same domains are one pass.
-void DomainRules::Judge(NodeVerdicts& verdicts) const {
+void DomainRules::Evaluate(NodeVerdicts& verdicts) const {
   const absl::Span<const NodeRow> rows = verdicts.candidates();
   absl::InlinedVector<DomainVerdict, 4> verdict_of;
   for (const Rule& rule : rules_) verdict_of.push_back(VerdictOf(rule));
   for (size_t begin = rules_.size(), end = begin; end > 0; end = begin) {
     const LabelColumn& column = rules_[end - 1].counts.column();
     while (begin > 0 && &rules_[begin - 1].counts.column() == &column) --begin;
-    column.JudgeRows(
+    column.EvaluateRows(
         rows,
         [&](uint32_t domain) {
           const bool has_label = column.values()[domain].present;
@@ -237,7 +239,7 @@ Status DomainRulesPlugin::Filter(const CycleState& state, const PodInfo&,
                                  const NodeInfo& node) const {
   const absl::StatusOr<const DomainRules*> rules = state.Read(key_);
   if (!rules.ok()) return Status::Error(rules.status());
-  const uint8_t number = (*rules)->Judge(node.labels());
+  const uint8_t number = (*rules)->Evaluate(node.labels());
   return number == 0 ? Status::Success() : rejections_.status(number);
 }
 
@@ -245,7 +247,7 @@ Status DomainRulesPlugin::FilterNodes(const CycleState& state, const PodInfo&, c
                                       NodeVerdicts& verdicts) const {
   const absl::StatusOr<const DomainRules*> rules = state.Read(key_);
   if (!rules.ok()) return Status::Error(rules.status());
-  (*rules)->Judge(verdicts);
+  (*rules)->Evaluate(verdicts);
   return Status::Success();
 }
 
@@ -260,13 +262,13 @@ void DomainRulesPlugin::FilterDomains(const CycleState& state,
 
 bool DomainRulesPlugin::DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
                                                  std::vector<DomainExcessRule>& numbers,
-                                                 FilterInputs& basis) const {
+                                                 FilterInputs& inputs) const {
   const DomainRules* const rules = state.Find(key_);
   if (rules == nullptr) return false;
   for (const DomainRules::Rule& rule : rules->rules_) {
     numbers.push_back({.counts = rule.counts, .limits = rules->DistanceOf(rule)});
   }
-  AddListInputs(pod, basis);
+  AddListInputs(pod, inputs);
   return true;
 }
 

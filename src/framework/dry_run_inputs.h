@@ -21,8 +21,8 @@ namespace berth {
 // the pods nominated to it, which count by the pod's priority. What came of a node for one pod
 // holds for every other as long as the node stays as it is, and all of this is the same.
 struct DryRunInputs {
-  std::string kind;    // of pod, for finding others of the kind
-  FilterInputs basis;  // the rest that is about all nodes
+  std::string pod_class;       // equal for pods that filters cannot distinguish
+  FilterInputs filter_inputs;  // the rest that is about all nodes
   // What rules say of topology domains: only those of the node count. A rule that is missing says
   // 0 of all of them.
   std::vector<DomainExcessRule> domains;

@@ -4,12 +4,16 @@
 #include "framework/framework_builder.h"
 
 #include <exception>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/near_miss.h"
+#include "framework/capability_finder.h"
+#include "framework/plugin_guards.h"
 
 namespace berth {
 namespace {
@@ -34,7 +38,17 @@ const PluginEntry* FindEntry(const std::vector<PluginEntry>& entries, absl::stri
 
 }  // namespace
 
-std::unique_ptr<Framework> FrameworkBuilder::Build() {
+FrameworkBuilder::FrameworkBuilder(const Profile& profile, const Registry& registry, Handle& handle,
+                                   Problems& problems)
+    : registry_(registry),
+      problems_(problems),
+      errors_before_(problems.errors()),
+      plugins_(std::make_unique<ProfilePlugins>(profile, handle)),
+      profile_(plugins_->profile) {
+  for (const auto& [name, registration] : registry.plugins()) known_.push_back(name);
+}
+
+std::unique_ptr<const ProfilePlugins> FrameworkBuilder::Build() {
   FindNeeded();
   if (needed_.size() > kMaxPlugins) {
     AddError(
@@ -43,20 +57,14 @@ std::unique_ptr<Framework> FrameworkBuilder::Build() {
     return nullptr;
   }
   for (const PluginEntry* entry : needed_) Instantiate(*entry);
-  ForEachPoint([this](ExtensionPoint point, auto& hooks) { FillPoint(point, hooks); });
+  ProfilePlugins::ForEachPoint(
+      *plugins_, [this](ExtensionPoint point, auto& hooks) { FillPoint(point, hooks); });
   CheckQueueSortAndBind();
   WarnOfUnwrittenState();
-  FindScoreExtensions();
-  FindScoreResolutions();
-  FindPreFilterExtensions();
-  FindGroupPlugin();
-  FindEvents();
-  FindObservers();
-  FindExplainers();
-  FindSigners();
+  CapabilityFinder(*plugins_, problems_).FindAll();
   if (problems_.errors() != errors_before_) return nullptr;
   GuardQueueSort();
-  return std::move(framework_);
+  return std::move(plugins_);
 }
 
 void FrameworkBuilder::AddError(const SourceLocation& where, absl::string_view field,
@@ -83,7 +91,7 @@ void FrameworkBuilder::CheckNames(absl::string_view field, absl::string_view typ
   for (const PluginEntry& entry : set.enabled) {
     if (registry_.Find(entry.name) == nullptr) {
       unknown(entry, "enabled");
-    } else if (first_entries_.emplace(entry.name, &entry).second) {
+    } else if (needed_names_.insert(entry.name).second) {
       needed_.push_back(&entry);
     }
   }
@@ -112,10 +120,9 @@ void FrameworkBuilder::Instantiate(const PluginEntry& entry) {
              absl::StrCat("initializing plugin \"", entry.name, "\": ", trouble));
     return;
   }
-  index_of_.emplace(entry.name, static_cast<int>(framework_->plugins_.size()));
-  names_.push_back(Symbol::Intern(entry.name));
-  framework_->plugins_.push_back(std::move(*plugin));
-  framework_->args_.push_back(args);
+  index_of_.emplace(entry.name, plugins_->count());
+  plugins_->instances.push_back(
+      {*std::move(plugin), Symbol::Intern(entry.name), args, entry.where});
 }
 
 // The profile's, which were checked when they were made, or the defaults, which may lack something.
@@ -138,11 +145,24 @@ PluginArgs FrameworkBuilder::ArgsOf(const PluginEntry& entry,
 absl::StatusOr<std::unique_ptr<Plugin>> FrameworkBuilder::Make(
     const PluginRegistration& registration, const PluginArgs& args) {
   try {
-    return registration.factory(args, handle_);
+    return registration.factory(args, plugins_->handle);
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("its factory threw: ", error.what()));
   } catch (...) {
     return absl::InternalError("its factory threw something that is not a std::exception");
+  }
+}
+
+template <class P>
+void FrameworkBuilder::FillPoint(ExtensionPoint point, std::vector<Hook<P>>& hooks) {
+  PluginMask& implemented = plugins_->implemented[static_cast<size_t>(point)];
+  for (int index = 0; index < plugins_->count(); ++index) {
+    if (plugins_->As<P>(index) != nullptr) implemented |= PluginMask{1} << index;
+  }
+  for (const int index : Order(point)) {
+    plugins_->enabled[static_cast<size_t>(point)] |= PluginMask{1} << index;
+    hooks.push_back({plugins_->As<P>(index), plugins_->instances[index].name, index,
+                     point == ExtensionPoint::kScore ? Weight(Name(index)) : 0});
   }
 }
 
@@ -167,7 +187,7 @@ FrameworkBuilder::Indexes FrameworkBuilder::OwnList(ExtensionPoint point) {
     const auto it = index_of_.find(entry.name);
     if (it == index_of_.end()) continue;  // reported already
     const std::string field = absl::StrCat("plugins.", ExtensionPointField(point), ".enabled");
-    if (!Implements(it->second, point)) {
+    if (!plugins_->Implements(it->second, point)) {
       AddError(
           entry.where, field,
           absl::StrCat("plugin \"", entry.name, "\" does not extend ", TypeName(point), " plugin"));
@@ -187,7 +207,7 @@ FrameworkBuilder::Indexes FrameworkBuilder::Expanded(ExtensionPoint point) {
   if (FindEntry(own.disabled, "*") != nullptr) return list;
   for (const PluginEntry& entry : profile_.multi_point.enabled) {
     const auto it = index_of_.find(entry.name);
-    if (it == index_of_.end() || !Implements(it->second, point)) continue;
+    if (it == index_of_.end() || !plugins_->Implements(it->second, point)) continue;
     if (FindEntry(own.disabled, entry.name) != nullptr) continue;
     if (!absl::c_linear_search(list, it->second)) {
       list.push_back(it->second);
@@ -211,7 +231,7 @@ int64_t FrameworkBuilder::Weight(absl::string_view name) const {
 }
 
 void FrameworkBuilder::CheckQueueSortAndBind() {
-  const auto& sorts = framework_->queue_sort_;
+  const auto& sorts = plugins_->queue_sort;
   // A plugin that was not found above may have been the one that is missing here.
   const bool complete = problems_.errors() == errors_before_;
   if (sorts.size() > 1 || (sorts.empty() && complete)) {
@@ -221,13 +241,14 @@ void FrameworkBuilder::CheckQueueSortAndBind() {
     if (!names.empty()) names = absl::StrCat(" (", names, "); disable all but one at queueSort");
     SourceLocation where = profile_.where;
     for (const auto& hook : sorts) {  // the last one that is in the file, not in the defaults
-      if (Entry(hook.index).where.line != 0) where = Entry(hook.index).where;
+      if (plugins_->instances[hook.index].where.line != 0)
+        where = plugins_->instances[hook.index].where;
     }
     AddError(where, "plugins.queueSort",
              absl::StrCat("only one queue sort plugin required for profile with scheduler name \"",
                           profile_.scheduler_name, "\", but got ", sorts.size(), names));
   }
-  if (framework_->bind_.empty() && complete) {
+  if (plugins_->bind.empty() && complete) {
     AddError(profile_.where, "plugins.bind",
              absl::StrCat("at least one bind plugin is needed for profile with scheduler name \"",
                           profile_.scheduler_name, "\""));
@@ -236,11 +257,11 @@ void FrameworkBuilder::CheckQueueSortAndBind() {
 
 // What in the file keeps the plugin from the point.
 SourceLocation FrameworkBuilder::WhereOmitted(int index, ExtensionPoint point) const {
-  for (const absl::string_view name : {names_[index].view(), absl::string_view("*")}) {
+  for (const absl::string_view name : {Name(index), absl::string_view("*")}) {
     const PluginEntry* const disabled = FindEntry(profile_.at(point).disabled, name);
     if (disabled != nullptr) return disabled->where;
   }
-  return Entry(index).where;
+  return plugins_->instances[index].where;
 }
 
 // A plugin that stands at one point of a pair alone may read what nobody has written.
@@ -250,13 +271,14 @@ void FrameworkBuilder::WarnOfUnwrittenState() {
   } kPairs[] = {{ExtensionPoint::kPreFilter, ExtensionPoint::kFilter},
                 {ExtensionPoint::kPreScore, ExtensionPoint::kScore}};
   for (const auto& [writer, reader] : kPairs) {
-    for (int index = 0; index < plugin_count(); ++index) {
-      if (!IsEnabled(index, reader) || IsEnabled(index, writer) || !Implements(index, writer)) {
+    for (int index = 0; index < plugins_->count(); ++index) {
+      if (!plugins_->IsEnabled(index, reader) || plugins_->IsEnabled(index, writer) ||
+          !plugins_->Implements(index, writer)) {
         continue;
       }
       problems_.AddWarning(
           WhereOmitted(index, writer), profile_.Title(),
-          absl::StrCat("plugins: plugin \"", names_[index].view(), "\" is enabled at ",
+          absl::StrCat("plugins: plugin \"", Name(index), "\" is enabled at ",
                        ExtensionPointField(reader), " but not at ", ExtensionPointField(writer),
                        "; if it reads at ", ExtensionPointField(reader), " what it writes at ",
                        ExtensionPointField(writer), ", every pod fails: enable it at both"));
@@ -265,57 +287,9 @@ void FrameworkBuilder::WarnOfUnwrittenState() {
 }
 
 void FrameworkBuilder::GuardQueueSort() {
-  Hook<QueueSortPlugin>& hook = framework_->queue_sort_.front();
-  framework_->queue_sort_guard_ = Guard(*hook.plugin, CounterOf(hook.index));
-  hook.plugin = framework_->queue_sort_guard_.get();
-}
-
-std::unique_ptr<Framework> Framework::Create(const Profile& profile, const Registry& registry,
-                                             Handle& handle, Problems& problems) {
-  return FrameworkBuilder(profile, registry, handle, problems).Build();
-}
-
-std::vector<std::string> Framework::PluginNames(ExtensionPoint point) const {
-  const auto names = [](const auto& hooks) {
-    std::vector<std::string> list;
-    for (const auto& hook : hooks) list.emplace_back(hook.name.view());
-    return list;
-  };
-  switch (point) {
-    case ExtensionPoint::kPreEnqueue:
-      return names(pre_enqueue_);
-    case ExtensionPoint::kQueueSort:
-      return names(queue_sort_);
-    case ExtensionPoint::kPreFilter:
-      return names(pre_filter_);
-    case ExtensionPoint::kFilter:
-      return names(filter_);
-    case ExtensionPoint::kPostFilter:
-      return names(post_filter_);
-    case ExtensionPoint::kPreScore:
-      return names(pre_score_);
-    case ExtensionPoint::kScore:
-      return names(score_);
-    case ExtensionPoint::kReserve:
-      return names(reserve_);
-    case ExtensionPoint::kPermit:
-      return names(permit_);
-    case ExtensionPoint::kPreBind:
-      return names(pre_bind_);
-    case ExtensionPoint::kBind:
-      return names(bind_);
-    case ExtensionPoint::kPostBind:
-      return names(post_bind_);
-  }
-  return {};
-}
-
-const PluginArgs& Framework::args(absl::string_view plugin) const {
-  for (size_t i = 0; i < plugins_.size(); ++i) {
-    if (plugins_[i]->Name() == plugin) return args_[i];
-  }
-  static const PluginArgs& none = *new PluginArgs();
-  return none;
+  Hook<QueueSortPlugin>& hook = plugins_->queue_sort.front();
+  plugins_->queue_sort_guard = Guard(*hook.plugin, FaultCounter{hook.name, &plugins_->fault_log});
+  hook.plugin = plugins_->queue_sort_guard.get();
 }
 
 }  // namespace berth

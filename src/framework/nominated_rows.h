@@ -14,8 +14,20 @@
 #include "berth/api/symbol.h"
 #include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/pod_info.h"
 
 namespace berth {
+
+// Whether `nominated` counts on its node when pods of `priority` are filtered, as kube-scheduler
+// v1.35 addNominatedPods: pods of lower priority do not.
+inline bool CountsForPriority(const PodInfo& nominated, int32_t priority) {
+  return nominated.priority() >= priority;
+}
+
+// The same for `pod`, for which its own nomination does not count.
+inline bool CountsFor(const PodInfo& nominated, const PodInfo& pod) {
+  return CountsForPriority(nominated, pod.priority()) && nominated.uid() != pod.uid();
+}
 
 // Calls visit(row) for the row of each nominated pod's node, if there is such a node.
 template <class Visit>

@@ -75,11 +75,12 @@ class GuardedGroup final : public GroupPlugin {
   std::optional<std::string> GroupOf(const PodInfo& pod) const override {
     return Caught(
         counter_, "GroupOf", [&] { return plugin_.GroupOf(pod); },
-        [](auto) { return std::nullopt; });
+        [](const auto&) { return std::nullopt; });
   }
   std::optional<GroupSpec> Spec(absl::string_view name) const override {
     return Caught(
-        counter_, "Spec", [&] { return plugin_.Spec(name); }, [](auto) { return std::nullopt; });
+        counter_, "Spec", [&] { return plugin_.Spec(name); },
+        [](const auto&) { return std::nullopt; });
   }
   Status ReadyToSchedule(const GroupMembers& group) const override {
     return Verdict("ReadyToSchedule",
@@ -120,11 +121,12 @@ class GuardedObserver final : public AssignmentObserver {
 
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     Caught(
-        counter_, "OnPodAssigned", [&] { plugin_.OnPodAssigned(pod, node); }, [](auto) {});
+        counter_, "OnPodAssigned", [&] { plugin_.OnPodAssigned(pod, node); }, [](const auto&) {});
   }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) override {
     Caught(
-        counter_, "OnPodUnassigned", [&] { plugin_.OnPodUnassigned(pod, node); }, [](auto) {});
+        counter_, "OnPodUnassigned", [&] { plugin_.OnPodUnassigned(pod, node); },
+        [](const auto&) {});
   }
 
  private:

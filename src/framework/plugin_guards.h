@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "berth/api/symbol.h"
+#include "berth/extensions/group.h"
+#include "berth/extensions/observer.h"
 #include "berth/framework/enqueue.h"
-#include "berth/framework/group.h"
-#include "berth/framework/observer.h"
 #include "berth/framework/queue_sort.h"
 #include "framework/fault_log.h"
 

@@ -19,15 +19,15 @@ constexpr PluginPoint kSignPod{"SignPod",
 
 // Each plugin's part is one value of the whole, so that parts cannot run together.
 Status PodSigner::Sign(const PodInfo& pod, PodSignature& signature) const {
-  for (const Signer& hook : signers_) {
+  for (const Signer& hook : plugins_.signers) {
     if (hook.plugin == nullptr) {
       return Status::Unschedulable(
                  absl::StrCat("plugin \"", hook.name.view(), "\" does not sign pods"))
           .WithPlugin(hook.name);
     }
     plugin_signature_.clear();
-    Status status = calls_.Guarded(kSignPod, hook.name,
-                                   [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
+    Status status = plugins_.calls.Guarded(
+        kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
     if (!status.ok()) return status;
     signature.Add(plugin_signature_.bytes());
   }
@@ -51,10 +51,10 @@ PluginMask PodSigner::SignForNodes(const PodInfo& pod, PodSignature& signature) 
 PluginMask PodSigner::SignForNodes(const PodInfo& pod, bool spec_only,
                                    PodSignature& signature) const {
   PluginMask signed_by = 0;
-  for (const Signer& hook : signers_) {
+  for (const Signer& hook : plugins_.signers) {
     if (!hook.node_by_node() || hook.signs_spec_only != spec_only) continue;
     plugin_signature_.clear();
-    const Status status = calls_.Guarded(
+    const Status status = plugins_.calls.Guarded(
         kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
     if (!status.ok()) continue;
     signature.Add(plugin_signature_.bytes());
@@ -65,7 +65,7 @@ PluginMask PodSigner::SignForNodes(const PodInfo& pod, bool spec_only,
 
 Aspects PodSigner::DependenciesOf(PluginMask plugins) const {
   Aspects aspects = Aspect::kNothing;
-  for (const Signer& hook : signers_) {
+  for (const Signer& hook : plugins_.signers) {
     if (plugins & SkipBit(hook)) aspects |= hook.depends_on;
   }
   return aspects;

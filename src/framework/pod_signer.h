@@ -4,46 +4,43 @@
 #define BERTH_SRC_FRAMEWORK_POD_SIGNER_H_
 
 #include <array>
+#include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "berth/framework/pod_info.h"
 #include "berth/incremental/sign.h"
 #include "framework/hook.h"
-#include "framework/plugin_calls.h"
+#include "framework/profile_plugins.h"
 
 namespace berth {
 
 // Asks the Filter and Score plugins. Scheduling thread.
 class PodSigner {
  public:
-  // `plugin` is null if it does not sign.
-  struct Signer : Hook<const SignPlugin> {
-    Aspects depends_on = Aspect::kEverything;
-    bool signs_spec_only = false;
-    bool node_by_node() const {
-      return plugin != nullptr && (depends_on & (Aspect::kOtherNodes | Aspect::kObjects)) == 0;
-    }
-  };
+  // `plugins` outlives this.
+  explicit PodSigner(const ProfilePlugins& plugins) : plugins_(plugins) {}
 
-  // `calls` outlives this.
-  explicit PodSigner(const PluginCalls& calls) : calls_(calls) {}
-  // Of the profile's Filter plugins, then of its other Score plugins, each in order.
-  void Add(const Signer& signer) { signers_.push_back(signer); }
-
-  // As Framework::SignPod() and SignForNodes().
+  // The signature over every Filter and Score plugin. Unschedulable, with the plugin that does not
+  // sign, if pods like it must be evaluated one by one.
   Status Sign(const PodInfo& pod, PodSignature& signature) const;
+  // The signature over those of them that look at one node at a time, and which they are: their
+  // verdict on a node holds for every pod of this signature until the node changes.
   PluginMask SignForNodes(const PodInfo& pod, PodSignature& signature) const;
+  // The part of it that pods do not have in common that PodInfo::SharesSpec().
+  PluginMask SignForNodesExceptSpec(const PodInfo& pod, PodSignature& signature) const {
+    return SignForNodes(pod, false, signature);
+  }
+
+  // What the verdicts and scores of `plugins` depend on.
+  Aspects DependenciesOf(PluginMask plugins) const;
+  // Of the Filter plugin of that index in ProfilePlugins::filter.
+  Aspects DependenciesOfFilter(size_t filter) const { return plugins_.signers[filter].depends_on; }
+
+ private:
   // Appends what the signers that look at the spec only, or the others, say of a pod.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
 
-  Aspects DependenciesOf(PluginMask plugins) const;
-  // Of the Filter plugin of that index in Framework::filter().
-  Aspects DependenciesOfFilter(size_t filter) const { return signers_[filter].depends_on; }
-
- private:
-  const PluginCalls& calls_;
-  std::vector<Signer> signers_;
+  const ProfilePlugins& plugins_;
   // Scratch of one call, and what was found last.
   mutable PodSignature plugin_signature_;
   struct SignedSpec {

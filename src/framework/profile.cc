@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of the extension points.
-#include "berth/framework/profile.h"
+#include "berth/config/profile.h"
 
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
@@ -12,7 +12,7 @@ struct PointNames {
   absl::string_view name, field;
 };
 
-constexpr PointNames kPointNames[] = {
+constexpr PointNames kPointFields[] = {
     {"PreEnqueue", "preEnqueue"},
     {"QueueSort", "queueSort"},
     {"PreFilter", "preFilter"},
@@ -26,12 +26,12 @@ constexpr PointNames kPointNames[] = {
     {"Bind", "bind"},
     {"PostBind", "postBind"},
 };
-static_assert(std::size(kPointNames) == kExtensionPointCount);
+static_assert(std::size(kPointFields) == kExtensionPointCount);
 
 const PointNames& NamesOf(ExtensionPoint point) {
   const size_t index = static_cast<size_t>(point);
-  BERTH_DCHECK(index < std::size(kPointNames));
-  return kPointNames[index];
+  BERTH_DCHECK(index < std::size(kPointFields));
+  return kPointFields[index];
 }
 
 }  // namespace

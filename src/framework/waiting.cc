@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and sentences of waiting.h.
-#include "berth/framework/waiting.h"
+#include "berth/extensions/waiting.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,10 +22,9 @@ std::string Needs(const WaitingFor& w) {
 }
 
 std::string OnNodes(const WaitingFor& w) {
-  const std::string what =
-      !w.detail.empty()
-          ? w.detail
-          : absl::StrCat("rejected", w.plugin.empty() ? "" : " by ", w.plugin, " without a reason");
+  std::string what = !w.detail.empty() ? w.detail
+                                       : absl::StrCat("rejected", w.plugin.empty() ? "" : " by ",
+                                                      w.plugin, " without a reason");
   if (w.nodes == 0) return what;
   return absl::StrCat(what, " on ", w.rejecting_nodes, " of ", w.nodes,
                       w.nodes == 1 ? " node" : " nodes");

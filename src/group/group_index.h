@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
-#include "berth/framework/group.h"
+#include "berth/extensions/group.h"
 
 namespace berth {
 

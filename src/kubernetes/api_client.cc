@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "berth/check.h"
@@ -25,6 +26,9 @@ constexpr absl::Duration kRefreshRetry = absl::Seconds(10);
 // Beyond that calls wait for each other. libcurl opens another connection for what is more than 100
 // streams, until the server has told it its limit; watches are streams, too.
 constexpr int kMaxCallsUnderWay = 64;
+// Of kLow one call in so many is sent while others wait.
+constexpr int kLowShare = 8;
+enum Line : size_t { kStreams, kUsualCalls, kLowCalls };
 constexpr size_t kMaxErrorBytes = 1 << 20;  // of an answer that is no success
 constexpr size_t kMaxBodyBytes = size_t{1} << 30;
 
@@ -84,7 +88,8 @@ ServerUrl Split(absl::string_view url) {
 }
 
 std::shared_ptr<const HttpEndpoint> EndpointOf(const Connection& connection,
-                                               const Credentials& read) {
+                                               const Credentials& read,
+                                               absl::Duration unacknowledged_timeout) {
   auto endpoint = std::make_shared<HttpEndpoint>();
   endpoint->url = connection.server;
   if (!connection.tls_server_name.empty()) {
@@ -93,6 +98,7 @@ std::shared_ptr<const HttpEndpoint> EndpointOf(const Connection& connection,
     endpoint->connect_to = url.HostAndPort();
     endpoint->host_header = url.authority;
   }
+  endpoint->unacknowledged_timeout = unacknowledged_timeout;
   endpoint->proxy = connection.proxy_url;
   endpoint->verify = !connection.insecure_skip_tls_verify;
   endpoint->authority_pem = read.authority_pem;
@@ -102,9 +108,9 @@ std::shared_ptr<const HttpEndpoint> EndpointOf(const Connection& connection,
 }
 
 std::optional<absl::Duration> ParseRetryAfter(absl::string_view header) {
-  int seconds = 0;
+  int64_t seconds = 0;
   if (!absl::SimpleAtoi(header, &seconds) || seconds < 0) return std::nullopt;
-  return absl::Seconds(seconds);
+  return seconds == 0 ? absl::ZeroDuration() : RetryAfter(seconds);
 }
 
 std::string Summary(const ApiRequest& request) {
@@ -127,6 +133,7 @@ class ApiClient::Request final : public HttpReceiver {
   void OnHead(const HttpHead& head) override {
     head_ = head;
     if (stream != nullptr && IsSuccess()) {
+      Observe();
       started = true;
       stream->OnStart(head.content_type);
     }
@@ -142,11 +149,11 @@ class ApiClient::Request final : public HttpReceiver {
   }
 
   void OnEnd(const absl::Status& status, bool was_sent) override {
-    transfer = 0;
-    if (stream == nullptr) client_.StartNext();
-    ever_sent |= was_sent;
+    if (!started) Observe();
+    client_.EndTransfer(*this);
     if (!status.ok()) {
-      return client_.Judge(*this, {.refusal = std::nullopt, .was_sent = was_sent}, status);
+      in_doubt |= was_sent;
+      return client_.RetryOrFail(*this, {.refusal = std::nullopt, .was_sent = was_sent}, status);
     }
     if (IsSuccess() && too_long_) {
       return client_.End(id, absl::ResourceExhaustedError(
@@ -156,16 +163,31 @@ class ApiClient::Request final : public HttpReceiver {
     ApiError error = ParseApiError(head_.code, head_.content_type, body_);
     const std::optional<absl::Duration> wait = ParseRetryAfter(head_.retry_after);
     if (wait.has_value()) error.retry_after = wait;
-    client_.Judge(*this, {.refusal = error}, error.ToStatus());
+    in_doubt |= LeavesDoubt(error);
+    client_.RetryOrFail(*this, {.refusal = error}, error.ToStatus());
   }
 
   void StartTry() {
     head_ = HttpHead();
     body_.clear();
     too_long_ = false;
+    try_began = MonotonicNow();
   }
 
  private:
+  void Observe() const {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(client_.connection_.server, absl::MaxSplits("://", 1));
+    const absl::string_view host = parts.second.empty() ? parts.first : parts.second;
+    client_.options_.observe({.method = what.method,
+                              .host = host.substr(0, host.find('/')),
+                              .code = head_.code,
+                              .is_stream = stream != nullptr && IsSuccess(),
+                              .duration = MonotonicNow() - try_began,
+                              .rate_limiter_wait = limiter_wait,
+                              .request_bytes = what.body.size(),
+                              .response_bytes = body_.size()});
+  }
   bool IsSuccess() const { return head_.code >= 200 && head_.code < 300; }
 
   ApiClient& client_;
@@ -178,14 +200,17 @@ class ApiClient::Request final : public HttpReceiver {
   const Answer answer;                           // of a call
   const std::shared_ptr<StreamReceiver> stream;  // of a stream
   RequestId id = 0;
-  absl::Time deadline;
+  absl::Time deadline = absl::InfiniteFuture();  // until it has had its turn
+  absl::Time waits_since;                        // for its turn
+  absl::Duration limiter_wait;
+  absl::Time try_began;
   RetryBackoff backoff;
   HttpLoop::TransferId transfer = 0;  // 0: none is under way
   uint64_t credentials_version = 0;   // that it was last sent with
   bool refreshed = false;             // after a 401
   bool started = false;               // the stream
-  bool ever_sent = false;
-  std::string last_failure;  // in words
+  bool in_doubt = false;              // some try may have been done
+  std::string last_failure;           // in words
 };
 
 ApiClient::ApiClient(Connection connection, ApiClientOptions options)
@@ -194,7 +219,9 @@ ApiClient::ApiClient(Connection connection, ApiClientOptions options)
       limiter_(options_.qps, options_.burst),
       random_(options_.seed) {}
 
-ApiClient::~ApiClient() {
+ApiClient::~ApiClient() { Stop(); }
+
+void ApiClient::Stop() {
   stopping_ = true;  // a plugin that runs is killed
   struct Ended {
     Mutex mutex;
@@ -226,22 +253,12 @@ ApiClient::RequestId ApiClient::Stream(ApiRequest request,
 ApiClient::RequestId ApiClient::Begin(std::unique_ptr<Request> request) {
   const RequestId id = next_request_++;
   request->id = id;
-  request->deadline = MonotonicNow() + request->what.timeout;
   request->backoff = RetryBackoff(kRetries, options_.seed + id);
   // A std::function must be copyable.
   auto shared = std::make_shared<std::unique_ptr<Request>>(std::move(request));
   loop_.Post([this, id, shared] {
     Request& begun = *requests_.emplace(id, std::move(*shared)).first->second;
     if (stopping_) return End(id, absl::CancelledError("the client ends"));
-    loop_.RunAt(begun.deadline, [this, id] {
-      Request* const late = Find(id);
-      if (late == nullptr || late->started) return;
-      std::string text = absl::StrCat(
-          Summary(late->what), ": no answer within ", absl::FormatDuration(late->what.timeout),
-          late->ever_sent || late->transfer != 0 ? "; it may have happened" : "; it was not sent");
-      if (!late->last_failure.empty()) absl::StrAppend(&text, "; before: ", late->last_failure);
-      End(id, absl::DeadlineExceededError(text));
-    });
     Prepare(begun);
   });
   return id;
@@ -266,34 +283,92 @@ ApiClient::Request* ApiClient::Find(RequestId id) {
 }
 
 void ApiClient::Prepare(Request& request) {
+  request.waits_since = MonotonicNow();
   if (!HasCredentials()) {
     waiting_for_credentials_.push_back(request.id);
     return Refresh();
   }
-  const absl::Time now = MonotonicNow();
-  const absl::Time when = limiter_.Reserve(now);
-  if (when <= now) return Send(request);
-  loop_.RunAt(when, [this, id = request.id] {
-    if (Request* const later = Find(id); later != nullptr) Send(*later);
+  const bool is_low = request.what.priority == Priority::kLow;
+  std::deque<RequestId>& line = lines_[request.stream != nullptr ? kStreams
+                                       : is_low                  ? kLowCalls
+                                                                 : kUsualCalls];
+  // What was sent has stood in line before.
+  if (request.deadline == absl::InfiniteFuture()) {
+    line.push_back(request.id);
+  } else {
+    line.push_front(request.id);
+  }
+  SendWaiting();
+}
+
+// Where the next request stands that may be sent as far as the others are concerned; null: nowhere.
+std::deque<ApiClient::RequestId>* ApiClient::NextLine() {
+  for (std::deque<RequestId>& line : lines_) {
+    while (!line.empty() && Find(line.front()) == nullptr) line.pop_front();
+  }
+  if (!lines_[kStreams].empty()) return &lines_[kStreams];
+  if (calls_under_way_ >= kMaxCallsUnderWay) return nullptr;
+  const bool is_turn_of_low = lines_[kUsualCalls].empty() || sent_since_low_ + 1 >= kLowShare;
+  if (!lines_[kLowCalls].empty() && is_turn_of_low) return &lines_[kLowCalls];
+  return lines_[kUsualCalls].empty() ? nullptr : &lines_[kUsualCalls];
+}
+
+// Sends what has its turn. Only what is sent takes a token.
+void ApiClient::SendWaiting() {
+  while (std::deque<RequestId>* const line = stopping_ ? nullptr : NextLine()) {
+    Request& next = *Find(line->front());
+    if (absl::Status may = MayBeSent(next); !may.ok()) {
+      line->pop_front();
+      End(next.id, std::move(may));
+      continue;
+    }
+    const absl::Time now = MonotonicNow();
+    if (!limiter_.Take(now)) {
+      if (std::exchange(waits_for_token_, true)) return;
+      loop_.RunAt(limiter_.NextToken(), [this] {
+        waits_for_token_ = false;
+        SendWaiting();
+      });
+      return;
+    }
+    line->pop_front();
+    sent_since_low_ = line == &lines_[kLowCalls] ? 0 : sent_since_low_ + 1;
+    if (next.stream == nullptr) ++calls_under_way_;
+    next.limiter_wait = now - next.waits_since;
+    if (next.deadline == absl::InfiniteFuture()) SetDeadline(next);
+    StartTransfer(next);
+  }
+}
+
+absl::Status ApiClient::MayBeSent(const Request& request) const {
+  if (options_.may_write == nullptr || request.what.method == "GET" || options_.may_write()) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(absl::StrCat(
+      Summary(request.what), ": ", request.in_doubt ? "is not sent again" : "was not sent",
+      ", because this process does not lead"));
+}
+
+void ApiClient::SetDeadline(Request& request) {
+  request.deadline = MonotonicNow() + request.what.timeout;
+  loop_.RunAt(request.deadline, [this, id = request.id] {
+    Request* const late = Find(id);
+    if (late != nullptr && !late->started) EndLate(*late);
   });
 }
 
-void ApiClient::Send(Request& request) {
-  if (request.stream == nullptr) {
-    if (calls_under_way_ >= kMaxCallsUnderWay) return ready_.push_back(request.id);
-    ++calls_under_way_;
+void ApiClient::EndLate(Request& request) {
+  const bool in_doubt =
+      request.in_doubt || (request.transfer != 0 && loop_.WasSent(request.transfer));
+  std::string text = absl::StrCat(Summary(request.what), ": no answer within ",
+                                  absl::FormatDuration(request.what.timeout),
+                                  in_doubt ? "; it may have happened" : "; it was not sent");
+  if (!request.last_failure.empty()) absl::StrAppend(&text, "; before: ", request.last_failure);
+  if (request.transfer != 0) {
+    loop_.AbortLate(request.transfer, MonotonicNow() - request.try_began);
+    EndTransfer(request);
   }
-  StartTransfer(request);
-}
-
-// A call has ended or waits to be tried again.
-void ApiClient::StartNext() {
-  --calls_under_way_;
-  while (!ready_.empty() && calls_under_way_ < kMaxCallsUnderWay) {
-    Request* const next = Find(ready_.front());
-    ready_.pop_front();
-    if (next != nullptr) Send(*next);
-  }
+  End(request.id, in_doubt ? absl::DeadlineExceededError(text) : absl::UnavailableError(text));
 }
 
 void ApiClient::StartTransfer(Request& request) {
@@ -302,32 +377,9 @@ void ApiClient::StartTransfer(Request& request) {
   http.method = request.what.method;
   http.target = request.what.target;
   http.body = request.what.body;
-  const std::string accept = request.what.accept.empty() ? kJsonType : request.what.accept;
-  http.headers = {absl::StrCat("Accept: ", accept),
-                  absl::StrCat("User-Agent: ", options_.user_agent)};
-  if (!request.what.content_type.empty()) {
-    http.headers.push_back(absl::StrCat("Content-Type: ", request.what.content_type));
-  }
-  if (!token_.empty()) {
-    http.headers.push_back(absl::StrCat("Authorization: Bearer ", token_));
-  } else if (!connection_.username.empty()) {
-    http.headers.push_back(absl::StrCat(
-        "Authorization: Basic ",
-        absl::Base64Escape(absl::StrCat(connection_.username, ":", connection_.password))));
-  }
-  const Impersonation& as = connection_.impersonate;
-  if (!as.user.empty()) http.headers.push_back(absl::StrCat("Impersonate-User: ", as.user));
-  if (!as.uid.empty()) http.headers.push_back(absl::StrCat("Impersonate-Uid: ", as.uid));
-  for (const std::string& group : as.groups) {
-    http.headers.push_back(absl::StrCat("Impersonate-Group: ", group));
-  }
-  for (const auto& [key, values] : as.extra) {
-    for (const std::string& value : values) {
-      http.headers.push_back(
-          Header(absl::StrCat("Impersonate-Extra-", EscapedHeaderName(key)), value));
-    }
-  }
+  http.headers = HeadersOf(request.what);
   if (const std::string broken = BrokenHeader(http.headers); !broken.empty()) {
+    if (request.stream == nullptr) --calls_under_way_;
     return End(request.id, absl::FailedPreconditionError(absl::StrCat(
                                "the header ", broken,
                                " would have a line break or another control "
@@ -342,7 +394,41 @@ void ApiClient::StartTransfer(Request& request) {
   });
 }
 
-void ApiClient::Judge(Request& request, const FailedTry& failed, absl::Status status) {
+std::vector<std::string> ApiClient::HeadersOf(const ApiRequest& request) const {
+  std::vector<std::string> headers = {
+      absl::StrCat("Accept: ", request.accept.empty() ? kJsonType : request.accept),
+      absl::StrCat("User-Agent: ", options_.user_agent)};
+  if (!request.content_type.empty()) {
+    headers.push_back(absl::StrCat("Content-Type: ", request.content_type));
+  }
+  if (!token_.empty()) {
+    headers.push_back(absl::StrCat("Authorization: Bearer ", token_));
+  } else if (!connection_.username.empty()) {
+    headers.push_back(absl::StrCat(
+        "Authorization: Basic ",
+        absl::Base64Escape(absl::StrCat(connection_.username, ":", connection_.password))));
+  }
+  const Impersonation& as = connection_.impersonate;
+  if (!as.user.empty()) headers.push_back(absl::StrCat("Impersonate-User: ", as.user));
+  if (!as.uid.empty()) headers.push_back(absl::StrCat("Impersonate-Uid: ", as.uid));
+  for (const std::string& group : as.groups) {
+    headers.push_back(absl::StrCat("Impersonate-Group: ", group));
+  }
+  for (const auto& [key, values] : as.extra) {
+    for (const std::string& value : values) {
+      headers.push_back(Header(absl::StrCat("Impersonate-Extra-", EscapedHeaderName(key)), value));
+    }
+  }
+  return headers;
+}
+
+void ApiClient::EndTransfer(Request& request) {
+  request.transfer = 0;
+  if (request.stream == nullptr) --calls_under_way_;
+  loop_.Post([this] { SendWaiting(); });  // not from here: it may be the caller
+}
+
+void ApiClient::RetryOrFail(Request& request, const FailedTry& failed, absl::Status status) {
   const RequestId id = request.id;
   request.last_failure = std::string(status.message());
   if (request.started) return End(id, std::move(status));
@@ -358,11 +444,11 @@ void ApiClient::Judge(Request& request, const FailedTry& failed, absl::Status st
   if (request.stream != nullptr || !MayRetry(request.what.repeatable, failed)) {
     if (!failed.refusal.has_value()) {
       // Nobody knows.
-      const bool in_doubt = request.ever_sent && request.what.repeatable == Repeatable::kNo;
+      const bool is_unknown = request.in_doubt && request.what.repeatable == Repeatable::kNo;
       status = absl::Status(
-          in_doubt ? absl::StatusCode::kUnknown : status.code(),
+          is_unknown ? absl::StatusCode::kUnknown : status.code(),
           absl::StrCat(Summary(request.what), ": ", status.message(),
-                       request.ever_sent ? "; it may have happened" : "; it was not sent"));
+                       request.in_doubt ? "; it may have happened" : "; it was not sent"));
     }
     return End(id, std::move(status));
   }
@@ -385,7 +471,7 @@ void ApiClient::End(RequestId id, absl::StatusOr<ApiResponse> response) {
   requests_.erase(found);
   if (request->transfer != 0) {
     loop_.Abort(request->transfer);
-    if (request->stream == nullptr) StartNext();
+    EndTransfer(*request);
   }
   if (request->stream != nullptr) {
     request->stream->OnEnd(response.status());
@@ -420,7 +506,8 @@ void ApiClient::Refresh() {
 void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
   refreshing_ = false;
   if (read.ok()) {
-    std::shared_ptr<const HttpEndpoint> endpoint = EndpointOf(connection_, *read);
+    std::shared_ptr<const HttpEndpoint> endpoint =
+        EndpointOf(connection_, *read, options_.unacknowledged_timeout);
     endpoint_ = std::move(endpoint);
     token_ = std::move(read->token);
     // A plugin whose credential has expired when it comes is not run in a loop.

@@ -4,6 +4,7 @@
 #ifndef BERTH_SRC_KUBERNETES_API_CLIENT_H_
 #define BERTH_SRC_KUBERNETES_API_CLIENT_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -28,13 +29,22 @@
 
 namespace berth {
 
+// Which of the requests that wait for the rate limiter go first.
+enum class Priority : uint8_t {
+  kUsual,
+  kLow,  // while others wait, one call in eight: it is not held up for ever
+};
+
 struct ApiRequest {
   std::string method = "GET";
   std::string target;  // "/api/v1/pods?limit=500"
   std::string accept;  // JSON if it is empty
   std::string content_type, body;
   Repeatable repeatable = Repeatable::kYes;
-  // From now to the end of the answer; of a stream, to its beginning.
+  Priority priority = Priority::kUsual;
+  // To the end of the answer; of a stream, to its beginning. It begins when the request has its
+  // turn: as with client-go, waiting for the rate limiter is no part of it. Whatever ended there
+  // unsent would only be asked for again.
   absl::Duration timeout = absl::Seconds(30);
   // Of a stream, from its beginning to its end.
   absl::Duration stream_timeout = absl::InfiniteDuration();
@@ -56,27 +66,48 @@ class StreamReceiver {
   virtual void OnEnd(const absl::Status& status) = 0;
 };
 
+// One try of a request that was answered, or that failed on its way.
+struct ApiCallRecord {
+  absl::string_view method;
+  absl::string_view host;  // "10.0.0.1:6443"
+  int code = 0;            // 0: no answer
+  bool is_stream = false;  // which began: the rest is of its beginning
+  absl::Duration duration;
+  absl::Duration rate_limiter_wait;              // before it
+  size_t request_bytes = 0, response_bytes = 0;  // of the bodies
+};
+
 struct ApiClientOptions {
   double qps = 50;  // client-go's defaults of a scheduler; zero or less: no limit
   int burst = 100;
   std::string user_agent = "berth";
   uint64_t seed = 0;
+  // What was sent and is not acknowledged for that long ends a connection.
+  absl::Duration unacknowledged_timeout = absl::Seconds(30);
+  // Asked when a request that is no GET is about to be sent: of a replica that may only write while
+  // it leads. Called on the client's thread. Absent: always.
+  std::function<bool()> may_write = nullptr;
   // For people: what goes wrong beside single requests. Called on the client's thread.
   std::function<void(absl::string_view text)> warn = [](absl::string_view) {};
+  // For figures. Called on the client's thread.
+  std::function<void(const ApiCallRecord& call)> observe = [](const ApiCallRecord&) {};
 };
 
 // Threads: any. Answers come on a thread of the client's own; do little there, and do not wait.
 class ApiClient {
  public:
   using RequestId = uint64_t;
-  // The answer of a 2xx; an ApiError's status; DeadlineExceeded or Unavailable, whose message says
-  // whether it was sent; Unknown in place of Unavailable if that matters (Repeatable::kNo);
-  // Cancelled.
+  // The answer of a 2xx; an ApiError's status; DeadlineExceeded if it may have happened;
+  // Unavailable if it was not sent, or if that does not matter; Unknown in place of it if that
+  // matters (Repeatable::kNo); Cancelled.
   using Answer = std::function<void(absl::StatusOr<ApiResponse> response)>;
 
   ApiClient(Connection connection, ApiClientOptions options);
-  // Every request that is under way ends with Cancelled, before this returns.
+  // As Stop().
   ~ApiClient();
+  // Every request that is under way ends with Cancelled, before this returns, and what comes later
+  // does, too.
+  void Stop();
 
   // `answer` is called once, on the client's thread.
   RequestId Call(ApiRequest request, Answer answer);
@@ -97,13 +128,18 @@ class ApiClient {
 
   RequestId Begin(std::unique_ptr<Request> request);
   Request* Find(RequestId id);
-  // On the loop's thread, in this order: credentials, a token of the rate limiter, the transfer,
-  // the verdict.
+  // On the loop's thread, in this order: credentials, its turn by the rate limiter and the number
+  // of calls, the transfer, the verdict.
   void Prepare(Request& request);
-  void Send(Request& request);
+  void SendWaiting();
+  std::deque<RequestId>* NextLine();
+  absl::Status MayBeSent(const Request& request) const;
+  void SetDeadline(Request& request);
+  void EndLate(Request& request);
   void StartTransfer(Request& request);
-  void StartNext();
-  void Judge(Request& request, const FailedTry& failed, absl::Status status);
+  void EndTransfer(Request& request);
+  std::vector<std::string> HeadersOf(const ApiRequest& request) const;
+  void RetryOrFail(Request& request, const FailedTry& failed, absl::Status status);
   void End(RequestId id, absl::StatusOr<ApiResponse> response);
 
   bool HasCredentials() const;
@@ -123,7 +159,11 @@ class ApiClient {
       requests_;                                  // cancelled in the order in which they came
   std::shared_ptr<const HttpEndpoint> endpoint_;  // null: no credentials have been read
   int calls_under_way_ = 0;
-  std::deque<RequestId> ready_;  // calls that wait for others to end
+  // Those that wait for their turn: streams, without which nothing else has a sense; calls, by
+  // their priority. Some may have ended.
+  std::array<std::deque<RequestId>, 3> lines_;
+  int sent_since_low_ = 0;
+  bool waits_for_token_ = false;  // a timer is set
   std::string token_;
   absl::Time credentials_end_ = absl::InfinitePast();  // wall clock
   uint64_t credentials_version_ = 0;

@@ -2,6 +2,7 @@
 // Implementation of api_error.h.
 #include "kubernetes/api_error.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -16,6 +17,7 @@ namespace berth {
 namespace {
 
 constexpr char kPayload[] = "berth.dev/api-error";
+constexpr absl::Duration kLongestRetryAfter = absl::Minutes(2);
 constexpr size_t kMaxText = 512;  // of a body that is no Status
 
 absl::StatusCode CodeOf(const ApiError& error) {
@@ -82,14 +84,17 @@ std::optional<ApiError> ApiError::Of(const absl::Status& status) {
   return error;
 }
 
+std::optional<absl::Duration> RetryAfter(int64_t seconds) {
+  if (seconds <= 0) return std::nullopt;
+  return std::min(absl::Seconds(seconds), kLongestRetryAfter);
+}
+
 ApiError ToApiError(const kubernetes_wire::Status& status) {
   ApiError error;
   error.code = status.code();
   error.reason = status.reason();
   error.message = status.message();
-  if (status.details().retry_after_seconds() > 0) {
-    error.retry_after = absl::Seconds(status.details().retry_after_seconds());
-  }
+  error.retry_after = RetryAfter(status.details().retry_after_seconds());
   return error;
 }
 
@@ -98,8 +103,8 @@ ApiError ToApiError(Value status) {
   error.code = static_cast<int>(status.Find("code").AsInt64().value_or(0));
   error.reason = std::string(status.Find("reason").text());
   error.message = std::string(status.Find("message").text());
-  const int64_t seconds = status.Find("details").Find("retryAfterSeconds").AsInt64().value_or(0);
-  if (seconds > 0) error.retry_after = absl::Seconds(seconds);
+  error.retry_after =
+      RetryAfter(status.Find("details").Find("retryAfterSeconds").AsInt64().value_or(0));
   return error;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_KUBERNETES_API_ERROR_H_
 #define BERTH_SRC_KUBERNETES_API_ERROR_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,9 @@ struct ApiError {
 
 // Of the answer with this code and body, a metav1.Status in either form, or text of a proxy.
 ApiError ParseApiError(int code, absl::string_view content_type, absl::string_view body);
+// How long to wait after a refusal that names so many seconds, in a header or a body: two minutes
+// at most, as what is a mistake in between would stop a watch for years. Absent if it names none.
+std::optional<absl::Duration> RetryAfter(int64_t seconds);
 ApiError ToApiError(const kubernetes_wire::Status& status);
 // Of a metav1.Status in JSON.
 ApiError ToApiError(Value status);

@@ -27,7 +27,11 @@ constexpr absl::Duration kCertificateFilePeriod = absl::Minutes(5);
 constexpr size_t kMaxPemBytes = size_t{4} << 20;
 
 absl::StatusOr<std::string> ReadPem(const PemSource& source, absl::string_view field) {
-  if (source.file.empty()) return source.data;
+  if (source.file.empty()) {
+    if (source.data.size() <= kMaxPemBytes) return source.data;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the kubeconfig's ", field, "-data is larger than ", kMaxPemBytes >> 20, " MiB"));
+  }
   absl::StatusOr<std::string> text = ReadInputFile(source.file);
   if (!text.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(source.file, ": ", text.status().message(),

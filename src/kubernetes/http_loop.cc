@@ -7,9 +7,12 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -24,8 +27,6 @@ constexpr int kLongestWaitMs = 60'000;
 constexpr long kReceiveBytes = 256 << 10;
 constexpr long kConnectTimeoutMs = 10'000;
 constexpr long kIdleSeconds = 30, kProbeSeconds = 10;  // of TCP's own probes
-// What was sent and is not acknowledged for that long ends the connection.
-constexpr unsigned kUnacknowledgedMs = 30'000;
 
 struct FreeHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -57,14 +58,43 @@ void Set(CURL* handle, CURLoption option, T value) {
 }
 
 // The text must live as long as the handle.
+// libcurl's "Failed to connect to ... after 3 ms: ..." without the time: what went wrong for
+// several requests, or again, is said once, and so has to read the same.
+std::string WithoutTime(absl::string_view text) {
+  constexpr absl::string_view kAfter = " after ", kMs = " ms";
+  const size_t after = text.find(kAfter);
+  if (after == absl::string_view::npos) return std::string(text);
+  const size_t number = after + kAfter.size();
+  const size_t end = text.find_first_not_of("0123456789", number);
+  if (end == number || end == absl::string_view::npos || !absl::StartsWith(text.substr(end), kMs)) {
+    return std::string(text);
+  }
+  return absl::StrCat(text.substr(0, after), text.substr(end + kMs.size()));
+}
+
 void SetPem(CURL* handle, CURLoption option, const std::string& pem) {
   curl_blob blob = {const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
   Set(handle, option, &blob);
 }
 
-int SetUpSocket(void*, curl_socket_t socket, curlsocktype) {
-  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof(kUnacknowledgedMs));
-  return CURL_SOCKOPT_OK;
+// Of either family; 0 if it has none.
+int LocalPort(curl_socket_t socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (address.ss_family == AF_INET) {
+    return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  }
+  return address.ss_family == AF_INET6
+             ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
+             : 0;
+}
+
+absl::Duration SilentFor(curl_socket_t socket) {
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return absl::ZeroDuration();
+  return absl::Milliseconds(info.tcpi_last_data_recv);
 }
 
 absl::StatusCode CodeOf(CURLcode code) {
@@ -87,21 +117,46 @@ absl::Time MonotonicNow() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
+class HttpLoop::Multi {
+ public:
+  Multi() {
+    InitializeOnce();
+    handle_ = curl_multi_init();
+    BERTH_CHECK(handle_ != nullptr);
+    curl_multi_setopt(handle_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
+    curl_multi_setopt(handle_, CURLMOPT_MAX_CONCURRENT_STREAMS, 250L);
+  }
+  Multi(const Multi&) = delete;
+  ~Multi() { curl_multi_cleanup(handle_); }
+  CURLM* get() const { return handle_; }
+  // The sockets of all connections.
+  std::set<curl_socket_t>& sockets() { return sockets_; }
+
+ private:
+  std::set<curl_socket_t> sockets_;
+  CURLM* handle_;
+};
+
 class HttpLoop::Transfer {
  public:
-  Transfer(TransferId id, HttpRequest request, HttpReceiver& receiver);
+  Transfer(Multi& multi, TransferId id, HttpRequest request, HttpReceiver& receiver);
 
   TransferId id() const { return id_; }
   CURL* handle() const { return handle_.get(); }
   void Abort() { receiver_ = nullptr; }
+  bool WasSent() const;
+  void EndConnectionIfSilentFor(absl::Duration wait);
   void End(CURLcode code);
 
  private:
+  static int OnSocket(void* self, curl_socket_t socket, curlsocktype);
+  static int CloseSocket(void* multi, curl_socket_t socket);
   static size_t OnHeader(char* data, size_t size, size_t count, void* self);
   static size_t OnBody(char* data, size_t size, size_t count, void* self);
   void SetConnection();
   bool Tell();  // the head, before the first byte
 
+  Multi& multi_;
   const TransferId id_;
   const HttpRequest request_;
   HttpReceiver* receiver_;
@@ -112,8 +167,13 @@ class HttpLoop::Transfer {
   std::unique_ptr<CURL, FreeHandle> handle_;  // last: it refers to the others
 };
 
-HttpLoop::Transfer::Transfer(TransferId id, HttpRequest request, HttpReceiver& receiver)
-    : id_(id), request_(std::move(request)), receiver_(&receiver), handle_(curl_easy_init()) {
+HttpLoop::Transfer::Transfer(Multi& multi, TransferId id, HttpRequest request,
+                             HttpReceiver& receiver)
+    : multi_(multi),
+      id_(id),
+      request_(std::move(request)),
+      receiver_(&receiver),
+      handle_(curl_easy_init()) {
   BERTH_CHECK(handle_ != nullptr);
   CURL* const handle = handle_.get();
   Set(handle, CURLOPT_PRIVATE, this);
@@ -146,13 +206,17 @@ void HttpLoop::Transfer::SetConnection() {
   CURL* const handle = handle_.get();
   const HttpEndpoint& endpoint = *request_.endpoint;
   Set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  Set(handle, CURLOPT_PIPEWAIT,
-      1L);  // rather a stream of a connection that is being made than another one
+  // Rather a stream of a connection that is being made than another one. Without TLS there are no
+  // streams, and libcurl 7.88 would wait for the first answer to end.
+  Set(handle, CURLOPT_PIPEWAIT, absl::StartsWith(endpoint.url, "https:") ? 1L : 0L);
   Set(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
   Set(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   Set(handle, CURLOPT_TCP_KEEPIDLE, kIdleSeconds);
   Set(handle, CURLOPT_TCP_KEEPINTVL, kProbeSeconds);
-  Set(handle, CURLOPT_SOCKOPTFUNCTION, &SetUpSocket);
+  Set(handle, CURLOPT_SOCKOPTFUNCTION, &OnSocket);
+  Set(handle, CURLOPT_SOCKOPTDATA, this);
+  Set(handle, CURLOPT_CLOSESOCKETFUNCTION, &CloseSocket);
+  Set(handle, CURLOPT_CLOSESOCKETDATA, &multi_);
   Set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   if (!endpoint.proxy.empty()) Set(handle, CURLOPT_PROXY, endpoint.proxy.c_str());
   if (!endpoint.connect_to.empty()) {
@@ -170,6 +234,31 @@ void HttpLoop::Transfer::SetConnection() {
   if (!endpoint.certificate_pem.empty()) {
     SetPem(handle, CURLOPT_SSLCERT_BLOB, endpoint.certificate_pem);
     SetPem(handle, CURLOPT_SSLKEY_BLOB, endpoint.key_pem);
+  }
+}
+
+int HttpLoop::Transfer::OnSocket(void* self, curl_socket_t socket, curlsocktype) {
+  const Transfer& transfer = *static_cast<Transfer*>(self);
+  const auto timeout_ms = static_cast<unsigned>(
+      absl::ToInt64Milliseconds(transfer.request_.endpoint->unacknowledged_timeout));
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+  transfer.multi_.sockets().insert(socket);
+  return CURL_SOCKOPT_OK;
+}
+
+// Of a connection, which lives longer than the transfer that made it.
+int HttpLoop::Transfer::CloseSocket(void* multi, curl_socket_t socket) {
+  static_cast<Multi*>(multi)->sockets().erase(socket);
+  return close(socket);
+}
+
+// libcurl names the socket of a transfer only when that has ended, but the port before.
+void HttpLoop::Transfer::EndConnectionIfSilentFor(absl::Duration wait) {
+  long port = 0;
+  curl_easy_getinfo(handle(), CURLINFO_LOCAL_PORT, &port);
+  if (port == 0 || !WasSent()) return;
+  for (const curl_socket_t socket : multi_.sockets()) {
+    if (LocalPort(socket) == port && SilentFor(socket) >= wait) shutdown(socket, SHUT_RDWR);
   }
 }
 
@@ -211,35 +300,23 @@ size_t HttpLoop::Transfer::OnBody(char* data, size_t size, size_t count, void* s
   return transfer.receiver_ == nullptr ? 0 : size * count;
 }
 
-void HttpLoop::Transfer::End(CURLcode code) {
+bool HttpLoop::Transfer::WasSent() const {
   long sent = 0;
   curl_easy_getinfo(handle(), CURLINFO_REQUEST_SIZE, &sent);
+  return sent > 0;
+}
+
+void HttpLoop::Transfer::End(CURLcode code) {
   if (code == CURLE_OK && !Tell()) return;
   if (receiver_ == nullptr) return;
   absl::Status status;
   if (code != CURLE_OK) {
     const absl::string_view text = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
-    status = absl::Status(CodeOf(code), absl::StrCat(request_.endpoint->url, ": ", text));
+    status =
+        absl::Status(CodeOf(code), absl::StrCat(request_.endpoint->url, ": ", WithoutTime(text)));
   }
-  receiver_->OnEnd(status, sent > 0);
+  receiver_->OnEnd(status, WasSent());
 }
-
-class HttpLoop::Multi {
- public:
-  Multi() {
-    InitializeOnce();
-    handle_ = curl_multi_init();
-    BERTH_CHECK(handle_ != nullptr);
-    curl_multi_setopt(handle_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
-    curl_multi_setopt(handle_, CURLMOPT_MAX_CONCURRENT_STREAMS, 250L);
-  }
-  Multi(const Multi&) = delete;
-  ~Multi() { curl_multi_cleanup(handle_); }
-  CURLM* get() const { return handle_; }
-
- private:
-  CURLM* handle_;
-};
 
 HttpLoop::HttpLoop() : multi_(std::make_unique<Multi>()), thread_([this] { Run(); }) {}
 
@@ -273,9 +350,15 @@ void HttpLoop::RunAt(absl::Time time, std::function<void()> work) {
 
 HttpLoop::TransferId HttpLoop::Start(HttpRequest request, HttpReceiver& receiver) {
   const TransferId id = next_transfer_++;
-  transfers_.emplace(id, std::make_unique<Transfer>(id, std::move(request), receiver));
+  transfers_.emplace(id, std::make_unique<Transfer>(*multi_, id, std::move(request), receiver));
   to_start_.push_back(id);
   return id;
+}
+
+void HttpLoop::AbortLate(TransferId transfer, absl::Duration wait) {
+  const auto found = transfers_.find(transfer);
+  if (found != transfers_.end()) found->second->EndConnectionIfSilentFor(wait);
+  Abort(transfer);
 }
 
 void HttpLoop::Abort(TransferId transfer) {
@@ -284,6 +367,12 @@ void HttpLoop::Abort(TransferId transfer) {
   found->second->Abort();
   aborted_.push_back(std::move(found->second));
   transfers_.erase(found);
+}
+
+bool HttpLoop::WasSent(TransferId transfer) const {
+  const auto found = transfers_.find(transfer);
+  BERTH_CHECK(found != transfers_.end());
+  return found->second->WasSent();
 }
 
 void HttpLoop::StartAndAbort() {

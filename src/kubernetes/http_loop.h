@@ -32,6 +32,8 @@ struct HttpEndpoint {
   std::string proxy;        // empty: as the environment says
   std::string authority_pem, certificate_pem, key_pem;
   bool verify = true;
+  // What was sent and is not acknowledged for that long ends a connection.
+  absl::Duration unacknowledged_timeout = absl::Seconds(30);
 };
 
 struct HttpRequest {
@@ -74,6 +76,11 @@ class HttpLoop {
   // `receiver` must live until OnEnd() or Abort().
   TransferId Start(HttpRequest request, HttpReceiver& receiver);
   void Abort(TransferId transfer);  // nothing is called any more
+  // The same, for want of an answer. If the connection has been silent for `wait` it is ended, so
+  // that what comes next makes another: of HTTP/2 it would be shared again, dead or not.
+  void AbortLate(TransferId transfer, absl::Duration wait);
+  // Something of the request, perhaps. It must be under way.
+  bool WasSent(TransferId transfer) const;
 
  private:
   class Transfer;

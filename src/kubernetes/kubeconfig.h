@@ -47,6 +47,10 @@ class Kubeconfig {
   Entries<Connection> users_;     // with the fields of a user
 };
 
+// The address of a server, made whole: "10.0.0.1:6443/" is "https://10.0.0.1:6443". The error says
+// what is wrong with `text`, as the end of a sentence.
+absl::StatusOr<std::string> ParseServer(absl::string_view text);
+
 // The files that kubectl would read: `path` if it is not empty; else those of `environment`, the
 // value of KUBECONFIG, of which some may be missing; else ~/.kube/config in `home`.
 absl::StatusOr<Kubeconfig> LoadKubeconfig(const std::string& path, const std::string& environment,

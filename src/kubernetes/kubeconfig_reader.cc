@@ -11,6 +11,26 @@
 
 namespace berth {
 
+absl::StatusOr<std::string> ParseServer(absl::string_view text) {
+  std::string server(text);
+  if (!absl::StrContains(server, "://")) server = "https://" + server;
+  if (!absl::StartsWith(server, "https://") && !absl::StartsWith(server, "http://")) {
+    return absl::InvalidArgumentError("is neither https:// nor http://");
+  }
+  const size_t host = server.find("://") + 3;
+  if (host == server.size() || absl::StrContains("/:?#", server[host])) {
+    return absl::InvalidArgumentError("has no host");
+  }
+  for (const char c : server) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '?' || c == '#') {
+      return absl::InvalidArgumentError(
+          "is not an address: it has white space, a query or a fragment");
+    }
+  }
+  while (absl::EndsWith(server, "/")) server.pop_back();
+  return server;
+}
+
 // Reads the fields of one entry: what is wrong goes to its problems with the path of the field.
 class KubeconfigReader {
  public:
@@ -145,23 +165,10 @@ Connection KubeconfigReader::Cluster() const {
   cluster.server = String("server");
   if (cluster.server.empty()) {
     Fail("server", "is not set. It is the API server's address, such as https://10.0.0.1:6443");
+  } else if (absl::StatusOr<std::string> server = ParseServer(cluster.server); server.ok()) {
+    cluster.server = *std::move(server);
   } else {
-    if (!absl::StrContains(cluster.server, "://")) cluster.server = "https://" + cluster.server;
-    if (!absl::StartsWith(cluster.server, "https://") &&
-        !absl::StartsWith(cluster.server, "http://")) {
-      Fail("server", "is neither https:// nor http://");
-    }
-    const size_t host = cluster.server.find("://") + 3;
-    if (host == cluster.server.size() || absl::StrContains("/:?#", cluster.server[host])) {
-      Fail("server", "has no host");
-    }
-    while (absl::EndsWith(cluster.server, "/")) cluster.server.pop_back();
-    for (const char c : cluster.server) {
-      if (static_cast<unsigned char>(c) <= ' ' || c == '?' || c == '#') {
-        Fail("server", "is not an address: it has white space, a query or a fragment");
-        break;
-      }
-    }
+    Fail("server", server.status().message());
   }
   cluster.certificate_authority = Pem("certificate-authority");
   cluster.tls_server_name = String("tls-server-name");

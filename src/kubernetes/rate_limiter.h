@@ -7,20 +7,22 @@
 
 namespace berth {
 
-// `qps` tokens a second, of which at most `burst` are saved up. Nobody is refused: who finds no
-// token is told when there will be one, in the order of asking.
+// `qps` tokens a second, of which at most `burst` are saved up. No token is promised: who finds
+// none comes again, so that one who goes away meanwhile has cost the others nothing.
 class RateLimiter {
  public:
   // A `qps` of zero or less does not limit. A `burst` below one counts as one.
   RateLimiter(double qps, int burst) : qps_(qps), burst_(burst < 1 ? 1 : burst), tokens_(burst_) {}
 
-  // Takes a token; returns when the request may be sent, `now` or later.
-  absl::Time Reserve(absl::Time now);
+  // Takes a token, if there is one.
+  bool Take(absl::Time now);
+  // When there is a token again, after Take() has found none.
+  absl::Time NextToken() const;
 
  private:
   const double qps_;
   const double burst_;
-  double tokens_;  // below zero: they are promised
+  double tokens_;
   absl::Time last_ = absl::InfinitePast();
 };
 

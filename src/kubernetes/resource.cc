@@ -16,6 +16,7 @@ std::string Root(Kind kind) {
 }  // namespace
 
 bool IsCustomResource(Kind kind) {
+  if (IsRegisteredKind(kind)) return true;
   // The groups of Kubernetes itself have no dot, or are below k8s.io without being anybody's own.
   const absl::string_view group = ApiGroup(kind);
   return absl::StrContains(group, '.') &&

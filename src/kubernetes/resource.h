@@ -11,7 +11,8 @@
 
 namespace berth {
 
-// Defined by a CustomResourceDefinition: it need not be there, and is written in JSON only.
+// Defined by a CustomResourceDefinition, or registered, and then perhaps: it need not be there, and
+// is read and written in JSON only.
 bool IsCustomResource(Kind kind);
 
 // "/api/v1/pods", "/apis/storage.k8s.io/v1/csinodes": all of the kind.

@@ -24,8 +24,12 @@ struct FailedTry {
   bool was_sent = true;             // some of it, perhaps
 };
 
-// Whether to try again. A server says of 429, and of 5xx with Retry-After, that nothing was done
-// but for 500, 502 and 504, after which it may have been.
+// Whether it may have been done all the same: a server that fails, or one before it, does not say.
+// But nothing was done after 501, and after 503 with Retry-After, which the API server's filters
+// send before they look at the request; a load balancer may not.
+bool LeavesDoubt(const ApiError& refusal);
+
+// Whether to try again. A server says of 429 that nothing was done.
 bool MayRetry(Repeatable repeatable, const FailedTry& failed);
 
 }  // namespace berth

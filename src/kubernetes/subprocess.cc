@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "kubernetes/http_loop.h"
 
 extern char** environ;
 
@@ -31,7 +32,7 @@ class FileDescriptor {
  public:
   explicit FileDescriptor(int fd = -1) : fd_(fd) {}
   FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(FileDescriptor&& other) {
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     Close();
     fd_ = std::exchange(other.fd_, -1);
     return *this;
@@ -130,7 +131,7 @@ absl::StatusOr<std::string> RunProcess(const ProcessRun& run) {
 
   std::string output, errors;
   absl::Status stopped;
-  const absl::Time until = absl::Now() + run.timeout;
+  const absl::Time until = MonotonicNow() + run.timeout;
   bool out_open = true, err_open = true;
   while ((out_open || err_open) && stopped.ok()) {
     pollfd both[2] = {{out_open ? out.read.get() : -1, POLLIN, 0},
@@ -141,7 +142,7 @@ absl::StatusOr<std::string> RunProcess(const ProcessRun& run) {
     if (errors.size() > kMaxErrorBytes) errors.erase(0, errors.size() - kMaxErrorBytes);
     if (output.size() > kMaxOutputBytes) {
       stopped = absl::ResourceExhaustedError(absl::StrCat(run.command, ": prints more than 1 MiB"));
-    } else if (absl::Now() > until) {
+    } else if (MonotonicNow() > until) {
       stopped = absl::DeadlineExceededError(
           absl::StrCat(run.command, ": did not end within ", absl::FormatDuration(run.timeout)));
     } else if (run.give_up != nullptr && *run.give_up) {
@@ -156,7 +157,7 @@ absl::StatusOr<std::string> RunProcess(const ProcessRun& run) {
     if (ended < 0 && errno != EINTR) {  // somebody else has waited for it
       return absl::UnavailableError(absl::StrCat(run.command, ": its exit status is not known"));
     }
-    if (absl::Now() > until || (run.give_up != nullptr && *run.give_up)) {
+    if (MonotonicNow() > until || (run.give_up != nullptr && *run.give_up)) {
       stopped = absl::DeadlineExceededError(absl::StrCat(run.command, ": did not end"));
       break;
     }

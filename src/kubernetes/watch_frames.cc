@@ -32,7 +32,7 @@ absl::Status WatchFrames::Feed(absl::string_view bytes,
   rest_.clear();
   absl::string_view frame;
   while (Next(bytes, frame)) {
-    const absl::Status taken = take(frame);
+    absl::Status taken = take(frame);
     if (!taken.ok()) return taken;
   }
   if (too_long_ || bytes.size() > kMaxFrameBytes) {

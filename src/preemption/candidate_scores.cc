@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 
 namespace berth {
 namespace {

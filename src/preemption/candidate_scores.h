@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "absl/container/inlined_vector.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 
 namespace berth {
 

@@ -12,9 +12,9 @@
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/postfilter.h"
-#include "berth/framework/preemption.h"
 #include "berth/framework/status.h"
 #include "berth/framework/work_budget.h"
+#include "berth/preemption/preemption.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/followed_budgets.h"
 

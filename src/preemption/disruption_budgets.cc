@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DisruptionBudgets of berth/framework/preemption.h.
+// DisruptionBudgets of berth/preemption/preemption.h.
 #include <string>
 #include <utility>
 
@@ -7,7 +7,7 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/symbol.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 #include "table/label_index.h"
 
 namespace berth {

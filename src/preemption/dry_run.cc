@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 
 namespace berth {
 namespace {
@@ -31,7 +31,7 @@ Status DryRun::Remove(const PodInfo& victim) {
   return AsError(handle_.RunPreFilterExtensionRemovePod(*state_, pod_, victim, *node_));
 }
 
-Status DryRun::Add(std::shared_ptr<const PodInfo> victim) {
+Status DryRun::Add(const std::shared_ptr<const PodInfo>& victim) {
   steps_ += kStepsOfMove;
   Copy();
   node_->AddPod(victim);

@@ -10,8 +10,8 @@
 #include "berth/columns/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/postfilter.h"
-#include "berth/framework/preemption.h"
 #include "berth/framework/status.h"
+#include "berth/preemption/preemption.h"
 
 namespace berth {
 

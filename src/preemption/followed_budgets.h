@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "berth/columns/node_table.h"
-#include "berth/framework/object_store.h"
-#include "berth/framework/preemption.h"
+#include "berth/handle/object_store.h"
+#include "berth/preemption/preemption.h"
 #include "table/change_journal.h"
 
 namespace berth {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preemption::Run: is the pod eligible, which nodes are candidates, which is best. kube-scheduler
 // v1.35 framework/preemption/preemption.go.
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 
 #include <string>
 #include <utility>
@@ -47,7 +47,9 @@ Preemption::Preemption(Handle& handle)
     : handle_(handle),
       budgets_(handle.Shared<FollowedBudgets>()),
       full_(std::make_unique<FullSearch>(handle)),
-      pruned_(std::make_unique<PrunedSearch>(handle)) {}
+      pruned_(std::make_unique<PrunedSearch>(handle)) {
+  handle.Watch(Kind::kPodDisruptionBudget);
+}
 
 Preemption::~Preemption() = default;
 
@@ -58,8 +60,7 @@ const DisruptionBudgets& Preemption::budgets() {
 
 Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
                        const NodeStatuses& statuses, PostFilterResult& result) {
-  const Status eligible =
-      rules.PodEligibleToPreempt(state, pod, NominationOf(handle_, pod, statuses));
+  Status eligible = rules.PodEligibleToPreempt(state, pod, NominationOf(handle_, pod, statuses));
   if (!eligible.ok()) return eligible;
   if (handle_.nodes().size() == 0) return Status::Error("no nodes available");
 

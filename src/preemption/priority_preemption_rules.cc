@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 
 namespace berth {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 
 namespace berth {
 namespace {

@@ -4,7 +4,7 @@
 #define BERTH_SRC_QUEUE_BACKOFF_H_
 
 #include "absl/time/time.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 

@@ -28,21 +28,21 @@ std::string EntryIndex::KeyOf(const PodInfo& pod, const std::optional<std::strin
   return absl::StrCat("group/", pod.scheduler_name().view(), "/", *group);
 }
 
-const QueuedGroup* EntryIndex::Find(absl::string_view key) const {
+const QueueEntry* EntryIndex::Find(absl::string_view key) const {
   const absl::string_view uid = absl::StripPrefix(key, kPodPrefix);
   if (uid.size() < key.size()) return single_pods_.Find(uid);
   const auto it = groups_.find(key);
   return it == groups_.end() ? nullptr : it->second.get();
 }
 
-std::pair<QueuedGroup*, bool> EntryIndex::FindOrCreate(const PodInfo& pod,
-                                                       const std::optional<std::string>& group) {
+std::pair<QueueEntry*, bool> EntryIndex::FindOrCreate(const PodInfo& pod,
+                                                      const std::optional<std::string>& group) {
   std::string key = KeyOf(pod, group);
-  QueuedGroup* entry = nullptr;
+  QueueEntry* entry = nullptr;
   if (group.has_value()) {
-    std::unique_ptr<QueuedGroup>& kept = groups_[key];
+    std::unique_ptr<QueueEntry>& kept = groups_[key];
     if (kept != nullptr) return {kept.get(), false};
-    kept = std::make_unique<QueuedGroup>();
+    kept = std::make_unique<QueueEntry>();
     entry = kept.get();
     entry->is_group = true;
     entry->name = *group;
@@ -59,7 +59,7 @@ std::pair<QueuedGroup*, bool> EntryIndex::FindOrCreate(const PodInfo& pod,
   return {entry, true};
 }
 
-void EntryIndex::Erase(QueuedGroup& entry) {
+void EntryIndex::Erase(QueueEntry& entry) {
   // A copy: the entry goes while it is looked up.
   if (entry.is_group) {
     groups_.erase(std::string(entry.key));
@@ -69,7 +69,7 @@ void EntryIndex::Erase(QueuedGroup& entry) {
   }
 }
 
-void EntryIndex::List(QueuedGroup& entry, const IdentityPtr& pod) {
+void EntryIndex::List(QueueEntry& entry, const IdentityPtr& pod) {
   if (entry.is_group) {
     *group_of_.FindOrAdd(pod).first = &entry;
   } else {
@@ -77,7 +77,7 @@ void EntryIndex::List(QueuedGroup& entry, const IdentityPtr& pod) {
   }
 }
 
-void EntryIndex::Unlist(QueuedGroup& entry, UidRef pod) {
+void EntryIndex::Unlist(QueueEntry& entry, UidRef pod) {
   if (entry.is_group) {
     group_of_.Erase(pod);
   } else {
@@ -85,7 +85,7 @@ void EntryIndex::Unlist(QueuedGroup& entry, UidRef pod) {
   }
 }
 
-PendingPod* EntryIndex::FindMember(QueuedGroup& entry, UidRef pod) {
+PendingPod* EntryIndex::FindMember(QueueEntry& entry, UidRef pod) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
     const auto it = FindIn(*members, pod);
     if (it != members->end()) return &*it;
@@ -93,7 +93,7 @@ PendingPod* EntryIndex::FindMember(QueuedGroup& entry, UidRef pod) {
   return nullptr;
 }
 
-void EntryIndex::RemoveMember(QueuedGroup& entry, UidRef pod) {
+void EntryIndex::RemoveMember(QueueEntry& entry, UidRef pod) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
     const auto it = FindIn(*members, pod);
     if (it == members->end()) continue;
@@ -103,7 +103,7 @@ void EntryIndex::RemoveMember(QueuedGroup& entry, UidRef pod) {
   }
 }
 
-std::vector<PendingPod> EntryIndex::TakeStrayMembers(QueuedGroup& entry) {
+std::vector<PendingPod> EntryIndex::TakeStrayMembers(QueueEntry& entry) {
   std::vector<PendingPod> strays;
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
     const auto first = std::stable_partition(
@@ -121,7 +121,7 @@ std::vector<PendingPod> EntryIndex::TakeStrayMembers(QueuedGroup& entry) {
 int EntryIndex::size() const {
   int taken = 0;
   single_pods_.ForEach(
-      [&](const Identity&, const QueuedGroup& entry) { taken += entry.is_taken ? 1 : 0; });
+      [&](const Identity&, const QueueEntry& entry) { taken += entry.is_taken ? 1 : 0; });
   return taken + static_cast<int>(group_of_.size());
 }
 

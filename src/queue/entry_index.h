@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
 #include "berth/framework/pod_info.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
@@ -23,49 +23,49 @@ class EntryIndex {
   // The key of the entry that the pod belongs to.
   static std::string KeyOf(const PodInfo& pod, const std::optional<std::string>& group);
 
-  const QueuedGroup* Find(absl::string_view key) const;
-  QueuedGroup* Find(absl::string_view key) {
-    return const_cast<QueuedGroup*>(std::as_const(*this).Find(key));
+  const QueueEntry* Find(absl::string_view key) const;
+  QueueEntry* Find(absl::string_view key) {
+    return const_cast<QueueEntry*>(std::as_const(*this).Find(key));
   }
   // The entry that has the pod, or null.
-  const QueuedGroup* FindByPod(UidRef pod) const {
-    const QueuedGroup* const single = single_pods_.Find(pod);
+  const QueueEntry* FindByPod(UidRef pod) const {
+    const QueueEntry* const single = single_pods_.Find(pod);
     if (single != nullptr && single->is_taken) return single;
-    QueuedGroup* const* const group = group_of_.Find(pod);
+    QueueEntry* const* const group = group_of_.Find(pod);
     return group == nullptr ? nullptr : *group;
   }
-  QueuedGroup* FindByPod(UidRef pod) {
-    return const_cast<QueuedGroup*>(std::as_const(*this).FindByPod(pod));
+  QueueEntry* FindByPod(UidRef pod) {
+    return const_cast<QueueEntry*>(std::as_const(*this).FindByPod(pod));
   }
   // The entry that `pod` belongs to, and whether it is new: then it is in no place yet.
-  std::pair<QueuedGroup*, bool> FindOrCreate(const PodInfo& pod,
-                                             const std::optional<std::string>& group);
-  void Erase(QueuedGroup& entry);
+  std::pair<QueueEntry*, bool> FindOrCreate(const PodInfo& pod,
+                                            const std::optional<std::string>& group);
+  void Erase(QueueEntry& entry);
 
   // The pod is in the entry from now on.
-  void List(QueuedGroup& entry, const IdentityPtr& pod);
+  void List(QueueEntry& entry, const IdentityPtr& pod);
   // Its member, gated or not, or null.
-  static PendingPod* FindMember(QueuedGroup& entry, UidRef pod);
-  void RemoveMember(QueuedGroup& entry, UidRef pod);
+  static PendingPod* FindMember(QueueEntry& entry, UidRef pod);
+  void RemoveMember(QueueEntry& entry, UidRef pod);
   // Takes out the members that an update in flight made members of another entry.
-  std::vector<PendingPod> TakeStrayMembers(QueuedGroup& entry);
+  std::vector<PendingPod> TakeStrayMembers(QueueEntry& entry);
 
   int size() const;  // pods
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
-    single_pods_.ForEach([&](const Identity&, const QueuedGroup& entry) { visit(entry); });
+    single_pods_.ForEach([&](const Identity&, const QueueEntry& entry) { visit(entry); });
     for (const auto& [key, entry] : groups_) visit(*entry);
   }
   // Of a pod on its own.
   void Prefetch(const Identity& pod, Fetch what) const { single_pods_.Prefetch(pod, what); }
 
  private:
-  void Unlist(QueuedGroup& entry, UidRef pod);
+  void Unlist(QueueEntry& entry, UidRef pod);
 
-  IdentityMap<QueuedGroup, ByUid> single_pods_;
-  absl::flat_hash_map<std::string, std::unique_ptr<QueuedGroup>> groups_;  // by key
-  IdentityMap<QueuedGroup*, ByUid> group_of_;  // of pods that are in one: the entry in the above
+  IdentityMap<QueueEntry, ByUid> single_pods_;
+  absl::flat_hash_map<std::string, std::unique_ptr<QueueEntry>> groups_;  // by key
+  IdentityMap<QueueEntry*, ByUid> group_of_;  // of pods that are in one: the entry in the above
 };
 
 }  // namespace berth

@@ -15,6 +15,7 @@ namespace berth {
 class EventLog {
  public:
   // Where the next event will be. An entry popped now is concerned by events from here on.
+  uint64_t begin() const { return first_; }  // where the oldest one is
   uint64_t end() const { return first_ + events_.size(); }
   int size() const { return static_cast<int>(events_.size()); }
 

@@ -16,7 +16,7 @@ constexpr size_t kMostEvents = 64;
 
 // Whether the answer of the class to the event of that number holds for this entry, too. `own`, if
 // any, is the entry of the pod that changed.
-bool IsPutTo(const HintClass::Waiting& waiting, uint64_t number, const QueuedGroup* own) {
+bool IsPutTo(const HintClass::Waiting& waiting, uint64_t number, const QueueEntry* own) {
   return waiting.entry != own && waiting.since <= number;
 }
 
@@ -47,41 +47,41 @@ void EventQueue::Put(Question question) {
 // Asks the hints for the next classes, `most` at most, and requeues. Returns whether all classes
 // have been asked.
 bool EventQueue::Ask(Question& question, size_t most) {
-  const std::vector<HintClass*> kinds =
+  const std::vector<HintClass*> classes =
       hint_classes_.WaitingFor(question.interested, question.next_class, most + 1);
-  if (kinds.empty()) return true;
-  QueuedGroup* const own = OwnEntry(question.change);
+  if (classes.empty()) return true;
+  QueueEntry* const own = OwnEntry(question.change);
   Answers answers;
   size_t asked = 0;
-  for (const size_t end = std::min(kinds.size(), most);
+  for (const size_t end = std::min(classes.size(), most);
        asked < end && answers.entries.size() < limits_.moves; ++asked) {
-    AskClass(*kinds[asked], question, own, answers);
+    AskClass(*classes[asked], question, own, answers);
   }
-  question.next_class = kinds[asked - 1]->number + 1;
-  const bool all_asked = asked == kinds.size();
+  question.next_class = classes[asked - 1]->number + 1;
+  const bool all_asked = asked == classes.size();
   Act(std::move(answers), question, own);
   return all_asked;
 }
 
 // The entry of the pod that changed; null if there is none.
-QueuedGroup* EventQueue::OwnEntry(const ObjectChange& change) {
+QueueEntry* EventQueue::OwnEntry(const ObjectChange& change) {
   const std::shared_ptr<const PodInfo>& pod =
       change.new_pod != nullptr ? change.new_pod : change.old_pod;
   return pod == nullptr ? nullptr : entries_.FindByPod(*pod->identity());
 }
 
 // Asks for one entry of the class, unless all of them began to wait after the event.
-void EventQueue::AskClass(HintClass& kind, const Question& question, QueuedGroup* own,
+void EventQueue::AskClass(HintClass& hint_class, const Question& question, QueueEntry* own,
                           Answers& answers) {
   ++steps_;
   // Hints may answer differently for the pod that changed.
-  const bool has_own = own != nullptr && own->kind == &kind &&
-                       kind.entries.Find(own->sequence_in_class).since <= question.number;
+  const bool has_own = own != nullptr && own->hint_class == &hint_class &&
+                       hint_class.entries.Find(own->sequence_in_class).since <= question.number;
   if (has_own && IsMeant(*own, question, own)) answers.entries.push_back({own, std::nullopt});
-  const auto* const another = kind.entries.FindIf(
+  const auto* const another = hint_class.entries.FindIf(
       [&](const HintClass::Waiting& waiting) { return IsPutTo(waiting, question.number, own); });
   if (another == nullptr || !IsMeant(*another->entry, question, own)) return;
-  const QueuedGroup& asked = *another->entry;
+  const QueueEntry& asked = *another->entry;
   std::optional<RequeueStrategy> strategy;
   if (asked.state == QueueState::kUnschedulable && asked.gated_members.empty()) {
     strategy = hints_.WorthRequeuing(asked, question.event, question.change);
@@ -93,13 +93,13 @@ void EventQueue::AskClass(HintClass& kind, const Question& question, QueuedGroup
   if (asked.is_group && !strategy.has_value()) {
     answers.entries.push_back({another->entry, strategy});
   } else {
-    answers.kinds.push_back({&kind, strategy});
-    answers.of_classes += kind.entries.size();
+    answers.classes.push_back({&hint_class, strategy});
+    answers.of_classes += hint_class.entries.size();
   }
 }
 
-bool EventQueue::IsMeant(const QueuedGroup& entry, const Question& question,
-                         const QueuedGroup* own) const {
+bool EventQueue::IsMeant(const QueueEntry& entry, const Question& question,
+                         const QueueEntry* own) const {
   const EventScope& scope = question.scope;
   if (scope.IsAll()) return true;
   const auto is_one = [&](const PendingPod& member) {
@@ -121,16 +121,17 @@ bool EventQueue::HandlePendingEvents() {
 
 // The number of the first event that has not been put to the entry; the next event's, if there is
 // none.
-uint64_t EventQueue::FirstPendingEvent(const QueuedGroup& entry) const {
-  const HintClass* const kind = entry.kind;
-  if (pending_events_.empty() || kind == nullptr || !kind->is_indexed) return next_event_;
+uint64_t EventQueue::FirstPendingEvent(const QueueEntry& entry) const {
+  const HintClass* const hint_class = entry.hint_class;
+  if (pending_events_.empty() || hint_class == nullptr || !hint_class->is_indexed)
+    return next_event_;
   const Question& first = pending_events_.front().question;
-  return std::max(kind->entries.Find(entry.sequence_in_class).since,
-                  kind->number < first.next_class ? first.number + 1 : first.number);
+  return std::max(hint_class->entries.Find(entry.sequence_in_class).since,
+                  hint_class->number < first.next_class ? first.number + 1 : first.number);
 }
 
 // The entry is about to change: puts earlier events to it first.
-void EventQueue::ApplyPendingEvents(QueuedGroup& entry) {
+void EventQueue::ApplyPendingEvents(QueueEntry& entry) {
   const uint64_t unasked = FirstPendingEvent(entry);
   if (unasked == next_event_) return;
   const QueueState before = entry.state;
@@ -138,21 +139,21 @@ void EventQueue::ApplyPendingEvents(QueuedGroup& entry) {
     const Question& question = asking.question;
     if (question.number < unasked || !IsMeant(entry, question, OwnEntry(question.change))) continue;
     listener_.OnEvent(entry, question.event, question.change);
-    if (entry.state != before || entry.kind == nullptr) return;
+    if (entry.state != before || entry.hint_class == nullptr) return;
   }
   hint_classes_.SetSince(entry, next_event_);
 }
 
 // --- Moving ---
 
-void EventQueue::Act(Answers answers, const Question& question, const QueuedGroup* own) {
+void EventQueue::Act(Answers answers, const Question& question, const QueueEntry* own) {
   std::vector<Concerned>& entries = answers.entries;
   if (entries.size() + answers.of_classes > limits_.moves) {
     BeginToRequeue(answers, question, own);
     RequeueSome();
   } else {
-    for (const auto& [kind, strategy] : answers.kinds) {
-      kind->entries.ForEach([&, strategy = strategy](const HintClass::Waiting& waiting) {
+    for (const auto& [hint_class, strategy] : answers.classes) {
+      hint_class->entries.ForEach([&, strategy = strategy](const HintClass::Waiting& waiting) {
         if (IsPutTo(waiting, question.number, own)) entries.push_back({waiting.entry, strategy});
       });
     }
@@ -179,17 +180,17 @@ void EventQueue::Move(std::vector<Concerned> entries, const Question& question) 
 // They are very many, and are woken bit by bit: those of the highest priority first, as they are
 // tried first wherever priorities count.
 void EventQueue::BeginToRequeue(const Answers& answers, const Question& question,
-                                const QueuedGroup* own) {
+                                const QueueEntry* own) {
   const Symbol label = Symbol::Intern(question.event.label);
   const auto begun = static_cast<std::ptrdiff_t>(requeuing_.size());
   const auto stays = [&](const HintClass::Waiting& waiting) {
     return !IsPutTo(waiting, question.number, own);
   };
-  for (const auto& [kind, strategy] : answers.kinds) {
-    requeuing_.push_back({hint_classes_.TakeOut(*kind, stays), label, strategy});
+  for (const auto& [hint_class, strategy] : answers.classes) {
+    requeuing_.push_back({hint_classes_.TakeOut(*hint_class, stays), label, strategy});
   }
   const auto matters_more = [](const Requeuing& a, const Requeuing& b) {
-    return a.kind->priority > b.kind->priority;
+    return a.hint_class->priority > b.hint_class->priority;
   };
   std::stable_sort(requeuing_.begin() + begun, requeuing_.end(), matters_more);
   std::inplace_merge(requeuing_.begin(), requeuing_.begin() + begun, requeuing_.end(),
@@ -200,13 +201,13 @@ void EventQueue::BeginToRequeue(const Answers& answers, const Question& question
 bool EventQueue::RequeueSome() {
   for (size_t left = limits_.moves; !requeuing_.empty();) {
     const Requeuing& next = requeuing_.front();
-    if (next.kind->entries.empty()) {
+    if (next.hint_class->entries.empty()) {
       requeuing_.pop_front();
       continue;
     }
     if (left-- == 0) return true;
     steps_ += kStepsOfMove;
-    QueuedGroup& entry = *next.kind->entries.front().entry;
+    QueueEntry& entry = *next.hint_class->entries.front().entry;
     hint_classes_.Remove(entry);
     listener_.RequeueOne(entry, next.event, next.strategy);
   }
@@ -215,10 +216,10 @@ bool EventQueue::RequeueSome() {
 
 // --- The index ---
 
-void EventQueue::Reindex(QueuedGroup& entry) {
+void EventQueue::Reindex(QueueEntry& entry) {
   const bool waits = entry.state == QueueState::kUnschedulable || entry.state == QueueState::kGated;
   // It was woken, whatever becomes of it until it moves.
-  const bool is_waking = entry.kind != nullptr && !entry.kind->is_indexed;
+  const bool is_waking = entry.hint_class != nullptr && !entry.hint_class->is_indexed;
   if (is_waking && waits) return;
   if (!waits && entry.gated_members.empty()) return hint_classes_.Remove(entry);
   absl::InlinedVector<PluginSlot, 8> slots;
@@ -245,17 +246,17 @@ void EventQueue::Reindex(QueuedGroup& entry) {
     if (!unschedulable) return hint_classes_.Remove(entry);
     slots.push_back(table_.unregistered());
   }
-  // Whom events in waiting still concern may be of a kind that was asked about them already: it
+  // Whom events in waiting still concern may be of a class that was asked about them already: it
   // becomes one of its own, which is asked when all others have been.
   const uint64_t since = FirstPendingEvent(entry);
   key.who = entry.AnyMember().pod->shared_spec().get();
-  const bool is_unasked = since < next_event_ && !(entry.kind->key == key);
+  const bool is_unasked = since < next_event_ && !(entry.hint_class->key == key);
   if (!hints_read_spec_only || entry.is_group || is_unasked) key.who = &entry;
   hint_classes_.Set(entry, std::move(key), slots, since);
 }
 
 absl::Status EventQueue::CheckInvariants(size_t waiting) const {
-  for (const Requeuing& waking : requeuing_) waiting -= waking.kind->entries.size();
+  for (const Requeuing& waking : requeuing_) waiting -= waking.hint_class->entries.size();
   if (!hint_classes_.IsConsistent(waiting, next_event_)) {
     return absl::InvalidArgumentError("who waits for events is out of step");
   }

@@ -18,7 +18,7 @@
 #include "queue/entry_index.h"
 #include "queue/event_table.h"
 #include "queue/hint_classes.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 #include "queue/queueing_hints.h"
 #include "queue/stored_event.h"
 
@@ -40,11 +40,11 @@ class EventQueue {
    public:
     virtual ~Listener() = default;
     // A plugin that the entry waits for registered for the event.
-    virtual void OnEvent(QueuedGroup& entry, const ClusterEvent& event,
+    virtual void OnEvent(QueueEntry& entry, const ClusterEvent& event,
                          const ObjectChange& change) = 0;
     // It is unschedulable and worth to be tried again; or, without `strategy`, gated, and its gate
     // may open.
-    virtual void RequeueOne(QueuedGroup& entry, Symbol event,
+    virtual void RequeueOne(QueueEntry& entry, Symbol event,
                             std::optional<RequeueStrategy> strategy) = 0;
   };
   // At once, of each; at least 1.
@@ -67,9 +67,9 @@ class EventQueue {
   // Does a portion of what is left. Returns whether entries are still to be moved.
   bool Continue();
   // The entry is about to change: puts earlier events to it first.
-  void ApplyPendingEvents(QueuedGroup& entry);
+  void ApplyPendingEvents(QueueEntry& entry);
   // Keeps the index of who waits for whose events in step with what the entry waits for.
-  void Reindex(QueuedGroup& entry);
+  void Reindex(QueueEntry& entry);
 
   // The work for events so far: a step takes some tenths of a microsecond.
   int64_t steps() const { return steps_; }
@@ -94,30 +94,30 @@ class EventQueue {
   };
   // The entries to be requeued.
   struct Concerned {
-    QueuedGroup* entry;
+    QueueEntry* entry;
     std::optional<RequeueStrategy> strategy;  // if it is known already
   };
   struct ConcernedClass {
-    HintClass* kind;  // its entries that the event concerns, except the one that changed
+    HintClass* hint_class;  // its entries that the event concerns, except the one that changed
     std::optional<RequeueStrategy> strategy;
   };
   struct Answers {
     std::vector<Concerned> entries;
-    std::vector<ConcernedClass> kinds;
-    size_t of_classes = 0;  // the number of entries in `kinds`
+    std::vector<ConcernedClass> classes;
+    size_t of_classes = 0;  // the number of entries in `classes`
   };
   void Put(Question question);
   bool Ask(Question& question, size_t most);
-  void AskClass(HintClass& kind, const Question& question, QueuedGroup* own, Answers& answers);
-  bool IsMeant(const QueuedGroup& entry, const Question& question, const QueuedGroup* own) const;
+  void AskClass(HintClass& hint_class, const Question& question, QueueEntry* own, Answers& answers);
+  bool IsMeant(const QueueEntry& entry, const Question& question, const QueueEntry* own) const;
   bool HandlePendingEvents();
-  uint64_t FirstPendingEvent(const QueuedGroup& entry) const;
-  void Act(Answers answers, const Question& question, const QueuedGroup* own);
+  uint64_t FirstPendingEvent(const QueueEntry& entry) const;
+  void Act(Answers answers, const Question& question, const QueueEntry* own);
   void Move(std::vector<Concerned> entries, const Question& question);
-  void BeginToRequeue(const Answers& answers, const Question& question, const QueuedGroup* own);
+  void BeginToRequeue(const Answers& answers, const Question& question, const QueueEntry* own);
   bool RequeueSome();
 
-  QueuedGroup* OwnEntry(const ObjectChange& change);
+  QueueEntry* OwnEntry(const ObjectChange& change);
 
   const EventTable& table_;
   const QueueingHints& hints_;
@@ -138,7 +138,7 @@ class EventQueue {
   uint64_t next_event_ = 0;  // the number of the next event
   // Entries that events requeued and that have not been moved yet, the first to be moved in front.
   struct Requeuing {
-    std::unique_ptr<HintClass> kind;
+    std::unique_ptr<HintClass> hint_class;
     Symbol event;
     std::optional<RequeueStrategy> strategy;  // absent: it is gated
   };

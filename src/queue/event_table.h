@@ -9,11 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "berth/framework/enqueue.h"
-#include "framework/framework.h"
+#include "framework/profile_plugins.h"
 
 namespace berth {
-
-using PluginEvents = Framework::PluginEvents;
 
 // A plugin of a profile, as a small number; -1 if it registered nothing. Belongs to the queue.
 using PluginSlot = int;

@@ -10,13 +10,13 @@ namespace berth {
 
 // The plugin that held the pod back the last time is the likeliest to do so again: it is asked
 // first.
-Status Gates::PodGate(const QueuedGroup& entry, const PendingPod& member) const {
+Status Gates::PodGate(const QueueEntry& entry, const PendingPod& member) const {
   const QueueProfile* profile = FindProfile(profiles_, entry.profile);
   if (profile == nullptr || !profile->pre_enqueue) return Status::Success();
   return profile->pre_enqueue(*member.pod, member.gated_by);
 }
 
-Status Gates::GroupGate(const QueuedGroup& entry) const {
+Status Gates::GroupGate(const QueueEntry& entry) const {
   if (!entry.is_group || groups_ == nullptr) return Status::Success();
   const QueueProfile* profile = FindProfile(profiles_, entry.profile);
   const GroupMembers* members = groups_->Find(entry.name);
@@ -28,7 +28,7 @@ Status Gates::GroupGate(const QueuedGroup& entry) const {
   return std::move(status).WithPlugin(profile->group_plugin_name);
 }
 
-bool Gates::Open(QueuedGroup& entry, const std::function<bool(const PendingPod&)>& asked) {
+bool Gates::Open(QueueEntry& entry, const std::function<bool(const PendingPod&)>& asked) {
   bool opened = false;
   std::vector<PendingPod> gated = std::exchange(entry.gated_members, {});
   for (PendingPod& member : gated) {
@@ -45,7 +45,7 @@ bool Gates::Open(QueuedGroup& entry, const std::function<bool(const PendingPod&)
 }
 
 // Mostly all of them may go on, and stay where they are.
-void Gates::AskPodGates(QueuedGroup& entry) {
+void Gates::AskPodGates(QueueEntry& entry) {
   std::vector<PendingPod> gated = std::exchange(entry.gated_members, {});
   const auto held =
       std::stable_partition(entry.members.begin(), entry.members.end(), [&](PendingPod& member) {
@@ -63,7 +63,7 @@ void Gates::AskPodGates(QueuedGroup& entry) {
   }
 }
 
-bool Gates::Passes(QueuedGroup& entry, GateCheck check) {
+bool Gates::Passes(QueueEntry& entry, GateCheck check) {
   if (check == GateCheck::kNone) return true;
   if (check == GateCheck::kAll) AskPodGates(entry);
   entry.gate = entry.members.empty() ? entry.gated_members.front().status : GroupGate(entry);
@@ -71,7 +71,7 @@ bool Gates::Passes(QueuedGroup& entry, GateCheck check) {
   return entry.gate.ok();
 }
 
-void Gates::Insert(QueuedGroup& entry, PendingPod member) {
+void Gates::Insert(QueueEntry& entry, PendingPod member) {
   entries_.List(entry, member.pod->identity());
   Status gate = PodGate(entry, member);
   member.gated_by = gate.plugin_symbol();

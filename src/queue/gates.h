@@ -7,11 +7,11 @@
 #include <functional>
 
 #include "absl/types/span.h"
-#include "berth/framework/group.h"
+#include "berth/extensions/group.h"
 #include "berth/framework/status.h"
 #include "queue/entry_index.h"
+#include "queue/queue_entry.h"
 #include "queue/queue_profile.h"
-#include "queue/queued_group.h"
 
 namespace berth {
 
@@ -27,16 +27,16 @@ class Gates {
       : profiles_(profiles), groups_(groups), entries_(entries) {}
 
   // Puts the pod among the members or the gated ones, whichever it belongs to.
-  void Insert(QueuedGroup& entry, PendingPod member);
+  void Insert(QueueEntry& entry, PendingPod member);
   // Asks again about the gated members for which `asked` is true. Returns whether any may go on.
-  bool Open(QueuedGroup& entry, const std::function<bool(const PendingPod&)>& asked);
+  bool Open(QueueEntry& entry, const std::function<bool(const PendingPod&)>& asked);
   // Whether the entry may be tried. If not, its gate says why.
-  bool Passes(QueuedGroup& entry, GateCheck check);
+  bool Passes(QueueEntry& entry, GateCheck check);
 
  private:
-  Status PodGate(const QueuedGroup& entry, const PendingPod& member) const;
-  Status GroupGate(const QueuedGroup& entry) const;
-  void AskPodGates(QueuedGroup& entry);
+  Status PodGate(const QueueEntry& entry, const PendingPod& member) const;
+  Status GroupGate(const QueueEntry& entry) const;
+  void AskPodGates(QueueEntry& entry);
 
   const absl::Span<const QueueProfile> profiles_;
   const Groups* const groups_;

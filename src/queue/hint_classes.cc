@@ -46,20 +46,22 @@ size_t ClassesInOrder::PlaceOf(uint64_t number) const {
   return static_cast<size_t>(it - listed_.begin());
 }
 
-void ClassesInOrder::Remove(const HintClass& kind) {
-  listed_[PlaceOf(kind.number)].kind = nullptr;
+void ClassesInOrder::Remove(const HintClass& hint_class) {
+  listed_[PlaceOf(hint_class.number)].hint_class = nullptr;
   ++gaps_;
-  for (; !listed_.empty() && listed_.back().kind == nullptr; --gaps_) listed_.pop_back();
+  for (; !listed_.empty() && listed_.back().hint_class == nullptr; --gaps_) listed_.pop_back();
   if (gaps_ <= size() + 64) return;
-  std::erase_if(listed_, [](const Listed& listed) { return listed.kind == nullptr; });
+  std::erase_if(listed_, [](const Listed& listed) { return listed.hint_class == nullptr; });
   gaps_ = 0;
 }
 
-void ClassesInOrder::Replace(HintClass& kind) { listed_[PlaceOf(kind.number)].kind = &kind; }
+void ClassesInOrder::Replace(HintClass& hint_class) {
+  listed_[PlaceOf(hint_class.number)].hint_class = &hint_class;
+}
 
-bool ClassesInOrder::Contains(const HintClass& kind) const {
-  const size_t place = PlaceOf(kind.number);
-  return place < listed_.size() && listed_[place].kind == &kind;
+bool ClassesInOrder::Contains(const HintClass& hint_class) const {
+  const size_t place = PlaceOf(hint_class.number);
+  return place < listed_.size() && listed_[place].hint_class == &hint_class;
 }
 
 absl::Span<const ClassesInOrder::Listed> ClassesInOrder::From(uint64_t first) const {
@@ -68,63 +70,63 @@ absl::Span<const ClassesInOrder::Listed> ClassesInOrder::From(uint64_t first) co
 
 // --- HintClasses ---
 
-void HintClasses::Set(QueuedGroup& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
+void HintClasses::Set(QueueEntry& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
                       uint64_t since) {
-  if (entry.kind != nullptr && entry.kind->key == key) return;
+  if (entry.hint_class != nullptr && entry.hint_class->key == key) return;
   Remove(entry);
-  std::unique_ptr<HintClass>& kind = kinds_[key];
-  if (kind == nullptr) {
-    kind = std::make_unique<HintClass>();
-    kind->key = std::move(key);
-    kind->slots.assign(slots.begin(), slots.end());
-    kind->priority = entry.AnyMember().pod->priority();
-    kind->number = next_number_++;
-    for (const PluginSlot slot : slots) waiting_for_[slot].Push(*kind);
+  std::unique_ptr<HintClass>& hint_class = classes_[key];
+  if (hint_class == nullptr) {
+    hint_class = std::make_unique<HintClass>();
+    hint_class->key = std::move(key);
+    hint_class->slots.assign(slots.begin(), slots.end());
+    hint_class->priority = entry.AnyMember().pod->priority();
+    hint_class->number = next_number_++;
+    for (const PluginSlot slot : slots) waiting_for_[slot].Push(*hint_class);
   }
-  entry.kind = kind.get();
+  entry.hint_class = hint_class.get();
   entry.sequence_in_class = entry.sequence;
-  kind->entries.Add({&entry, entry.sequence, since});
+  hint_class->entries.Add({&entry, entry.sequence, since});
 }
 
-void HintClasses::SetSince(QueuedGroup& entry, uint64_t since) {
-  entry.kind->entries.Find(entry.sequence_in_class).since = since;
+void HintClasses::SetSince(QueueEntry& entry, uint64_t since) {
+  entry.hint_class->entries.Find(entry.sequence_in_class).since = since;
 }
 
-void HintClasses::Remove(QueuedGroup& entry) {
-  HintClass* const kind = std::exchange(entry.kind, nullptr);
-  if (kind == nullptr) return;
-  kind->entries.Remove(entry.sequence_in_class);
-  if (kind->entries.empty() && kind->is_indexed) Unlist(*kind);
+void HintClasses::Remove(QueueEntry& entry) {
+  HintClass* const hint_class = std::exchange(entry.hint_class, nullptr);
+  if (hint_class == nullptr) return;
+  hint_class->entries.Remove(entry.sequence_in_class);
+  if (hint_class->entries.empty() && hint_class->is_indexed) Unlist(*hint_class);
 }
 
-void HintClasses::Unlist(HintClass& kind) {
-  for (const PluginSlot slot : kind.slots) waiting_for_[slot].Remove(kind);
-  kinds_.Erase(kind.key);
+void HintClasses::Unlist(HintClass& hint_class) {
+  for (const PluginSlot slot : hint_class.slots) waiting_for_[slot].Remove(hint_class);
+  classes_.Erase(hint_class.key);
 }
 
 std::unique_ptr<HintClass> HintClasses::TakeOut(
-    HintClass& kind, absl::FunctionRef<bool(const HintClass::Waiting&)> stays) {
+    HintClass& hint_class, absl::FunctionRef<bool(const HintClass::Waiting&)> stays) {
   std::vector<HintClass::Waiting> staying;  // mostly few
-  kind.entries.ForEach([&](const HintClass::Waiting& waiting) {
+  hint_class.entries.ForEach([&](const HintClass::Waiting& waiting) {
     if (stays(waiting)) staying.push_back(waiting);
   });
-  std::unique_ptr<HintClass>& listed = *kinds_.Find(kind.key);
+  std::unique_ptr<HintClass>& listed = *classes_.Find(hint_class.key);
   std::unique_ptr<HintClass> taken = std::move(listed);
   taken->is_indexed = false;
   if (staying.empty()) {
-    Unlist(kind);
+    Unlist(hint_class);
     return taken;
   }
   listed = std::make_unique<HintClass>();
-  listed->key = kind.key;
-  listed->slots = kind.slots;
-  listed->priority = kind.priority;
-  listed->number = kind.number;
-  for (const PluginSlot slot : kind.slots) waiting_for_[slot].Replace(*listed);
+  listed->key = hint_class.key;
+  listed->slots = hint_class.slots;
+  listed->priority = hint_class.priority;
+  listed->number = hint_class.number;
+  for (const PluginSlot slot : hint_class.slots) waiting_for_[slot].Replace(*listed);
   for (const HintClass::Waiting& waiting : staying) {
     taken->entries.Remove(waiting.sequence);
     listed->entries.Add(waiting);
-    waiting.entry->kind = listed.get();
+    waiting.entry->hint_class = listed.get();
   }
   return taken;
 }
@@ -132,25 +134,25 @@ std::unique_ptr<HintClass> HintClasses::TakeOut(
 std::vector<HintClass*> HintClasses::WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
                                                 size_t most) const {
   std::vector<HintClass*> found;
-  using RetryBackoff = absl::Span<const ClassesInOrder::Listed>;
-  absl::InlinedVector<RetryBackoff, 16> rests;  // of each slot; a kind may be in several
+  using Remaining = absl::Span<const ClassesInOrder::Listed>;
+  absl::InlinedVector<Remaining, 16> spans;  // of each slot; a class may be in several
   size_t listed = 0;
   for (const PluginSlot slot : slots) {
-    const RetryBackoff rest = waiting_for_[slot].From(first);
-    listed += rest.size();
-    if (!rest.empty()) rests.push_back(rest);
+    const Remaining remaining = waiting_for_[slot].From(first);
+    listed += remaining.size();
+    if (!remaining.empty()) spans.push_back(remaining);
   }
   found.reserve(std::min(most, listed));
-  while (!rests.empty() && found.size() < most) {
-    const auto [number, kind] = absl::c_min_element(rests, [](RetryBackoff a, RetryBackoff b) {
-                                  return a.front().number < b.front().number;
-                                })->front();
-    if (kind != nullptr) found.push_back(kind);
-    for (size_t i = rests.size(); i-- > 0;) {
-      if (rests[i].front().number == number) rests[i].remove_prefix(1);
-      if (!rests[i].empty()) continue;
-      rests[i] = rests.back();
-      rests.pop_back();
+  while (!spans.empty() && found.size() < most) {
+    const auto [number, hint_class] = absl::c_min_element(spans, [](Remaining a, Remaining b) {
+                                        return a.front().number < b.front().number;
+                                      })->front();
+    if (hint_class != nullptr) found.push_back(hint_class);
+    for (size_t i = spans.size(); i-- > 0;) {
+      if (spans[i].front().number == number) spans[i].remove_prefix(1);
+      if (!spans[i].empty()) continue;
+      spans[i] = spans.back();
+      spans.pop_back();
     }
   }
   return found;
@@ -159,22 +161,23 @@ std::vector<HintClass*> HintClasses::WaitingFor(absl::Span<const PluginSlot> slo
 bool HintClasses::IsConsistent(size_t entries, uint64_t next_event) const {
   size_t counted = 0, listed = 0, slots = 0;
   bool is_sound = true;
-  kinds_.ForEach([&](const HintClass::Key& key, const std::unique_ptr<HintClass>& kind) {
-    is_sound &= !kind->entries.empty() && kind->key == key && kind->is_indexed;
+  classes_.ForEach([&](const HintClass::Key& key, const std::unique_ptr<HintClass>& hint_class) {
+    is_sound &= !hint_class->entries.empty() && hint_class->key == key && hint_class->is_indexed;
     size_t found = 0;
-    kind->entries.ForEach([&](const HintClass::Waiting& waiting) {
-      const QueuedGroup& entry = *waiting.entry;
-      is_sound &= entry.kind == kind.get() && waiting.since <= next_event;
+    hint_class->entries.ForEach([&](const HintClass::Waiting& waiting) {
+      const QueueEntry& entry = *waiting.entry;
+      is_sound &= entry.hint_class == hint_class.get() && waiting.since <= next_event;
       is_sound &= entry.sequence == waiting.sequence && entry.sequence_in_class == waiting.sequence;
-      is_sound &= kind->entries.Find(waiting.sequence).entry == &entry;
+      is_sound &= hint_class->entries.Find(waiting.sequence).entry == &entry;
       ++found;
     });
-    is_sound &= found == kind->entries.size();
-    for (const PluginSlot slot : kind->slots) is_sound &= waiting_for_[slot].Contains(*kind);
-    counted += kind->entries.size();
-    slots += kind->slots.size();
+    is_sound &= found == hint_class->entries.size();
+    for (const PluginSlot slot : hint_class->slots)
+      is_sound &= waiting_for_[slot].Contains(*hint_class);
+    counted += hint_class->entries.size();
+    slots += hint_class->slots.size();
   });
-  for (const ClassesInOrder& kinds : waiting_for_) listed += kinds.size();
+  for (const ClassesInOrder& classes : waiting_for_) listed += classes.size();
   return is_sound && counted == entries && listed == slots;
 }
 

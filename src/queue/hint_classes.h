@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "berth/api/segmented_map.h"
 #include "queue/event_table.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
@@ -22,9 +22,9 @@ namespace berth {
 class ClassEntries {
  public:
   struct Waiting {
-    QueuedGroup* entry;  // null where one was removed
-    uint64_t sequence;   // the entry's when it was added: QueuedGroup::sequence_in_class
-    uint64_t since;      // the number of the first event that concerns it
+    QueueEntry* entry;  // null where one was removed
+    uint64_t sequence;  // the entry's when it was added: QueueEntry::sequence_in_class
+    uint64_t since;     // the number of the first event that concerns it
   };
 
   bool empty() const { return size_ == 0; }
@@ -87,17 +87,17 @@ class ClassesInOrder {
  public:
   struct Listed {
     uint64_t number;
-    HintClass* kind;  // null where one was removed, but not of the last
+    HintClass* hint_class;  // null where one was removed, but not of the last
   };
 
   bool empty() const { return listed_.empty(); }
   size_t size() const { return listed_.size() - gaps_; }
   // It is the youngest.
-  void Push(HintClass& kind) { listed_.push_back({kind.number, &kind}); }
-  void Remove(const HintClass& kind);
+  void Push(HintClass& hint_class) { listed_.push_back({hint_class.number, &hint_class}); }
+  void Remove(const HintClass& hint_class);
   // In the place of the one with its number.
-  void Replace(HintClass& kind);
-  bool Contains(const HintClass& kind) const;
+  void Replace(HintClass& hint_class);
+  bool Contains(const HintClass& hint_class) const;
   // Those with a number of at least `first`.
   absl::Span<const Listed> From(uint64_t first) const;
 
@@ -116,15 +116,15 @@ class HintClasses {
 
   // From now on the entry waits for the plugins `slots`, in the class of this key, and events from
   // `since` on concern it. Changes nothing if that is its key already.
-  void Set(QueuedGroup& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
+  void Set(QueueEntry& entry, HintClass::Key key, absl::Span<const PluginSlot> slots,
            uint64_t since);
   // Earlier events do not concern the entry any more.
-  void SetSince(QueuedGroup& entry, uint64_t since);
-  void Remove(QueuedGroup& entry);
+  void SetSince(QueueEntry& entry, uint64_t since);
+  void Remove(QueueEntry& entry);
   // Takes the class out, with all its entries except those that stay. Entries that get its key
   // later join the class that stays, or a new one. Entries of the class that was taken out can
   // still be removed.
-  std::unique_ptr<HintClass> TakeOut(HintClass& kind,
+  std::unique_ptr<HintClass> TakeOut(HintClass& hint_class,
                                      absl::FunctionRef<bool(const HintClass::Waiting&)> stays);
 
   // Classes that wait for one of `slots`, each once, the oldest first: the first `most` of them
@@ -132,15 +132,15 @@ class HintClasses {
   std::vector<HintClass*> WaitingFor(absl::Span<const PluginSlot> slots, uint64_t first,
                                      size_t most) const;
 
-  bool empty() const { return kinds_.empty(); }
+  bool empty() const { return classes_.empty(); }
   // For tests: whether classes and lists agree, with so many entries in all, and events before
   // `next_event` so far.
   bool IsConsistent(size_t entries, uint64_t next_event) const;
 
  private:
-  void Unlist(HintClass& kind);
+  void Unlist(HintClass& hint_class);
 
-  SegmentedMap<HintClass::Key, std::unique_ptr<HintClass>> kinds_;
+  SegmentedMap<HintClass::Key, std::unique_ptr<HintClass>> classes_;
   std::vector<ClassesInOrder> waiting_for_;  // by slot
   uint64_t next_number_ = 0;
 };

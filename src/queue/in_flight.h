@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "queue/event_log.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
@@ -15,22 +15,22 @@ namespace berth {
 class InFlight {
  public:
   // The entry was popped: events from now on concern it.
-  void Begin(QueuedGroup& entry) {
+  void Begin(QueueEntry& entry) {
     entry.first_event = log_.end();
     entry.changed_in_flight = false;
     entries_.push_back(&entry);
   }
   // The entry is tried further; what has happened so far has been looked at.
-  void Renew(QueuedGroup& entry) {
+  void Renew(QueueEntry& entry) {
     entry.first_event = log_.end();
     Prune();
   }
-  void End(QueuedGroup& entry) {
+  void End(QueueEntry& entry) {
     entries_.erase(std::find(entries_.begin(), entries_.end(), &entry));
     Prune();
   }
   // `entry`, if it is in flight; or null.
-  QueuedGroup* Find(const QueuedGroup* entry) const {
+  QueueEntry* Find(const QueueEntry* entry) const {
     const auto it = std::find(entries_.begin(), entries_.end(), entry);
     return it == entries_.end() ? nullptr : *it;
   }
@@ -45,7 +45,7 @@ class InFlight {
   void Prune() { log_.PruneBefore(entries_.empty() ? log_.end() : entries_.front()->first_event); }
 
   EventLog log_;
-  std::vector<QueuedGroup*> entries_;  // by order of Pop(); few
+  std::vector<QueueEntry*> entries_;  // by order of Pop(); few
 };
 
 }  // namespace berth

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "berth/check.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
 // Most entries come in the order in which they go, or nearly: those that belong behind all others
 // wait in a line, which costs one comparison an entry; the rest are in a binary heap beside it. An
-// entry is in one of these at most (QueuedGroup::place). Holds no ownership.
+// entry is in one of these at most (QueueEntry::place). Holds no ownership.
 template <class Less>
 class OrderedEntries {
  public:
@@ -24,28 +24,26 @@ class OrderedEntries {
   bool empty() const { return size() == 0; }
   int size() const { return in_line_ + static_cast<int>(heap_.size()); }
   // The least entry.
-  QueuedGroup& top() const {
+  QueueEntry& top() const {
     if (in_line_ == 0) return *heap_.front();
     if (heap_.empty()) return *line_.front();
     return less_(*heap_.front(), *line_.front()) ? *heap_.front() : *line_.front();
   }
   // The one in the line that is `steps` behind its first; null if there is none, or a gap.
-  QueuedGroup* Upcoming(size_t steps) const {
-    return steps < line_.size() ? line_[steps] : nullptr;
-  }
+  QueueEntry* Upcoming(size_t steps) const { return steps < line_.size() ? line_[steps] : nullptr; }
   // Whether the entry, which is one of these, is in the line.
-  static bool IsInLine(const QueuedGroup& entry) { return entry.place < QueuedGroup::kNotInList; }
+  static bool IsInLine(const QueueEntry& entry) { return entry.place < QueueEntry::kNotInList; }
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
-    for (QueuedGroup* entry : line_) {
+    for (QueueEntry* entry : line_) {
       if (entry != nullptr) visit(*entry);
     }
-    for (QueuedGroup* entry : heap_) visit(*entry);
+    for (QueueEntry* entry : heap_) visit(*entry);
   }
 
-  void Push(QueuedGroup& entry) {
-    BERTH_DCHECK(entry.place == QueuedGroup::kNotInList) << entry.key;
+  void Push(QueueEntry& entry) {
+    BERTH_DCHECK(entry.place == QueueEntry::kNotInList) << entry.key;
     if (in_line_ == 0 || !less_(entry, *line_.back())) {
       entry.place = InLine(line_begin_ + static_cast<int64_t>(line_.size()));
       line_.push_back(&entry);
@@ -55,10 +53,10 @@ class OrderedEntries {
       Up(static_cast<int64_t>(heap_.size()) - 1);
     }
   }
-  void Remove(QueuedGroup& entry) {
-    const int64_t place = std::exchange(entry.place, QueuedGroup::kNotInList);
+  void Remove(QueueEntry& entry) {
+    const int64_t place = std::exchange(entry.place, QueueEntry::kNotInList);
     if (place < 0) return RemoveFromLine(InLine(place));
-    QueuedGroup* const last = heap_.back();
+    QueueEntry* const last = heap_.back();
     heap_.pop_back();
     if (last == &entry) return;
     // The last entry mostly belongs far down: the hole sinks to the bottom, which takes one
@@ -68,16 +66,16 @@ class OrderedEntries {
     Up(bottom);
   }
   // The order of `entry` changed.
-  void Fix(QueuedGroup& entry) {
+  void Fix(QueueEntry& entry) {
     Remove(entry);
     Push(entry);
   }
   // Whether every entry is where it belongs.
   bool IsConsistent() const {
-    const QueuedGroup* before = nullptr;
+    const QueueEntry* before = nullptr;
     int found = 0;
     for (size_t i = 0; i < line_.size(); ++i) {
-      QueuedGroup* const entry = line_[i];
+      QueueEntry* const entry = line_[i];
       if (entry == nullptr) continue;
       if (InLine(entry->place) != line_begin_ + static_cast<int64_t>(i)) return false;
       if (before != nullptr && less_(*entry, *before)) return false;
@@ -113,12 +111,12 @@ class OrderedEntries {
     for (size_t i = 0; i < line_.size(); ++i) line_[i]->place = InLine(static_cast<int64_t>(i));
   }
 
-  void Put(int64_t place, QueuedGroup* entry) {
+  void Put(int64_t place, QueueEntry* entry) {
     heap_[place] = entry;
     entry->place = place;
   }
   void Up(int64_t place) {
-    QueuedGroup* const entry = heap_[place];
+    QueueEntry* const entry = heap_[place];
     while (place > 0) {
       const int64_t parent = (place - 1) / 2;
       if (!less_(*entry, *heap_[parent])) break;
@@ -140,10 +138,10 @@ class OrderedEntries {
   }
 
   Less less_;
-  std::deque<QueuedGroup*> line_;  // null where somebody went out of turn
-  int64_t line_begin_ = 0;         // the number of its first
-  int in_line_ = 0;                // without the gaps
-  std::vector<QueuedGroup*> heap_;
+  std::deque<QueueEntry*> line_;  // null where somebody went out of turn
+  int64_t line_begin_ = 0;        // the number of its first
+  int in_line_ = 0;               // without the gaps
+  std::vector<QueueEntry*> heap_;
 };
 
 }  // namespace berth

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-PendingReport ReportOf(const QueuedGroup& entry, const PendingPod& member, bool gated) {
+PendingReport ReportOf(const QueueEntry& entry, const PendingPod& member, bool gated) {
   PendingReport report{.pod = member.pod, .group = entry.name, .state = entry.state};
   report.attempts = entry.history.attempts;
   if (gated) report.state = QueueState::kGated;
@@ -28,7 +28,7 @@ PendingReport ReportOf(const QueuedGroup& entry, const PendingPod& member, bool 
 std::vector<PendingReport> ReportPending(const EntryIndex& entries) {
   std::vector<std::pair<uint64_t, PendingReport>> reports;
   reports.reserve(entries.size());
-  entries.ForEach([&](const QueuedGroup& entry) {
+  entries.ForEach([&](const QueueEntry& entry) {
     for (const PendingPod& member : entry.members) {
       reports.emplace_back(member.arrival, ReportOf(entry, member, false));
     }
@@ -45,7 +45,7 @@ std::vector<PendingReport> ReportPending(const EntryIndex& entries) {
 }
 
 std::optional<PendingReport> ReportOne(const EntryIndex& entries, absl::string_view uid) {
-  const QueuedGroup* const entry = entries.FindByPod(uid);
+  const QueueEntry* const entry = entries.FindByPod(uid);
   if (entry == nullptr) return std::nullopt;
   for (const PendingPod& member : entry->members) {
     if (member.pod->uid() == uid) return ReportOf(*entry, member, false);

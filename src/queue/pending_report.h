@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "queue/entry_index.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "berth/framework/group.h"
+#include "berth/extensions/group.h"
 #include "queue/event_table.h"
 
 namespace berth {

@@ -10,7 +10,7 @@ namespace berth {
 
 // kube-scheduler v1.35 PriorityQueue.isPodWorthRequeuing. Hints of a group are asked about the
 // members that plugins rejected; an update of a member about that one alone.
-RequeueStrategy QueueingHints::WorthRequeuing(const QueuedGroup& entry, const ClusterEvent& event,
+RequeueStrategy QueueingHints::WorthRequeuing(const QueueEntry& entry, const ClusterEvent& event,
                                               const ObjectChange& change) const {
   if (entry.unschedulable_plugins.empty() && entry.pending_plugins.empty()) {
     return RequeueStrategy::kAfterBackoff;
@@ -40,7 +40,7 @@ RequeueStrategy QueueingHints::WorthRequeuing(const QueuedGroup& entry, const Cl
              : RequeueStrategy::kSkip;
 }
 
-RequeueStrategy QueueingHints::WorthAfterFlight(const QueuedGroup& entry,
+RequeueStrategy QueueingHints::WorthAfterFlight(const QueueEntry& entry,
                                                 const EventLog& log) const {
   if (entry.unschedulable_plugins.empty() && entry.pending_plugins.empty()) {
     return RequeueStrategy::kAfterBackoff;
@@ -58,7 +58,7 @@ RequeueStrategy QueueingHints::WorthAfterFlight(const QueuedGroup& entry,
 // A pod that was tried and then gated waits for the plugins that rejected it too. kube-scheduler
 // v1.35 counts the gating plugin among them; its registration alone decides which events are looked
 // at.
-bool QueueingHints::AnyRejectorWants(const QueuedGroup& entry, const ClusterEvent& event,
+bool QueueingHints::AnyRejectorWants(const QueueEntry& entry, const ClusterEvent& event,
                                      const ObjectChange& change, const PodInfo& pod) const {
   const auto wants = [&](Symbol plugin) {
     return table_.Hint(table_.FindSlot(entry.profile, plugin), event, change, pod);
@@ -74,11 +74,11 @@ bool QueueingHints::IsOwn(const ObjectChange& change, const PodInfo& pod) {
   return changed != nullptr && changed->uid() == pod.uid();
 }
 
-bool QueueingHints::IsAbout(const ObjectChange& change, const QueuedGroup& entry) const {
+bool QueueingHints::IsAbout(const ObjectChange& change, const QueueEntry& entry) const {
   return change.new_pod != nullptr && entries_.FindByPod(*change.new_pod->identity()) == &entry;
 }
 
-bool QueueingHints::MayOpenGate(const QueuedGroup& entry, const PendingPod& member,
+bool QueueingHints::MayOpenGate(const QueueEntry& entry, const PendingPod& member,
                                 const ClusterEvent& event, const ObjectChange& change) const {
   const PluginSlot slot = table_.FindSlot(entry.profile, member.status.plugin_symbol());
   if (IsAbout(change, entry)) {
@@ -90,13 +90,13 @@ bool QueueingHints::MayOpenGate(const QueuedGroup& entry, const PendingPod& memb
          AnyRejectorWants(entry, event, change, *member.pod);
 }
 
-bool QueueingHints::GatingPluginWants(const QueuedGroup& entry, const ClusterEvent& event,
+bool QueueingHints::GatingPluginWants(const QueueEntry& entry, const ClusterEvent& event,
                                       const ObjectChange& change) const {
   const PluginSlot slot = table_.FindSlot(entry.profile, entry.gating_plugin);
   return !entry.members.empty() && table_.Hint(slot, event, change, *entry.members.front().pod);
 }
 
-bool QueueingHints::MayConcern(const QueuedGroup& entry, const ClusterEvent& event,
+bool QueueingHints::MayConcern(const QueueEntry& entry, const ClusterEvent& event,
                                const ObjectChange& change) const {
   if (std::any_of(
           entry.gated_members.begin(), entry.gated_members.end(),

@@ -9,7 +9,7 @@
 #include "queue/entry_index.h"
 #include "queue/event_log.h"
 #include "queue/event_table.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
@@ -22,27 +22,27 @@ class QueueingHints {
   QueueingHints(const EventTable& table, const EntryIndex& entries)
       : table_(table), entries_(entries) {}
 
-  RequeueStrategy WorthRequeuing(const QueuedGroup& entry, const ClusterEvent& event,
+  RequeueStrategy WorthRequeuing(const QueueEntry& entry, const ClusterEvent& event,
                                  const ObjectChange& change) const;
   // The same for everything that happened since Pop(), which is in `log`.
-  RequeueStrategy WorthAfterFlight(const QueuedGroup& entry, const EventLog& log) const;
+  RequeueStrategy WorthAfterFlight(const QueueEntry& entry, const EventLog& log) const;
   // Whether its gate is to be asked about a gated member.
-  bool MayOpenGate(const QueuedGroup& entry, const PendingPod& member, const ClusterEvent& event,
+  bool MayOpenGate(const QueueEntry& entry, const PendingPod& member, const ClusterEvent& event,
                    const ObjectChange& change) const;
   // Of an entry that is gated as a whole.
-  bool GatingPluginWants(const QueuedGroup& entry, const ClusterEvent& event,
+  bool GatingPluginWants(const QueueEntry& entry, const ClusterEvent& event,
                          const ObjectChange& change) const;
   // Whether the event might change anything for an entry that waits.
-  bool MayConcern(const QueuedGroup& entry, const ClusterEvent& event,
+  bool MayConcern(const QueueEntry& entry, const ClusterEvent& event,
                   const ObjectChange& change) const;
 
   // Whether the change is that of the pod.
   static bool IsOwn(const ObjectChange& change, const PodInfo& pod);
   // Whether it is that of a pod of the entry.
-  bool IsAbout(const ObjectChange& change, const QueuedGroup& entry) const;
+  bool IsAbout(const ObjectChange& change, const QueueEntry& entry) const;
 
  private:
-  bool AnyRejectorWants(const QueuedGroup& entry, const ClusterEvent& event,
+  bool AnyRejectorWants(const QueueEntry& entry, const ClusterEvent& event,
                         const ObjectChange& change, const PodInfo& pod) const;
 
   const EventTable& table_;

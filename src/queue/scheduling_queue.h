@@ -17,19 +17,20 @@
 #include "absl/types/span.h"
 #include "berth/clock.h"
 #include "berth/framework/enqueue.h"
-#include "berth/framework/group.h"
 #include "berth/framework/queue_sort.h"
 #include "framework/fault_log.h"
-#include "queue/backoff.h"
 #include "queue/entry_index.h"
 #include "queue/event_queue.h"
 #include "queue/event_table.h"
 #include "queue/gates.h"
 #include "queue/in_flight.h"
 #include "queue/pending_report.h"
+#include "queue/queue_census.h"
+#include "queue/queue_entry.h"
+#include "queue/queue_metrics.h"
 #include "queue/queue_profile.h"
-#include "queue/queued_group.h"
 #include "queue/queueing_hints.h"
+#include "queue/requeuer.h"
 #include "queue/sub_queues.h"
 
 namespace berth {
@@ -45,6 +46,7 @@ struct QueueOptions {
   // Where slow sorting is counted, and for which plugin; null: nowhere.
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
+  SchedulerMetrics* metrics = nullptr;  // may be null
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
@@ -74,31 +76,31 @@ class SchedulingQueue final : private EventQueue::Listener {
   void Delete(UidRef pod);
   bool Contains(UidRef pod) const { return entries_.FindByPod(pod) != nullptr; }
   // The entry that holds the pod, or null.
-  const QueuedGroup* FindByPod(UidRef pod) const { return entries_.FindByPod(pod); }
-  const QueuedGroup* Find(absl::string_view key) const { return entries_.Find(key); }
+  const QueueEntry* FindByPod(UidRef pod) const { return entries_.FindByPod(pod); }
+  const QueueEntry* Find(absl::string_view key) const { return entries_.Find(key); }
 
   // --- Attempts ---
 
   // The next entry, now in flight; null if nothing is due. Takes from the backoff queue (not of
   // errors) if nothing is active. Valid until it is given to Done() or AddUnschedulable(); its
   // members may change as events come in. These two and Placed() ignore whatever is not in flight.
-  const QueuedGroup* Pop();
+  const QueueEntry* Pop();
   // Prefetches the entry of the next Pop(), and the data of the entry in flight, while that one is
   // tried: many waiting pods are not in the processor's cache. Returns the next pod if it is known
   // already and a single one; else null.
-  const Identity* PrefetchNext(const QueuedGroup& in_flight) const;
+  const Identity* PrefetchNext(const QueueEntry& in_flight) const;
   // The pod of an entry in flight has a node: it is not pending any more.
-  void Placed(const QueuedGroup* in_flight, UidRef pod);
+  void Placed(const QueueEntry* in_flight, UidRef pod);
   // Ends the flight. Members that are left (they came while it lasted) are queued as active.
-  void Done(const QueuedGroup* in_flight);
+  void Done(const QueueEntry* in_flight);
   // Ends the flight with a failure: what is left of the entry waits for its backoff or for an
   // event, or is active at once if the hint of a plugin that returned Pending says so. Events since
   // Pop() count. An entry without members is deleted.
-  void AddUnschedulable(const QueuedGroup* in_flight, const Rejection& rejection);
+  void AddUnschedulable(const QueueEntry* in_flight, const Rejection& rejection);
   // The attempt continues after a yield, with what happened since Pop(): of the events so far only
   // activations still count. False if its pods are gone or belong to another entry now: then it is
   // Done().
-  bool Resume(const QueuedGroup* in_flight);
+  bool Resume(const QueueEntry* in_flight);
   // A pod that had been placed, whose entry is done, is pending again: its binding failed. It waits
   // for its backoff, which `history` (of its entry at that time) decides.
   void Return(std::shared_ptr<const PodInfo> pod, std::optional<std::string> group,
@@ -127,7 +129,7 @@ class SchedulingQueue final : private EventQueue::Listener {
   // No event will come for the pod: it is tried again after its backoff, or, if that is not
   // required, as soon as nothing else is active.
   enum class RetryBackoff : uint8_t { kUnlessIdle, kAlways };
-  void Retry(absl::string_view uid, RetryBackoff rest);
+  void Retry(absl::string_view uid, RetryBackoff backoff);
   // Members of the group that are not in the queue changed (bound, deleted): checks again whether
   // it is ready.
   void GroupChanged(absl::string_view group);
@@ -158,6 +160,8 @@ class SchedulingQueue final : private EventQueue::Listener {
   int unschedulable_size() const { return places_.unschedulable_size(); }
   int gated_size() const { return places_.gated_size(); }
   int in_flight_size() const { return in_flight_.size(); }
+  // Walks through all entries.
+  QueueCensus Count() const { return CountQueue(entries_, in_flight_); }
   // Whether Pop() would return an entry.
   bool CanPop() const { return places_.CanPop(); }
 
@@ -165,27 +169,15 @@ class SchedulingQueue final : private EventQueue::Listener {
   absl::Status CheckInvariants() const;
 
  private:
-  using Entry = QueuedGroup;
+  using Entry = QueueEntry;
   static constexpr size_t kManyEvents = 16;
-
-  std::optional<GroupSpec> SpecOf(const Entry& entry) const;
 
   // Members.
   std::pair<Entry*, bool> FindOrCreate(const PodInfo& pod, const std::optional<std::string>& group);
   void Enter(PendingPod member, std::optional<std::string> group);
   void MembersGrew(Entry& entry);
   void AskAboutOwnUpdate(Entry& entry, const ObjectChange& change);
-  void SetLead(Entry& entry);
   void Erase(Entry& entry);
-
-  // Places.
-  void Attach(Entry& entry, QueueState state);
-  void MoveToActive(Entry& entry, GateCheck check);
-  void MoveToBackoff(Entry& entry, GateCheck check);
-  void Requeue(Entry& entry, RequeueStrategy strategy, GateCheck check);
-  void RecheckGroup(Entry& entry);
-  void CountFailure(Entry& entry, const Rejection& rejection);
-  void RequireBackoff(Entry& entry);
 
   // Events.
   void OnEvent(Entry& entry, const ClusterEvent& event, const ObjectChange& change) override;
@@ -194,17 +186,17 @@ class SchedulingQueue final : private EventQueue::Listener {
   const std::vector<QueueProfile> profiles_;
   const Clock& clock_;
   const QueueOptions options_;
-  const Backoff backoff_policy_;
   const EventTable table_;
 
+  QueueMetrics metrics_;
   EntryIndex entries_;
   SubQueues places_;
   Gates gates_;
   const QueueingHints hints_;
   EventQueue events_;
+  Requeuer requeuer_;
   InFlight in_flight_;
   uint64_t next_arrival_ = 0;
-  uint64_t next_sequence_ = 0;
 };
 
 }  // namespace berth

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-void SubQueues::Add(QueuedGroup& entry) {
+void SubQueues::Add(QueueEntry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
       Sort([&] { active_.Push(entry); });
@@ -33,7 +33,7 @@ void SubQueues::Add(QueuedGroup& entry) {
   }
 }
 
-void SubQueues::Remove(QueuedGroup& entry) {
+void SubQueues::Remove(QueueEntry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
       return RemoveFrom(active_, entry);
@@ -52,12 +52,12 @@ void SubQueues::Remove(QueuedGroup& entry) {
   }
 }
 
-void SubQueues::Fix(QueuedGroup& entry) {
+void SubQueues::Fix(QueueEntry& entry) {
   if (entry.state == QueueState::kActive) Sort([&] { active_.Fix(entry); });
   if (entry.state == QueueState::kBackoff) Sort([&] { backoff_.Fix(entry); });
 }
 
-QueuedGroup* SubQueues::EndedBackoff(absl::Time now) {
+QueueEntry* SubQueues::EndedBackoff(absl::Time now) {
   const auto has_ended = [now](auto& heap) {
     return !heap.empty() && !Backoff::IsBackingOff(heap.top().backoff_expiration, now);
   };
@@ -65,12 +65,12 @@ QueuedGroup* SubQueues::EndedBackoff(absl::Time now) {
   return has_ended(error_backoff_) ? &error_backoff_.top() : nullptr;
 }
 
-QueuedGroup* SubQueues::DueRetry(absl::Time now) {
+QueueEntry* SubQueues::DueRetry(absl::Time now) {
   const bool due = !retries_.empty() && retries_.begin()->first.first <= now;
   return due ? retries_.begin()->second : nullptr;
 }
 
-QueuedGroup* SubQueues::UnschedulableSince(absl::Time time) {
+QueueEntry* SubQueues::UnschedulableSince(absl::Time time) {
   const bool due = !unschedulable_.empty() && unschedulable_.top().timestamp <= time;
   return due ? &unschedulable_.top() : nullptr;
 }
@@ -93,7 +93,7 @@ bool SubQueues::IsConsistent() const {
          unschedulable_.IsConsistent();
 }
 
-bool SubQueues::HasRetry(const QueuedGroup& entry) const {
+bool SubQueues::HasRetry(const QueueEntry& entry) const {
   const auto it = retries_.find({entry.retry_at, entry.sequence});
   return it != retries_.end() && it->second == &entry;
 }

@@ -12,7 +12,7 @@
 #include "framework/fault_log.h"
 #include "queue/backoff.h"
 #include "queue/ordered_entries.h"
-#include "queue/queued_group.h"
+#include "queue/queue_entry.h"
 
 namespace berth {
 
@@ -28,20 +28,20 @@ class SubQueues {
         error_backoff_(ErrorBackoffLess{}),
         unschedulable_(UnschedulableLess{}) {}
 
-  void Add(QueuedGroup& entry);
-  void Remove(QueuedGroup& entry);
+  void Add(QueueEntry& entry);
+  void Remove(QueueEntry& entry);
   // The pod that leads the entry was replaced.
-  void Fix(QueuedGroup& entry);
+  void Fix(QueueEntry& entry);
 
   // The next to be tried: the first active one, or of those in backoff, not after an error.
   bool CanPop() const { return !active_.empty() || !backoff_.empty(); }
-  QueuedGroup& Next() { return active_.empty() ? backoff_.top() : active_.top(); }
+  QueueEntry& Next() { return active_.empty() ? backoff_.top() : active_.top(); }
   // An active entry that may come soon, or null.
-  const QueuedGroup* Upcoming(int place) const { return active_.Upcoming(place); }
+  const QueueEntry* Upcoming(int place) const { return active_.Upcoming(place); }
   // The first of those whose time has come, or null.
-  QueuedGroup* EndedBackoff(absl::Time now);
-  QueuedGroup* DueRetry(absl::Time now);
-  QueuedGroup* UnschedulableSince(absl::Time time);
+  QueueEntry* EndedBackoff(absl::Time now);
+  QueueEntry* DueRetry(absl::Time now);
+  QueueEntry* UnschedulableSince(absl::Time time);
   // When the first backoff ends or retry is due; InfiniteFuture if there is none.
   absl::Time NextDue() const;
   // Since when the first unschedulable entry is; InfiniteFuture if there is none.
@@ -54,13 +54,13 @@ class SubQueues {
 
   // For tests.
   bool IsConsistent() const;
-  bool HasRetry(const QueuedGroup& entry) const;
+  bool HasRetry(const QueueEntry& entry) const;
   size_t retries() const { return retries_.size(); }
 
  private:
   struct ActiveLess {
     const QueueSortPlugin* sort;
-    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+    bool operator()(const QueueEntry& a, const QueueEntry& b) const {
       if (sort->Less(a.lead, b.lead)) return true;
       if (sort->Less(b.lead, a.lead)) return false;
       return a.sequence < b.sequence;
@@ -68,7 +68,7 @@ class SubQueues {
   };
   struct BackoffLess {
     ActiveLess active;
-    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+    bool operator()(const QueueEntry& a, const QueueEntry& b) const {
       if (a.backoff_expiration != b.backoff_expiration) {
         return a.backoff_expiration < b.backoff_expiration;
       }
@@ -76,7 +76,7 @@ class SubQueues {
     }
   };
   struct ErrorBackoffLess {
-    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+    bool operator()(const QueueEntry& a, const QueueEntry& b) const {
       if (a.backoff_expiration != b.backoff_expiration) {
         return a.backoff_expiration < b.backoff_expiration;
       }
@@ -84,7 +84,7 @@ class SubQueues {
     }
   };
   struct UnschedulableLess {
-    bool operator()(const QueuedGroup& a, const QueuedGroup& b) const {
+    bool operator()(const QueueEntry& a, const QueueEntry& b) const {
       if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
       return a.sequence < b.sequence;
     }
@@ -100,7 +100,7 @@ class SubQueues {
     timer.Lap(queue_sort_name_, "Less");
   }
   template <class Less>
-  void RemoveFrom(OrderedEntries<Less>& entries, QueuedGroup& entry) {
+  void RemoveFrom(OrderedEntries<Less>& entries, QueueEntry& entry) {
     if (entries.IsInLine(entry)) return entries.Remove(entry);  // which calls no Less
     Sort([&] { entries.Remove(entry); });
   }
@@ -112,7 +112,7 @@ class SubQueues {
   OrderedEntries<ErrorBackoffLess> error_backoff_;
   OrderedEntries<UnschedulableLess> unschedulable_;
   // Of these, those that are tried again at a certain time; by that, then by sequence.
-  std::map<std::pair<absl::Time, uint64_t>, QueuedGroup*> retries_;
+  std::map<std::pair<absl::Time, uint64_t>, QueueEntry*> retries_;
   int gated_size_ = 0;
 };
 

@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
   std::unique_ptr<Simulation> simulation(new Simulation(options));
   for (Object& object : objects) simulation->cluster_.Set(std::move(object));
   simulation->cluster_.RunDisruptionController();
+  simulation->cluster_.RunVolumeController();
   absl::Status started = simulation->Start();
   if (!started.ok()) return started;
   return simulation;

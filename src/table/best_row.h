@@ -13,7 +13,7 @@ namespace berth {
 // A tree of winners: a change costs the logarithm of the number of rows. The values are the
 // caller's, and so is `compare`:
 // - NodeRow compare.BestOf(NodeRow begin, NodeRow end) is the first of the best of these rows, -1
-//   if none of them comes into question;
+//   if none of them is eligible;
 // - NodeRow compare.Better(NodeRow left, NodeRow right) is the better of two such, `left` if they
 //   are equal; either may be -1.
 class BestRow {
@@ -48,7 +48,7 @@ class BestRow {
     winners_[i] = BestOfBlock(block, compare);
     for (i /= 2; i >= 1; i /= 2) winners_[i] = compare.Better(winners_[2 * i], winners_[2 * i + 1]);
   }
-  // The first of the best; -1 if no row comes into question.
+  // The first of the best; -1 if no row is eligible.
   NodeRow best() const { return winners_[1]; }
   // Which is the best one but for `row`; -1 if there is no other.
   template <class Compare>

@@ -13,7 +13,7 @@ namespace {
 void KeepMatching(const LabelRequirement& requirement, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, RowMatches& matches) {
   const LabelColumn& column = nodes.label_column(requirement.key());
-  column.JudgeRows(
+  column.EvaluateRows(
       rows,
       [&](uint32_t index) -> uint8_t {
         const LabelValue& label = column.values()[index];
@@ -32,7 +32,7 @@ RowMatches MatchRows(const NodeSelectorTerm& term, const NodeTable& nodes,
     KeepMatching(requirement, nodes, rows, matches);
   }
   if (term.fields().empty()) return matches;
-  for (size_t i = 0; i < rows.size(); ++i) {  // pods with such terms have few rows left to judge
+  for (size_t i = 0; i < rows.size(); ++i) {  // pods with such terms have few rows left to evaluate
     if (matches[i] == 0) continue;
     const NodeInfo& node = nodes.node(rows[i]);
     matches[i] = term.Matches(node.labels(), node.name());
@@ -69,12 +69,12 @@ RowMatches MatchRows(const NodeScope& scope, const NodeTable& nodes,
   const auto keep = [&](size_t i, bool match) { matches[i] &= match ? 1 : 0; };
   for (const Symbol key : scope.label_keys) {
     const LabelColumn& column = nodes.label_column(key);
-    column.JudgeRows(
+    column.EvaluateRows(
         rows, [&](uint32_t index) { return column.values()[index].present; }, keep);
   }
   if (!scope.tolerations.has_value()) return matches;
   const DictionaryColumn<TaintList>& taints = nodes.taints();
-  taints.JudgeRows(
+  taints.EvaluateRows(
       rows, [&](uint32_t index) { return scope.Tolerates(taints.values()[index]); }, keep);
   return matches;
 }

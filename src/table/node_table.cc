@@ -103,7 +103,7 @@ void NodeTable::PrefetchAhead(NodeRow row, int step) const {
   }
 }
 
-void NodeTable::SetOrder(std::vector<const NodeInfo*> nodes) {
+void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {
   resources_.clear();
   ForEachColumn([](auto& column) { column.clear(); });
   zeros_.clear();

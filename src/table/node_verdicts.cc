@@ -12,7 +12,7 @@ namespace berth {
 
 void NodeVerdicts::Reset(int rows) {
   codes_.assign(rows, Code::kUnschedulableAndUnresolvable);
-  rejectors_.assign(rows, kNotJudged);
+  rejectors_.assign(rows, kNotFiltered);
   reason_ids_.resize(rows);
   candidates_.clear();
   said_.clear();

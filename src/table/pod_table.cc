@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "berth/columns/match_rows.h"
+#include "berth/prefetch.h"
 #include "table/node_sets.h"
 #include "table/pod_terms.h"
 #include "table/pods_by_labels.h"
@@ -37,14 +38,14 @@ void PodSelector::Narrow(const PodSelector& other) {
 
 namespace {
 
-bool CountAlike(const PodInfo& a, const PodInfo& b) {
+bool AreCountedTheSame(const PodInfo& a, const PodInfo& b) {
   return &a == &b || (a.SharesSpec(b) && (a.identity() == b.identity() || a.uid() == b.uid()) &&
                       a.deletion_time().has_value() == b.deletion_time().has_value());
 }
 
 // Whether every NodeScope says the same of both. The status and the like of nodes change all the
 // time.
-bool AreInScopesAlike(const NodeSpec& a, const NodeSpec& b) {
+bool AreInSameScopes(const NodeSpec& a, const NodeSpec& b) {
   return &a == &b || (a.labels == b.labels && a.taints == b.taints);
 }
 
@@ -131,8 +132,8 @@ void PodTable::RefreshRow(NodeRow row) {
   const size_t same = std::min(node.PodsUnchangedSince(known.generation), known.pods.size());
   known.generation = node.generation();
   const auto before = std::exchange(known.spec, node.shared_spec());
-  const bool is_alike = before != nullptr && AreInScopesAlike(*before, *known.spec);
-  if (!is_alike) Flip(slot, known.spec.get());
+  const bool same_scopes = before != nullptr && AreInSameScopes(*before, *known.spec);
+  if (!same_scopes) Flip(slot, known.spec.get());
   Replace(slot, same, node.pods());
 }
 
@@ -167,7 +168,7 @@ void PodTable::Replace(int slot, size_t same, absl::Span<const PodPtr> pods) {
   std::vector<PodPtr>& known = pods_[slot].pods;
   size_t kept = same;
   const auto gone = std::remove_if(known.begin() + same, known.end(), [&](PodPtr& pod) {
-    if (kept < pods.size() && CountAlike(*pod, *pods[kept])) {
+    if (kept < pods.size() && AreCountedTheSame(*pod, *pods[kept])) {
       pod = pods[kept++];
       return false;
     }

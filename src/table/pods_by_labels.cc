@@ -14,63 +14,68 @@ namespace {
 // all nodes or domains for each is what they cost.
 constexpr size_t kMaxTracked = 512;
 // Kinds without pods that are not worth a search.
-constexpr size_t kSpareKinds = 64;
+constexpr size_t kSpareClasses = 64;
 
 }  // namespace
 
 // --- Kinds of pods -------------------------------------------------------------------------------
 
 void PodsByLabels::Add(int slot, const PodInfo& pod, int64_t difference) {
-  PodKind& kind = FindOrAddKind(pod);
-  const bool had_pods = kind.pods.nonzero() > 0;
-  kind.pods.Add(slot, difference);
-  for (Tracked* tracked : kind.selected_by) tracked->counts->Add(slot, difference);
-  if (had_pods == (kind.pods.nonzero() > 0)) return;
+  LabelClass& label_class = FindOrAddClass(pod);
+  const bool had_pods = label_class.pods.nonzero() > 0;
+  label_class.pods.Add(slot, difference);
+  for (Tracked* tracked : label_class.selected_by) tracked->counts->Add(slot, difference);
+  if (had_pods == (label_class.pods.nonzero() > 0)) return;
   if (had_pods) {
-    --kinds_in_use_;
+    --classes_in_use_;
     // It may be needed again at once: a pod that is bound goes as assumed and comes as bound.
-    if (kinds_.size() > 2 * kinds_in_use_ + kSpareKinds) DropEmptyKinds();
+    if (classes_.size() > 2 * classes_in_use_ + kSpareClasses) DropEmptyClasses();
   } else {
-    ++kinds_in_use_;
+    ++classes_in_use_;
   }
 }
 
 void PodsByLabels::AddTo(absl::Span<NodeSet* const> sets, int slot, const PodInfo& pod,
                          int64_t difference) {
-  for (Tracked* tracked : FindOrAddKind(pod).selected_by) {
+  for (Tracked* tracked : FindOrAddClass(pod).selected_by) {
     if (absl::c_linear_search(sets, tracked->nodes)) tracked->counts->Add(slot, difference);
   }
 }
 
-PodsByLabels::PodKind& PodsByLabels::FindOrAddKind(const PodInfo& pod) {
+PodsByLabels::LabelClass& PodsByLabels::FindOrAddClass(const PodInfo& pod) {
   const bool terminating = pod.deletion_time().has_value();
-  const auto known = kinds_.find(KindKey{pod.namespace_name(), &pod.labels(), terminating});
-  if (known != kinds_.end()) return *known->second;
+  const auto known = classes_.find(LabelClassKey{pod.namespace_name(), &pod.labels(), terminating});
+  if (known != classes_.end()) return *known->second;
 
-  auto owned = std::make_unique<PodKind>(
-      PodKind{pod.namespace_name(), pod.labels(), terminating, SlotCounts(), {}});
-  PodKind& kind = *owned;
-  kinds_.emplace(KindKey{kind.namespace_name, &kind.labels, terminating}, std::move(owned));
-  namespaces_[kind.namespace_name].Add(kind.labels, &kind);
-  selectors_.ForEachCandidate(kind.namespace_name, kind.labels, [&](Tracked* tracked) {
-    if (Selects(tracked->selector, kind)) kind.selected_by.push_back(tracked);
-  });
-  return kind;
+  auto owned = std::make_unique<LabelClass>(
+      LabelClass{pod.namespace_name(), pod.labels(), terminating, SlotCounts(), {}});
+  LabelClass& label_class = *owned;
+  classes_.emplace(LabelClassKey{label_class.namespace_name, &label_class.labels, terminating},
+                   std::move(owned));
+  namespaces_[label_class.namespace_name].Add(label_class.labels, &label_class);
+  selectors_.ForEachCandidate(label_class.namespace_name, label_class.labels,
+                              [&](Tracked* tracked) {
+                                if (Selects(tracked->selector, label_class))
+                                  label_class.selected_by.push_back(tracked);
+                              });
+  return label_class;
 }
 
-void PodsByLabels::DropEmptyKinds() {
-  const auto is_empty = [](const PodKind* kind) { return kind->pods.nonzero() == 0; };
+void PodsByLabels::DropEmptyClasses() {
+  const auto is_empty = [](const LabelClass* label_class) {
+    return label_class->pods.nonzero() == 0;
+  };
   absl::erase_if(namespaces_, [&](auto& entry) {
     entry.second.EraseIf(is_empty);
     return entry.second.empty();
   });
-  absl::erase_if(kinds_, [&](const auto& entry) { return is_empty(entry.second.get()); });
+  absl::erase_if(classes_, [&](const auto& entry) { return is_empty(entry.second.get()); });
 }
 
 // --- Selectors -----------------------------------------------------------------------------------
 
-bool PodsByLabels::Selects(const PodSelector& selector, const PodKind& kind) {
-  return selector.Matches(kind.namespace_name, kind.labels, kind.terminating);
+bool PodsByLabels::Selects(const PodSelector& selector, const LabelClass& label_class) {
+  return selector.Matches(label_class.namespace_name, label_class.labels, label_class.terminating);
 }
 
 std::shared_ptr<const PodCounts> PodsByLabels::Count(const PodSelector& selector,
@@ -99,9 +104,9 @@ std::unique_ptr<PodsByLabels::Tracked> PodsByLabels::Track(const PodSelector& se
   const NodeSet* const of_nodes = nodes.get();
   auto tracked = std::make_unique<Tracked>(
       Tracked{selector, of_nodes, std::make_shared<PodCounts>(slots_, std::move(nodes)), 0});
-  ForEachSelected(selector, [&](PodKind& kind) {
-    kind.selected_by.push_back(tracked.get());
-    kind.pods.ForEach([&](int slot, int64_t count) { tracked->counts->Add(slot, count); });
+  ForEachSelected(selector, [&](LabelClass& label_class) {
+    label_class.selected_by.push_back(tracked.get());
+    label_class.pods.ForEach([&](int slot, int64_t count) { tracked->counts->Add(slot, count); });
   });
   if (selector.any_namespace) {
     selectors_.Add({}, selector.labels, tracked.get());
@@ -112,25 +117,25 @@ std::unique_ptr<PodsByLabels::Tracked> PodsByLabels::Track(const PodSelector& se
 }
 
 void PodsByLabels::CountOnce(const PodSelector& selector, SlotCounts& counts) const {
-  ForEachSelected(selector, [&](const PodKind& kind) {
-    kind.pods.ForEach([&](int slot, int64_t count) { counts.Add(slot, count); });
+  ForEachSelected(selector, [&](const LabelClass& label_class) {
+    label_class.pods.ForEach([&](int slot, int64_t count) { counts.Add(slot, count); });
   });
 }
 
 template <class Visit>
 void PodsByLabels::ForEachSelected(const PodSelector& selector, Visit visit) const {
-  const auto visit_some = [&](const LabelledItems<PodKind*>& kinds) {
-    kinds.ForEachCandidate(selector.labels, [&](PodKind* kind) {
-      if (Selects(selector, *kind)) visit(*kind);
+  const auto visit_some = [&](const LabelledItems<LabelClass*>& classes) {
+    classes.ForEachCandidate(selector.labels, [&](LabelClass* label_class) {
+      if (Selects(selector, *label_class)) visit(*label_class);
     });
   };
   if (selector.any_namespace) {
-    for (const auto& [name, kinds] : namespaces_) visit_some(kinds);
+    for (const auto& [name, classes] : namespaces_) visit_some(classes);
     return;
   }
   for (const Symbol name : selector.namespaces) {
-    const auto kinds = namespaces_.find(name);
-    if (kinds != namespaces_.end()) visit_some(kinds->second);
+    const auto classes = namespaces_.find(name);
+    if (classes != namespaces_.end()) visit_some(classes->second);
   }
 }
 
@@ -143,7 +148,7 @@ void PodsByLabels::StopTrackingSome() {
   const auto is_old = [oldest = *middle](const Tracked* tracked) {
     return tracked->last_asked < oldest;
   };
-  for (const auto& [key, kind] : kinds_) std::erase_if(kind->selected_by, is_old);
+  for (const auto& [key, label_class] : classes_) std::erase_if(label_class->selected_by, is_old);
   selectors_.EraseIf(is_old);
   for (const auto& [key, tracked] : tracked_) {
     if (is_old(tracked.get())) dropped_.push_back(std::move(tracked->counts));

@@ -17,8 +17,8 @@
 
 namespace berth {
 
-// Pods of one namespace with the same labels are one kind, and those of them that are being deleted
-// another. A selector selects all pods of a kind or none.
+// Pods of one namespace with the same labels are one class, and those of them that are being
+// deleted another. A selector selects all pods of a class or none.
 class PodsByLabels {
  public:
   explicit PodsByLabels(const NodeSlots& slots) : slots_(slots) {}
@@ -60,41 +60,41 @@ class PodsByLabels {
     }
   };
 
-  struct PodKind {
+  struct LabelClass {
     Symbol namespace_name;
     LabelSet labels;
     bool terminating;
     SlotCounts pods;
     std::vector<Tracked*> selected_by;
   };
-  // Points into the kind.
-  struct KindKey {
+  // Points into the class.
+  struct LabelClassKey {
     Symbol namespace_name;
     const LabelSet* labels;
     bool terminating;
-    friend bool operator==(const KindKey& a, const KindKey& b) {
+    friend bool operator==(const LabelClassKey& a, const LabelClassKey& b) {
       return a.namespace_name == b.namespace_name && a.terminating == b.terminating &&
              *a.labels == *b.labels;
     }
     template <class H>
-    friend H AbslHashValue(H h, const KindKey& key) {
+    friend H AbslHashValue(H h, const LabelClassKey& key) {
       return H::combine(std::move(h), key.namespace_name, *key.labels, key.terminating);
     }
   };
 
-  PodKind& FindOrAddKind(const PodInfo& pod);
-  void DropEmptyKinds();
+  LabelClass& FindOrAddClass(const PodInfo& pod);
+  void DropEmptyClasses();
   std::unique_ptr<Tracked> Track(const PodSelector& selector, std::shared_ptr<const NodeSet> nodes);
-  static bool Selects(const PodSelector& selector, const PodKind& kind);
-  // Calls visit(kind) for the kinds that `selector` selects.
+  static bool Selects(const PodSelector& selector, const LabelClass& label_class);
+  // Calls visit(label_class) for the classes that `selector` selects.
   template <class Visit>
   void ForEachSelected(const PodSelector& selector, Visit visit) const;
   void StopTrackingSome();
 
   const NodeSlots& slots_;
-  absl::flat_hash_map<KindKey, std::unique_ptr<PodKind>> kinds_;
-  size_t kinds_in_use_ = 0;  // those that have pods
-  absl::flat_hash_map<Symbol, LabelledItems<PodKind*>> namespaces_;
+  absl::flat_hash_map<LabelClassKey, std::unique_ptr<LabelClass>> classes_;
+  size_t classes_in_use_ = 0;  // those that have pods
+  absl::flat_hash_map<Symbol, LabelledItems<LabelClass*>> namespaces_;
   absl::flat_hash_map<TrackedKey, std::unique_ptr<Tracked>> tracked_;
   LabelIndex<Tracked*> selectors_;
   // Not counted along any more. They take much memory, and are freed one by one.

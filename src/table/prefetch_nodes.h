@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the processor fetch what a look at the nodes of rows will read.
+// Prefetches what a look at the nodes of rows will read.
 #ifndef BERTH_SRC_TABLE_PREFETCH_NODES_H_
 #define BERTH_SRC_TABLE_PREFETCH_NODES_H_
 

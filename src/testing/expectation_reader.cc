@@ -92,7 +92,8 @@ const std::map<absl::string_view, int64_t SchedulerCounters::*>& Counters() {
       {"evictions", &SchedulerCounters::evictions},
       {"evictionFailures", &SchedulerCounters::eviction_failures},
       {"pluginFaults", &SchedulerCounters::plugin_faults},
-      {"rememberedCycles", &SchedulerCounters::incremental_cycles},
+      {"incrementalCycles", &SchedulerCounters::incremental_cycles},
+      {"rememberedCycles", &SchedulerCounters::incremental_cycles},  // of scenarios for 0.1.0
       {"unconfirmed", &SchedulerCounters::unconfirmed},
       {"unusableObjects", &SchedulerCounters::unusable_objects},
   };
@@ -347,7 +348,7 @@ void ReadEvents(ScenarioReader& reader, Value value, std::vector<ScenarioAction>
       actions.push_back(
           [at = at, reason, note, pod = ScenarioReader::PodKey(item.key)](ScenarioRun& run) {
             std::string seen;
-            for (const RecordedEvent& other : run.history().NotesOf(pod)) {
+            for (const RecordedEvent& other : run.history().EventsOf(pod)) {
               if (other.reason == reason && absl::StrContains(other.note(), note)) return;
               absl::StrAppend(&seen, "\n    ", other.reason, ": ", other.note());
             }

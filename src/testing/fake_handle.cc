@@ -262,6 +262,11 @@ std::optional<WaitingFor> FakeHandle::ExplainWaiting(absl::string_view uid) cons
   return it->second;
 }
 
+absl::Status FakeHandle::Update(const ObjectUpdate& update) {
+  if (update_status_.ok()) updates_.push_back(update);
+  return update_status_;
+}
+
 absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,
                               const BindMetadata& metadata) {
   bind_metadata_ = metadata;

@@ -14,6 +14,7 @@
 #include "berth/api/decode.h"
 #include "berth/api/manifest.h"
 #include "berth/api/policy_v1.pb.h"
+#include "berth/api/registered_object.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
@@ -30,7 +31,7 @@ std::unique_ptr<google::protobuf::Message> NewMessage(Kind kind) {
     BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
   }
-  return nullptr;
+  return std::make_unique<api::RegisteredObject>();
 }
 
 void WriteText(absl::string_view text, std::string& json) {

@@ -420,7 +420,7 @@ NodeInfo NodeBuilder::Info(const std::vector<std::shared_ptr<const PodInfo>>& po
 TestNodes::TestNodes(std::vector<NodeInfo> nodes) : nodes_(std::move(nodes)) {
   std::vector<const NodeInfo*> order;
   for (const NodeInfo& node : nodes_) order.push_back(&node);
-  table_.SetOrder(std::move(order));
+  table_.SetOrder(order);
 }
 void TestNodes::AddPod(NodeRow row, std::shared_ptr<const PodInfo> pod) {
   nodes_[row].AddPod(std::move(pod));

@@ -93,7 +93,7 @@ void ScenarioHistory::OnIncident(const InMemoryCluster::Incident& incident, absl
                                 : absl::StrCat("nominated to ", incident.node));
       return;
     case What::kEventRecorded:
-      notes_[pod].push_back(*incident.note);
+      events_[pod].push_back(*incident.event);
       return;
   }
 }

@@ -40,9 +40,9 @@ class ScenarioHistory {
   const std::string& overcommitted() const { return overcommitted_; }
   const std::string& bound_twice() const { return bound_twice_; }
   // The events for people about a pod, in order.
-  absl::Span<const RecordedEvent> NotesOf(const std::string& pod) const {
-    const auto notes = notes_.find(pod);
-    return notes == notes_.end() ? absl::Span<const RecordedEvent>() : notes->second;
+  absl::Span<const RecordedEvent> EventsOf(const std::string& pod) const {
+    const auto events = events_.find(pod);
+    return events == events_.end() ? absl::Span<const RecordedEvent>() : events->second;
   }
 
  private:
@@ -73,7 +73,7 @@ class ScenarioHistory {
   std::map<std::string, Node> nodes_;
   std::map<std::string, Running> running_;  // by uid
   std::string overcommitted_, bound_twice_;
-  std::map<std::string, std::vector<RecordedEvent>> notes_;  // by pod
+  std::map<std::string, std::vector<RecordedEvent>> events_;  // by pod
 };
 
 }  // namespace berth::testing

@@ -19,7 +19,7 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kCards = "alibabacloud.com/gpu-index";
+constexpr absl::string_view kGpuIndex = "alibabacloud.com/gpu-index";
 
 // The published tables were made with Go, Python and pandas, and hang on how these round and add.
 // To so many decimals, by the exact value of the double: Go's "%.2f", Python's round().
@@ -112,7 +112,7 @@ class Columns {
 };
 
 std::string Shape(const OpenbPod& pod) {
-  const std::string cpu = absl::StrCat(static_cast<double>(pod.milli_cpu) / 1000, " CPU");
+  std::string cpu = absl::StrCat(static_cast<double>(pod.milli_cpu) / 1000, " CPU");
   if (pod.gpus == 0) return cpu;
   const std::string gpu = pod.milli_gpu < 1000 ? absl::StrCat(pod.milli_gpu, "/1000 GPU")
                                                : absl::StrCat(pod.gpus, " GPU");
@@ -169,7 +169,7 @@ absl::StatusOr<TraceResult> RunArrivals(const OpenbTrace& trace, TraceOptions op
       ++result.shapes[Shape(pod)];
     } else {
       const auto& annotations = now.metadata().annotations();
-      const auto cards = annotations.find(std::string(kCards));
+      const auto cards = annotations.find(std::string(kGpuIndex));
       if (cards != annotations.end()) decision.cards = cards->second;
       absl::StatusOr<std::string> placed = books.Place(pod, decision.node, decision.cards);
       if (!placed.ok()) return placed.status();

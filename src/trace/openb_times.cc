@@ -18,7 +18,7 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kCards = "alibabacloud.com/gpu-index";
+constexpr absl::string_view kChosenCards = "alibabacloud.com/gpu-index";
 
 // One run of the clock over all arrivals and ends.
 class TimedRun {
@@ -123,7 +123,7 @@ class TimedRun {
       const OpenbPod& pod = trace_.pods[index];
       Running& running = running_[index];
       running.node = object.spec().node_name();
-      const auto cards = object.metadata().annotations().find(std::string(kCards));
+      const auto cards = object.metadata().annotations().find(std::string(kChosenCards));
       if (cards != object.metadata().annotations().end()) running.cards = cards->second;
       absl::StatusOr<std::string> placed = books_.Place(pod, running.node, running.cards);
       if (!placed.ok()) return placed.status();
@@ -161,7 +161,7 @@ class TimedRun {
     if (delays_.empty()) return;
     std::sort(delays_.begin(), delays_.end());
     const auto quantile = [&](double share) {
-      return delays_[static_cast<size_t>(share * static_cast<double>(delays_.size() - 1) + 0.5)];
+      return delays_[std::llround(share * static_cast<double>(delays_.size() - 1))];
     };
     result_.delays = {
         std::accumulate(delays_.begin(), delays_.end(), 0.0) / static_cast<double>(delays_.size()),

@@ -188,7 +188,7 @@ class PodInfoParser {
       if (before != nullptr && before->object_->shape().get() == &shape) Share(own, before->spec_);
       if (pod_->spec_ == nullptr) {
         key_ = absl::HashOf(pod_->namespace_name_, labels_, resizes_, own.status().qos_class());
-        Share(own, std::static_pointer_cast<const PodInfo::Spec>(shape.Remembered(key_)));
+        Share(own, std::static_pointer_cast<const PodInfo::Spec>(shape.Cached(key_)));
       }
     });
     if (pod_->name().empty()) {
@@ -198,7 +198,7 @@ class PodInfoParser {
     object_ = pod_->object_->Unpack();
     absl::Status status = ParseSpec();
     if (!status.ok()) return status;
-    if (!spec_->of_this_pod_only) shape.Remember(key_, spec_);
+    if (!spec_->of_this_pod_only) shape.Cache(key_, spec_);
     pod_->spec_ = std::move(spec_);
     return std::move(pod_);
   }
@@ -418,7 +418,7 @@ absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
 }
 
 absl::StatusOr<std::shared_ptr<const PodInfo>> PodInfo::Create(
-    std::shared_ptr<const api::Pod> object) {
+    const std::shared_ptr<const api::Pod>& object) {
   BERTH_CHECK(object != nullptr);
   return Create(PackedPod::Pack(*object));
 }

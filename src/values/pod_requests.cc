@@ -179,10 +179,12 @@ absl::Status ParseContainers(const api::Pod& pod, bool init, std::vector<Contain
     }
     parsed.effective = parsed.spec;
     // A pod that has no node yet has nothing allocated; NodeResourcesFit does not look there
-    // either.
+    // either. It is read all the same, since it counts as soon as the pod is assumed.
     const bool resizable = !init || parsed.is_sidecar;
-    if (resizable && !pod.spec().node_name().empty()) {
-      absl::Status status = ApplyResize(pod, container.name(), parsed);
+    if (resizable) {
+      ContainerRequests later;
+      const bool counts = !pod.spec().node_name().empty();
+      absl::Status status = ApplyResize(pod, container.name(), counts ? parsed : later);
       if (!status.ok()) return status;
     }
   }

@@ -174,7 +174,7 @@ TEST(FieldWarnings, ADumpOfAClusterGivesNone) {
   EXPECT_GE(manifests.objects.size(), 8u);
 }
 
-TEST(GroupMarkWarnings, EveryMarkThatNobodyReadsIsSaid) {
+TEST(GroupMarkWarnings, EveryMarkThatNoPluginReadsIsReported) {
   for (const GroupMark& mark : GroupMarks()) {
     std::string text;
     switch (mark.place) {

@@ -8,13 +8,15 @@
 #include <string>
 
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/decode.h"
+#include "berth/api/manifest.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 
 namespace berth {
 namespace {
 
 TEST(KindTest, Names) {
-  EXPECT_EQ(AllKinds().size(), static_cast<size_t>(kKindCount));
+  EXPECT_GE(AllKinds().size(), static_cast<size_t>(kKindCount));
   EXPECT_EQ(kKindOf<api::Pod>, Kind::kPod);
   EXPECT_EQ(kKindOf<api::PodGroup>, Kind::kPodGroup);
   EXPECT_EQ(ApiVersion(Kind::kPod), "v1");
@@ -31,6 +33,48 @@ TEST(KindTest, IsFoundByVersionAndName) {
   EXPECT_EQ(FindKind("v1", "pod"), std::nullopt);
   EXPECT_EQ(FindKind("apps/v1", "Pod"), std::nullopt);
   EXPECT_EQ(FindKind("policy/v1beta1", "PodDisruptionBudget"), std::nullopt);
+}
+
+TEST(KindTest, CanBeRegistered) {
+  const KindDescription pool = {"example.com", "v1", "LicencePool", "licencepools", true};
+  const absl::StatusOr<Kind> kind = RegisterKind(pool);
+  ASSERT_TRUE(kind.ok()) << kind.status();
+  EXPECT_TRUE(IsRegisteredKind(*kind));
+  EXPECT_FALSE(IsRegisteredKind(Kind::kDevice));
+  EXPECT_THAT(AllKinds(), ::testing::Contains(*kind));
+  EXPECT_EQ(GroupResource(*kind), "licencepools.v1.example.com");
+  EXPECT_EQ(FindKind("example.com/v1", "LicencePool"), *kind);
+  EXPECT_EQ(RegisterKind(pool).value(), *kind);
+  EXPECT_EQ(ApiVersion(RegisterKind({"", "v1", "ConfigMap", "configmaps", true}).value()), "v1");
+}
+
+TEST(KindTest, IsRegisteredOnce) {
+  ASSERT_TRUE(RegisterKind({"example.com", "v1", "Rack", "racks", false}).ok());
+  const absl::Status other = RegisterKind({"example.com", "v2", "Rack", "racks", false}).status();
+  EXPECT_TRUE(absl::IsAlreadyExists(other)) << other;
+  EXPECT_EQ(other.message(), "Rack is known already, as racks.v1.example.com");
+  const absl::Status known = RegisterKind({"", "v1", "Pod", "pods", true}).status();
+  EXPECT_EQ(known.message(), "Pod is known already, as pods.v1; Berth reads it itself");
+  EXPECT_TRUE(absl::IsInvalidArgument(RegisterKind({"example.com", "v1", "", "x"}).status()));
+}
+
+TEST(KindTest, ObjectsOfARegisteredOneAreReadAsTheyAre) {
+  const Kind kind =
+      RegisterKind({"example.com", "v1", "LicencePool", "licencepools", true}).value();
+  const Manifests read = ParseManifest(
+      "{apiVersion: example.com/v1, kind: LicencePool, metadata: {name: solver, uid: u},"
+      " spec: {seats: 3, json: [1.5, null, yes, .inf]}}",
+      "pool.yaml");
+  ASSERT_TRUE(read.problems.ok()) << read.problems.ToStatus();
+  ASSERT_EQ(read.objects.size(), 1u);
+  const Object& pool = read.objects.front();
+  EXPECT_EQ(pool.kind(), kind);
+  EXPECT_EQ(pool.key(), "default/solver");
+  EXPECT_EQ(pool.uid(), "u");
+  EXPECT_EQ(
+      pool.json(),
+      R"({"apiVersion":"example.com/v1","kind":"LicencePool","metadata":{"name":"solver","uid":"u"},"spec":{"seats":3,"json":[1.5,null,true,null]}})");
+  EXPECT_EQ(ToJson(pool.message()), pool.json());
 }
 
 TEST(ObjectTest, NamesItself) {

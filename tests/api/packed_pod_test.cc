@@ -86,7 +86,7 @@ TEST(PackedPodTest, KeepsFieldsThatItDoesNotKnow) {
   EXPECT_TRUE(MessageDifferencer::Equals(*PackedPod::Pack(pod)->Unpack(), pod));
 }
 
-TEST(PackedPodTest, AlikePodsShareTheirShape) {
+TEST(PackedPodTest, EqualPodsShareTheirShape) {
   api::Pod a = *FullPod();
   api::Pod b = a;
   b.mutable_metadata()->set_name("other");

@@ -36,7 +36,7 @@ std::string Cluster() {
 
 // All `--words` of a text.
 std::set<std::string> Flags(const std::string& text) {
-  static const std::regex flag("--[a-z]+");
+  static const std::regex flag("--[a-z][a-z-]*");
   return {std::sregex_token_iterator(text.begin(), text.end(), flag), {}};
 }
 
@@ -163,8 +163,8 @@ TEST(CommandLineTest, ValidateTakesFiles) {
 
 // Everything that help names can be completed, and nothing else.
 TEST(CompletionTest, OffersWhatHelpNames) {
-  const std::set<std::string> commands = {"validate",   "explain", "simulate",
-                                          "completion", "version", "help"};
+  const std::set<std::string> commands = {"run",        "validate", "explain", "simulate",
+                                          "completion", "version",  "help"};
   EXPECT_EQ(Candidates(RunBerth("__complete ''").out), commands);
   for (const std::string& command : commands) {
     EXPECT_THAT(RunBerth("--help").out, HasSubstr(absl::StrCat("\n  ", command))) << command;

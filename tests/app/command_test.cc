@@ -296,7 +296,7 @@ spec: {containers: [{name: c, image: x}]}
   }
 }
 
-TEST_F(Command, RequestsForGpusThatNobodyReadsAreWarnedOf) {
+TEST_F(Command, RequestsForGpusThatNoPluginReadsAreWarnedOf) {
   const std::string shares = Write("shares.yaml", R"(apiVersion: v1
 kind: Pod
 metadata: {name: a, annotations: {gpu-fraction: '0.5'}}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SIGINT ends a simulation with what was decided so far; a second one ends it at once.
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "tests/app/run_command.h"
 

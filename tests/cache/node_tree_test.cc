@@ -124,7 +124,7 @@ class PlainTree {
   std::vector<Zone> zones_;
 };
 
-TEST_F(NodeTreeTest, ListsTheSameWhetherChangesAreToldOrNot) {
+TEST_F(NodeTreeTest, ListsTheSameWithAndWithoutChanges) {
   const uint32_t seed = std::random_device()();
   std::mt19937 random(seed);
   SCOPED_TRACE(absl::StrCat("seed ", seed));

@@ -13,6 +13,7 @@ In a test:
         cluster.api.create({...})
 """
 import argparse
+import glob
 import json
 import os
 import shutil
@@ -87,8 +88,7 @@ class Cluster:
     # Life.
 
     def start(self):
-        self.bin = subprocess.run([os.path.join(HERE, "build")], check=True, stdout=subprocess.PIPE,
-                                  text=True).stdout.strip()
+        self.bin = built_programs()
         os.makedirs(self.path("logs"), exist_ok=True)
         self._authority = Authority(self.path("certificates"))
         etcd_port, etcd_peer_port, api_port, self._controllers_port, self._scheduler_port = free_ports(5)
@@ -161,10 +161,39 @@ class Cluster:
             raise ClusterError("kubectl %s: %s" % (" ".join(arguments), done.stderr.strip()))
         return done.stdout
 
+    def kustomized(self, base, components=()):
+        """What a kustomization of config/deploy/ makes, as text."""
+        deploy = os.path.join(TREE, "config", "deploy", "kustomize")
+        folder = tempfile.mkdtemp(prefix="kustomize-", dir=self.directory)
+        _write_json(os.path.join(folder, "kustomization.yaml"), {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+            "resources": [os.path.relpath(os.path.join(deploy, base), folder)],
+            "components": [os.path.relpath(os.path.join(deploy, "components", name), folder) for name in components]})
+        return self.kubectl("kustomize", folder)
+
+    def items(self, text):
+        """The objects of some manifests, as dicts."""
+        done = self.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", text=text)
+        return [item for found in read_json_values(done)
+                for item in (found["items"] if found["kind"] == "List" else [found])]
+
+    def install_rules(self, components=("gangs-and-quotas", "gpu-devices", "preemption-toleration")):
+        """What config/deploy/ lets the scheduler do, for the service account kube-system/berth. Returns its kubeconfig."""
+        for item in self.items(self.kustomized("second-scheduler", components)):
+            if item["kind"] in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"):
+                try:
+                    self.api.create(item)
+                except ApiError as e:
+                    if e.status != 409:  # a folder that is used again has them
+                        raise
+        return self.kubeconfig_of_service_account("kube-system", "berth")
+
     def install_crds(self, folder=os.path.join(TREE, "config", "crd")):
         """Returns when the API server serves them."""
-        self.kubectl("apply", "--server-side", "-f", folder)
-        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", folder)
+        files = ["--filename=" + path for path in sorted(glob.glob(os.path.join(folder, "*.yaml")))
+                 if os.path.basename(path) != "kustomization.yaml"]
+        self.kubectl("apply", "--server-side", *files)
+        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", *files)
 
     def add_nodes(self, nodes):
         """Returns when all are Ready and carry no taints but their own."""
@@ -339,21 +368,42 @@ class Cluster:
         return read_yaml(self.program("kubectl"), text, path)
 
 
+def built_programs():
+    """The folder of the programs, which are built if they are not there."""
+    return subprocess.run([os.path.join(HERE, "build")], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def read_json_values(text):
+    """One after the other."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text.rstrip()):
+        value, at = decoder.raw_decode(text, at)
+        yield value
+        while at < len(text) and text[at].isspace():
+            at += 1
+
+
 def read_yaml(kubectl, text, what):
-    """One object with apiVersion and kind, as a dict. Python's own library reads no YAML; kubectl does, and keeps what it
-    does not know."""
+    """One object with apiVersion and kind, as a dict."""
+    return read_items(kubectl, text, what)[0]
+
+
+def read_items(kubectl, text, what):
+    """Objects with apiVersion and kind, as dicts. Python's own library reads no YAML; kubectl does, and keeps what it does not
+    know."""
     done = subprocess.run([kubectl, "label", "--local", "-f", "-", "read=yes", "-o", "json"], input=text,
                           capture_output=True, text=True)
     if done.returncode != 0:
         raise ClusterError("%s: %s" % (what, done.stderr.strip()))
-    item = json.loads(done.stdout)
-    labels = item["metadata"]["labels"]
-    del labels["read"]
-    if not labels:
-        del item["metadata"]["labels"]
-    if not item["metadata"]:
-        del item["metadata"]
-    return item
+    items = list(read_json_values(done.stdout))
+    for item in items:
+        labels = item["metadata"]["labels"]
+        del labels["read"]
+        if not labels:
+            del item["metadata"]["labels"]
+        if not item["metadata"]:
+            del item["metadata"]
+    return items
 
 
 def _is_ready(node, taints):
@@ -379,12 +429,14 @@ def up(options):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     started = time.monotonic()
     with Cluster(nodes=nodes, directory=options.dir) as cluster:
+        if options.provisioner:
+            cluster.start_provisioner()
         with open(cluster.path("pid"), "w") as f:
             f.write("%d\n" % os.getpid())
         if options.scheduler == "kube-scheduler":
             cluster.start_scheduler(config=options.config)
         elif options.scheduler == "berth":
-            cluster.start_scheduler("berth", [options.berth, "run"], config=options.config)
+            cluster.start_scheduler("berth", [options.berth, "run"], config=options.config, kubeconfig=cluster.install_rules())
         print("# %d nodes after %.1f s; logs are in %s" % (len(nodes), time.monotonic() - started, cluster.path("logs")))
         print("export KUBECONFIG=%s" % cluster.kubeconfig)
         print("export PATH=%s:$PATH" % cluster.bin, flush=True)
@@ -417,6 +469,7 @@ def main():
     command.add_argument("--dir", help="keeps everything in this folder; etcd's data is found again")
     command.add_argument("--scheduler", choices=["kube-scheduler", "berth", "none"], default="kube-scheduler")
     command.add_argument("--berth", default=os.path.join(TREE, "build/release/berth"), help="Berth's command")
+    command.add_argument("--provisioner", action="store_true", help="makes volumes for claims, see start_provisioner()")
     command.add_argument("--config", help="a KubeSchedulerConfiguration for the scheduler")
     command.set_defaults(run=up)
     command = commands.add_parser("down", help="ends the cluster of a folder")

@@ -32,6 +32,8 @@ std::shared_ptr<const void> StateOf(const Object& object) {
   return object.shared_message();
 }
 
+const std::vector<Kind> kAllKinds(AllKinds().begin(), AllKinds().end());
+
 // Writes down what is delivered: "+Node/n", "-Pod/default/p".
 class Recorder final : public WatchSink {
  public:
@@ -56,7 +58,7 @@ class InMemoryClusterTest : public ::testing::Test {
  protected:
   ~InMemoryClusterTest() override { cluster_.StopWatching(); }
 
-  void Watch() { ASSERT_TRUE(cluster_.Watch(sink_).ok()); }
+  void Watch() { ASSERT_TRUE(cluster_.Watch(sink_, kAllKinds).ok()); }
   void AddPod(const std::string& name, const std::string& run_time = "") {
     auto pod = MakePod().Name(name).Uid(absl::StrCat(name, "-uid"));
     if (!run_time.empty()) pod.Annotation("simulation.berth/run-time", run_time);
@@ -302,7 +304,7 @@ TEST(InMemoryClusterThreads, FaultsFromManyThreads) {
   const RealClock clock;
   InMemoryCluster cluster(clock);
   Recorder sink;
-  ASSERT_TRUE(cluster.Watch(sink).ok());
+  ASSERT_TRUE(cluster.Watch(sink, kAllKinds).ok());
   cluster.SetFaults({.seed = 1,
                      .bind_failure = 0.2,
                      .slow_bind = 0.2,
@@ -336,6 +338,17 @@ TEST(InMemoryClusterThreads, FaultsFromManyThreads) {
   }
   EXPECT_EQ(seen, there);
   cluster.StopWatching();
+}
+
+TEST_F(InMemoryClusterTest, OnlyTheKindsThatAreWatchedAreDelivered) {
+  cluster_.Set(MakeNode().Name("n").Object());
+  AddPod("before");
+  ASSERT_TRUE(cluster_.Watch(sink_, {Kind::kPod}).ok());
+  cluster_.Set(MakeNode().Name("m").Object());
+  AddPod("after");
+  EXPECT_TRUE(cluster_.Delete(Kind::kNode, "n"));
+  cluster_.Relist();
+  EXPECT_THAT(sink_.seen, ElementsAre("+before", "+after", "+before", "+after"));
 }
 
 }  // namespace

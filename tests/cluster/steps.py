@@ -3,6 +3,8 @@
 """Step files: what users do to a cluster, and what a scheduler makes of it.
 
     steps.py record [FILE...]             applies them with kube-scheduler and writes steps/recorded/NAME.json
+    steps.py record --scheduler berth FILE...
+                                          the same into steps/recorded/berth/: where Berth differs, as docs/parity.md says
     steps.py compare [FILE...] [--scheduler berth]
                                           applies them and compares with what is recorded; exit status 1 if it differs
 
@@ -362,8 +364,8 @@ def lines_of(record):
 # The command.
 
 
-def recording(name):
-    return os.path.join(FOLDER, "recorded", name + ".json")
+def recording(name, scheduler="kube-scheduler"):
+    return os.path.join(FOLDER, "recorded", "berth" if scheduler == "berth" else "", name + ".json")
 
 
 def apply_all(options, finish):
@@ -391,9 +393,9 @@ def apply_all(options, finish):
 
 def record_command(options):
     def finish(steps, record, seconds):
-        os.makedirs(os.path.join(FOLDER, "recorded"), exist_ok=True)
         name = steps["metadata"]["name"]
-        with open(recording(name), "w") as f:
+        os.makedirs(os.path.dirname(recording(name, options.scheduler)), exist_ok=True)
+        with open(recording(name, options.scheduler), "w") as f:
             json.dump(record, f, indent=1, sort_keys=True)
             f.write("\n")
         print("recorded %s (%.1f s)" % (name, seconds), flush=True)
@@ -405,9 +407,11 @@ def record_command(options):
 def compare_command(options):
     def finish(steps, record, seconds):
         name = steps["metadata"]["name"]
-        with open(recording(name)) as f:
+        own = options.scheduler == "berth" and os.path.exists(recording(name, "berth"))
+        with open(recording(name, "berth" if own else "kube-scheduler")) as f:
             differences = compare(json.load(f), record, steps.get("alike", []))
-        print("%-9s %s (%.1f s)" % ("differs:" if differences else "same:", name, seconds), flush=True)
+        verdict = "differs:" if differences else "as docs/parity.md says:" if own else "same:"
+        print("%-9s %s (%.1f s)" % (verdict, name, seconds), flush=True)
         for line in differences:
             print("  " + line)
         return not differences
@@ -423,10 +427,10 @@ def main():
         command.add_argument("files", nargs="*")
         command.add_argument("--restart", action="store_true", help="a new scheduler for every file")
         command.add_argument("--part", default="1/1", help="of N parts of the files, the I-th: I/N")
-        command.set_defaults(run=run, scheduler="kube-scheduler", berth=None, kubeconfig=None)
-        if name == "compare":
-            command.add_argument("--scheduler", choices=["kube-scheduler", "berth"], default="berth")
-            command.add_argument("--berth", default=os.path.join(TREE, "build/release/berth"), help="Berth's command")
+        command.set_defaults(run=run, kubeconfig=None)
+        command.add_argument("--scheduler", choices=["kube-scheduler", "berth"],
+                             default="berth" if name == "compare" else "kube-scheduler")
+        command.add_argument("--berth", default=os.path.join(TREE, "build/release/berth"), help="Berth's command")
     options = parser.parse_args()
     try:
         sys.exit(0 if options.run(options) else 1)

@@ -52,7 +52,7 @@ TEST(Conflict, AForeignPodOnTheNodeWhileOursWaits) {
   EXPECT_EQ(world.NodeOf("ours"), "n1");
 }
 
-// Its cycle judged no node, since the verdicts on pods like it are remembered.
+// Its cycle evaluated no node, since the verdicts on pods like it are cached.
 TEST(Conflict, AForeignPodOnTheNodeWhileOneOfManyWaits) {
   ScriptedPlugins plugins({"A"});
   World world(plugins.configuration(), plugins.registry());

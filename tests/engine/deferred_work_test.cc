@@ -66,7 +66,7 @@ TEST_F(PutOff, ATimerThatWasCancelledDoesNotRun) {
   EXPECT_FALSE(handle().CancelTimer(two));
 }
 
-TEST_F(PutOff, ATimerThatSetsItselfAgainHoldsUpNobody) {
+TEST_F(PutOff, ATimerThatSetsItselfAgainHoldsUpNothing) {
   std::function<void()> again = [&] { handle().RunAt("A", world_.clock.Now(), again); };
   again();
   world_.Set(CpuPod("p", "1").Object());
@@ -117,7 +117,7 @@ TEST_F(PutOff, AnAllowanceThatIsPostedInPermitIsNotLost) {
   world_.Run();
 }
 
-TEST_F(PutOff, PostActivateWakesAPod) {
+TEST_F(PutOff, PostActivateRequeuesAPod) {
   bool open = false;
   std::shared_ptr<const PodInfo> sleeper;
   plugins_["A"].pre_filter = [&](const PodInfo& pod) {

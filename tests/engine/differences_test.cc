@@ -59,7 +59,7 @@ std::vector<Object> OneNodeOnePod() {
           MakePod().Name("p").Request("cpu", "1").Object()};
 }
 
-TEST(Differences, APodThatWaitedInVainForPermitIsTriedAgainAfterItsBackoff) {
+TEST(Differences, APodWhosePermitFailedIsRetriedAfterItsBackoff) {
   const Registry registry = WithPorter(Status::Wait());
   const auto simulation = Simulate(registry, kPorter, OneNodeOnePod());
   simulation->Advance(absl::Seconds(9));
@@ -83,10 +83,10 @@ TEST(Differences, ConditionsAndEventsAreToldWhenTheyChange) {
   // Everything unschedulable is looked at again after five minutes.
   simulation->Advance(absl::Minutes(16));
   EXPECT_GE(simulation->scheduler().counters().attempts, 3);
-  EXPECT_EQ(simulation->cluster().Notes().size(), 1u);
+  EXPECT_EQ(simulation->cluster().RecordedEvents().size(), 1u);
   simulation->cluster().Set(MakeNode().Name("other").Capacity("cpu", "1").Object());
   simulation->Advance(absl::Minutes(6));
-  EXPECT_EQ(simulation->cluster().Notes().size(), 2u) << "now of two nodes";
+  EXPECT_EQ(simulation->cluster().RecordedEvents().size(), 2u) << "now of two nodes";
 }
 
 // kube-scheduler looks for no candidate with these arguments, and never preempts.

@@ -11,17 +11,17 @@
 
 namespace berth {
 
-// `remember`, `filter_block_size` and `work_budget_steps` as SimulationOptions has them; none may
-// change a decision.
+// `incremental`, `filter_block_size` and `work_budget_steps` as SimulationOptions has them; none
+// may change a decision.
 inline std::unique_ptr<Simulation> EmptySimulation(
-    LoadedConfiguration loaded, uint64_t seed, bool remember, int filter_block_size = 0,
+    LoadedConfiguration loaded, uint64_t seed, bool incremental, int filter_block_size = 0,
     int64_t work_budget_steps = SchedulerOptions().work_budget_steps) {
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
   auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                      .registry = &Builtins(),
                                      .objects = {},
                                      .seed = seed,
-                                     .incremental = remember,
+                                     .incremental = incremental,
                                      .filter_block_size = filter_block_size,
                                      .work_budget_steps = work_budget_steps});
   EXPECT_TRUE(created.ok()) << created.status();

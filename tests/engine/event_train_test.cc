@@ -72,7 +72,7 @@ TEST(EventTrain, EventsThatManyPodsWaitForCountForMore) {
   EXPECT_LT(nodes, 20);
 }
 
-TEST(EventTrain, FewEventsComeWhileOneIsAskedAbout) {
+TEST(EventTrain, FewEventsArriveWhileHintsAreAsked) {
   const int nodes = NodesKnownToTheNext(3'000, 3'000);
   EXPECT_GT(nodes, 1);
   EXPECT_LT(nodes, 20);

@@ -138,7 +138,23 @@ TEST(Evictions, SayWhatKubeSchedulerSays) {
               ElementsAre("Successfully assigned default/high to n0"));
 }
 
-TEST(Evictions, AHigherNominationClearsLowerOnes) {
+TEST(Evictions, AHigherPreemptorClearsLowerNominations) {
+  World world(Defaults(), Builtins());
+  world.Set(CpuNode("n0", "4").Object());
+  world.Set(CpuPod("low", "2").NodeName("n0").Object());
+  world.Set(CpuPod("other", "2").NodeName("n0").Priority(6).Object());
+  world.Set(CpuPod("middle", "2").Priority(5).Object());
+  world.Run();
+  EXPECT_EQ(world.Nominated("middle"), "n0");
+  world.Set(CpuPod("high", "4").Priority(10).Object());
+  world.Run();
+  EXPECT_EQ(world.Nominated("high"), "n0");
+  EXPECT_EQ(world.Nominated("middle"), "");
+  EXPECT_THAT(world.memory().Evictions(), ElementsAre("default/low", "default/other"));
+}
+
+// As kube-scheduler, which then starts no preemption: tests/cluster/steps/nominated_displaced.yaml.
+TEST(Evictions, NominationsStayUntilTheNextAttemptWhereAllVictimsLeaveAlready) {
   World world(Defaults(), Builtins());
   world.Set(CpuNode("n0", "4").Object());
   world.Set(CpuPod("low", "4").NodeName("n0").Object());
@@ -148,7 +164,7 @@ TEST(Evictions, AHigherNominationClearsLowerOnes) {
   world.Set(CpuPod("high", "4").Priority(10).Object());
   world.Run();
   EXPECT_EQ(world.Nominated("high"), "n0");
-  EXPECT_EQ(world.Nominated("middle"), "");
+  EXPECT_EQ(world.Nominated("middle"), "n0");
   EXPECT_THAT(world.memory().Evictions(), ElementsAre("default/low"));
   world.Advance(absl::Seconds(31));
   EXPECT_EQ(world.NodeOf("high"), "n0");

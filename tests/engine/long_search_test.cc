@@ -72,7 +72,7 @@ TEST_F(LongSearch, IsOneAttempt) {
   const std::vector<UnboundPod> unbound = simulation_->scheduler().Unbound();
   ASSERT_THAT(unbound, SizeIs(1));
   EXPECT_THAT(unbound[0].message, HasSubstr("0/20 nodes are available"));
-  EXPECT_THAT(simulation_->cluster().Notes(), SizeIs(1));  // it was told once
+  EXPECT_THAT(simulation_->cluster().RecordedEvents(), SizeIs(1));  // it was told once
 }
 
 TEST_F(LongSearch, FindsTheNodeThatCameMeanwhile) {
@@ -117,7 +117,7 @@ TEST_F(LongSearch, EndsThoughNodesAndPodsChange) {
 }
 
 // The port is free for a moment, and taken again before it goes on.
-TEST_F(LongSearch, IsNotWokenByWhatItHasSeen) {
+TEST_F(LongSearch, IsNotRequeuedByWhatItHasSeen) {
   at_stop_ = [this] {
     simulation_->cluster().Delete(Kind::kPod, "default/port-3");
     simulation_->cluster().Set(

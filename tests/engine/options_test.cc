@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that no scheduler can be made of, and a cluster that does not begin.
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "berth/simulation.h"
-#include "engine/explain.h"
+#include "engine/explainer.h"
 #include "gmock/gmock.h"
 #include "tests/engine/world.h"
 
@@ -14,9 +16,13 @@ namespace berth {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 const Registry& Builtins() {
   static const Registry& registry = *new Registry(BuiltinRegistry().value());
@@ -26,8 +32,9 @@ const Registry& Builtins() {
 // Delivers what it is told to, and kSynced only when it is told to.
 class MuteCluster final : public Cluster {
  public:
-  absl::Status Watch(WatchSink& to) override {
+  absl::Status Watch(WatchSink& to, const std::vector<Kind>& kinds) override {
     sink = &to;
+    watched = kinds;
     return absl::OkStatus();
   }
   void StopWatching() override {}
@@ -38,6 +45,7 @@ class MuteCluster final : public Cluster {
   void Record(RecordedEvent) override {}
 
   WatchSink* sink = nullptr;
+  std::vector<Kind> watched;
 };
 
 class Options : public ::testing::Test {
@@ -94,6 +102,43 @@ TEST_F(Options, EachWrongOneIsNamedInASentence) {
     const absl::Status refused = Scheduler::Create(std::move(options)).status();
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
     EXPECT_THAT(std::string(refused.message()), HasSubstr(c.want));
+  }
+}
+
+std::vector<Kind> WithPodsAndNodes(std::set<Kind> kinds) {
+  kinds.insert({Kind::kPod, Kind::kNode});
+  return {kinds.begin(), kinds.end()};
+}
+
+TEST_F(Options, TheClusterIsAskedForTheKindsThatEnabledPluginsLookAt) {
+  SchedulerOptions options = Good();
+  Profile& profile = options.configuration.profiles[0];
+  const auto watched = [&] {
+    EXPECT_TRUE(Scheduler::Create(options).ok());
+    return cluster_.watched;
+  };
+  EXPECT_THAT(watched(), IsSupersetOf({Kind::kPod, Kind::kNode, Kind::kNamespace, Kind::kService,
+                                       Kind::kPodDisruptionBudget, Kind::kCSIStorageCapacity}));
+  EXPECT_THAT(watched(), Not(Contains(AnyOf(Kind::kElasticQuota, Kind::kPodGroup, Kind::kLease,
+                                            Kind::kPriorityClass, Kind::kDevice))));
+
+  const std::map<std::string, std::set<Kind>> kinds_of = {
+      {"NodeName", {}},
+      {"InterPodAffinity", {Kind::kNamespace}},
+      {"PodTopologySpread",
+       {Kind::kService, Kind::kReplicationController, Kind::kReplicaSet, Kind::kStatefulSet}},
+      {"Coscheduling", {Kind::kPodGroup}},
+      {"CapacityScheduling", {Kind::kElasticQuota, Kind::kPodDisruptionBudget}},
+      {"PreemptionToleration", {Kind::kPriorityClass, Kind::kPodDisruptionBudget}},
+      {"GpuPacking", {Kind::kDevice}},
+  };
+  for (const auto& [plugin, kinds] : kinds_of) {
+    SCOPED_TRACE(plugin);
+    profile.multi_point.enabled.clear();
+    profile.multi_point.enabled.push_back({.name = "DefaultBinder"});
+    if (plugin != "Coscheduling") profile.multi_point.enabled.push_back({.name = "PrioritySort"});
+    profile.multi_point.enabled.push_back({.name = plugin});
+    EXPECT_EQ(watched(), WithPodsAndNodes(kinds));
   }
 }
 

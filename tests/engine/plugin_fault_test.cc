@@ -74,8 +74,14 @@ const Fault kFaults[] = {
      "Permit", "returned \"Skip\", which is unsupported"},
     {"PreBind throws", [](Script& s) { s.pre_bind = [](const PodInfo&) -> Status { Boom(); }; },
      "PreBind", "plugin \"A\" threw in PreBind: boom"},
-    {"PreBind waits", [](Script& s) { s.pre_bind = [](auto&) { return Status::Wait(); }; },
-     "PreBind", "returned \"Wait\", which is unsupported"},
+    {"PreBind skips", [](Script& s) { s.pre_bind = [](auto&) { return Status::Skip(); }; },
+     "PreBind", "returned \"Skip\", which is unsupported"},
+    {"PollPreBind throws",
+     [](Script& s) {
+       s.pre_bind = [](auto&) { return Status::Wait(); };
+       s.poll_pre_bind = [](const PodInfo&) -> Status { Boom(); };
+     },
+     "PollPreBind", "plugin \"A\" threw in PollPreBind: boom"},
     {"PostBind throws", [](Script& s) { s.post_bind = [](auto&, auto&) { Boom(); }; }, "PostBind",
      "", true},
 };
@@ -144,7 +150,7 @@ TEST(PluginFaults, OtherPodsGoOn) {
   EXPECT_EQ(world.Condition("bad", "PodScheduled").reason(), "SchedulerError");
 }
 
-TEST(PluginFaults, AHintThatThrowsWakesThePod) {
+TEST(PluginFaults, AHintThatThrowsRequeuesThePod) {
   ScriptedPlugins plugins({"A"});
   World world(plugins.configuration(), plugins.registry());
   world.Set(CpuNode("n0", "4").Object());

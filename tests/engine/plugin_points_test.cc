@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "berth/columns/node_verdicts.h"
-#include "berth/framework/group.h"
-#include "berth/framework/observer.h"
+#include "berth/extensions/group.h"
+#include "berth/extensions/observer.h"
 #include "gmock/gmock.h"
 #include "tests/engine/scripted_plugin.h"
 #include "tests/engine/world.h"
@@ -102,7 +102,12 @@ class Culprit final : public Plugin,
     return At("PreBindPreFlight", pod);
   }
   Status PreBind(CycleState&, const PodInfo& pod, absl::string_view) override {
+    // Something to poll for.
+    if (Is("PollPreBind", pod)) return Status::Wait();
     return At("PreBind", pod);
+  }
+  Status PollPreBind(CycleState&, const PodInfo& pod, absl::string_view) override {
+    return At("PollPreBind", pod);
   }
   Status Bind(CycleState&, const PodInfo& pod, absl::string_view node_name) override {
     Status status = At("Bind", pod);
@@ -232,6 +237,7 @@ const Point kPoints[] = {
     {.name = "Permit"},
     {.name = "PreBindPreFlight"},
     {.name = "PreBind"},
+    {.name = "PollPreBind"},
     {.name = "Bind"},
     {.name = "PostBind", .any_answer = true, .harmless = true},
     {.name = "GroupOf", .any_answer = true, .harmless = true},

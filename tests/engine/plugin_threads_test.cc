@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "berth/framework/counter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/prefilter.h"
+#include "berth/handle/counter.h"
 #include "berth/mutex.h"
 #include "gmock/gmock.h"
 #include "tests/engine/world.h"

@@ -76,7 +76,7 @@ TEST(PriorityClasses, ThatAreGoneLeaveTheirPodsWhatTheyHad) {
   EXPECT_EQ(world.NodeOf("high"), "n0");
 }
 
-TEST(PodChanges, ALowerRequestWakesAQueuedPod) {
+TEST(PodChanges, ALowerRequestRequeuesThePod) {
   World world(Defaults(), Builtins());
   world.Set(CpuNode("n0", "4").Object());
   world.Set(CpuPod("p", "8").Object());
@@ -170,7 +170,7 @@ TEST(PodChanges, AFinishedPodGivesItsRoomBack) {
 // Hands the events of a stream to the scheduler as they are, losses included.
 class ScriptedStream final : public Cluster {
  public:
-  absl::Status Watch(WatchSink& sink) override {
+  absl::Status Watch(WatchSink& sink, const std::vector<Kind>&) override {
     sink_ = &sink;
     sink.Deliver({{WatchEvent::Type::kSynced, std::nullopt}});
     return absl::OkStatus();

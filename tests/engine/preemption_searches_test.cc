@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What preemption remembers between cycles changes no decision: the same random history of
+// What preemption caches between cycles changes no decision: the same random history of
 // priorities, budgets, quotas, nominations, topology rules and volumes with memory and without.
 #include <cstdlib>
 #include <optional>
@@ -32,7 +32,7 @@ struct Outcome {
   std::vector<std::string> evictions;
   std::vector<std::string> waiting;  // "pod: message"
   std::vector<std::string> notes;
-  int64_t remembered = 0;
+  int64_t incremental_cycles = 0;
 };
 
 constexpr absl::string_view kByPriority = R"(
@@ -104,10 +104,10 @@ enum class Rules { kFew, kDomains, kVolumes };
 
 class CrowdedCluster {
  public:
-  CrowdedCluster(absl::string_view configuration, Rules rules, uint64_t seed, bool remember)
+  CrowdedCluster(absl::string_view configuration, Rules rules, uint64_t seed, bool incremental)
       : rules_(rules), random_(seed) {
     LoadedConfiguration loaded = ParseConfiguration(configuration, "test", Builtins());
-    simulation_ = EmptySimulation(std::move(loaded), seed, remember);
+    simulation_ = EmptySimulation(std::move(loaded), seed, incremental);
   }
 
   Outcome Run(int steps) {
@@ -141,10 +141,11 @@ class CrowdedCluster {
     for (const UnboundPod& pod : simulation_->scheduler().Unbound()) {
       outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
     }
-    for (const RecordedEvent& note : simulation_->cluster().Notes()) {
-      outcome.notes.push_back(absl::StrCat(note.pod->name(), ": ", note.reason, ": ", note.note()));
+    for (const RecordedEvent& event : simulation_->cluster().RecordedEvents()) {
+      outcome.notes.push_back(
+          absl::StrCat(event.pod->name(), ": ", event.reason, ": ", event.note()));
     }
-    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
+    outcome.incremental_cycles = simulation_->scheduler().counters().incremental_cycles;
     EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
         << "a batch form was too generous";
     return outcome;
@@ -311,7 +312,7 @@ void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
   }
   const uint64_t last = first + count - 1;
   uint64_t evictions = 0;
-  uint64_t remembered = 0;
+  uint64_t incremental_cycles = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     const Outcome with = CrowdedCluster(configuration, rules, seed, true).Run(60);
@@ -321,12 +322,12 @@ void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
     EXPECT_EQ(with.waiting, without.waiting);
     EXPECT_EQ(with.notes, without.notes);
     evictions += with.evictions.size();
-    remembered += with.remembered;
+    incremental_cycles += with.incremental_cycles;
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
   EXPECT_GT(evictions, 2 * count);
-  EXPECT_GT(remembered, 6 * count);
+  EXPECT_GT(incremental_cycles, 6 * count);
 }
 
 TEST(PreemptionMemory, ChangesNoDecisionByPriority) { Compare(kByPriority); }

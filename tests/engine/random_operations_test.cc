@@ -133,8 +133,8 @@ class Sequence {
       Note(absl::StrCat(pod.pod, " waits, state ", static_cast<int>(pod.state), ", ", pod.plugin,
                         ": ", pod.message));
     }
-    for (const RecordedEvent& note : cluster().Notes()) {
-      absl::StrAppend(&timeline_, "  event of ", note.pod->name(), ": ", note.note(), "\n");
+    for (const RecordedEvent& event : cluster().RecordedEvents()) {
+      absl::StrAppend(&timeline_, "  event of ", event.pod->name(), ": ", event.note(), "\n");
     }
     ADD_FAILURE() << (faulty_ ? "with faults\n" : "without faults\n") << timeline_;
     return cluster().Bindings();

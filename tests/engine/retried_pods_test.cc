@@ -31,7 +31,7 @@ struct Outcome {
   std::vector<std::pair<std::string, std::string>> bindings;
   std::vector<std::string> evictions;
   int64_t cycles = 0;
-  int64_t remembered = 0;
+  int64_t incremental_cycles = 0;
 };
 
 // Whether pods have volumes.
@@ -39,11 +39,11 @@ enum class Storage { kNone, kRandom };
 
 class RetriedPods {
  public:
-  RetriedPods(Storage storage, uint64_t seed, bool remember) : random_(seed) {
+  RetriedPods(Storage storage, uint64_t seed, bool incremental) : random_(seed) {
     LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
-    simulation_ = EmptySimulation(std::move(loaded), seed, remember);
-    // Of more than 64 nodes the batch forms judge many at a time.
+    simulation_ = EmptySimulation(std::move(loaded), seed, incremental);
+    // Of more than 64 nodes the batch forms evaluate many at a time.
     const int nodes = random_.Percent(10) ? random_.Between(100, 200)
                                           : random_.Between(3, random_.Percent(50) ? 10 : 40);
     for (int i = 0; i < nodes; ++i) nodes_.push_back(RandomNode(i));
@@ -71,7 +71,7 @@ class RetriedPods {
     outcome.bindings = simulation_->cluster().Bindings();
     outcome.evictions = simulation_->cluster().Evictions();
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
+    outcome.incremental_cycles = simulation_->scheduler().counters().incremental_cycles;
     return outcome;
   }
 
@@ -210,7 +210,7 @@ void Compare(Storage storage) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
   int64_t cycles = 0;
-  int64_t remembered = 0;
+  int64_t incremental_cycles = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     const Outcome with = RetriedPods(storage, seed, true).Run(120);
@@ -223,16 +223,19 @@ void Compare(Storage storage) {
     EXPECT_EQ(with.evictions, without.evictions);
     EXPECT_EQ(with.cycles, without.cycles);
     cycles += with.cycles;
-    remembered += with.remembered;
+    incremental_cycles += with.incremental_cycles;
     if (::testing::Test::HasFailure()) return;
   }
   if (count > 1) {
-    EXPECT_GT(remembered * 2, cycles) << "hardly anything was remembered";
+    // A binding of volumes changes claims and volumes, so what was remembered of pods with claims
+    // is dropped the more often.
+    const int64_t expected = storage == Storage::kNone ? cycles / 2 : cycles / 3;
+    EXPECT_GT(incremental_cycles, expected) << "hardly any cycle was incremental";
   }
 }
 
-TEST(RetriedPods, AreToldTheSameWithMemoryAndWithout) { Compare(Storage::kNone); }
-TEST(RetriedPods, WithVolumesAreToldTheSameWithMemoryAndWithout) { Compare(Storage::kRandom); }
+TEST(RetriedPods, HaveTheSameStatusesInFullAndIncremental) { Compare(Storage::kNone); }
+TEST(RetriedPods, WithVolumesHaveTheSameStatusesInFullAndIncremental) { Compare(Storage::kRandom); }
 
 }  // namespace
 }  // namespace berth

@@ -14,13 +14,13 @@
 #include "berth/builtin_plugins.h"
 #include "berth/columns/node_table.h"
 #include "berth/configuration.h"
+#include "berth/extensions/pods_to_activate.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/plugin.h"
-#include "berth/framework/pods_to_activate.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/queue_sort.h"
@@ -32,7 +32,8 @@ namespace berth {
 
 // What one scripted plugin does; an empty function succeeds. Shared with the test.
 struct Script {
-  std::function<Status(const PodInfo&)> pre_enqueue, pre_filter, pre_score, reserve, pre_bind;
+  std::function<Status(const PodInfo&)> pre_enqueue, pre_filter, pre_score, reserve, pre_bind,
+      poll_pre_bind;
   std::function<Status(const PodInfo&, const NodeInfo&)> filter;
   std::function<Status(const PodInfo&)> post_filter;
   std::function<absl::StatusOr<int64_t>(const PodInfo&)> score;
@@ -40,6 +41,7 @@ struct Script {
   std::function<void(const PodInfo&)> unreserve;
   std::function<void(CycleState&, const PodInfo&)> post_bind;
   std::function<absl::StatusOr<QueueingHint>(const PodInfo&, const ObjectChange&)> hint;
+  std::string polled_namespace;  // pre_bind waits for it
   Handle* handle = nullptr;
   std::vector<std::string> log;  // "Reserve p", in order
 };
@@ -94,8 +96,14 @@ class ScriptedPlugin final : public Plugin,
                 absl::Duration& timeout) override {
     return script_.permit ? script_.permit(state, pod, timeout) : Status::Success();
   }
-  Status PreBind(CycleState&, const PodInfo& pod, absl::string_view) override {
+  Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view) override {
+    if (!script_.polled_namespace.empty()) {
+      PollWhenChanged(state, Kind::kNamespace, script_.polled_namespace);
+    }
     return Call(script_.pre_bind, pod);
+  }
+  Status PollPreBind(CycleState&, const PodInfo& pod, absl::string_view) override {
+    return Call(script_.poll_pre_bind, pod);
   }
   void PostBind(CycleState& state, const PodInfo& pod, absl::string_view) override {
     if (script_.post_bind) script_.post_bind(state, pod);

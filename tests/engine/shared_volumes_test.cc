@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods of one spec that filters judge by objects, as the volume plugins do by
+// Pods of one spec that filters evaluate by objects, as the volume plugins do by
 // claims: what is kept of these filters changes no decision, and few nodes are
 // looked at.
 #include <cstdlib>
@@ -46,7 +46,7 @@ constexpr char kHost[] = "kubernetes.io/hostname";
 
 // With objects that are there from the start: what is attached to nodes is read at once then.
 std::unique_ptr<Simulation> NewSimulation(std::vector<Object> objects, uint64_t seed,
-                                          bool remember) {
+                                          bool incremental) {
   LoadedConfiguration loaded =
       LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
   EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
@@ -54,7 +54,7 @@ std::unique_ptr<Simulation> NewSimulation(std::vector<Object> objects, uint64_t 
                                      .registry = &Builtins(),
                                      .objects = std::move(objects),
                                      .seed = seed,
-                                     .incremental = remember});
+                                     .incremental = incremental});
   EXPECT_TRUE(created.ok()) << created.status();
   return *std::move(created);
 }
@@ -63,7 +63,7 @@ struct Outcome {
   std::vector<std::string> said;  // after every step, of every pod that waits
   Bindings bindings;
   std::vector<std::string> evictions;
-  int64_t cycles = 0, remembered = 0;
+  int64_t cycles = 0, incremental_cycles = 0;
 };
 
 // Pods of a few specs come several at a time, on nodes of which some limit what
@@ -71,7 +71,7 @@ struct Outcome {
 // are nominated.
 class History {
  public:
-  History(uint64_t seed, bool remember) : random_(seed) {
+  History(uint64_t seed, bool incremental) : random_(seed) {
     const int nodes = random_.Percent(20) ? random_.Between(100, 200) : random_.Between(4, 40);
     std::vector<std::string> names;
     std::vector<Object> objects;
@@ -80,7 +80,7 @@ class History {
       names.push_back(absl::StrCat("n", i));
       objects.push_back(nodes_.back().Object());
     }
-    simulation_ = NewSimulation(std::move(objects), seed, remember);
+    simulation_ = NewSimulation(std::move(objects), seed, incremental);
     storage_.emplace(random_, "default", std::move(names));
     storage_->Begin(simulation_->cluster());
     restless_ = random_.Percent(20) ? 40 : 8;
@@ -105,7 +105,7 @@ class History {
     outcome.bindings = simulation_->cluster().Bindings();
     outcome.evictions = simulation_->cluster().Evictions();
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
+    outcome.incremental_cycles = simulation_->scheduler().counters().incremental_cycles;
     EXPECT_EQ(simulation_->scheduler().counters().unconfirmed, 0)
         << "a batch form was too generous";
     return outcome;
@@ -216,7 +216,7 @@ TEST(SharedVolumes, ChangeNoDecision) {
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
-  int64_t cycles = 0, remembered = 0;
+  int64_t cycles = 0, incremental_cycles = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     const Outcome with = History(seed, true).Play(80);
@@ -225,11 +225,11 @@ TEST(SharedVolumes, ChangeNoDecision) {
     EXPECT_EQ(with.evictions, without.evictions);
     EXPECT_EQ(with.said, without.said);
     cycles += with.cycles;
-    remembered += with.remembered;
+    incremental_cycles += with.incremental_cycles;
     if (::testing::Test::HasFailure()) return;
   }
   if (count == 1) return;
-  EXPECT_GT(remembered * 4, cycles) << "hardly anything was remembered";
+  EXPECT_GT(incremental_cycles * 4, cycles) << "hardly any cycle was incremental";
 }
 
 // The claim of a nominated pod was bound to another volume, which made one too
@@ -251,7 +251,7 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
                      "volumeHandle: ",
                      name, "}}}"))[0];
   };
-  for (const bool remember : {false, true}) {
+  for (const bool incremental : {false, true}) {
     // The last node is the worst one, that before it not quite so bad, and all others can attach
     // nothing.
     std::vector<Object> objects = {volume("v"), volume("w")};
@@ -266,7 +266,7 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
           "}, spec: {drivers: [{name: d, nodeID: host, allocatable: {count: ", i == 18 ? 1 : 0,
           "}}]}}"))[0]);
     }
-    const auto simulation = NewSimulation(std::move(objects), 1, remember);
+    const auto simulation = NewSimulation(std::move(objects), 1, incremental);
     InMemoryCluster& cluster = simulation->cluster();
     cluster.Set(claim("shared", "v"));
     cluster.Set(claim("other", "w"));
@@ -289,7 +289,7 @@ TEST(SharedVolumes, ClaimsOfNominatedPodsAreLookedAtInEveryCycle) {
     };
     EXPECT_EQ(place(6), "n19");
     cluster.Set(claim("other", "v"));
-    EXPECT_EQ(place(1), "n18") << "remember: " << remember;
+    EXPECT_EQ(place(1), "n18") << "incremental: " << incremental;
   }
 }
 
@@ -329,8 +329,8 @@ class OnlyListed final : public Plugin,
     return closed || node.labels().Has(Symbol::Intern("shut")) ? Status::Unschedulable("closed")
                                                                : Status::Success();
   }
-  void AddInputs(const CycleState&, const PodInfo&, FilterInputs& basis) const override {
-    basis.Add(ledger_.version);
+  void AddInputs(const CycleState&, const PodInfo&, FilterInputs& inputs) const override {
+    inputs.Add(ledger_.version);
   }
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,
                   absl::Span<const NodeRow>) override {
@@ -345,7 +345,7 @@ class OnlyListed final : public Plugin,
   Ledger& ledger_;
 };
 
-// Keeps pods off nodes labelled "locked", and is remembered as others that sign
+// Keeps pods off nodes labelled "locked", and is cached as others that sign
 // are.
 class NotLocked final : public Plugin, public FilterPlugin, public SignPlugin {
  public:
@@ -372,7 +372,7 @@ constexpr int kNodes = 300, kLocked = 100;
 class LedgerTest : public ::testing::TestWithParam<bool> {
  protected:
   LedgerTest() : LedgerTest(true) {}
-  explicit LedgerTest(bool remember) {
+  explicit LedgerTest(bool incremental) {
     std::vector<PluginRegistration> extra;
     extra.push_back(
         WithPlugin("OnlyListed",
@@ -384,11 +384,11 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
           return std::make_unique<NotLocked>(ledger_);
         }));
     registry_.emplace(BuiltinRegistry(std::move(extra)).value());
-    Start(remember);
+    Start(incremental);
   }
 
   // `alone`: without the default profile's plugins that filter or score.
-  void Start(bool remember, bool alone = false) {
+  void Start(bool incremental, bool alone = false) {
     LoadedConfiguration loaded = ParseConfiguration(
         absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n"
                      "kind: KubeSchedulerConfiguration\n"
@@ -408,7 +408,7 @@ class LedgerTest : public ::testing::TestWithParam<bool> {
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                        .registry = &*registry_,
                                        .objects = std::move(objects),
-                                       .incremental = remember});
+                                       .incremental = incremental});
     EXPECT_TRUE(created.ok()) << created.status();
     simulation_ = *std::move(created);
   }
@@ -472,7 +472,7 @@ TEST_P(LedgerTest, FewNodesAreAskedAboutWhileNothingChanges) {
   }
 }
 
-TEST_P(LedgerTest, PodsOfAnotherSpecAreAnotherKind) {
+TEST_P(LedgerTest, PodsOfAnotherSpecAreAnotherClass) {
   Place(20, "100m");
   Place(20, "100m", "contrary");
   for (int i = 0; i < 10; ++i) {
@@ -486,7 +486,7 @@ TEST_P(LedgerTest, PodsOfAnotherSpecAreAnotherKind) {
 }
 
 // What is kept for it would be of no use: the best node is looked for as if there were nothing.
-TEST_P(LedgerTest, APodThatIsTriedAgainIsLikeNoOther) {
+TEST_P(LedgerTest, ARetriedPodIsAClassOfItsOwn) {
   Place(20);
   simulation_->cluster().SetBindFault(
       [](const Identity&, const std::string&) { return absl::UnavailableError("not now"); });
@@ -537,7 +537,7 @@ TEST_P(LedgerTest, NodesWhosePodsChangeAreAskedAboutAgain) {
 
 // Then the filter that goes by them is asked again where no other one rejects
 // the pod; nobody else is.
-TEST_P(LedgerTest, OtherBasesConcernWhoGoesByThem) {
+TEST_P(LedgerTest, OtherInputsInvalidateOnlyFiltersThatUseThem) {
   Place(30);
   EXPECT_EQ(row_of_last() % 3, 0);
   Close(1);
@@ -553,7 +553,7 @@ TEST_P(LedgerTest, OtherBasesConcernWhoGoesByThem) {
 
 // They are not taken up again and again: nodes are asked about as if nothing
 // were kept of the filter.
-TEST_P(LedgerTest, BasesThatChangeWithEachPodAreNotFollowed) {
+TEST_P(LedgerTest, InputsThatChangeWithEachPodAreNotTracked) {
   Place(20);
   ledger_.closed.clear();
   for (int i = 0; i < 30; ++i) {
@@ -585,10 +585,10 @@ TEST_P(LedgerTest, AFilterThatFailsLeavesNothingBehind) {
   EXPECT_LE(ledger_.asked, 4);
 }
 
-TEST_P(LedgerTest, WithoutMemoryPodsGoTheSameWay) {
+TEST_P(LedgerTest, FullEvaluationPlacesPodsTheSame) {
   Bindings went[2];
-  for (const bool remember : {false, true}) {
-    Start(remember);
+  for (const bool incremental : {false, true}) {
+    Start(incremental);
     Random random(7);
     for (int i = 0; i < 150; ++i) {
       if (random.Percent(10)) Close(random.Below(3));
@@ -607,7 +607,7 @@ TEST_P(LedgerTest, WithoutMemoryPodsGoTheSameWay) {
       }
       Place(1);
     }
-    went[remember] = bindings();
+    went[incremental] = bindings();
   }
   EXPECT_EQ(went[true], went[false]);
 }

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
+#include "berth/extensions/observer.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/observer.h"
 #include "berth/simulation.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
@@ -87,7 +87,7 @@ std::vector<Object> Nodes(int count, int zones) {
   return nodes;
 }
 
-TEST(SyncObserver, IsToldBeforeChangesAreForgotten) {
+TEST(SyncObserver, IsCalledBeforeChangesAreDropped) {
   constexpr int kNodes = 4'000;
   Seen seen;
   const Registry registry = WithFollower(seen);

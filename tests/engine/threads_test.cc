@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler with real threads: one that schedules, some that bind, one that is the world.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <map>
@@ -190,6 +191,106 @@ TEST(Threads, RandomLoadLeavesNoPodBehind) {
       << " pods are unbound";
 }
 
+// A class that makes volumes in 50 ms, and pods that each want one: "v0" ...
+void AddPodsWithClaims(InMemoryCluster& cluster, int pods) {
+  for (Object& object : testing::ObjectsFromYaml(R"(
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: late, annotations: {simulation.berth/provision-time: 50ms}},
+ provisioner: disks, volumeBindingMode: WaitForFirstConsumer}
+)")) {
+    cluster.Set(std::move(object));
+  }
+  for (int i = 0; i < pods; ++i) {
+    const std::string claim = absl::StrCat("c", i);
+    cluster.Set(testing::ObjectsFromYaml(absl::StrCat(
+        "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", claim,
+        ", namespace: default}, spec: {storageClassName: late, accessModes: [ReadWriteOnce], ",
+        "resources: {requests: {storage: 1Gi}}}}"))[0]);
+    cluster.Set(testing::MakePod()
+                    .Name(absl::StrCat("v", i))
+                    .Namespace("default")
+                    .Claim(claim)
+                    .Request("nvidia.com/gpu", "1")
+                    .Object());
+  }
+}
+
+TEST(Threads, PodsThatWaitForVolumesLeaveTheThreadsOfBindingsToOthers) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  cluster.RunVolumeController();
+  const std::unique_ptr<Executor> executor = MakeThreadPool(1);
+  for (int i = 0; i < 8; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
+  AddPodsWithClaims(cluster, 20);
+  const RunningScheduler scheduler(DefaultConfiguration(Builtins()), cluster, clock, *executor);
+  for (int i = 0; i < 20; ++i) cluster.Set(MakeGpuPod(absl::StrCat("p", i), 1));
+  // No volume is made as long as nobody advances the cluster.
+  EXPECT_TRUE(Eventually([&] { return cluster.Bindings().size() == 20; }));
+  EXPECT_EQ(Unbound(cluster), 20);
+  EXPECT_TRUE(Eventually([&] {
+    cluster.AdvanceTo(clock.Now());
+    return Unbound(cluster) == 0;
+  })) << Unbound(cluster)
+      << " pods are unbound";
+}
+
+TEST(Threads, EveryPodGetsItsVolumeWhileTheWorldChanges) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  cluster.RunVolumeController();
+  const std::unique_ptr<Executor> executor = MakeThreadPool(4);
+  ClusterFaults faults;
+  faults.bind_failure = 0.1;
+  faults.duplicated_event = 0.1;
+  faults.delayed_event = 0.2;
+  faults.max_event_delay = absl::Milliseconds(20);
+  faults.relist = 0.02;
+  cluster.SetFaults(faults);
+  for (int i = 0; i < 8; ++i) cluster.Set(MakeGpuNode(absl::StrCat("n", i), 8));
+  const RunningScheduler scheduler(ImpatientGangs(), cluster, clock, *executor);
+  AddPodsWithClaims(cluster, 40);
+  for (int i = 0; i < 40; ++i) {
+    if (i % 4 == 0) cluster.Delete(Kind::kPod, absl::StrCat("default/v", i));
+    if (i % 8 == 0) cluster.Delete(Kind::kPersistentVolumeClaim, absl::StrCat("default/c", i));
+    cluster.AdvanceTo(clock.Now());
+    absl::SleepFor(absl::Milliseconds(3));
+  }
+  EXPECT_TRUE(Eventually([&] {
+    cluster.AdvanceTo(clock.Now());
+    return Unbound(cluster) == 0;
+  })) << Unbound(cluster)
+      << " pods are unbound";
+  std::map<std::string, int> claims_of;
+  for (const Object& object : cluster.List(Kind::kPersistentVolumeClaim)) {
+    ++claims_of[object.As<api::PersistentVolumeClaim>().spec().volume_name()];
+  }
+  claims_of.erase("");
+  for (const auto& [volume, claims] : claims_of) EXPECT_EQ(claims, 1) << volume;
+  EXPECT_GE(claims_of.size(), 30u);
+}
+
+// The scheduler goes while pods wait: it waits for nobody.
+TEST(Threads, ASchedulerEndsWhilePodsWaitForVolumes) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  cluster.RunVolumeController();
+  const std::unique_ptr<Executor> executor = MakeThreadPool(1);
+  cluster.Set(MakeGpuNode("n", 8));
+  AddPodsWithClaims(cluster, 4);
+  {
+    const RunningScheduler scheduler(DefaultConfiguration(Builtins()), cluster, clock, *executor);
+    EXPECT_TRUE(Eventually([&] {
+      for (const Object& object : cluster.List(Kind::kPersistentVolumeClaim)) {
+        const auto& claim = object.As<api::PersistentVolumeClaim>();
+        if (!claim.metadata().annotations().contains("volume.kubernetes.io/selected-node")) {
+          return false;
+        }
+      }
+      return true;
+    }));
+  }
+  EXPECT_EQ(Unbound(cluster), 4);
+}
+
 // Where the pods of a cluster end up, and what the others wait for.
 std::map<std::string, std::string> PlacedWith(int threads) {
   const RealClock clock;
@@ -219,7 +320,7 @@ std::map<std::string, std::string> PlacedWith(int threads) {
   return outcome();
 }
 
-TEST(Threads, OneAndEightThreadsPlaceAlikeForTheSameReasons) {
+TEST(Threads, OneAndEightThreadsPlaceTheSameForTheSameReasons) {
   const std::map<std::string, std::string> with_one = PlacedWith(1);
   EXPECT_EQ(PlacedWith(8), with_one);
   int waiting = 0;
@@ -234,6 +335,44 @@ TEST(Threads, APoolHasOneAtLeast) {
     MakeThreadPool(threads)->Run([&] { ran = true; });
     EXPECT_TRUE(ran) << threads;
   }
+}
+
+// Work that waits for other work: a PreBind whose volume comes only after somebody else's binding.
+TEST(Threads, AGrowingPoolIsNotHeldUpByWorkThatWaits) {
+  constexpr int kWaiting = 50;
+  Mutex mutex;
+  CondVar changed;
+  bool open = false;
+  int waiting = 0, done = 0;
+  {
+    const std::unique_ptr<Executor> executor = MakeGrowingThreadPool(kWaiting + 1);
+    for (int i = 0; i < kWaiting; ++i) {
+      executor->Run([&] {
+        MutexLock lock(mutex);
+        ++waiting;
+        changed.SignalAll();
+        while (!open) changed.Wait(mutex);
+        ++done;
+      });
+    }
+    executor->Run([&] {
+      MutexLock lock(mutex);
+      while (waiting < kWaiting) changed.Wait(mutex);
+      open = true;
+      changed.SignalAll();
+    });
+  }
+  EXPECT_EQ(done, kWaiting) << "before the pool is gone";
+}
+
+TEST(Threads, AFullPoolRunsWorkInOrder) {
+  std::vector<int> ran;
+  {
+    const std::unique_ptr<Executor> executor = MakeGrowingThreadPool(1);
+    for (int i = 0; i < 1000; ++i) executor->Run([&ran, i] { ran.push_back(i); });
+  }
+  EXPECT_EQ(ran.size(), 1000u);
+  EXPECT_TRUE(std::is_sorted(ran.begin(), ran.end()));
 }
 
 TEST(Threads, StopEndsRunWhilePodsWait) {

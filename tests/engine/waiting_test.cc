@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explained waiting: one reason for each pending pod and group, with true numbers.
-#include "berth/framework/waiting.h"
+#include "berth/extensions/waiting.h"
 
 #include <string>
 #include <vector>

@@ -48,7 +48,9 @@ class RefusingCluster final : public Cluster {
  public:
   explicit RefusingCluster(const Clock& clock) : memory(clock) {}
 
-  absl::Status Watch(WatchSink& sink) override { return memory.Watch(sink); }
+  absl::Status Watch(WatchSink& sink, const std::vector<Kind>& kinds) override {
+    return memory.Watch(sink, kinds);
+  }
   void StopWatching() override { memory.StopWatching(); }
   absl::Status Bind(const PodBinding& binding) override {
     if (lost == Lost::kRequest) return absl::DeadlineExceededError("no answer");
@@ -72,7 +74,7 @@ class RefusingCluster final : public Cluster {
     patches.push_back(patch);
     return memory.PatchPodStatus(patch);
   }
-  void Record(RecordedEvent note) override { memory.Record(std::move(note)); }
+  void Record(RecordedEvent event) override { memory.Record(std::move(event)); }
 
   InMemoryCluster memory;
   enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings
@@ -137,13 +139,13 @@ class World {
     ADD_FAILURE() << pod << " is not pending";
     return {};
   }
-  // Notes of one reason about a pod: "note text".
+  // The texts of the events of one reason about a pod.
   std::vector<std::string> Notes(const std::string& pod, const std::string& reason) {
-    std::vector<std::string> notes;
-    for (const RecordedEvent& note : cluster.memory.Notes()) {
-      if (note.pod->name() == pod && note.reason == reason) notes.push_back(note.note());
+    std::vector<std::string> texts;
+    for (const RecordedEvent& event : cluster.memory.RecordedEvents()) {
+      if (event.pod->name() == pod && event.reason == reason) texts.push_back(event.note());
     }
-    return notes;
+    return texts;
   }
   api::PodCondition Condition(const std::string& pod, const std::string& type) {
     const auto found = std::static_pointer_cast<const api::Pod>(

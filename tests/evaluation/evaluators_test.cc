@@ -41,12 +41,12 @@ std::string Describe(const EvaluationRequest& request, Diagnosis& diagnosis) {
                     count.resolvable ? ", resolvable)\n" : ")\n");
   }
   const RejectorCounts counts = diagnosis.CountRejectors();
-  for (size_t i = 0; i < request.framework.filter().size(); ++i) {
+  for (size_t i = 0; i < request.framework.plugins().filter.size(); ++i) {
     const auto filter = static_cast<uint8_t>(i);
     EXPECT_EQ(diagnosis.HasRejected(filter), counts[i] > 0);
-    const FreeCapacity::Answer free = diagnosis.MeasureFree({"cpu", filter, 1000});
-    absl::StrAppend(&text, counts[i], " by ", request.framework.filter()[i].name.view(), ", free ",
-                    free.all_free, " ", free.most_free, "\n");
+    const FreeCapacity free = diagnosis.MeasureFree({"cpu", filter, 1000});
+    absl::StrAppend(&text, counts[i], " by ", request.framework.plugins().filter[i].name.view(),
+                    ", free ", free.all_free, " ", free.most_free, "\n");
   }
   return text;
 }
@@ -157,7 +157,7 @@ class History {
     if (request.nominated_node.empty()) evaluation = evaluator.Recall(request);
     if (!evaluation.has_value()) {
       const PreFilterOutcome pre_filter =
-          request.framework.RunPreFilter(state, *pod, request.nodes);
+          request.framework.filters().RunPreFilter(state, *pod, request.nodes);
       if (!pre_filter.status.ok()) return absl::StrCat("PreFilter: ", pre_filter.status.message());
       evaluation = evaluator.Evaluate(request, pre_filter);
     }

@@ -31,7 +31,8 @@ class FullEvaluatorTest : public ::testing::Test {
                                        .nodes = world_.nodes(),
                                        .nominator = world_.cluster().nominations(),
                                        .percentage = percentage};
-    const PreFilterOutcome pre_filter = request.framework.RunPreFilter(state, *pod_, request.nodes);
+    const PreFilterOutcome pre_filter =
+        request.framework.filters().RunPreFilter(state, *pod_, request.nodes);
     EXPECT_TRUE(pre_filter.status.ok());
     return evaluator_.Evaluate(request, pre_filter);
   }
@@ -80,9 +81,9 @@ TEST_F(FullEvaluatorTest, WithoutAFeasibleNodeItTellsWhy) {
   EXPECT_TRUE(evaluation.status.ok());
   ASSERT_NE(evaluation.diagnosis, nullptr);
   EXPECT_EQ(evaluation.diagnosis->statuses().CountWith(Code::kUnschedulableAndUnresolvable), 3);
-  const uint8_t fit = world_.framework().FilterIndex(Symbol::Intern("NodeResourcesFit"));
+  const uint8_t fit = world_.framework().plugins().FilterIndex(Symbol::Intern("NodeResourcesFit"));
   EXPECT_TRUE(evaluation.diagnosis->HasRejected(fit));
-  const FreeCapacity::Answer free = evaluation.diagnosis->MeasureFree({"cpu", fit, 2000});
+  const FreeCapacity free = evaluation.diagnosis->MeasureFree({"cpu", fit, 2000});
   EXPECT_EQ(free.all_free, 3000);
   EXPECT_EQ(free.most_free, 1000);
 }

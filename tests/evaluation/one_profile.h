@@ -8,7 +8,7 @@
 
 #include "berth/clock.h"
 #include "engine/cluster_state.h"
-#include "engine/profiles.h"
+#include "engine/framework_set.h"
 #include "engine/random_sequence.h"
 #include "tests/engine/gang_cluster.h"
 
@@ -20,8 +20,8 @@ class OneProfile {
     const LoadedConfiguration loaded =
         LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
     Problems problems;
-    profiles_ = Profiles::Create(loaded.configuration, Builtins(), cluster_, clock_, sequence_,
-                                 nullptr, problems);
+    profiles_ = FrameworkSet::Create(loaded.configuration, Builtins(), cluster_, clock_, sequence_,
+                                     nullptr, problems);
     EXPECT_TRUE(problems.ok()) << problems.ToString();
     cluster_.SetProfiles(profiles_.get());
   }
@@ -42,7 +42,7 @@ class OneProfile {
   RealClock clock_;
   RandomSequence sequence_;
   ClusterState cluster_;
-  std::unique_ptr<Profiles> profiles_;
+  std::unique_ptr<FrameworkSet> profiles_;
 };
 
 }  // namespace berth

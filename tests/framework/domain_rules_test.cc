@@ -73,6 +73,8 @@ class Lists final : public DomainRulesPlugin {
     }
     return Status::Success();
   }
+  // `wanted` does not change between two dry runs.
+  void AddListInputs(const PodInfo&, FilterInputs&) const override {}
 
   std::vector<Wanted> wanted;
   bool makes_up_reasons = false;

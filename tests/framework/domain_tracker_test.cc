@@ -253,7 +253,7 @@ void FollowRules(Random& random) {
   }
 }
 
-TEST(DomainTracker, MarkRowsOfWhichARuleSaysSomethingElse) {
+TEST(DomainTracker, MarkRowsWhoseDomainVerdictChanged) {
   ForEachHistory(FollowRules<DomainVerdict>);
   ForEachHistory(FollowRules<DomainExcess>);
 }

@@ -43,8 +43,8 @@ TEST_F(FrameworkBuildTest, Order) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
     const auto framework = Build(c.profile);
-    EXPECT_EQ(absl::StrJoin(framework->PluginNames(ExtensionPoint::kFilter), ","), c.filter);
-    EXPECT_EQ(absl::StrJoin(framework->PluginNames(ExtensionPoint::kScore), ","), c.score);
+    EXPECT_EQ(absl::StrJoin(framework->plugins().Names(ExtensionPoint::kFilter), ","), c.filter);
+    EXPECT_EQ(absl::StrJoin(framework->plugins().Names(ExtensionPoint::kScore), ","), c.score);
   }
 }
 
@@ -54,9 +54,9 @@ TEST_F(FrameworkBuildTest, EveryPointExpands) {
   const auto framework = Build("multiPoint: All; queueSort:; bind:");
   for (int i = 0; i < kExtensionPointCount; ++i) {
     const auto point = static_cast<ExtensionPoint>(i);
-    EXPECT_THAT(framework->PluginNames(point), ElementsAre("All")) << ExtensionPointName(point);
+    EXPECT_THAT(framework->plugins().Names(point), ElementsAre("All")) << ExtensionPointName(point);
   }
-  EXPECT_EQ(framework->queue_sort_name().view(), "All");
+  EXPECT_EQ(framework->plugins().queue_sort_name().view(), "All");
 }
 
 TEST_F(FrameworkBuildTest, Weights) {
@@ -76,8 +76,8 @@ TEST_F(FrameworkBuildTest, Weights) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
     const auto framework = Build(c.profile);
-    ASSERT_EQ(framework->score().size(), 1u);
-    EXPECT_EQ(framework->score()[0].weight, c.weight);
+    ASSERT_EQ(framework->plugins().score.size(), 1u);
+    EXPECT_EQ(framework->plugins().score[0].weight, c.weight);
   }
 }
 
@@ -86,9 +86,9 @@ TEST_F(FrameworkBuildTest, ScoresAreNormalizedByThoseThatDo) {
   Add<FakeScore>("Plain");
   Add<FakeNormalizedScore>("Normalized");
   const auto framework = Build("multiPoint: Plain Normalized");
-  ASSERT_EQ(framework->score().size(), 2u);
-  EXPECT_EQ(framework->score()[0].extensions, nullptr);
-  EXPECT_NE(framework->score()[1].extensions, nullptr);
+  ASSERT_EQ(framework->plugins().score.size(), 2u);
+  EXPECT_EQ(framework->plugins().score[0].extensions, nullptr);
+  EXPECT_NE(framework->plugins().score[1].extensions, nullptr);
 }
 
 TEST_F(FrameworkBuildTest, ProblemsTable) {
@@ -225,10 +225,10 @@ TEST_F(FrameworkBuildTest, ArgumentsAreGivenOrDefault) {
   const auto framework = TryBuild(profile, problems);
   ASSERT_NE(framework, nullptr) << problems.ToString();
   EXPECT_THAT(seen, ElementsAre(5, 60));
-  EXPECT_EQ(framework->args("Given").As<TestArgs>().seconds, 5);
-  EXPECT_EQ(framework->args("Default").As<TestArgs>().seconds, 60);
-  EXPECT_EQ(framework->args("Sort").table(), nullptr);
-  EXPECT_EQ(framework->args("NotThere").table(), nullptr);
+  EXPECT_EQ(framework->plugins().args("Given").As<TestArgs>().seconds, 5);
+  EXPECT_EQ(framework->plugins().args("Default").As<TestArgs>().seconds, 60);
+  EXPECT_EQ(framework->plugins().args("Sort").table(), nullptr);
+  EXPECT_EQ(framework->plugins().args("NotThere").table(), nullptr);
 }
 
 TEST_F(FrameworkBuildTest, ArgumentsThatWereRegisteredWithAnotherTableOrNone) {
@@ -258,7 +258,7 @@ TEST_F(FrameworkBuildTest, ArgumentsThatWereRegisteredWithAnotherTableOrNone) {
                           "Registry::Builder::Add() TestArgs::Fields()"));
 }
 
-TEST_F(FrameworkBuildTest, StateThatNobodyWritesIsAWarning) {
+TEST_F(FrameworkBuildTest, StateThatNoPluginWritesIsAWarning) {
   Add<FakePreFilter, FakeFilter, FakePreScore, FakeScore>("A");
   Add<FakeFilter, FakeScore>("Stateless");
   const auto warning = [](int line, absl::string_view reader, absl::string_view writer) {
@@ -384,7 +384,7 @@ TEST_F(FrameworkBuildTest, GroupPluginMustBeEnabledWhereItIsNeeded) {
     SCOPED_TRACE(c.what);
     EXPECT_THAT(ProblemsOf(c.profile), ::testing::ElementsAreArray(c.want));
     if (!c.want.empty()) continue;
-    EXPECT_EQ(Build(c.profile)->group_plugin() != nullptr, c.defines_groups);
+    EXPECT_EQ(Build(c.profile)->plugins().group != nullptr, c.defines_groups);
   }
 }
 
@@ -404,13 +404,13 @@ TEST_F(FrameworkBuildTest, EventsOfPluginsThatCanReject) {
   const auto framework = Build(
       "multiPoint: Registers Silent Nothing CannotReject Group OnlyScores; filter: -OnlyScores");
   std::vector<std::string> got;
-  for (const Framework::PluginEvents& events : framework->events()) {
+  for (const PluginEvents& events : framework->plugins().events) {
     got.push_back(absl::StrCat(events.plugin.view(), " ", events.events.size()));
   }
   EXPECT_THAT(got, ElementsAre("Registers 1", "Silent 1", "Nothing 0", "Group 0", "OnlyScores 1"));
-  EXPECT_EQ(framework->events()[0].events[0].event.label, "NodeAdd");
-  EXPECT_EQ(framework->events()[0].events[0].hint, nullptr);
-  EXPECT_TRUE(framework->events()[1].events[0].event.Matches(node_add));
+  EXPECT_EQ(framework->plugins().events[0].events[0].event.label, "NodeAdd");
+  EXPECT_EQ(framework->plugins().events[0].events[0].hint, nullptr);
+  EXPECT_TRUE(framework->plugins().events[1].events[0].event.Matches(node_add));
 }
 
 TEST_F(FrameworkBuildTest, EventsToRegisterThatThrows) {
@@ -441,25 +441,25 @@ TEST_F(FrameworkBuildTest, GuardsCatchAndCount) {
     int assigned_count() const override { return 0; }
   } members;
 
-  EXPECT_FALSE(framework->queue_sort().Less({}, {}));
-  EXPECT_EQ(framework->plugin_faults(), 1);
-  EXPECT_EQ(framework->group_plugin()->GroupOf(*pod), std::nullopt);
-  EXPECT_EQ(framework->group_plugin()->ReadyToSchedule(members).ToString(),
+  EXPECT_FALSE(framework->plugins().queue_sort.front().plugin->Less({}, {}));
+  EXPECT_EQ(framework->fault_log().faults(), 1);
+  EXPECT_EQ(framework->plugins().group->GroupOf(*pod), std::nullopt);
+  EXPECT_EQ(framework->plugins().group->ReadyToSchedule(members).ToString(),
             "Error by Bad: plugin \"Bad\" threw in ReadyToSchedule: boom");
-  EXPECT_EQ(framework->plugin_faults(), 3);
+  EXPECT_EQ(framework->fault_log().faults(), 3);
   script("Bad").group_ready = [] { return Status::Wait(); };
-  EXPECT_EQ(framework->group_plugin()->ReadyToSchedule(members).ToString(),
+  EXPECT_EQ(framework->plugins().group->ReadyToSchedule(members).ToString(),
             "Error by Bad: group plugin \"Bad\" returned \"Wait\", which is unsupported");
   script("Bad").group_ready = [] { return Status::Unschedulable("not yet"); };
-  EXPECT_EQ(framework->group_plugin()->ReadyToSchedule(members).ToString(),
+  EXPECT_EQ(framework->plugins().group->ReadyToSchedule(members).ToString(),
             "Unschedulable by Bad: not yet");
-  EXPECT_EQ(framework->plugin_faults(), 4);
-  ASSERT_EQ(framework->observers().size(), 1u);
-  framework->observers()[0]->OnPodAssigned(*pod, MakeNode().Info());
-  EXPECT_EQ(framework->plugin_faults(), 5);
-  EXPECT_THAT(framework->events()[0].events[0].hint(*pod, {}).status().message(),
+  EXPECT_EQ(framework->fault_log().faults(), 4);
+  ASSERT_EQ(framework->plugins().observers.size(), 1u);
+  framework->plugins().observers[0]->OnPodAssigned(*pod, MakeNode().Info());
+  EXPECT_EQ(framework->fault_log().faults(), 5);
+  EXPECT_THAT(framework->plugins().events[0].events[0].hint(*pod, {}).status().message(),
               "plugin \"Bad\" threw in QueueingHint: hint");
-  EXPECT_EQ(framework->plugin_faults(), 6);
+  EXPECT_EQ(framework->fault_log().faults(), 6);
   const FaultLog::ByPlugin faults = framework->fault_log().by_plugin();
   EXPECT_EQ(faults.at({"Sort", "Less"}).first_fault, "threw: less");
   EXPECT_EQ(faults.at({"Bad", "OnPodAssigned"}).first_fault, "threw: not a std::exception");

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/testing/fake_handle.h"
+#include "berth/testing/objects.h"
 #include "framework/framework.h"
 #include "gtest/gtest.h"
 
@@ -31,7 +32,8 @@ struct Script {
   std::function<Status(const CycleState&, const PodInfo&, const NodeTable&, NodeVerdicts&)>
       filter_nodes;  // absent: the default, which asks `filter`
   std::function<Status(PostFilterResult&)> post_filter;
-  std::function<Status()> pre_score, reserve, permit, pre_bind_pre_flight, pre_bind, bind;
+  std::function<Status()> pre_score, reserve, permit, pre_bind_pre_flight, pre_bind, poll_pre_bind,
+      bind;
   std::function<absl::StatusOr<int64_t>(const NodeInfo&)> score;
   std::function<absl::Status(absl::Span<int64_t>)> normalize;
   int64_t score_resolution = 1;
@@ -39,7 +41,7 @@ struct Script {
   std::function<bool(const QueuedPodInfo&, const QueuedPodInfo&)> less;
   std::function<Status(const PodInfo&, PodSignature&)> sign;
   Aspects depends_on = Aspect::kNothing;  // of what is built afterwards
-  std::function<NeededResources()> room;
+  std::function<NeededResources()> needed;
   std::function<std::vector<ClusterEventWithHint>()> events;
   std::function<Status()> group_ready;
   std::function<void()> assigned;
@@ -147,6 +149,9 @@ struct FakePreBind : virtual FakeBase, PreBindPlugin {
   Status PreBind(CycleState&, const PodInfo&, absl::string_view) override {
     return script->Ask("PreBind", script->pre_bind);
   }
+  Status PollPreBind(CycleState&, const PodInfo&, absl::string_view) override {
+    return script->Ask("PollPreBind", script->poll_pre_bind);
+  }
 };
 struct FakeBind : virtual FakeBase, BindPlugin {
   Status Bind(CycleState&, const PodInfo&, absl::string_view) override {
@@ -165,9 +170,9 @@ struct FakeSign : virtual FakeBase, SignPlugin {
   }
   Aspects DependsOn() const override { return script->depends_on; }
 };
-struct FakeRoom : virtual FakeBase, ResourceFilter {
+struct FakeResourceFilter : virtual FakeBase, ResourceFilter {
   NeededResources ResourcesNeededBy(const CycleState&, const PodInfo&) const override {
-    return script->room();
+    return script->needed();
   }
 };
 struct FakeEvents : virtual FakeBase, EnqueueExtensions {
@@ -304,6 +309,21 @@ class FrameworkTest : public ::testing::Test {
  private:
   std::map<std::string, Script> scripts_;
   std::vector<PluginRegistration> registrations_;
+};
+
+// With a pod and three nodes to run the points for.
+class RunnerTest : public FrameworkTest {
+ protected:
+  // n0, n1 … without any resources.
+  static std::vector<NodeInfo> MakeNodes(int count) {
+    std::vector<NodeInfo> nodes;
+    for (int i = 0; i < count; ++i) nodes.push_back(MakeNode().Name(absl::StrCat("n", i)).Info());
+    return nodes;
+  }
+
+  CycleState state_;
+  const std::shared_ptr<const PodInfo> pod_ = MakePod().Name("p").Priority(10).Obj();
+  const TestNodes nodes_{MakeNodes(3)};
 };
 
 }  // namespace berth::testing

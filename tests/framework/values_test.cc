@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "berth/columns/node_verdicts.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/score.h"
 #include "berth/framework/status.h"
-#include "berth/framework/waiting.h"
 #include "berth/incremental/sign.h"
 #include "berth/testing/objects.h"
 #include "gmock/gmock.h"
@@ -145,7 +145,7 @@ TEST(PodSignature, NeighbouringValuesCannotRunTogether) {
   EXPECT_THAT(text.bytes(), IsEmpty());
 }
 
-TEST(NodeVerdicts, RemembersTheFirstRejector) {
+TEST(NodeVerdicts, KeepsTheFirstRejector) {
   NodeVerdicts verdicts;
   verdicts.Reset(4);
   verdicts.BeginBlock({3, 1, 0});
@@ -161,7 +161,7 @@ TEST(NodeVerdicts, RemembersTheFirstRejector) {
   EXPECT_EQ(verdicts.code(1), Code::kUnschedulable);
   EXPECT_EQ(verdicts.rejector(1), 0);
   EXPECT_EQ(verdicts.code(2), Code::kUnschedulableAndUnresolvable);
-  EXPECT_EQ(verdicts.rejector(2), NodeVerdicts::kNotJudged);
+  EXPECT_EQ(verdicts.rejector(2), NodeVerdicts::kNotFiltered);
   EXPECT_EQ(verdicts.code(3), Code::kUnschedulableAndUnresolvable);
   EXPECT_EQ(verdicts.rejector(3), 1);
 
@@ -170,10 +170,10 @@ TEST(NodeVerdicts, RemembersTheFirstRejector) {
   EXPECT_EQ(verdicts.rejector(1), 0);
   verdicts.Reset(1);
   EXPECT_EQ(verdicts.rows(), 1);
-  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNotJudged);
+  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNotFiltered);
 }
 
-TEST(NodeVerdicts, NumbersOfWordsMeanTheSameInAllBlocks) {
+TEST(NodeVerdicts, ReasonIdsMeanTheSameInAllBlocks) {
   NodeVerdicts verdicts;
   verdicts.Reset(20);
   const auto set = [&](NodeRow row, const std::string& reason) {

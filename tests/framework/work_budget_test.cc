@@ -44,7 +44,7 @@ TEST(WorkBudgetTest, ALiftedOneIsFullUntilTheNextStage) {
   EXPECT_TRUE(budget.IsSpent());
 }
 
-TEST(WorkBudgetTest, NobodyYieldsWithoutALimit) {
+TEST(WorkBudgetTest, NothingYieldsWithoutALimit) {
   for (WorkBudget budget : {WorkBudget(), WorkBudget(0)}) {
     EXPECT_FALSE(budget.is_limited());
     EXPECT_EQ(budget.steps(), std::numeric_limits<int64_t>::max());

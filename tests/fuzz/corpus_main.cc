@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target without libFuzzer: on the seeds in a folder, and on random mutations of them.
 // The mutations are the same in every run. When one crashes, it is left in a file beside the
 // program, which can be run on it: berth_<name>_fuzz FILE.

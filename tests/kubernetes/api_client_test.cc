@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <deque>
@@ -125,6 +128,32 @@ TEST(ApiClientTest, ATokenCannotAddAHeader) {
   const absl::Status status = Get(client, "/").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("the header Authorization"));
+}
+
+// Neither was what held a place among those under way given back, nor the next one let in.
+TEST(ApiClientTest, WhatIsNotSentHoldsUpNothing) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", "pong"); });
+  std::atomic<bool> leads = false;
+  ApiClientOptions options = Unlimited();
+  options.may_write = [&leads] { return leads.load(); };
+  ApiClient client(To(server), options);
+  Later<absl::Status> answers;
+  for (int i = 0; i < 200; ++i) {
+    client.Call({.method = "POST", .target = "/binding", .repeatable = Repeatable::kNo},
+                [&](absl::StatusOr<ApiResponse> response) { answers.Set(response.status()); });
+  }
+  for (int i = 0; i < 200; ++i) {
+    const absl::Status status = answers.Wait();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("was not sent"));
+  }
+  EXPECT_EQ(server.connections(), 0);
+  const auto read = Get(client, "/x");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->body, "pong");
+  leads = true;
+  EXPECT_TRUE(CallAndWait(client, {.method = "POST", .target = "/binding"}).ok());
 }
 
 TEST(ApiClientTest, ManyRequestsShareAnHttp2Connection) {
@@ -296,6 +325,150 @@ TEST(ApiClientTest, KeepsToTheRate) {
   absl::Time last;
   for (int i = 0; i < 11; ++i) last = ended.Wait();
   EXPECT_GE(last - start, absl::Milliseconds(300));  // 6 beyond the burst, 50 ms each
+}
+
+// A crowd of calls was late together, and so was each that came after it: what had died unsent had
+// taken the tokens of half a minute.
+TEST(ApiClientTest, WhatWaitsForTheRateIsNotLate) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  ApiClientOptions options;
+  options.qps = 200;
+  options.burst = 1;
+  ApiClient client(To(server), options);
+  Later<absl::Status> ended;
+  const absl::Time start = MonotonicNow();
+  for (int i = 0; i < 200; ++i) {
+    client.Call(
+        {.method = "POST", .repeatable = Repeatable::kNo, .timeout = absl::Milliseconds(300)},
+        [&](const absl::StatusOr<ApiResponse>& answer) { ended.Set(answer.status()); });
+  }
+  for (int i = 0; i < 200; ++i) {
+    const absl::Status status = ended.Wait();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_GE(MonotonicNow() - start, absl::Milliseconds(900));
+}
+
+TEST(ApiClientTest, WhatEndsInTheLineCostsNoToken) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  ApiClientOptions options;
+  options.qps = 10;
+  options.burst = 1;
+  ApiClient client(To(server), options);
+  std::vector<ApiClient::RequestId> calls;
+  for (int i = 0; i < 500; ++i) {
+    calls.push_back(client.Call({}, [](const absl::StatusOr<ApiResponse>&) {}));
+  }
+  for (const ApiClient::RequestId call : calls) client.Cancel(call);
+  const absl::Time start = MonotonicNow();
+  EXPECT_TRUE(Get(client, "/").ok());
+  EXPECT_LT(MonotonicNow() - start, absl::Seconds(5));
+}
+
+TEST(ApiClientTest, WhatPeopleReadWaitsForTheRestButNotForEver) {
+  Later<std::string> seen;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    seen.Set(request.target);
+    answer.Send(200, "text/plain", "");
+  });
+  ApiClientOptions options;
+  options.qps = 100;
+  options.burst = 1;
+  ApiClient client(To(server), options);
+  Later<bool> ended;
+  const auto call = [&](const std::string& target, Priority priority) {
+    client.Call({.target = target, .priority = priority},
+                [&](const absl::StatusOr<ApiResponse>&) { ended.Set(true); });
+  };
+  for (int i = 0; i < 40; ++i) call("/low", Priority::kLow);
+  for (int i = 0; i < 40; ++i) call("/usual", Priority::kUsual);
+  for (int i = 0; i < 80; ++i) ended.Wait();
+  int low = 0, usual = 0, low_before_the_last_usual = 0;
+  for (int i = 0; i < 80; ++i) {
+    if (seen.Wait() == "/low") {
+      ++low;
+    } else if (++usual == 40) {
+      low_before_the_last_usual = low;
+    }
+  }
+  EXPECT_EQ(low, 40);
+  EXPECT_GE(low_before_the_last_usual, 5);   // one in eight
+  EXPECT_LE(low_before_the_last_usual, 20);  // some may have come before the first usual one
+}
+
+// For a binding the difference is whether somebody must look what became of it.
+TEST(ApiClientTest, WhatIsLateUnsentIsUnavailable) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);  // takes connections, and says nothing
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 8), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  Connection connection;
+  connection.server = absl::StrCat("https://127.0.0.1:", ntohs(address.sin_port));
+  ApiClient client(connection, Unlimited());
+  const absl::Status status = CallAndWait(client, {.method = "POST",
+                                                   .repeatable = Repeatable::kNo,
+                                                   .timeout = absl::Milliseconds(200)})
+                                  .status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it was not sent"));
+  close(listener);
+}
+
+// HTTP/2 ends the stream alone, and the next call took the same connection.
+TEST(ApiClientTest, AConnectionThatHasGoneSilentIsNotUsedAgain) {
+  const TestCertificates certificates = MakeTestCertificates("IP:127.0.0.1");
+  TestServer server({.certificates = &certificates, .http2 = true},
+                    [](const TestRequest& request, TestAnswer& answer) {
+                      while (request.target == "/silent" && !answer.IsGone()) {
+                      }
+                      answer.Send(200, "text/plain", "");
+                    });
+  Connection connection = To(server);
+  connection.certificate_authority.data = certificates.authority_pem;
+  ApiClient client(connection, Unlimited());
+  EXPECT_TRUE(Get(client, "/").ok());
+  EXPECT_TRUE(Get(client, "/").ok());
+  EXPECT_EQ(server.connections(), 1);
+  absl::SleepFor(absl::Milliseconds(100));
+  const absl::Status late =
+      CallAndWait(client, {.target = "/silent", .timeout = absl::Milliseconds(200)}).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  EXPECT_TRUE(Get(client, "/").ok());
+  EXPECT_EQ(server.connections(), 2);
+}
+
+// Seconds of a header or a body; a watch obeys them.
+TEST(ApiErrorTest, RetryAfterIsNotForYears) {
+  EXPECT_EQ(RetryAfter(0), std::nullopt);
+  EXPECT_EQ(RetryAfter(-1), std::nullopt);
+  EXPECT_EQ(RetryAfter(7), absl::Seconds(7));
+  EXPECT_EQ(RetryAfter(2147483647), absl::Minutes(2));
+  const std::string body =
+      R"({"kind":"Status","code":429,"details":{"retryAfterSeconds":2147483647}})";
+  EXPECT_EQ(ParseApiError(429, kJsonType, body).retry_after, absl::Minutes(2));
+  kubernetes_wire::Status status;
+  status.mutable_details()->set_retry_after_seconds(2147483647);
+  EXPECT_EQ(ToApiError(status).retry_after, absl::Minutes(2));
+}
+
+TEST(ApiClientTest, AStopEndsWhatIsUnderWayAndWhatComes) {
+  TestServer server([&](const TestRequest&, TestAnswer& answer) {
+    while (!answer.IsGone()) {
+    }
+  });
+  ApiClient client(To(server), Unlimited());
+  Later<absl::StatusCode> code;
+  client.Call(
+      {}, [&](const absl::StatusOr<ApiResponse>& response) { code.Set(response.status().code()); });
+  client.Stop();
+  EXPECT_EQ(code.Wait(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(absl::IsCancelled(Get(client, "/").status()));
 }
 
 TEST(ApiClientTest, AStreamComesChunkByChunk) {

@@ -55,6 +55,14 @@ TEST(CredentialsTest, ATokenFileGoesBeforeATokenAndIsReadAgain) {
   EXPECT_THAT(Message(Read(connection)), HasSubstr("/token: is empty"));
 }
 
+// libcurl takes no more, and refusing it later would end the process.
+TEST(CredentialsTest, CertificatesThatAreTooLargeAreAnError) {
+  Connection connection;
+  connection.certificate_authority.data = "-----BEGIN " + std::string(5 << 20, 'x');
+  EXPECT_EQ(Message(Read(connection)),
+            "the kubeconfig's certificate-authority-data is larger than 4 MiB");
+}
+
 TEST(CredentialsTest, CertificateFilesAreReadAgain) {
   const TemporaryFolder folder;
   Connection connection;

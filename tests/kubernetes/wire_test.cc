@@ -104,20 +104,24 @@ TEST(ResourceTest, PathsAreTheServers) {
   }
 }
 
-TEST(RateLimiterTest, GivesABurstAndThenTokensInOrder) {
+TEST(RateLimiterTest, GivesABurstAndThenATokenAtATime) {
   const absl::Time start = absl::UnixEpoch();
   RateLimiter limiter(10, 2);
-  EXPECT_EQ(limiter.Reserve(start), start);
-  EXPECT_EQ(limiter.Reserve(start), start);
-  EXPECT_EQ(limiter.Reserve(start), start + absl::Milliseconds(100));
-  EXPECT_EQ(limiter.Reserve(start), start + absl::Milliseconds(200));
+  EXPECT_TRUE(limiter.Take(start));
+  EXPECT_TRUE(limiter.Take(start));
+  // Who finds none has promised himself none.
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(limiter.Take(start));
+  EXPECT_EQ(limiter.NextToken(), start + absl::Milliseconds(100));
+  EXPECT_FALSE(limiter.Take(start + absl::Milliseconds(99)));
+  EXPECT_TRUE(limiter.Take(limiter.NextToken()));
+  EXPECT_FALSE(limiter.Take(start + absl::Milliseconds(101)));
   // A long rest saves up the burst, and no more.
   const absl::Time later = start + absl::Hours(1);
-  EXPECT_EQ(limiter.Reserve(later), later);
-  EXPECT_EQ(limiter.Reserve(later), later);
-  EXPECT_EQ(limiter.Reserve(later), later + absl::Milliseconds(100));
+  EXPECT_TRUE(limiter.Take(later));
+  EXPECT_TRUE(limiter.Take(later));
+  EXPECT_FALSE(limiter.Take(later));
   RateLimiter none(-1, 0);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(none.Reserve(start), start);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(none.Take(start));
 }
 
 }  // namespace

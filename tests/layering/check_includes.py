@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks who includes whom: api <- values <- table <- framework <- plugins, framework <- evaluation, preemption <- engine;
-and that files begin alike: with their licence, and headers with a guard made of their path.
+and that files begin alike: with their licence, and headers with a guard made of their path. YAML files of the project have
+their licence too; those that stand for what others write (examples/manifests, cases, corpora) have none.
 
     check_includes.py [ROOT]
 
 A layer is a folder; below stands what its files may include of this tree, itself always allowed.
 """
+import glob
 import os
 import re
 import sys
 
 PUBLIC_BASE = ["berth/version.h", "berth/check.h", "berth/clock.h", "berth/mutex.h", "berth/prefetch.h"]
 API = PUBLIC_BASE + ["berth/api/"]
-# The three tiers of what a plugin includes: meaning, columns, what may be reused.
-MEANING = API + ["berth/framework/", "berth/executor.h"]
+# The three tiers of what a plugin includes: meaning, columns, what may be reused. To the first belong what few plugins
+# are beside it: what Handle has, PriorityPreemptionRules, and interfaces that kube-scheduler has not.
+MEANING = API + ["berth/framework/", "berth/config/", "berth/handle/", "berth/preemption/", "berth/extensions/", "berth/executor.h"]
 COLUMNS = MEANING + ["berth/columns/"]
 PUBLIC = COLUMNS + ["berth/incremental/"]
 FRONT_DOOR = PUBLIC + ["berth/cluster.h", "berth/configuration.h", "berth/scheduler.h"]
-RUNTIME = PUBLIC + ["values/", "table/", "framework/"]
+RUNTIME = PUBLIC + ["values/", "table/", "metrics/", "framework/"]
 STATE = RUNTIME + ["berth/cluster.h", "cache/", "queue/", "group/"]
 
 # Folder: what its files may include. The longest matching folder counts.
@@ -26,14 +29,19 @@ MAY_INCLUDE = {
     "include/berth/": FRONT_DOOR + ["berth/"],
     "include/berth/api/": API,
     "include/berth/framework/": MEANING,
+    "include/berth/config/": MEANING,
+    "include/berth/handle/": MEANING,
+    "include/berth/preemption/": MEANING,
+    "include/berth/extensions/": MEANING,
     "include/berth/columns/": COLUMNS,
     "include/berth/incremental/": PUBLIC,
     "include/berth/gpu/": API,
     "src/api/": API,
-    "src/values/": API + ["berth/framework/"],
+    "src/values/": MEANING,
     "src/table/": COLUMNS + ["values/"],
-    "src/config/arguments/": API + ["berth/framework/args.h", "berth/framework/field_type.h"],
-    "src/framework/": PUBLIC + ["table/"],
+    "src/config/arguments/": API + ["berth/framework/args.h", "berth/config/field_type.h"],
+    "src/metrics/": API + ["berth/handle/counter.h"],
+    "src/framework/": PUBLIC + ["table/", "metrics/"],
     "src/config/": FRONT_DOOR + ["framework/"],
     "src/config/reference/": FRONT_DOOR + ["berth/builtin_plugins.h"],  # writes the reference page
     "src/cache/": RUNTIME,
@@ -44,8 +52,9 @@ MAY_INCLUDE = {
     "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/"],
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
-    "src/kubernetes/": FRONT_DOOR + ["api/json.h", "berth/kubernetes_cluster.h"],
-    "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "config/", "engine/", "cluster/", "cache/", "framework/", "trace/"],
+    "src/kubernetes/": FRONT_DOOR + ["api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
+    "src/process/": FRONT_DOOR + ["api/json.h", "berth/kubernetes_cluster.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
+    "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "trace/"],
     "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
@@ -61,14 +70,18 @@ INSIDE = {
 EXPORTED = ["evaluation/incremental/incremental_evaluator.h", "preemption/pruning/pruned_search.h"]
 # How many headers of ours a program includes, itself and through them: the price of a first plugin.
 MOST_HEADERS = {"examples/filter_plugin/main.cc": 20}
+# How many headers a folder has that a newcomer reads whole.
+MOST_FILES = {"include/berth/framework": 20}
 # Nobody but their own users should have to know these.
-HEAVY = re.compile(r"^(yaml-cpp|rapidjson|CLI|utf8|curl|openssl|google/protobuf|grpc|grpcpp)/|\.pb\.h$|^utf8\.h$")
+HEAVY = re.compile(r"^(yaml-cpp|rapidjson|CLI|utf8|curl|openssl|boost|spdlog|prometheus|google/protobuf|grpc|grpcpp)/|\.pb\.h$|^utf8\.h$")
 # Spelled otherwise in this tree, and why.
 WORDS = {
     "std::string_view": "absl::string_view: Abseil's type differs from the standard one on some platforms",
     "absl::Mutex": "berth::Mutex: see berth/mutex.h",
 }
 LICENCE = "// SPDX-License-Identifier: Apache-2.0"
+YAML = (".github/**/*.yml", "config/**/*.yaml", "bench/**/*.yaml", "examples/*.yaml", "examples/*_plugin/**/*.yaml",
+        "examples/configurations/*.yaml", "tests/scenarios/*.yaml", "tests/cluster/**/*.yaml")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)')
 
 
@@ -134,6 +147,13 @@ def violations(root):
                     yield path, number, "only %s may include %s" % (" ".join(users), name)
 
 
+def without_licence(root):
+    for path in sorted(path for pattern in YAML for path in glob.glob(os.path.join(root, pattern), recursive=True)):
+        with open(path, encoding="utf-8") as f:
+            if f.readline().strip() != LICENCE.replace("//", "#") and "/templates/" not in path:
+                yield os.path.relpath(path, root), 1, "begin with " + LICENCE.replace("//", "#")
+
+
 def headers_of(root, path, seen):
     """Adds to `seen` the public headers that `path` includes, however far down."""
     with open(os.path.join(root, path), encoding="utf-8") as f:
@@ -149,11 +169,15 @@ def too_many_headers(root):
         count = len(headers_of(root, path, set()))
         if count > most:
             yield path, 1, "includes %d headers of ours, at most %d are meant" % (count, most)
+    for folder, most in MOST_FILES.items():
+        count = len(os.listdir(os.path.join(root, folder)))
+        if count > most:
+            yield folder, 1, "has %d headers, at most %d are meant" % (count, most)
 
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
-    found = list(violations(root)) + list(too_many_headers(root))
+    found = list(violations(root)) + list(too_many_headers(root)) + list(without_licence(root))
     for path, number, what in found:
         print("%s:%d: %s" % (path, number, what))
     if not any(True for _ in files(root)):

@@ -26,11 +26,24 @@ def read(path):
         return f.read()
 
 
+def full_names(names):
+    """A name without a file is of the file before it."""
+    subject = ""
+    for name in names:
+        if ": " in name:
+            subject = name.partition(": ")[0]
+        elif "." not in name and "/" not in name and subject:
+            name = "%s: %s" % (subject, name)
+        yield name
+
+
 def missing(root, name):
     """What is wrong with the name of a test; empty if it is there."""
     subject, colon, rest = name.partition(": ")
     if not colon:
-        return "" if os.path.exists(os.path.join(root, "tests/scenarios", name)) else "no such scenario"
+        folders = ["tests/scenarios", "tests/cluster/steps"]
+        found = any(os.path.exists(os.path.join(root, folder, name)) for folder in folders)
+        return "" if found else "no such scenario or step file"
     if subject == "conformance":
         families = read(os.path.join(root, "tests/conformance/closed_families.txt")).split()
         return "" if rest in families else "no such family"
@@ -55,7 +68,7 @@ def main():
     found = entries(read(page))
     for number, entry in found:
         _, marker, tests = entry.rpartition("Test: ") if "Test: " in entry else entry.rpartition("Tests: ")
-        names = re.findall(r"`([^`]+)`", tests) if marker else []
+        names = list(full_names(re.findall(r"`([^`]+)`", tests))) if marker else []
         if not names:
             problems.append((number, "names no test: " + entry[:60]))
         problems += [(number, "`%s`: %s" % (name, missing(root, name))) for name in names if missing(root, name)]

@@ -14,15 +14,15 @@
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/builtin_plugins.h"
+#include "berth/extensions/observer.h"
 #include "berth/framework/filter.h"
-#include "berth/framework/observer.h"
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
-#include "tests/plugins/shared_words.h"
+#include "tests/plugins/shared_reasons.h"
 
 namespace berth::testing {
 namespace {
@@ -119,9 +119,9 @@ struct Opinion {
 };
 
 // By the per-node forms; the batch forms are held against them on the way.
-class Judge {
+class Evaluation {
  public:
-  Judge(const Stage& stage, Random& random) : stage_(stage), random_(random) {}
+  Evaluation(const Stage& stage, Random& random) : stage_(stage), random_(random) {}
 
   Opinion Ask(const PodPtr& pod) {
     CycleState state;
@@ -130,8 +130,8 @@ class Judge {
     if (stage_.As<ScorePlugin>() != nullptr) Score(state, *pod, opinion);
     return opinion;
   }
-  // How many rows were told what was said of another row before.
-  int shared_words() const { return shared_words_; }
+  // How many rows share the reason of another row.
+  int shared_reasons() const { return shared_reasons_; }
   // For how many rows another one scored.
   int stood_for() const { return stood_for_; }
 
@@ -163,9 +163,9 @@ class Judge {
     verdicts.Reset(nodes.size());
     verdicts.BeginBlock(block);
     ASSERT_TRUE(filter->FilterNodes(state, pod, nodes, verdicts).ok());
-    SharedWords reason_id;
+    SharedReasons reasons;
     for (const NodeRow row : block) {
-      shared_words_ += reason_id.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
+      shared_reasons_ += reasons.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
     }
     if (const auto* domains = stage_.As<DomainFilter>()) {
       FilterDomains(*domains, state, pod);
@@ -177,8 +177,8 @@ class Judge {
   void DescribeDomainsForDryRun(const DomainFilter& plugin, const CycleState& state,
                                 const PodInfo& pod) {
     std::vector<DomainExcessRule> rules;
-    FilterInputs basis;
-    if (!plugin.DescribeDomainsForDryRun(state, pod, rules, basis)) return;
+    FilterInputs inputs;
+    if (!plugin.DescribeDomainsForDryRun(state, pod, rules, inputs)) return;
     for (const NodeRow row : stage_.rows) {
       const bool lets_in = absl::c_all_of(
           rules, [row](const DomainExcessRule& rule) { return rule.OfRow(row) == 0; });
@@ -335,7 +335,7 @@ class Judge {
 
   const Stage& stage_;
   Random& random_;
-  int shared_words_ = 0;
+  int shared_reasons_ = 0;
   int stood_for_ = 0;
   std::map<uint8_t, std::string> meanings_;  // of what a DomainFilter says
 };
@@ -355,18 +355,18 @@ void ForEveryPlugin(Test test, int seeds = kSeeds) {
 }
 
 TEST(EveryPluginTest, BatchFormsAgreeWithPerNodeForms) {
-  int shared_words = 0, stood_for = 0;
+  int shared_reasons = 0, stood_for = 0;
   ForEveryPlugin([&](const PluginRegistration& registration, const std::string& yaml, int seed) {
     Random random(seed);
     Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
-    Judge judge(stage, random);
+    Evaluation evaluation(stage, random);
     for (int i = 0; i < kPodsPerCluster; ++i) {
-      judge.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
+      evaluation.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
     }
-    shared_words += judge.shared_words();
-    stood_for += judge.stood_for();
+    shared_reasons += evaluation.shared_reasons();
+    stood_for += evaluation.stood_for();
   });
-  EXPECT_GT(shared_words, 1000);
+  EXPECT_GT(shared_reasons, 1000);
   EXPECT_GT(stood_for, 300);
 }
 
@@ -375,10 +375,10 @@ TEST(EveryPluginTest, BatchFormsAgreeAfterChanges) {
   ForEveryPlugin([](const PluginRegistration& registration, const std::string& yaml, int seed) {
     Random random(seed);
     Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
-    Judge judge(stage, random);
+    Evaluation evaluation(stage, random);
     auto* const observer = stage.As<AssignmentObserver>();
     for (int i = 0; i < kPodsPerCluster; ++i) {
-      judge.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
+      evaluation.Ask(MakeRandomPod(random, absl::StrCat("pod-", i)).Obj());
       const NodeRow row = random.OneOf(stage.rows);
       const PodPtr added = MakeRandomPod(random, absl::StrCat("added-", i))
                                .NodeName(stage.handle.nodes().node(row).name().view())
@@ -419,8 +419,8 @@ TEST(EveryPluginTest, UndeclaredAspectsChangeNothing) {
       const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
       PodSignature signature;
       if (!signer->SignPod(*pod, signature).ok()) continue;
-      Opinion opinion = Judge(before, random).Ask(pod);
-      Opinion opinion_after = Judge(after, random).Ask(pod);
+      Opinion opinion = Evaluation(before, random).Ask(pod);
+      Opinion opinion_after = Evaluation(after, random).Ask(pod);
       Forget(may_change, opinion);
       Forget(may_change, opinion_after);
       EXPECT_EQ(opinion, opinion_after);
@@ -428,14 +428,14 @@ TEST(EveryPluginTest, UndeclaredAspectsChangeNothing) {
   });
 }
 
-TEST(EveryPluginTest, PodsOfOneSignatureAreJudgedAlike) {
+TEST(EveryPluginTest, PodsOfOneSignatureGetTheSameVerdicts) {
   ForEveryPlugin(
       [](const PluginRegistration& registration, const std::string& yaml, int seed) {
         Random random(seed);
         Stage stage(registration, yaml, MakeRandomCluster(random, kMaxNodes));
         const auto* const signer = stage.As<SignPlugin>();
         if (signer == nullptr) return;
-        Judge judge(stage, random);
+        Evaluation evaluation(stage, random);
         for (int i = 0; i < kPodsPerCluster; ++i) {
           PodBuilder pod = MakeRandomPod(random, absl::StrCat("pod-", i));
           PodBuilder other = pod;
@@ -451,8 +451,8 @@ TEST(EveryPluginTest, PodsOfOneSignatureAreJudgedAlike) {
           if (!signer->SignPod(*pod.Obj(), signature).ok()) continue;
           if (!signer->SignPod(*other.Obj(), other_signature).ok()) continue;
           if (signature.bytes() != other_signature.bytes()) continue;
-          const Opinion opinion = judge.Ask(pod.Obj());
-          EXPECT_EQ(opinion, judge.Ask(other.Obj()));
+          const Opinion opinion = evaluation.Ask(pod.Obj());
+          EXPECT_EQ(opinion, evaluation.Ask(other.Obj()));
         }
       },
       3 * kSeeds);  // most pairs have different signatures
@@ -570,7 +570,7 @@ TEST(EveryPluginTest, TheClustersAreVaried) {
       Stage stage(*Builtins().Find(name), "{}", MakeRandomCluster(random, kMaxNodes));
       for (int i = 0; i < kPodsPerCluster; ++i) {
         const PodPtr pod = MakeRandomPod(random, absl::StrCat("pod-", i)).Obj();
-        for (const Code code : Judge(stage, random).Ask(pod).codes) {
+        for (const Code code : Evaluation(stage, random).Ask(pod).codes) {
           ++(code == Code::kSuccess ? feasible : rejected);
         }
       }

@@ -49,8 +49,8 @@ PodBuilder MakeRandomPod(Random& random, absl::string_view name);
 inline constexpr int kPodChanges = 17;
 void ChangePod(Random& random, PodBuilder& pod);
 void ChangePod(Random& random, PodBuilder& pod, int change);
-// What a plugin must have declared to notice a change of a node: when it judges that node, and when
-// it judges another.
+// What a plugin must have declared to notice a change of a node: when it evaluates that node, and
+// when it evaluates another.
 struct NodeChange {
   int node;
   Aspects own;

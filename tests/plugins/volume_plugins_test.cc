@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the volume plugins say of all nodes at once, with what they remember, is what new instances
+// What the volume plugins say of all nodes at once, with what they cache, is what new instances
 // say of each node, whatever happened to nodes, pods and objects in between.
 #include <map>
 #include <set>
@@ -15,10 +15,19 @@
 #include "plugins/volume_zone/volume_zone.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
-#include "tests/plugins/shared_words.h"
+#include "tests/plugins/shared_reasons.h"
 
 namespace berth::testing {
 namespace {
+
+template <class P>
+std::unique_ptr<P> MakeVolumePlugin(Handle& handle) {
+  if constexpr (std::is_same_v<P, VolumeBinding>) {
+    return MakePlugin<P, VolumeBindingArgs>(handle);
+  } else {
+    return MakePlugin<P>(handle);
+  }
+}
 
 constexpr int kSeeds = 40;
 constexpr int kSteps = 60;
@@ -269,13 +278,13 @@ class VolumePluginsTest : public ::testing::Test {
  protected:
   void Compare(uint64_t seed) {
     RandomVolumes cluster(seed);
-    const auto plugin = MakePlugin<P>(cluster.handle());
+    const auto plugin = MakeVolumePlugin<P>(cluster.handle());
     std::vector<PodPtr> pods;
     std::map<std::pair<int, Symbol>, Before> before;
     for (int i = 0; i < 4; ++i) pods.push_back(cluster.NewPod());
     for (int step = 0; step < kSteps; ++step) {
       FakeHandle fresh_handle({}, cluster.Objects());
-      const auto fresh = MakePlugin<P>(fresh_handle);
+      const auto fresh = MakeVolumePlugin<P>(fresh_handle);
       for (size_t i = 0; i < pods.size(); ++i) {
         SCOPED_TRACE(absl::StrCat("seed ", seed, ", step ", step, ", pod ", i));
         ComparePod(cluster, *plugin, *fresh, pods[i], static_cast<int>(i), before);
@@ -288,7 +297,7 @@ class VolumePluginsTest : public ::testing::Test {
  private:
   struct Before {
     uint64_t generation;
-    FilterInputs basis;
+    FilterInputs inputs;
     std::string said;
   };
 
@@ -308,9 +317,9 @@ class VolumePluginsTest : public ::testing::Test {
     NodeVerdicts verdicts;
     verdicts.Reset(table.size());
     verdicts.BeginBlock(rows);
-    const Status judged = plugin.FilterNodes(state, *pod, table, verdicts);
+    const Status evaluated = plugin.FilterNodes(state, *pod, table, verdicts);
     Status error;
-    SharedWords reason_id;
+    SharedReasons reasons;
     for (const NodeRow row : rows) {
       const Status want = fresh.Filter(fresh_state, *pod, table.node(row));
       ++verdicts_;
@@ -319,12 +328,12 @@ class VolumePluginsTest : public ::testing::Test {
         break;
       }
       rejected_ += want.ok() ? 0 : 1;
-      if (!judged.ok()) continue;
-      shared_words_ += reason_id.Check(verdicts, row, want);
+      if (!evaluated.ok()) continue;
+      shared_reasons_ += reasons.Check(verdicts, row, want);
     }
-    EXPECT_EQ(Said(judged), Said(error));
-    FilterInputs basis;
-    plugin.AddInputs(state, *pod, basis);
+    EXPECT_EQ(Said(evaluated), Said(error));
+    FilterInputs inputs;
+    plugin.AddInputs(state, *pod, inputs);
     for (NodeRow row = 0; row < table.size(); ++row) {
       const NodeInfo& node = table.node(row);
       const std::string want = Said(fresh.Filter(fresh_state, *pod, node));
@@ -339,16 +348,16 @@ class VolumePluginsTest : public ::testing::Test {
         absl::StrAppend(&said, "; without a pod: ", Said(fresh.Filter(fresh_state, *pod, copy)));
       }
       Before& last = before[{number, node.name()}];
-      if (last.generation == node.generation() && last.basis == basis) {
-        EXPECT_EQ(last.said, said) << node.name().view() << ": with the same basis";
-        ++same_basis_;
+      if (last.generation == node.generation() && last.inputs == inputs) {
+        EXPECT_EQ(last.said, said) << node.name().view() << ": with the same inputs";
+        ++same_inputs_;
       }
-      last = {node.generation(), basis, said};
+      last = {node.generation(), inputs, said};
     }
   }
 
  public:
-  int verdicts_ = 0, rejected_ = 0, same_basis_ = 0, shared_words_ = 0;
+  int verdicts_ = 0, rejected_ = 0, same_inputs_ = 0, shared_reasons_ = 0;
 };
 
 using Plugins = ::testing::Types<NodeVolumeLimits, VolumeBinding, VolumeZone, VolumeRestrictions>;
@@ -361,15 +370,15 @@ TYPED_TEST(VolumePluginsTest, AgreeWithNewOnes) {
   }
   EXPECT_GT(this->rejected_, this->verdicts_ / 50) << "of " << this->verdicts_;
   EXPECT_LT(this->rejected_, this->verdicts_ * 49 / 50) << "of " << this->verdicts_;
-  EXPECT_GT(this->same_basis_, 1000);
-  EXPECT_GT(this->shared_words_, 100);
+  EXPECT_GT(this->same_inputs_, 1000);
+  EXPECT_GT(this->shared_reasons_, 100);
 }
 
 // A profile that leaves out their PreFilter is told so, and no pod goes anywhere.
 template <class P>
 void ExpectToMissPreFilter() {
   FakeHandle handle;
-  const auto plugin = MakePlugin<P>(handle);
+  const auto plugin = MakeVolumePlugin<P>(handle);
   const TestNodes nodes({MakeNode().Name("n").Info()});
   const CycleState state;
   const PodPtr pod = MakePod().Name("p").Claim("c").Obj();

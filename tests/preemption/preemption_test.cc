@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of berth/framework/preemption.h: the search, the choice, budgets and reprieves.
-#include "berth/framework/preemption.h"
+// The parts of berth/preemption/preemption.h: the search, the choice, budgets and reprieves.
+#include "berth/preemption/preemption.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -470,7 +470,7 @@ TEST(PreemptionTest, NodesThatStayShortOfTheSameAreTriedOnce) {
             "0/20 nodes are available: 20 Insufficient cpu, 6 Insufficient memory.");
 }
 
-TEST(PreemptionTest, LooksFirstWhereItMayGainMost) {
+TEST(PreemptionTest, TriesTheHighestBoundFirst) {
   SmallCluster cluster;
   for (int i = 0; i < 30; ++i) {
     const std::string node = absl::StrCat("n", i);
@@ -531,7 +531,7 @@ spec: {selector: {matchLabels: {app: old}}}
   EXPECT_EQ(outcome.result.candidates[1]->pdb_violations, 1);
 }
 
-TEST(PreemptionTest, BudgetsThatLetNobodyGoAreKnownBeforeNodesAreTried) {
+TEST(PreemptionTest, ExhaustedBudgetsAreKnownBeforeDryRuns) {
   SmallCluster cluster;
   cluster.AddYaml(R"(
 apiVersion: policy/v1
@@ -661,7 +661,7 @@ int SearchBitByBit(Preemption& preemption, PreemptionRules& rules, const PodInfo
 // --- Properties ---
 
 template <class Rules>
-class Remembering : public Rules {
+class CachingDryRuns : public Rules {
  public:
   using Rules::Rules;
   bool DryRunsAreReusable() const override { return true; }
@@ -676,7 +676,7 @@ void ExpectTheSameBitByBit(SmallCluster& cluster, const PodInfo& pod, const Outc
     statuses.push_back(
         cluster.RunFilterPluginsWithNominatedPods(CycleState(), pod, cluster.nodes().node(row)));
   }
-  Remembering<Rules> rules(cluster, 100, 0);
+  CachingDryRuns<Rules> rules(cluster, 100, 0);
   Preemption preemption(cluster);
   for (int pods = 0; pods < 2; ++pods) {
     Status status;
@@ -705,7 +705,7 @@ TEST(PreemptionPropertyTest, VictimsMakeRoomAndNoneCouldStay) {
     std::mt19937 random(seed);
     const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
     SmallCluster cluster;
-    cluster.RememberDryRuns();
+    cluster.CacheDryRuns();
     const int nodes = 1 + upto(4);
     const int priorities = upto(1) == 0 ? 4 : 9;
     const int most_cpu = upto(1) == 0 ? 4 : 2;
@@ -833,7 +833,7 @@ class RulesThatThrow final : public PriorityPreemptionRules, public PreemptionHi
 
 TEST(PreemptionMemoryTest, RulesThatThrowEndOneSearchOnly) {
   SmallCluster cluster;
-  cluster.RememberDryRuns();
+  cluster.CacheDryRuns();
   for (const char* name : {"a", "b"}) {
     cluster.Add(MakeNode().Name(name).Capacity("cpu", "4"));
     cluster.Add(Victim(absl::StrCat("on-", name), name == std::string("a") ? 1 : 0, Day(1))
@@ -867,11 +867,11 @@ class ReusableRules final : public PriorityPreemptionRules, public PreemptionHin
   const bool reusable_;
 };
 
-// Of each node's budget the search remembers what it came to, until that one changes.
+// Of each node's budget the search keeps what it came to, until that one changes.
 TEST(PreemptionMemoryTest, ABudgetThatMovesCountsOnItsNodesOnly) {
   constexpr int kNodes = 60;
   SmallCluster cluster;
-  cluster.RememberDryRuns();
+  cluster.CacheDryRuns();
   const auto set_budget = [&](int i, int allowed) {
     cluster.AddYaml(
         absl::StrCat("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b", i,
@@ -914,10 +914,10 @@ TEST(PreemptionMemoryTest, ABudgetThatMovesCountsOnItsNodesOnly) {
   EXPECT_EQ(search(), "n50");
 }
 
-TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
+TEST(PreemptionStopsTest, TheOutcomeEqualsThatOfAnUninterruptedSearch) {
   constexpr int kNodes = 40;
   SmallCluster cluster;
-  cluster.RememberDryRuns();
+  cluster.CacheDryRuns();
   for (int i = 0; i < kNodes; ++i) {  // all but one need a second victim, which sums do not tell
     const std::string node = absl::StrCat("n", i);
     cluster.Add(MakeNode().Name(node).Capacity("cpu", "4"));
@@ -959,9 +959,9 @@ TEST(PreemptionStopsTest, TheOutcomeIsThatOfASearchAtOnce) {
   }
 }
 
-TEST(PreemptionStopsTest, WhereNothingIsRememberedItStopsOnlyToReadNodes) {
+TEST(PreemptionStopsTest, WithoutCachesItYieldsOnlyToReadNodes) {
   SmallCluster cluster;
-  cluster.RememberDryRuns();
+  cluster.CacheDryRuns();
   for (const char* node : {"a", "b", "c"}) {
     cluster.Add(MakeNode().Name(node).Capacity("cpu", "4"));
     cluster.Add(Victim(absl::StrCat("on-", node), 0, Day(1)).Request("cpu", "1").NodeName(node));
@@ -1022,7 +1022,7 @@ TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
     std::mt19937 random(seed);
     const auto upto = [&](int n) { return static_cast<int>(random() % (n + 1)); };
     SmallCluster cluster;
-    cluster.RememberDryRuns();
+    cluster.CacheDryRuns();
     const int nodes = 5 + upto(25);
     int pods = 0;
     const auto add_pod = [&](int node) {
@@ -1043,7 +1043,7 @@ TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
     Preemption pruned(cluster), full(cluster);
     CycleState full_evaluation;
     full_evaluation.SetFullEvaluation();
-    Remembering<DefaultRules> rules(cluster, 100, 0);
+    CachingDryRuns<DefaultRules> rules(cluster, 100, 0);
     for (int step = 0; step < 40; ++step) {
       const int node = upto(nodes - 1);
       const int change = upto(6);

@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "berth/clock.h"
+#include "berth/extensions/observer.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/observer.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/prefilter.h"
 #include "berth/testing/fake_handle.h"
@@ -31,7 +31,7 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 // FakeHandle for nodes that come and go.
 class SmallCluster final : public Handle, private DryRunInputsSource {
  public:
-  // Judges a node for a pod besides the requests.
+  // Evaluates a node for a pod besides the requests.
   using Rule = std::function<Status(const CycleState&, const PodInfo& pod, const NodeInfo& node)>;
 
   SmallCluster& Add(const NodeBuilder& node) {
@@ -66,9 +66,9 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     rules_.push_back(std::move(rule));
     return *this;
   }
-  // Pods that request the same are of one kind, of which dry runs may be remembered.
-  SmallCluster& RememberDryRuns() {
-    remembers_dry_runs_ = true;
+  // Pods that request the same are of one class, of which dry runs may be cached.
+  SmallCluster& CacheDryRuns() {
+    caches_dry_runs_ = true;
     return *this;
   }
   // As the cache does, with the pods that are there.
@@ -101,6 +101,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     return table_;
   }
   const ObjectStore& objects() const override { return objects_; }
+  void Watch(Kind) override {}
   const Groups& groups() const override {
     BERTH_CHECK(false) << "no groups here";
     abort();
@@ -153,11 +154,11 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     return Status::Success();
   }
   DryRunInputsSource* dry_run_inputs() override { return this; }
-  bool FindDryRunInputs(const CycleState&, const PodInfo& pod, DryRunInputs& grounds) override {
+  bool FindDryRunInputs(const CycleState&, const PodInfo& pod, DryRunInputs& inputs) override {
     pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      absl::StrAppend(&grounds.kind, ResourceName(id), "=", amount, " ");
+      absl::StrAppend(&inputs.pod_class, ResourceName(id), "=", amount, " ");
     });
-    return remembers_dry_runs_;
+    return caches_dry_runs_;
   }
   std::optional<ResourceNeed> FindNeededResources(const CycleState&, const PodInfo& pod) override {
     ResourceNeed room{{}, Symbol::Intern(kFit), true};
@@ -176,6 +177,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   absl::Status Bind(const PodInfo&, absl::string_view, const BindMetadata&) override {
     return absl::OkStatus();
   }
+  absl::Status Update(const ObjectUpdate&) override { return absl::OkStatus(); }
   void Warn(const PodInfo&, absl::string_view, absl::string_view) override {}
   TimerId RunAt(absl::string_view, absl::Time, std::function<void()>) override {
     return TimerId::kNone;
@@ -214,7 +216,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   std::vector<NodeInfo> nodes_;
   mutable NodeTable table_;  // one, as what follows a table goes by its version
   mutable bool changed_ = true;
-  bool remembers_dry_runs_ = false;
+  bool caches_dry_runs_ = false;
   FakeObjectStore objects_;
   FakeNominator nominator_;
   SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24 * 365)};

@@ -15,9 +15,9 @@ TEST(ClassEntries, KeepTheirOrderWhoeverGoes) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    std::vector<QueuedGroup> all(kSteps);
+    std::vector<QueueEntry> all(kSteps);
     ClassEntries entries;
-    std::map<uint64_t, QueuedGroup*> plain;  // by sequence
+    std::map<uint64_t, QueueEntry*> plain;  // by sequence
     for (int step = 0; step < kSteps; ++step) {
       // Grows, and shrinks again; now and then one comes that began to wait earlier.
       const bool grows = step % 1'000 < 600;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "berth/framework/group.h"
+#include "berth/extensions/group.h"
 #include "berth/framework/queue_sort.h"
 
 namespace berth::testing {

@@ -120,7 +120,7 @@ class QueueTest : public ::testing::Test {
 
   // Of the entry that holds the pod.
   std::optional<QueueState> StateOf(absl::string_view name) {
-    const QueuedGroup* entry = queue().FindByPod(Uid(name));
+    const QueueEntry* entry = queue().FindByPod(Uid(name));
     if (entry == nullptr) return std::nullopt;
     return entry->state;
   }
@@ -138,7 +138,7 @@ class QueueTest : public ::testing::Test {
   GroupIndex index_;
   QueueProfile profile_;
   QueueOptions options_;
-  const QueuedGroup* popped_ = nullptr;
+  const QueueEntry* popped_ = nullptr;
   std::string key_;
 
  private:

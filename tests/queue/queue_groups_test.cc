@@ -115,7 +115,7 @@ TEST_F(QueueTest, AMemberThatCameInFlightIsReasonToTryAgain) {
   EXPECT_THAT(Members("a"), ElementsAre("a", "late"));
 }
 
-TEST_F(QueueTest, AMemberThatComesWakesAGroupThatWaits) {
+TEST_F(QueueTest, ANewMemberRequeuesAWaitingGroup) {
   SetMinMember("default/g", 1);
   AddRejected(Member("a"), "Stranger");
   EXPECT_EQ(StateOf("a"), kUnschedulable);
@@ -139,7 +139,7 @@ TEST_F(QueueTest, WhatIsLeftOfAGroupWaits) {
   EXPECT_EQ(Pop(), "c");
 }
 
-TEST_F(QueueTest, AFailureOfNobodyLeavesNothing) {
+TEST_F(QueueTest, AFailureWithoutMembersLeavesNothing) {
   SetMinMember("default/g", 1);
   Add(Member("a"));
   Pop();
@@ -242,7 +242,7 @@ TEST_F(QueueTest, ActivatingAMemberActivatesItsGroup) {
   EXPECT_EQ(StateOf("a"), kActive);
 }
 
-TEST_F(QueueTest, AGroupRestsAsLongAsItsPluginAsks) {
+TEST_F(QueueTest, AGroupBacksOffAsLongAsItsPluginAsks) {
   Register("Fit", EventResource::Node(), action::kAdd);
   SetMinMember("default/g", 1, absl::FromUnixSeconds(1), absl::Seconds(60));
   Add(Member("a"));
@@ -258,7 +258,7 @@ TEST_F(QueueTest, AGroupRestsAsLongAsItsPluginAsks) {
   EXPECT_EQ(Pop(), "a");
 }
 
-TEST_F(QueueTest, AGroupRestsWithAMemberThatWaitedForPermitInVain) {
+TEST_F(QueueTest, AGroupBacksOffWithAMemberWhosePermitFailed) {
   for (const bool sibling_is_active : {false, true}) {
     SCOPED_TRACE(sibling_is_active);
     SetMinMember("default/g", 1);

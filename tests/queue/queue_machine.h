@@ -140,7 +140,7 @@ class QueueMachine {
   std::string Digest() const {
     std::string digest;
     for (const PendingReport& report : queue_.Pending()) {
-      const QueuedGroup& entry = *queue_.FindByPod(report.pod->uid());
+      const QueueEntry& entry = *queue_.FindByPod(report.pod->uid());
       absl::StrAppend(&digest, report.pod->name(), " ", QueueStateName(report.state), " ",
                       report.attempts, " ", entry.requeued_by.view(), " ", entry.sequence, "\n");
     }
@@ -298,7 +298,7 @@ class QueueMachine {
   void Pop() {
     const bool any_active = queue_.active_size() > 0;
     const bool can = queue_.CanPop();
-    const QueuedGroup* entry = queue_.Pop();
+    const QueueEntry* entry = queue_.Pop();
     if (can != (entry != nullptr)) return Fail("CanPop() was ", can);
     if (entry == nullptr) return;
     if (!flying_.insert(entry->key).second) Fail(entry->key, " flies twice");
@@ -313,7 +313,7 @@ class QueueMachine {
     if (!any_active) return;
     for (const PendingReport& report : queue_.Pending()) {
       if (report.state != QueueState::kActive) continue;
-      const QueuedGroup& other = *queue_.FindByPod(report.pod->uid());
+      const QueueEntry& other = *queue_.FindByPod(report.pod->uid());
       if (sort_.Less(other.lead, entry->lead)) Fail(other.key, " should have gone first");
     }
   }
@@ -322,7 +322,7 @@ class QueueMachine {
     if (flying_.empty()) return;
     const std::string key = *std::next(flying_.begin(), choose_(flying_.size()));
     flying_.erase(key);
-    const QueuedGroup* entry = queue_.Find(key);
+    const QueueEntry* entry = queue_.Find(key);
     if (entry == nullptr || entry->state != QueueState::kInFlight) {
       return Fail(key, " went while in flight");
     }
@@ -356,7 +356,7 @@ class QueueMachine {
     index_.SetPod(pod);
     pending_[pod->uid()] = pod;
     queue_.Add(pod, std::nullopt);
-    const QueuedGroup* const entry = queue_.Pop();
+    const QueueEntry* const entry = queue_.Pop();
     if (entry != queue_.FindByPod(pod->uid())) return Fail(name, " does not come first");
     queue_.AddUnschedulable(entry, SomeRejection());
   }
@@ -440,7 +440,7 @@ class QueueMachine {
     if (pending_.empty()) return;
     // An entry that is not in flight cannot land.
     const auto it = std::next(pending_.begin(), choose_(pending_.size()));
-    const QueuedGroup* entry = queue_.FindByPod(it->first);
+    const QueueEntry* entry = queue_.FindByPod(it->first);
     if (entry == nullptr || entry->state == QueueState::kInFlight) return;
     queue_.Done(entry);
     queue_.AddUnschedulable(entry, SomeRejection());

@@ -42,7 +42,7 @@ TEST(QueueProperty, NothingIsLostBetweenMoves) {
 }
 
 // Asking about one pod for all that are like it comes to what asking about each does.
-TEST(QueueProperty, AlikePodsGoWhereEachWouldGoAlone) {
+TEST(QueueProperty, EquivalentPodsGoWhereEachWouldGoAlone) {
   int woken = 0;
   for (uint64_t seed = 1; seed <= kSequences; ++seed) {
     std::mt19937_64 random[2] = {std::mt19937_64(seed), std::mt19937_64(seed)};
@@ -65,7 +65,7 @@ TEST(QueueProperty, AlikePodsGoWhereEachWouldGoAlone) {
 
 // However few are asked and moved at once: when all is done, the same ones wait, whatever else
 // happened meanwhile, and whoever came meanwhile.
-TEST(QueueProperty, AskingBitByBitWakesWhomAskingAtOnceWakes) {
+TEST(QueueProperty, AskingInStepsRequeuesTheSamePods) {
   constexpr int kHistories = 400;
   int were_asked_later = 0;
   for (uint64_t seed = 1; seed <= kHistories; ++seed) {
@@ -102,9 +102,9 @@ TEST(QueueProperty, AskingBitByBitWakesWhomAskingAtOnceWakes) {
 
 // Whoever an event woke is not waiting any more when all moves are made, whatever else happens
 // meanwhile that does not make him wait again.
-class WakingTest : public QueueTest {};
+class RequeuingTest : public QueueTest {};
 
-TEST_F(WakingTest, NobodyWhoWasWokenStaysBehind) {
+TEST_F(RequeuingTest, EveryRequeuedPodIsMoved) {
   options_.max_moves_per_tick = 3;
   options_.max_hints_per_tick = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));

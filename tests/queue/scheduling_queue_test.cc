@@ -283,10 +283,10 @@ TEST_F(QueueTest, EventsAreKeptForTheOldestInFlight) {
   Add(Pod("b", 2));
   Add(Pod("c", 1));
   Pop();
-  const QueuedGroup* const a = popped_;
+  const QueueEntry* const a = popped_;
   queue().MoveAllOnEvent(kNodeAdd, {});
   Pop();
-  const QueuedGroup* const b = popped_;
+  const QueueEntry* const b = popped_;
   Pop();
   queue().Done(b);
   queue().Done(b);  // once more does no harm
@@ -298,7 +298,7 @@ TEST_F(QueueTest, EventsAreKeptForTheOldestInFlight) {
   EXPECT_EQ(queue().in_flight_size(), 0);
 }
 
-TEST_F(QueueTest, OneOfThoseThatAreAlikeIsAskedForAll) {
+TEST_F(QueueTest, HintsAreAskedOncePerClass) {
   int asked = 0;
   QueueingHint answer = QueueingHint::kSkip;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd,
@@ -323,7 +323,7 @@ TEST_F(QueueTest, OneOfThoseThatAreAlikeIsAskedForAll) {
   EXPECT_EQ(queue().FindByPod(Uid("c"))->requeued_by.view(), "NodeAdd");
 }
 
-TEST_F(QueueTest, OfThoseThatAreAlikeTheOneThatChangesIsAskedItself) {
+TEST_F(QueueTest, ThePodThatChangesIsAskedApartFromItsClass) {
   RegisterForAlike("Own", EventResource::Pod(), action::kUpdateOther,
                    [](const PodInfo& pod, const ObjectChange& change) {
                      return change.new_pod->uid() == pod.uid() ? QueueingHint::kQueue
@@ -345,7 +345,7 @@ TEST_F(QueueTest, OfThoseThatAreAlikeTheOneThatChangesIsAskedItself) {
   }
 }
 
-TEST_F(QueueTest, VeryManyAreWokenBitByBitThoseThatMatterMostFirst) {
+TEST_F(QueueTest, ManyPodsAreRequeuedInStepsByPriority) {
   options_.max_moves_per_tick = 4;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) AddRejected(Pod(name), "Fit");
@@ -367,7 +367,7 @@ TEST_F(QueueTest, VeryManyAreWokenBitByBitThoseThatMatterMostFirst) {
   for (const char* name : {"v", "w", "d", "a", "b", "e", "f", ""}) EXPECT_EQ(Pop(), name);
 }
 
-TEST_F(QueueTest, WhatMattersMoreIsWokenBeforeWhatAnEarlierEventWoke) {
+TEST_F(QueueTest, HigherPrioritiesAreRequeuedBeforeEarlierEvents) {
   options_.max_moves_per_tick = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   RegisterForAlike("Other", EventResource::AssignedPod(), action::kDelete,
@@ -387,7 +387,7 @@ TEST_F(QueueTest, WhatMattersMoreIsWokenBeforeWhatAnEarlierEventWoke) {
   EXPECT_EQ(queue().unschedulable_size(), 0);
 }
 
-TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
+TEST_F(QueueTest, ManyBackoffsEndInSteps) {
   options_.max_moves_per_tick = 2;
   Register("Fit", EventResource::Node(), action::kAdd);
   for (const char* name : {"a", "b", "c", "d", "e"}) {
@@ -408,9 +408,9 @@ TEST_F(QueueTest, VeryManyBackoffsEndBitByBit) {
 }
 
 // Pods that nobody is like, of which the hints are asked about two at once.
-class AskedBitByBit : public QueueTest {
+class AskedInSteps : public QueueTest {
  protected:
-  AskedBitByBit() {
+  AskedInSteps() {
     options_.max_hints_per_tick = 2;
     const QueueingHintFn note = [this](const PodInfo& pod, const ObjectChange&) {
       asked_.emplace_back(pod.name());
@@ -426,7 +426,7 @@ class AskedBitByBit : public QueueTest {
 };
 
 // However many events come.
-TEST_F(AskedBitByBit, WhatIsDueDoesNotWaitForIt) {
+TEST_F(AskedInSteps, WhatIsDueDoesNotWaitForIt) {
   for (const char* name : {"a", "b", "c", "d", "e"}) AddRejected(Pod(name), "Fit");
   AddRejected(Pod("other"), "Ports");
   queue().MoveAllOnEvent(kPodDelete, {});
@@ -437,7 +437,7 @@ TEST_F(AskedBitByBit, WhatIsDueDoesNotWaitForIt) {
   EXPECT_EQ(queue().unschedulable_size(), 0);
 }
 
-TEST_F(AskedBitByBit, SoManyWithEachTick) {
+TEST_F(AskedInSteps, SoManyWithEachTick) {
   for (const char* name : {"a", "b", "c", "d", "e"}) AddRejected(Pod(name), "Fit");
   AddRejected(Pod("other"), "Ports");
   queue().MoveAllOnEvent(kNodeAdd, {});
@@ -455,7 +455,7 @@ TEST_F(AskedBitByBit, SoManyWithEachTick) {
   EXPECT_GT(queue().NextRetry(), clock_.Now());
 }
 
-TEST_F(AskedBitByBit, WhoComesToWaitAfterTheEventIsNotAsked) {
+TEST_F(AskedInSteps, PodsThatFailAfterTheEventAreNotAsked) {
   for (const char* name : {"a", "b", "c", "d"}) AddRejected(Pod(name), "Fit");
   queue().MoveAllOnEvent(kNodeAdd, {});
   AddRejected(Pod("late"), "Fit");
@@ -470,9 +470,9 @@ TEST_F(AskedBitByBit, WhoComesToWaitAfterTheEventIsNotAsked) {
   EXPECT_THAT(TakeAsked(), ElementsAre("a", "b", "d", "late"));
 }
 
-class AlikeButLate : public AskedBitByBit, public ::testing::WithParamInterface<size_t> {};
+class OfOneClassButLate : public AskedInSteps, public ::testing::WithParamInterface<size_t> {};
 
-TEST_P(AlikeButLate, OnlyThoseThatWaitedAreWoken) {
+TEST_P(OfOneClassButLate, OnlyWaitingPodsAreRequeued) {
   options_.max_moves_per_tick = GetParam();
   RegisterForAlike("Colour", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const char* name : {"a", "b"}) AddRejected(Pod(name), "Fit");
@@ -493,9 +493,9 @@ TEST_P(AlikeButLate, OnlyThoseThatWaitedAreWoken) {
   EXPECT_EQ(StateOf("later"), kActive);
 }
 
-INSTANTIATE_TEST_SUITE_P(MovesAtOnce, AlikeButLate, ::testing::Values(1, 100));
+INSTANTIATE_TEST_SUITE_P(MovesAtOnce, OfOneClassButLate, ::testing::Values(1, 100));
 
-TEST_F(AskedBitByBit, WhatHappenedFirstActsFirst) {
+TEST_F(AskedInSteps, WhatHappenedFirstActsFirst) {
   Register("Own", EventResource::UnscheduledPod(), action::kUpdatePodLabel);
   answer_ = QueueingHint::kQueue;
   for (const char* name : {"a", "b", "c", "d"}) {
@@ -513,7 +513,7 @@ TEST_F(AskedBitByBit, WhatHappenedFirstActsFirst) {
   }
 }
 
-TEST_F(AskedBitByBit, EventsDoNotPileUpWhenNobodyTicks) {
+TEST_F(AskedInSteps, EventsDoNotPileUpWhenNobodyTicks) {
   for (const char* name : {"a", "b", "c", "d"}) AddRejected(Pod(name), "Fit");
   for (int i = 0; i < 1'000; ++i) {
     const Object node = MakeNode().Name("n").Object();
@@ -522,7 +522,7 @@ TEST_F(AskedBitByBit, EventsDoNotPileUpWhenNobodyTicks) {
   EXPECT_GT(asked_.size(), 3'600u);
 }
 
-TEST_F(QueueTest, VeryManyThatAreGatedMoveBitByBit) {
+TEST_F(QueueTest, ManyGatedPodsMoveInSteps) {
   options_.max_moves_per_tick = 2;
   bool closed = true;
   profile_.pre_enqueue = [&](const PodInfo& pod, Symbol) {
@@ -546,7 +546,7 @@ TEST_F(QueueTest, VeryManyThatAreGatedMoveBitByBit) {
   EXPECT_EQ(StateOf("d"), kGated);
 }
 
-TEST_F(QueueTest, VeryManyThatAWildcardOrAPluginThatSaidPendingWakesMoveBitByBit) {
+TEST_F(QueueTest, ManyPodsOfAWildcardOrPendingMoveInSteps) {
   options_.max_moves_per_tick = 2;
   RegisterForAlike("Fit", EventResource::Node(), action::kAdd, Says(QueueingHint::kQueue));
   for (const ClusterEvent& event : {kNodeAdd, kWildcard}) {
@@ -673,13 +673,13 @@ class OwnUpdateTest : public QueueTest, public ::testing::WithParamInterface<Upd
   }
 };
 
-TEST_P(OwnUpdateTest, WakesAWaitingPod) {
+TEST_P(OwnUpdateTest, RequeuesAWaitingPod) {
   AddRejected(GetParam().before, "Plugin");
   Update(GetParam().after);
   EXPECT_EQ(StateOf("a"), GetParam().helps ? kActive : kUnschedulable);
 }
 
-TEST_P(OwnUpdateTest, IsRememberedInFlight) {
+TEST_P(OwnUpdateTest, IsRecordedInFlight) {
   Add(GetParam().before);
   Pop();
   Update(GetParam().after);
@@ -818,7 +818,7 @@ TEST_F(QueueTest, ThePluginThatGatedThePodIsAskedFirst) {
 }
 
 // As kube-scheduler's DefaultPreemption: it registers an event that it says is never reason enough.
-TEST_F(QueueTest, AGatedPodIsWokenByTheHintsOfThePluginsThatRejectedIt) {
+TEST_F(QueueTest, AGatedPodIsRequeuedByTheHintsOfThePluginsThatRejectedIt) {
   bool closed = false;
   profile_.pre_enqueue = [&](const PodInfo&, Symbol) {
     return closed ? Status::Unschedulable("closed").WithPlugin(Symbol::Intern("Door"))
@@ -892,11 +892,11 @@ TEST_F(QueueTest, ActivateIgnoresBackoff) {
   EXPECT_EQ(queue().size(), 2);
 }
 
-TEST_F(QueueTest, ActivateIsRememberedInFlight) {
+TEST_F(QueueTest, ActivateIsRecordedInFlight) {
   const auto a = Add(Pod("a", 2));
   Add(Pod("b", 1));
   Pop();
-  const QueuedGroup* const first = popped_;
+  const QueueEntry* const first = popped_;
   Pop();
   queue().Activate({a});
   Reject({"Stranger"});
@@ -976,7 +976,7 @@ TEST_F(QueueTest, APodWhoseBindingFailedWaitsForItsBackoff) {
   EXPECT_EQ(popped_->lead.attempts, 2);
 }
 
-TEST_F(QueueTest, APodThatMustRestIsNotPoppedFromBackoff) {
+TEST_F(QueueTest, APodThatRequiresBackoffIsNotPoppedEarly) {
   for (const bool requires_backoff : {false, true}) {
     SCOPED_TRACE(requires_backoff);
     const std::string name = requires_backoff ? "rests" : "hurries";

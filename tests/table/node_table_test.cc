@@ -306,7 +306,7 @@ class RandomHistory {
       if (Below(5) != 0) order_.push_back(&node);
     }
     std::shuffle(order_.begin(), order_.end(), random_);
-    table_.SetOrder({order_.begin(), order_.end()});
+    table_.SetOrder(std::vector<const NodeInfo*>(order_.begin(), order_.end()));
   }
 
   // The same, told as a move; some nodes are others of the same name. Or nodes only go.

@@ -330,7 +330,7 @@ void CountAlong(Random& random) {
   EXPECT_GT(followed, kSteps) << "nodes come and go too often to see counts being followed";
 }
 
-TEST(ScopedCounts, AreWhatALookAtAllNodesFinds) {
+TEST(ScopedCounts, EqualAFullEvaluation) {
   const auto run_one = [](uint64_t seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_TEST_SEED=", seed));
     Random random(seed);

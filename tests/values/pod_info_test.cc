@@ -144,7 +144,7 @@ TEST(PodInfo, OfAPodThatWasBound) {
 }
 
 // Pods of many namespaces come in turn, and kubelets say of each what its containers got.
-TEST(PodInfo, AlikePodsShareWhatIsParsed) {
+TEST(PodInfo, EqualPodsShareWhatIsParsed) {
   const auto running = [](int number, absl::string_view allocated, absl::string_view node = "n") {
     PodBuilder pod = MakePod().Name(absl::StrCat("p", number)).Uid(absl::StrCat("u", number));
     pod.Namespace(absl::StrCat("team-", number % 3)).Label("app", "web").NodeName(node);

@@ -334,6 +334,16 @@ TEST(ResizedPod, IsOneThatHasANode) {
   EXPECT_EQ(pending->requests().Get(kCpu), 2000);
 }
 
+// It would count as soon as the pod is assumed, when it is too late to refuse it.
+TEST(ResizedPod, IsRefusedBeforeItHasANodeIfItsStatusCannotBeRead) {
+  for (const char* const node : {"", "n"}) {
+    PodBuilder pod = MakePod().NodeName(node).Container().Request("cpu", "2");
+    *pod.Message().mutable_status()->add_container_statuses() = StatusOf("c1", {.actual = "x"});
+    const auto parsed = PodInfo::Create(std::make_shared<const api::Pod>(pod.Proto()));
+    EXPECT_TRUE(absl::IsInvalidArgument(parsed.status())) << node << parsed.status();
+  }
+}
+
 TEST(ResizedPod, DoesNotCountSoInScores) {
   const auto pod = WithStatus(MakePod().NodeName("n").Container().Request("cpu", "2"),
                               {.allocated = "3", .actual = "4"});

@@ -24,7 +24,7 @@ class RuntimeClass;
 class StorageClass;
 }  // namespace api
 
-// Remembers the classes that pods and claims may name, and fills in what they leave out as the
+// Records the classes that pods and claims may name, and fills in what they leave out as the
 // defaults and the admission plugins of Kubernetes v1.35 do: requests from limits, label keys of
 // pod affinity as requirements, the priority of a PriorityClass, the overhead and placement of a
 // RuntimeClass, the default StorageClass. Objects that an API server has stored have all that, so

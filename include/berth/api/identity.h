@@ -52,7 +52,7 @@ class Identity {
 
 using IdentityPtr = std::shared_ptr<const Identity>;
 
-// What objects are told apart by: their uid, or, among those of one kind, their key.
+// What objects are distinguished by: their uid, or, among those of one kind, their key.
 struct ByUid {
   static absl::string_view Name(const Identity& who) { return who.uid(); }
   static size_t Hash(const Identity& who) { return who.uid_hash(); }

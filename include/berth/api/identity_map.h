@@ -35,8 +35,8 @@ class IdentityMap {
   }
   Value* Find(const Ref& ref) { return const_cast<Value*>(std::as_const(*this).Find(ref)); }
   bool Contains(const Ref& ref) const { return Find(ref) != nullptr; }
-  // Lets the processor fetch what Find() will look at while other work goes on: where the entry is
-  // found, then the entry. By the hash alone: comparing names would wait for them.
+  // Prefetches what Find() will look at while other work goes on: where the entry is found, then
+  // the entry. By the hash alone: comparing names would wait for them.
   void Prefetch(const Ref& ref, Fetch what) const {
     const Table& table = tables_[TableOf(ref.hash())];
     if (what == Fetch::kPlace) {

@@ -3,11 +3,13 @@
 #ifndef BERTH_API_KINDS_H_
 #define BERTH_API_KINDS_H_
 
-#include <array>
 #include <optional>
 #include <ostream>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 // The one list: enumerator and message name, group, version, plural, whether it has a namespace.
 #define BERTH_KINDS(X)                                                        \
@@ -38,7 +40,7 @@ class Message;
 
 namespace berth {
 
-// kPod, kNode … in the order of the list.
+// kPod, kNode … in the order of the list; behind them the kinds of RegisterKind().
 enum class Kind {
 #define BERTH_KIND(name, group, version, plural, namespaced) k##name,
   BERTH_KINDS(BERTH_KIND)
@@ -64,8 +66,30 @@ inline constexpr Kind kKindOf = Message::no_such_kind;
 BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
 
-// All the kinds in the order of the enum.
-const std::array<Kind, kKindCount>& AllKinds();
+// A kind that is not in the list: of a CustomResourceDefinition, or one that only some plugin
+// reads.
+struct KindDescription {
+  std::string group;    // "example.com"; of the core group empty
+  std::string version;  // "v1"
+  std::string name;     // "LicencePool"
+  std::string plural;   // "licencepools"
+  bool is_namespaced = true;
+};
+
+// How many kinds there can be, those of the list included.
+inline constexpr int kMostKinds = kKindCount + 32;
+
+// Makes a kind known to this process, for good: manifests may have objects of it, plugins may watch
+// it and register events for it. What its objects are is in Object::json(). The same description
+// gives the same kind again. Before manifests are read and schedulers are made, in main() say.
+// Threads: any. AlreadyExists if another version or scope of it is known, or it is in the list;
+// InvalidArgument without a version, name or plural; ResourceExhausted beyond kMostKinds.
+absl::StatusOr<Kind> RegisterKind(const KindDescription& description);
+
+inline bool IsRegisteredKind(Kind kind) { return static_cast<int>(kind) >= kKindCount; }
+
+// All the kinds in the order of the enum, those that were registered behind.
+absl::Span<const Kind> AllKinds();
 
 absl::string_view KindName(Kind kind);    // "PodGroup"
 absl::string_view ApiVersion(Kind kind);  // "v1", "scheduling.x-k8s.io/v1alpha1"

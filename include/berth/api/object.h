@@ -61,6 +61,9 @@ class Object {
   // Of a pod: packed as it is, or now.
   std::shared_ptr<const PackedPod> packed() const;
 
+  // Of a kind that was registered (RegisterKind()): all of it, for ReadDocuments() in value.h.
+  const std::string& json() const;
+
   std::string ToString() const;  // "Pod default/p"
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pod's message in little memory: what alike pods have in common is kept once for all of them.
+// A pod's message in little memory: what pods of one shape have in common is kept once for all of
+// them.
 #ifndef BERTH_API_PACKED_POD_H_
 #define BERTH_API_PACKED_POD_H_
 
@@ -9,16 +10,12 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/identity.h"
 #include "berth/api/symbol.h"
-#include "berth/mutex.h"
-#include "berth/prefetch.h"
 
 namespace berth {
 
@@ -27,11 +24,11 @@ class Pod;
 class PodSpec;
 }  // namespace api
 
-// The spec of a pod but for what is the pod's own, in the wire format. Alike pods share one: two
+// The spec of a pod but for what is the pod's own, in the wire format. Pods share one: two
 // shapes with the same bytes are the same object, as long as anybody holds it. Threads: any.
 class PodShape {
  public:
-  explicit PodShape(std::string bytes) : bytes_(std::move(bytes)) {}
+  explicit PodShape(std::string bytes);
   ~PodShape();
   // The one of these bytes.
   static std::shared_ptr<const PodShape> Intern(absl::string_view bytes);
@@ -42,20 +39,15 @@ class PodShape {
 
   // What somebody made of the shape, for the next pod of it: the last few that were made for
   // different `key`s. Null if it was not, or is forgotten.
-  std::shared_ptr<const void> Remembered(size_t key) const;
-  void Remember(size_t key, std::shared_ptr<const void> made) const;
+  std::shared_ptr<const void> Cached(size_t key) const;
+  void Cache(size_t key, std::shared_ptr<const void> made) const;
 
  private:
-  struct Made {
-    size_t key;
-    std::shared_ptr<const void> what;
-  };
+  class LastMade;
 
   const std::string bytes_;
   mutable std::atomic<const api::PodSpec*> spec_ = nullptr;
-  mutable Mutex mutex_;
-  mutable std::vector<Made> made_ ABSL_GUARDED_BY(mutex_);
-  mutable size_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // to be forgotten
+  const std::unique_ptr<LastMade> last_made_;
 };
 
 // Immutable, and an eighth of the message it stands for. The pod's own is its metadata, its status,
@@ -96,8 +88,8 @@ class PackedPod {
     Symbol node_name;
     absl::Time start_time;
   };
-  // Lets the processor fetch what Bound() looks at beside this.
-  void PrefetchOwn() const { Prefetch(own_); }
+  // Prefetches what Bound() looks at beside this.
+  void PrefetchOwn() const;
   // What was done if this is `earlier`, bound and nothing else; otherwise null.
   const Binding* BoundSince(const PackedPod& earlier) const;
 

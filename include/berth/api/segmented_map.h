@@ -36,7 +36,7 @@ class SegmentedMap {
   bool Contains(const K& key) const {
     return Find(key) != nullptr;
   }
-  // Lets the processor fetch what Find() will look at while other work goes on.
+  // Prefetches what Find() will look at while other work goes on.
   void Prefetch(const Key& key) const {
     KeepPrefetchArguments();
     TableOf(key).prefetch(key);

@@ -14,8 +14,8 @@
 namespace berth {
 
 // For each of `rows`, 1 if Matches() or Includes() would say yes for its node, else 0. A
-// requirement is judged once for each distinct value of its label, tolerations once for each list
-// of taints.
+// requirement is evaluated once for each distinct value of its label, tolerations once for each
+// list of taints.
 using RowMatches = std::vector<uint8_t>;
 RowMatches MatchRows(const NodeSelectorTerm& term, const NodeTable& nodes,
                      absl::Span<const NodeRow> rows);

@@ -40,9 +40,9 @@ inline bool AreConsecutive(absl::Span<const NodeRow> rows) {
   return apart == 0;
 }
 
-// A column whose values repeat: each distinct value once, and an index a row. Judge each value,
+// A column whose values repeat: each distinct value once, and an index a row. Evaluate each value,
 // then map the rows. Values that no row has any more may linger. Belongs to a table and lives as
-// long; it may be remembered.
+// long; it may be cached.
 template <class T>
 class DictionaryColumn {
  public:
@@ -63,16 +63,16 @@ class DictionaryColumn {
   // Changes whenever a row gets another value or another number.
   uint64_t version() const { return version_; }
 
-  // Calls use(i, judge(index)) for each rows[i] and the index of its value. `judge` is asked once
-  // for each distinct value if that is less work.
-  template <class Judge, class Use>
-  void JudgeRows(absl::Span<const NodeRow> rows, Judge judge, Use use) const {
+  // Calls use(i, evaluate(index)) for each rows[i] and the index of its value. `evaluate` is asked
+  // once for each distinct value if that is less work.
+  template <class Evaluate, class Use>
+  void EvaluateRows(absl::Span<const NodeRow> rows, Evaluate evaluate, Use use) const {
     if (values_.size() > rows.size() / 2) {  // nearly every node has its own value
-      for (size_t i = 0; i < rows.size(); ++i) use(i, judge(indexes_[rows[i]]));
+      for (size_t i = 0; i < rows.size(); ++i) use(i, evaluate(indexes_[rows[i]]));
       return;
     }
-    absl::InlinedVector<decltype(judge(uint32_t{})), 64> of_value;
-    for (uint32_t index = 0; index < values_.size(); ++index) of_value.push_back(judge(index));
+    absl::InlinedVector<decltype(evaluate(uint32_t{})), 64> of_value;
+    for (uint32_t index = 0; index < values_.size(); ++index) of_value.push_back(evaluate(index));
     for (size_t i = 0; i < rows.size(); ++i) use(i, of_value[indexes_[rows[i]]]);
   }
 
@@ -273,15 +273,15 @@ class NodeTable {
     return true;
   }
 
-  // Lets the processor fetch what there is of a row, in kPrefetchSteps steps with other work
-  // between them: each needs what those before it have fetched. A hint: any row will do.
+  // Prefetches what there is of a row, in kPrefetchSteps steps with other work between them: each
+  // needs what those before it have fetched. A hint: any row will do.
   static constexpr int kPrefetchSteps = 3;
   void PrefetchAhead(NodeRow row, int step) const;
 
   // --- For the cache (and for tests that build a table) ---
 
   // Makes `nodes`, in this order, the rows.
-  void SetOrder(std::vector<const NodeInfo*> nodes);
+  void SetOrder(absl::Span<const NodeInfo* const> nodes);
   // The same, as a move of rows: only nodes that came are read. A node that is another NodeInfo now
   // went and came; the former one must still live.
   void Rearrange(absl::Span<const NodeInfo* const> nodes);

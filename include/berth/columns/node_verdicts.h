@@ -15,11 +15,11 @@ namespace berth {
 
 // The engine runs the Filter plugins in order over blocks of rows; each plugin sees the rows that
 // no plugin before it rejected. Rows that were not evaluated have code
-// kUnschedulableAndUnresolvable and rejector kNotJudged. Threads: owned by one cycle.
+// kUnschedulableAndUnresolvable and rejector kNotFiltered. Threads: owned by one cycle.
 class NodeVerdicts {
  public:
-  static constexpr uint8_t kNotJudged = 255;  // excluded by PreFilter, or the search ended before
-  static constexpr uint8_t kNone = 254;       // feasible
+  static constexpr uint8_t kNotFiltered = 255;  // excluded by PreFilter, or the search ended before
+  static constexpr uint8_t kNone = 254;         // feasible
   // No reason id: the row shares its message with no other row.
   static constexpr uint8_t kNoReasonId = 255;
 
@@ -61,14 +61,14 @@ class NodeVerdicts {
   // Nodes were added, not evaluated yet, or removed.
   void Move(const RowMove& move) {
     move.Apply(codes_, Code::kUnschedulableAndUnresolvable);
-    move.Apply(rejectors_, kNotJudged);
+    move.Apply(rejectors_, kNotFiltered);
     move.Apply(reason_ids_, kNoReasonId);
   }
 
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
   absl::Span<const Code> codes() const { return codes_; }
-  // Index of the Filter plugin that rejected `row` first, kNone or kNotJudged.
+  // Index of the Filter plugin that rejected `row` first, kNone or kNotFiltered.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
   absl::Span<const uint8_t> rejectors() const { return rejectors_; }
   // The reason id of the rejection, or kNoReasonId.

@@ -68,8 +68,8 @@ class PodTable {
   // label which the selector requires; further ones find what was counted along since. What was not
   // asked for in a long time is not counted any more.
   std::shared_ptr<const PodCounts> Count(const PodSelector& selector) const;
-  // Those on nodes in `scope`. The first call for a scope that not all nodes are in judges them
-  // all; from then on a node is judged when its labels or taints are others.
+  // Those on nodes in `scope`. The first call for a scope that not all nodes are in evaluates them
+  // all; from then on a node is evaluated when its labels or taints are others.
   std::shared_ptr<const PodCounts> Count(const PodSelector& selector, const NodeScope& scope) const;
 
   // The rows with pods that `selector` selects, and how many; in no particular order. Keeps

@@ -32,8 +32,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/problem.h"
 #include "berth/api/value.h"
-#include "berth/check.h"
-#include "berth/framework/field_type.h"
+#include "berth/config/field_type.h"
 
 namespace berth {
 

@@ -5,8 +5,11 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "berth/api/kinds.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
@@ -14,20 +17,34 @@
 namespace berth {
 
 // PreBind, Bind and PostBind run on the binding executor, each pod's calls in order, several pods
-// at once: guard what pods share. `state` belongs to the pod.
+// at once: guard what pods share. `state` belongs to the pod. The other two run on the scheduling
+// thread.
 class PreBindPlugin {
  public:
   virtual ~PreBindPlugin() = default;
 
-  // Runs on the scheduling thread before the pod waits for Permit, and says whether PreBind has
+  // Runs before the pod waits for Permit, and says whether PreBind has
   // anything to do: Success, Skip (PreBind is left out) or an error.
   virtual Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
                                   absl::string_view node_name);
 
   // Work that must be done before the pod may be bound, such as provisioning a volume. Anything
-  // but Success fails the binding: the placement is undone and the pod is queued again.
+  // but Success and Wait fails the binding: the placement is undone and the pod is queued again.
+  // Wait: the rest is up to others, and PollPreBind() says when it is done. Better than blocking,
+  // which takes a thread from other bindings.
   virtual Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) = 0;
+
+  // Whether that for which PreBind() said Wait has happened: Success, Wait for "not yet", or what
+  // fails the binding. Runs on the scheduling thread: at once, every second, and when an object has
+  // changed that PollWhenChanged() named. Then the next plugin's PreBind runs.
+  virtual Status PollPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name);
 };
+
+// For PreBind: PollPreBind() is called as soon as this object, which is neither a pod nor a node,
+// has changed. `key` is "namespace/name", or "name".
+void PollWhenChanged(CycleState& state, Kind kind, absl::string_view key);
+// What was named so: kinds and keys.
+absl::Span<const std::pair<Kind, std::string>> ObjectsToPollFor(const CycleState& state);
 
 // What the pod gets as it is bound: one step, so that nobody sees the pod on its node without it.
 struct BindMetadata {

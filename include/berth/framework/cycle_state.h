@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plugins remember about one pod during one scheduling attempt.
+// What plugins store about one pod during one scheduling attempt.
 #ifndef BERTH_FRAMEWORK_CYCLE_STATE_H_
 #define BERTH_FRAMEWORK_CYCLE_STATE_H_
 
@@ -34,8 +34,8 @@ struct StateKey {
 class CycleState {
  public:
   CycleState() {}  // NOLINT(modernize-use-equals-default): CycleState() would clear all its room
-  CycleState(CycleState&&) = default;
-  CycleState& operator=(CycleState&&) = default;
+  CycleState(CycleState&&) noexcept = default;
+  CycleState& operator=(CycleState&&) noexcept = default;
 
   // Stores `data` under `key`, in place of what was there.
   template <class T>

@@ -20,7 +20,7 @@ class FilterPlugin {
   // Returns Success if `pod` may run on `node`; Unschedulable if not, but evicting pods might
   // help; UnschedulableAndUnresolvable if nothing would; Error to end the pod's cycle.
   //
-  // Judge `node` as given, not the snapshot's node of that name: in preemption it is a copy
+  // Evaluate `node` as given, not the snapshot's node of that name: in preemption it is a copy
   // with pods removed.
   //
   // Threads: may run concurrently for different nodes of one cycle. Only read `state`, or

@@ -16,20 +16,22 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/api/kinds.h"
 #include "berth/api/symbol.h"
 #include "berth/clock.h"
-#include "berth/framework/counter.h"
-#include "berth/framework/group.h"
-#include "berth/framework/nominator.h"
-#include "berth/framework/object_store.h"
+#include "berth/extensions/group.h"
+#include "berth/extensions/waiting.h"
 #include "berth/framework/permit.h"
-#include "berth/framework/plugins_runner.h"
 #include "berth/framework/pod_info.h"
-#include "berth/framework/waiting.h"
+#include "berth/handle/counter.h"
+#include "berth/handle/nominator.h"
+#include "berth/handle/object_store.h"
+#include "berth/handle/plugins_runner.h"
 
 namespace berth {
 
 struct BindMetadata;
+struct ObjectUpdate;
 class DryRunInputsSource;
 class NodeTable;
 
@@ -49,6 +51,7 @@ class Handle : public PluginsRunner {
 
   // The nodes as of the current attempt, its own placements included.
   virtual const NodeTable& nodes() const = 0;
+  // Has objects of the kinds that some plugin watches: see Watch().
   virtual const ObjectStore& objects() const = 0;
   virtual const Groups& groups() const = 0;
   virtual const Nominator& nominator() const = 0;
@@ -58,6 +61,11 @@ class Handle : public PluginsRunner {
 
   // What results of dry runs depend on, for preemption; null if nothing is known of it.
   virtual DryRunInputsSource* dry_run_inputs() { return nullptr; }
+
+  // Asks for objects of a kind to be in objects(), as a Go plugin asks for an informer. From the
+  // plugin's factory only. Pods and nodes are always watched, and so are the kinds that a plugin
+  // registers events for.
+  virtual void Watch(Kind kind) = 0;
 
   // --- Pods that wait ---
 
@@ -104,6 +112,9 @@ class Handle : public PluginsRunner {
   // meant for Bind plugins.
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const BindMetadata& metadata) = 0;
+  // Writes an object that is no pod (berth/api/object_update.h); see Cluster::Update(). Blocks; any
+  // thread, and meant for PreBind plugins.
+  virtual absl::Status Update(const ObjectUpdate& update) = 0;
   // Tells people of something wrong with a pod that is not rejected for it: a Warning event with
   // that reason ("UnreadableGpuRecord"), one of few that the plugin has, and text. Does not wait
   // for the cluster.

@@ -85,7 +85,7 @@ class PodInfo {
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
       std::shared_ptr<const PackedPod> object, const PodInfo* before = nullptr);
   static absl::StatusOr<std::shared_ptr<const PodInfo>> Create(
-      std::shared_ptr<const api::Pod> object);
+      const std::shared_ptr<const api::Pod>& object);
 
   // The whole message, for what is not parsed here; include "berth/api/core_v1.pb.h" to read it. It
   // is unpacked at the first call, which costs microseconds, and then takes some 3 KiB.

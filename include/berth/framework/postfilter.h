@@ -23,7 +23,7 @@ namespace berth {
 class NodeStatuses {
  public:
   virtual ~NodeStatuses() = default;
-  // The code of `row`; UnschedulableAndUnresolvable for rows that were never judged.
+  // The code of `row`; UnschedulableAndUnresolvable for rows that were never filtered.
   virtual Code code(NodeRow row) const = 0;
   // The code with plugin and reasons; may ask the rejecting plugin's Filter() again.
   virtual Status status(NodeRow row) const = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PreFilter extension point: look at the pod once before its nodes are judged, narrow the
+// The PreFilter extension point: look at the pod once before its nodes are filtered, narrow the
 // nodes, and follow hypothetical changes afterwards.
 #ifndef BERTH_FRAMEWORK_PREFILTER_H_
 #define BERTH_FRAMEWORK_PREFILTER_H_
@@ -19,7 +19,7 @@ class NodeTable;
 
 // Narrows a pod to some nodes.
 struct PreFilterResult {
-  // Names of the nodes that may be judged at all; absent means every node. Nodes left out count
+  // Names of the nodes that may be filtered at all; absent means every node. Nodes left out count
   // as UnschedulableAndUnresolvable, so preemption does not consider them.
   std::optional<absl::btree_set<Symbol>> node_names;
 };
@@ -37,7 +37,7 @@ class PreFilterPlugin {
 };
 
 // What-if changes to what PreFilter computed. A plugin whose Filter reads state that depends on
-// other pods implements it, so that preemption and nominated pods are judged correctly.
+// other pods implements it, so that preemption and nominated pods are evaluated correctly.
 class PreFilterExtensions {
  public:
   virtual ~PreFilterExtensions() = default;

@@ -17,15 +17,31 @@
 
 namespace berth {
 
-// The numbers are kube-scheduler's.
+// The numbers are kube-scheduler's. What each means at each extension point, and when the pod is
+// tried again: docs/plugins.md, "What a status does to the pod".
 enum class Code : uint8_t {
+  // From PreEnqueue: the pod enters the queue. Else the next plugin, or the next point, follows.
   kSuccess = 0,
-  kError = 1,                         // the attempt failed; nothing is known about the pod
-  kUnschedulable = 2,                 // rejected, but evicting other pods might help
-  kUnschedulableAndUnresolvable = 3,  // rejected, and no eviction would help
-  kWait = 4,                          // Permit only: hold the pod back until allowed
-  kSkip = 5,                          // PreFilter, PreScore, PreBindPreFlight, Bind: not my pod
-  kPending = 6,                       // rejected for now by something outside the pod
+  // The attempt failed; nothing is known about the pod. It is tried again after a backoff, without
+  // an event. From PreEnqueue: gated, as every code but Success. From PostFilter: the pod waits as
+  // the filters said.
+  kError = 1,
+  // Rejected, but evicting other pods might help. The pod waits for an event that a rejecting
+  // plugin
+  // registered and whose hint agrees, then for its backoff.
+  kUnschedulable = 2,
+  // Rejected, and no eviction would help. The pod waits as after Unschedulable.
+  kUnschedulableAndUnresolvable = 3,
+  // Permit: the pod is held until it is allowed. If it is rejected or times out, it is tried again
+  // after its backoff, without an event. PreBind: the binding waits, and is polled.
+  kWait = 4,
+  // PreFilter, PreScore, PreBindPreFlight, Bind: not a pod of this plugin, which is skipped. No
+  // consequence for the queue.
+  kSkip = 5,
+  // Rejected for now by something outside the pod. From Reserve or Permit: the pod is tried again
+  // at
+  // the event, without backoff. From Filter as Unschedulable, and no eviction would help.
+  kPending = 6,
 };
 
 // The code as kube-scheduler spells it: "Success", "UnschedulableAndUnresolvable" ...

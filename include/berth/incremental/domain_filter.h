@@ -58,7 +58,7 @@ struct DerivedDomainRule {
 using DomainVerdictRule = DerivedDomainRule<DomainVerdict>;
 using DomainExcessRule = DerivedDomainRule<DomainExcess>;
 
-// Optional, for Filter plugins whose verdicts are not remembered node by node (sign.h), because
+// Optional, for Filter plugins whose verdicts are not cached node by node (sign.h), because
 // they depend on other nodes. Pods that they reject cost what changed when they are tried again.
 class DomainFilter {
  public:
@@ -71,14 +71,14 @@ class DomainFilter {
   virtual void FilterDomains(const CycleState& state,
                              std::vector<DomainVerdictRule>& rules) const = 0;
 
-  // Optional, for preemption. Appends numbers, a rule at a time, and adds to `basis` what else has
-  // to be the same: with equal numbers of the node's domains and an equal basis, Filter() says the
+  // Optional, for preemption. Appends numbers, a rule at a time, and adds to `inputs` what else has
+  // to be the same: with equal numbers of the node's domains and equal inputs, Filter() says the
   // same, word for word, of a node that did not change, and of one from which pods went by
   // RemovePod() or to which some of them came back by AddPod(). Returns false if that cannot be
-  // said: then dry runs are not remembered. Otherwise as FilterDomains().
+  // said: then dry runs are not cached. Otherwise as FilterDomains().
   virtual bool DescribeDomainsForDryRun(const CycleState& /*state*/, const PodInfo& /*pod*/,
                                         std::vector<DomainExcessRule>& /*rules*/,
-                                        FilterInputs& /*basis*/) const {
+                                        FilterInputs& /*inputs*/) const {
     return false;
   }
 };

@@ -151,8 +151,8 @@ class DomainRules final : public StateData {
   bool MayBeFirst() const;
 
   void Follow(const PodInfo& changed, const NodeInfo& node, int64_t difference);
-  RejectionNumber Judge(const LabelSet& node_labels) const;
-  void Judge(NodeVerdicts& verdicts) const;
+  RejectionNumber Evaluate(const LabelSet& node_labels) const;
+  void Evaluate(NodeVerdicts& verdicts) const;
 
   const NodeTable* nodes_;
   Rejections* rejections_;
@@ -176,9 +176,10 @@ class DomainRulesPlugin : public PreFilterPlugin,
                             const NodeInfo& /*node*/, int64_t /*difference*/,
                             DomainRules& /*rules*/) const {}
 
-  // Optional. Adds to `basis` what the list depends on besides the pod's spec, labels and namespace
-  // and the pods and nodes that it counts, as FilterInputs says.
-  virtual void AddListInputs(const PodInfo& /*pod*/, FilterInputs& /*basis*/) const {}
+  // Adds to `inputs` what the list depends on besides the pod's spec, labels and namespace and the
+  // pods and nodes that it counts, as FilterInputs says. Nothing, if that is all. Results of dry
+  // runs are reused for pods with the same inputs: one that is missing here makes them wrong.
+  virtual void AddListInputs(const PodInfo& pod, FilterInputs& inputs) const = 0;
 
   // The list, after PreFilter that did not say Skip: for Score.
   absl::StatusOr<const DomainRules*> RulesIn(const CycleState& state) const {
@@ -199,7 +200,7 @@ class DomainRulesPlugin : public PreFilterPlugin,
   void FilterDomains(const CycleState& state, std::vector<DomainVerdictRule>& rules) const override;
   bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
                                 std::vector<DomainExcessRule>& rules,
-                                FilterInputs& basis) const override;
+                                FilterInputs& inputs) const override;
 
  private:
   Status Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,

@@ -51,11 +51,11 @@ struct EquivalentNodes {
   int count(size_t i) const { return counts.empty() ? 1 : counts[i]; }
   // In how many domains of `column` the nodes are for which those of `rows` stand that `takes`
   // accepts, those without the label being in one of their own. `column` is one by which nodes are
-  // told apart, unless each row stands for itself.
+  // distinguished, unless each row stands for itself.
   int CountDomains(const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const;
 };
 
-// Optional, for plugins with PreScore and Score whose scores are not remembered node by node
+// Optional, for plugins with PreScore and Score whose scores are not cached node by node
 // (sign.h), because they depend on other nodes: then a cycle of pods like others before them costs
 // what changed, as ScoreNodes and NormalizeScores are asked about one node of those that are alike.
 // Both have to say of a row what they would with the others among `rows`; so NormalizeScores goes
@@ -65,15 +65,15 @@ class DomainScorer {
   virtual ~DomainScorer() = default;
 
   // What PreScore() does, as far as it does not matter which nodes are feasible, and returns what
-  // it would. Appends the sums by which nodes are told apart: a node is scored as another one if,
-  // for each sum, they are in one domain, or both in none, or in two domains of which the sums are
-  // equal. Absent if that cannot be said. Then, and after an Error, and whenever all nodes are
+  // it would. Appends the sums by which nodes are distinguished: a node is scored as another one
+  // if, for each sum, they are in one domain, or both in none, or in two domains of which the sums
+  // are equal. Absent if that cannot be said. Then, and after an Error, and whenever all nodes are
   // looked at after all, PreScore() follows in the same cycle.
   virtual std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                                 const NodeTable& nodes,
                                                 std::vector<DomainSum>& sums) = 0;
   // The rest, before ScoreNodes() is asked about `feasible`: these are the feasible nodes, of which
-  // those that one row stands for are not told apart by any of the sums. `feasible` is valid for
+  // those that one row stands for are not distinguished by any of the sums. `feasible` is valid for
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
 };

@@ -40,7 +40,7 @@ class FilterInputs {
   std::vector<std::shared_ptr<const void>> objects_;
 };
 
-// Optional, for Filter plugins whose verdicts are not remembered node by node (sign.h), because
+// Optional, for Filter plugins whose verdicts are not cached node by node (sign.h), because
 // they depend on objects of the cluster. Pods that they look at cost what changed when they are
 // tried again, and when others of the same spec came before them.
 class ObjectFilter {
@@ -48,11 +48,11 @@ class ObjectFilter {
   virtual ~ObjectFilter() = default;
 
   // Adds everything that Filter() goes by in this cycle but the pod's spec, labels and namespace
-  // and the node with its pods. With an equal basis it says the same, word for word, of a node that
+  // and the node with its pods. With equal inputs it says the same, word for word, of a node that
   // did not change, and of one to which pods came or from which they went by AddPod() and
   // RemovePod(). `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
   virtual void AddInputs(const CycleState& state, const PodInfo& pod,
-                         FilterInputs& basis) const = 0;
+                         FilterInputs& inputs) const = 0;
 };
 
 }  // namespace berth

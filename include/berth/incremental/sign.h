@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SignPlugin: what of a pod, a node and the cluster a plugin reads. Pods with equal signatures get
-// equal verdicts, so that verdicts can be shared and remembered.
+// equal verdicts, so that verdicts can be shared and cached.
 #ifndef BERTH_INCREMENTAL_SIGN_H_
 #define BERTH_INCREMENTAL_SIGN_H_
 
@@ -41,7 +41,7 @@ class SignPlugin {
   virtual bool SignsSpecOnly() const { return false; }
 
   // What else its verdicts and scores read; always the same. Without kOtherNodes and kObjects the
-  // engine remembers them node by node between cycles: then PreFilter and PreScore must not look at
+  // engine caches them node by node between cycles: then PreFilter and PreScore must not look at
   // nodes, and NormalizeScores must map each score by its value and the lowest and highest one
   // only.
   virtual Aspects DependsOn() const = 0;

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/clock.h"
+#include "berth/cluster.h"
 #include "berth/framework/bind.h"
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
@@ -80,7 +81,7 @@ class FakeGroups final : public Groups {
   std::map<std::string, std::unique_ptr<GroupMembers>, std::less<>> groups_;
 };
 
-// A waiting pod that remembers what was decided about it.
+// A waiting pod that records what was decided about it.
 class FakeWaitingPod final : public WaitingPod {
  public:
   FakeWaitingPod(std::shared_ptr<const PodInfo> pod, absl::string_view node_name,
@@ -130,6 +131,11 @@ class FakeHandle final : public Handle {
   void SetPreempting(absl::string_view uid, bool preempting);
   // What ExplainWaiting() says of the pod.
   void SetWaiting(absl::string_view uid, WaitingFor waiting);
+  // The kinds that the plugin asked for.
+  const std::set<Kind>& watched() const { return watched_; }
+  // Objects of every Update() that was not refused with `update_status`.
+  const std::vector<ObjectUpdate>& updates() const { return updates_; }
+  void set_update_status(absl::Status status) { update_status_ = std::move(status); }
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
   const BindMetadata& bind_metadata() const { return bind_metadata_; }  // of the last Bind()
   // "namespace/pod: reason: text" of every Warn().
@@ -145,6 +151,7 @@ class FakeHandle final : public Handle {
   absl::string_view profile_name() const override { return "default-scheduler"; }
   const NodeTable& nodes() const override { return nodes_.table(); }
   const ObjectStore& objects() const override { return objects_; }
+  void Watch(Kind kind) override { watched_.insert(kind); }
   const Groups& groups() const override { return groups_; }
   const Nominator& nominator() const override { return nominator_; }
   const Clock& clock() const override { return clock_; }
@@ -165,6 +172,7 @@ class FakeHandle final : public Handle {
   std::optional<WaitingFor> ExplainWaiting(absl::string_view uid) const override;
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
+  absl::Status Update(const ObjectUpdate& update) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override;
@@ -180,6 +188,9 @@ class FakeHandle final : public Handle {
   FakeObjectStore objects_;
   FakeGroups groups_;
   FakeNominator nominator_;
+  std::set<Kind> watched_;
+  absl::Status update_status_;
+  std::vector<ObjectUpdate> updates_;
   SimulatedClock clock_;
   uint64_t random_ = 0;
   std::vector<FilterPlugin*> filters_;

@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "berth/api/duplicate_keys.h"
 #include "berth/api/near_miss.h"
+#include "berth/check.h"
 #include "config/arguments/field_text.h"
 
 namespace berth {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types that plugin arguments are made of: how each is read, checked and printed.
-#include "berth/framework/field_type.h"
+#include "berth/config/field_type.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -239,7 +239,7 @@ FieldType StructType(const FieldTable& table) {
           .print = [&table](const void* object) { return table.Print(object); }};
 }
 
-FieldType OptionalType(FieldType element, OptionalAccess access) {
+FieldType OptionalType(const FieldType& element, OptionalAccess access) {
   return {.name = element.name,
           .table = element.table,
           .read = [read = element.read, access](
@@ -257,7 +257,7 @@ FieldType OptionalType(FieldType element, OptionalAccess access) {
           }};
 }
 
-FieldType ListType(FieldType element, ListAccess access) {
+FieldType ListType(const FieldType& element, ListAccess access) {
   return {.name = absl::StrCat("list of ", element.name),
           .table = element.table,
           .read =
@@ -296,7 +296,7 @@ FieldType ListType(FieldType element, ListAccess access) {
               }};
 }
 
-FieldType MapType(FieldType element, MapAccess access) {
+FieldType MapType(const FieldType& element, MapAccess access) {
   return {.name = absl::StrCat("map of string to ", element.name),
           .table = element.table,
           .read =

@@ -24,8 +24,8 @@ bool TakesPart(const Hooks& hooks, PluginMask plugins) {
 // Whether a filter that is not in the cache depends on cluster objects.
 bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
                            const ScoreCache& scores) {
-  const PluginMask others = framework.ObjectFilters() & ~scores.filters();
-  return TakesPart(framework.filter(), others & ~state.skips().filter);
+  const PluginMask others = framework.inputs().object_filters() & ~scores.filters();
+  return TakesPart(framework.plugins().filter, others & ~state.skips().filter);
 }
 
 }  // namespace
@@ -33,13 +33,16 @@ bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
 bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
                           Evaluation& evaluation) {
   const Framework& framework = request.framework;
-  const bool judged = !TakesPart(framework.filter(), ~scores.filters() & ~state.skips().filter);
-  const Search in = {request, framework, *request.pod, request.nodes, state, scores, judged};
+  const bool all_filtered =
+      !TakesPart(framework.plugins().filter, ~scores.filters() & ~state.skips().filter);
+  const Search in = {request, framework, *request.pod, request.nodes, state, scores, all_filtered};
   Choice choice;
   if (!Choose(in, choice) || choice.row < 0) return false;
   // The plugins of the cache, then the others.
   if (!scores.Confirm(choice.row, in.pod).ok()) return false;
-  if (!framework.RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row)).ok()) {
+  if (!framework.nominations()
+           .RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row))
+           .ok()) {
     return false;
   }
   evaluation.best = choice.row;
@@ -53,15 +56,19 @@ bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
   if (scores.feasible_count() <= 1) return ChooseByRow(in, choice);
   const PluginMask others = ~scores.plugins();
   std::vector<DomainSum> sums;
-  const bool by_domains = in.framework.RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
+  const bool by_domains =
+      in.framework.scores().RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
   // If other plugins score, or filter where that may change totals, all rows are evaluated below.
-  const bool asks_now = by_domains || (!scores.others_score() && (in.judged || scores.uniform()));
+  const bool asks_now =
+      by_domains || (!scores.others_score() && (in.all_filtered || scores.uniform()));
   if (asks_now) {
-    if (!by_domains &&
-        !in.framework.RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others).ok()) {
+    if (!by_domains && !in.framework.scores()
+                            .RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others)
+                            .ok()) {
       return false;
     }
-    scores.set_others_score(TakesPart(in.framework.score(), others & ~in.state.skips().score));
+    scores.set_others_score(
+        TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
   }
   const auto choose_best = [&](int tries) {
     return asks_now && !scores.others_score() && ChooseBest(in, tries, choice);
@@ -87,14 +94,14 @@ void BestNodeSearch::CacheObjectFilters(const Search& in) {
 // False if it was not found.
 bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
   NodeRow row = in.scores.best();
-  if (!in.judged) {
+  if (!in.all_filtered) {
     if (!in.scores.uniform()) return false;
     int asked = 0;
     row = in.scores.BestThat(
         [&](NodeRow row) {
           if (++asked == kFewTries) CacheObjectFilters(in);
           const NodeInfo& node = in.nodes.node(row);
-          return in.framework.RunFilterWithNominatedPods(in.state, in.pod, node).ok();
+          return in.framework.nominations().RunFilterWithNominatedPods(in.state, in.pod, node).ok();
         },
         tries);
   }
@@ -111,28 +118,29 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
 bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice) {
   ScoreCache& scores = in.scores;
   if (scores.looked_at_all()) return false;  // one pass over all rows in a cycle is enough
-  Framework::RejectionInputs grounds;
-  if (!in.framework.FindRejectionInputs(in.state, in.pod, scores.filters(), grounds) ||
-      !grounds.objects.empty()) {
+  RejectionInputs inputs;
+  if (!in.framework.inputs().FindRejectionInputs(in.state, in.pod, scores.filters(), inputs) ||
+      !inputs.objects.empty()) {
     return false;
   }
-  for (const DomainVerdictRule& rule : grounds.domains) {
+  for (const DomainVerdictRule& rule : inputs.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
-  // Nominated pods count in domains too, but only for pods that yield to them, on their node.
+  // Nominated pods count in domains too, but on their node only, for pods of at most their
+  // priority.
   const NodeEquivalenceClasses::EvaluatedPod evaluated_pod = {
-      in.pod, grounds.domains.empty() ? nullptr : &in.request.nominator};
+      in.pod, inputs.domains.empty() ? nullptr : &in.request.nominator};
   if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, evaluated_pod)) return false;
   bool failed = false;
   classes->List(scores, [&](NodeRow row) {
     if (classes->has_nominated_room(row)) {
-      const Status status =
-          in.framework.RunFilterWithNominatedPods(in.state, in.pod, in.nodes.node(row));
+      const Status status = in.framework.nominations().RunFilterWithNominatedPods(
+          in.state, in.pod, in.nodes.node(row));
       failed |= status.IsError();
       return status.ok();
     }
-    return absl::c_none_of(grounds.domains,
+    return absl::c_none_of(inputs.domains,
                            [row](const auto& rule) { return rule.OfRow(row) != 0; });
   });
   if (failed) return false;  // the full evaluation will report the error
@@ -163,8 +171,8 @@ bool BestNodeSearch::ScoreClasses(const Search& in, const EquivalentNodes& feasi
   for (size_t i = 0; i < size; ++i) totals_[i] = in.scores.total(feasible.rows[i]);
   if (!in.scores.others_score()) return true;
   other_totals_.resize(size);
-  if (!in.framework.SetFeasible(in.state, feasible) ||
-      !in.framework
+  if (!in.framework.scores().SetFeasible(in.state, feasible) ||
+      !in.framework.scores()
            .RunScore(in.state, in.pod, in.nodes, feasible.rows, absl::MakeSpan(other_totals_),
                      nullptr)
            .ok()) {
@@ -180,7 +188,7 @@ bool BestNodeSearch::ScoreClasses(const Search& in, const EquivalentNodes& feasi
 bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
   ScoreCache& scores = in.scores;
   absl::Span<const NodeRow> feasible = scores.feasible();
-  if (!in.judged && !feasible.empty()) {
+  if (!in.all_filtered && !feasible.empty()) {
     if (!FilterRows(in).ok()) return false;
     feasible = feasible_;
   }
@@ -189,8 +197,10 @@ bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
     return true;
   }
   const PluginMask others = ~scores.plugins();
-  if (!in.framework.RunPreScore(in.state, in.pod, in.nodes, feasible, others).ok()) return false;
-  scores.set_others_score(TakesPart(in.framework.score(), others & ~in.state.skips().score));
+  if (!in.framework.scores().RunPreScore(in.state, in.pod, in.nodes, feasible, others).ok())
+    return false;
+  scores.set_others_score(
+      TakesPart(in.framework.plugins().score, others & ~in.state.skips().score));
   const bool all = static_cast<int>(feasible.size()) == scores.feasible_count();
   if (all && !scores.others_score()) {
     choice = {scores.best()};
@@ -199,7 +209,7 @@ bool BestNodeSearch::ChooseByRow(const Search& in, Choice& choice) {
   totals_.resize(feasible.size());
   other_totals_.resize(feasible.size());
   if (!scores.TotalsOf(feasible, absl::MakeSpan(totals_)).ok() ||
-      !in.framework
+      !in.framework.scores()
            .RunScore(in.state, in.pod, in.nodes, feasible, absl::MakeSpan(other_totals_), nullptr)
            .ok()) {
     return false;
@@ -214,8 +224,8 @@ Status BestNodeSearch::FilterRows(const Search& in) {
   CacheObjectFilters(in);
   const absl::Span<const NodeRow> rows = in.scores.feasible();
   verdicts_.Reset(in.nodes.size());
-  Status status = in.framework.RunFilterNodes(in.state, in.pod, in.nodes, rows, verdicts_,
-                                              ~in.scores.filters());
+  Status status = in.framework.nominations().RunFilterNodesWithNominatedPods(
+      in.state, in.pod, in.nodes, rows, verdicts_, ~in.scores.filters());
   feasible_.clear();
   if (status.ok()) verdicts_.AppendFeasible(rows, feasible_);
   return status;

@@ -26,8 +26,8 @@ class BestNodeSearch {
   explicit BestNodeSearch(EvaluationCaches& caches) : caches_(caches) {}
 
   // Sets `best` and `runner_up` of `evaluation`. `state` has PreFilter of the plugins that are not
-  // scores.done(); `scores` are refreshed. False if no node is feasible, or a plugin failed, or the
-  // per-node Filter rejects the node: then nothing is decided.
+  // scores.NeedNoPreFilter(); `scores` are refreshed. False if no node is feasible, or a plugin
+  // failed, or the per-node Filter rejects the node: then nothing is decided.
   bool Find(const EvaluationRequest& request, CycleState& state, ScoreCache& scores,
             Evaluation& evaluation);
 
@@ -40,7 +40,7 @@ class BestNodeSearch {
     const NodeTable& nodes;
     CycleState& state;
     ScoreCache& scores;
-    bool judged;  // no other plugin filters
+    bool all_filtered;  // no other plugin filters
   };
   struct Choice {
     NodeRow row = -1;  // -1: no node is feasible

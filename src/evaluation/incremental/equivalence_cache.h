@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded cache by equivalence class of pods, for classes that come again.
+// A bounded cache by equivalence class, for classes that come again.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 
@@ -15,38 +15,39 @@
 
 namespace berth {
 
-// An equivalence class: pods that plugins cannot tell apart.
-class PodClass {
+// Names an equivalence class: of pods that plugins cannot tell apart, or of what is kept for them.
+class ClassKey {
  public:
-  PodClass(absl::string_view signature, const void* spec) : signature_(signature), spec_(spec) {}
+  ClassKey(absl::string_view signature, const void* owner) : signature_(signature), owner_(owner) {}
 
   absl::string_view signature() const { return signature_; }
-  // Not null where pods of another spec are another class.
-  const void* spec() const { return spec_; }
+  // Not null where the signature says it for one owner only: the spec of the pods, or the
+  // ScoreCache whose nodes are in classes. Only its address counts.
+  const void* owner() const { return owner_; }
   size_t hash() const {
-    if (hash_ == 0) hash_ = absl::HashOf(signature_, spec_);
+    if (hash_ == 0) hash_ = absl::HashOf(signature_, owner_);
     return hash_;
   }
 
  private:
   absl::string_view signature_;
-  const void* spec_;
+  const void* owner_;
   mutable size_t hash_ = 0;  // once asked for
 };
 
-// A T for each class of pods. Scheduling thread.
+// A T for each class. Scheduling thread.
 template <class T>
 class EquivalenceCache {
  public:
   bool empty() const { return entries_.empty(); }
 
   // What is kept for the class, or null. Counts as a use.
-  T* Find(const PodClass& pods) {
+  T* Find(const ClassKey& key) {
     if (entries_.empty()) return nullptr;
     ++uses_;
-    if (!entries_.front().Is(pods)) {  // pods of one class mostly come in a row
-      const auto it = by_hash_.find(pods.hash());
-      if (it == by_hash_.end() || !it->second->Is(pods)) return nullptr;
+    if (!entries_.front().Is(key)) {  // pods of one class mostly come in a row
+      const auto it = by_hash_.find(key.hash());
+      if (it == by_hash_.end() || !it->second->Is(key)) return nullptr;
       entries_.splice(entries_.begin(), entries_, it->second);
     }
     entries_.front().last_use = uses_;
@@ -55,34 +56,34 @@ class EquivalenceCache {
 
   // Keeps make() for a class of which nothing is kept, if that pays: if the class came before, and
   // there are fewer than `most` classes, or one of them was not used since. So if too many classes
-  // alternate, some of them stay. Null if it does not pay. `evaluated_pod`, a hash, if not 0: a
-  // class that came for one pod only, which is tried again, does not count as having come before.
+  // alternate, some of them stay. Null if it does not pay. `pod_hash`, if not 0: a class that came
+  // for one pod only, which is tried again, does not count as having come before.
   template <class Make>
-  T* Add(const PodClass& pods, size_t most, Make make, size_t evaluated_pod = 0) {
+  T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(pods.hash(), Seen{uses_, evaluated_pod});
+    const auto [seen, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, pod_hash});
     const uint64_t before = std::exchange(seen->second.use, uses_);
-    const bool same_asker = evaluated_pod != 0 && seen->second.evaluated_pod == evaluated_pod;
-    if (is_new || same_asker || by_hash_.contains(pods.hash())) return nullptr;
+    const bool same_pod = pod_hash != 0 && seen->second.pod_hash == pod_hash;
+    if (is_new || same_pod || by_hash_.contains(key.hash())) return nullptr;
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
       DropOldest();
     }
     seen_.erase(seen);
-    entries_.push_front({std::string(pods.signature()), pods.spec(), pods.hash(), make(), uses_});
-    by_hash_.emplace(pods.hash(), entries_.begin());
+    entries_.push_front({std::string(key.signature()), key.owner(), key.hash(), make(), uses_});
+    by_hash_.emplace(key.hash(), entries_.begin());
     return entries_.front().value.get();
   }
   // Whether the class came once, so that Add() would take it if there is room.
-  bool Saw(const PodClass& pods) const { return seen_.contains(pods.hash()); }
+  bool Saw(const ClassKey& key) const { return seen_.contains(key.hash()); }
   bool saw_nothing() const { return seen_.empty(); }
-  void ForgetFirstUse(const PodClass& pods) { seen_.erase(pods.hash()); }
+  void ForgetFirstUse(const ClassKey& key) { seen_.erase(key.hash()); }
 
-  void Forget(const PodClass& pods) {
-    const auto it = by_hash_.find(pods.hash());
-    if (it == by_hash_.end() || !it->second->Is(pods)) return;
+  void Forget(const ClassKey& key) {
+    const auto it = by_hash_.find(key.hash());
+    if (it == by_hash_.end() || !it->second->Is(key)) return;
     entries_.erase(it->second);
     by_hash_.erase(it);
   }
@@ -96,13 +97,13 @@ class EquivalenceCache {
   static constexpr size_t kMaxSeen = 65536;
   struct Entry {
     std::string signature;
-    const void* spec;
+    const void* owner;
     size_t hash;
     std::unique_ptr<T> value;
     uint64_t last_use;
 
-    bool Is(const PodClass& pods) const {
-      return spec == pods.spec() && signature == pods.signature();
+    bool Is(const ClassKey& key) const {
+      return owner == key.owner() && signature == key.signature();
     }
   };
 
@@ -113,7 +114,7 @@ class EquivalenceCache {
   // When classes came last, and for whom first, by hash.
   struct Seen {
     uint64_t use;
-    size_t evaluated_pod;
+    size_t pod_hash;
   };
   absl::flat_hash_map<size_t, Seen> seen_;
 };

@@ -33,7 +33,7 @@ void EvaluationCaches::SetClass(const Framework& framework,
                                 const std::shared_ptr<const PodInfo>& pod) {
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
-  const PluginMask signed_by = framework.SignForNodesExceptSpec(*pod, beside_spec);
+  const PluginMask signed_by = framework.signer().SignForNodesExceptSpec(*pod, beside_spec);
   beside_spec.Add(static_cast<int64_t>(signed_by));
   const bool is_like_last = framework_ == &framework && pod_->SharesSpec(*pod) &&
                             except_spec_.bytes() == beside_spec.bytes();
@@ -43,33 +43,33 @@ void EvaluationCaches::SetClass(const Framework& framework,
   std::swap(except_spec_, beside_spec);
   signature_.clear();
   signature_.Add(framework.profile().scheduler_name);
-  plugins_ = framework.SignForNodes(*pod, signature_);
-  class_ = PodClass(signature_.bytes(), nullptr);
-  class_with_spec_ = PodClass(signature_.bytes(), pod->shared_spec().get());
+  plugins_ = framework.signer().SignForNodes(*pod, signature_);
+  key_ = ClassKey(signature_.bytes(), nullptr);
+  key_with_spec_ = ClassKey(signature_.bytes(), pod->shared_spec().get());
 }
 
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
-  ScoreCache* const scores = scores_.Find(class_);
+  ScoreCache* const scores = scores_.Find(key_);
   if (scores != nullptr || !add) return scores;
-  return scores_.Add(class_, MostEntries(kMaxScoresRows, rows),
+  return scores_.Add(key_, MostEntries(kMaxScoresRows, rows),
                      [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); });
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {
-  const bool all_signed = (framework_->ObjectFilters() & ~plugins_) == 0;
-  return all_signed ? nullptr : scores_by_spec_.Find(class_with_spec_);
+  const bool all_signed = (framework_->inputs().object_filters() & ~plugins_) == 0;
+  return all_signed ? nullptr : scores_by_spec_.Find(key_with_spec_);
 }
 
 void EvaluationCaches::AddScoresBySpec(int rows) {
   // A pod with a claim of its own that is tried again is like no other.
-  const size_t evaluated_pod = absl::HashOf(pod_->uid());
+  const size_t pod_hash = absl::HashOf(pod_->uid());
   scores_by_spec_.Add(
-      class_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
+      key_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
       [&] {
         return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
-                                            framework_->ObjectFilters() & ~plugins_);
+                                            framework_->inputs().object_filters() & ~plugins_);
       },
-      evaluated_pod);
+      pod_hash);
 }
 
 NodeEquivalenceClasses* EvaluationCaches::NodeClasses(const ScoreCache& scores,
@@ -77,17 +77,17 @@ NodeEquivalenceClasses* EvaluationCaches::NodeClasses(const ScoreCache& scores,
                                                       const NodeTable& nodes) {
   scratch_.clear();
   NodeEquivalenceClasses::Identify(sums, nodes, scratch_);
-  const PodClass pods(scratch_.bytes(), &scores);
-  NodeEquivalenceClasses* const classes = node_classes_.Find(pods);
+  const ClassKey key(scratch_.bytes(), &scores);
+  NodeEquivalenceClasses* const classes = node_classes_.Find(key);
   if (classes != nullptr) return classes;
-  return node_classes_.Add(pods, MostEntries(kMaxNodeClassesRows, nodes.size()),
+  return node_classes_.Add(key, MostEntries(kMaxNodeClassesRows, nodes.size()),
                            [] { return std::make_unique<NodeEquivalenceClasses>(); });
 }
 
 RejectionCache* EvaluationCaches::AddRejections(bool by_spec, int rows) {
   if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr)
     return rejections;
-  return rejections_.Add(ClassOf(by_spec), MostEntries(kMaxRejectionsRows, rows),
+  return rejections_.Add(KeyOf(by_spec), MostEntries(kMaxRejectionsRows, rows),
                          [&] { return std::make_unique<RejectionCache>(*framework_, plugins_); });
 }
 
@@ -95,7 +95,7 @@ bool EvaluationCaches::WasRejected() {
   if (rejections_.empty() && rejections_.saw_nothing()) return false;
   for (const bool by_spec : {false, true}) {
     const RejectionCache* const rejections = Rejections(by_spec);
-    if (rejections != nullptr ? rejections->was_last() : rejections_.Saw(ClassOf(by_spec))) {
+    if (rejections != nullptr ? rejections->was_last() : rejections_.Saw(KeyOf(by_spec))) {
       return true;
     }
   }
@@ -104,7 +104,7 @@ bool EvaluationCaches::WasRejected() {
 
 void EvaluationCaches::SetPlaced() {
   for (const bool by_spec : {false, true}) {
-    rejections_.ForgetFirstUse(ClassOf(by_spec));
+    rejections_.ForgetFirstUse(KeyOf(by_spec));
     if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr) {
       rejections->set_was_last(false);
     }

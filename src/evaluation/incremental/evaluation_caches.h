@@ -31,8 +31,8 @@ class EvaluationCaches {
   // for the only pod of a spec.
   void AddScoresBySpec(int rows);
   void ForgetScores() {
-    scores_.Forget(class_);
-    scores_by_spec_.Forget(class_with_spec_);
+    scores_.Forget(key_);
+    scores_by_spec_.Forget(key_with_spec_);
   }
 
   // The nodes of `scores` in equivalence classes by `sums`. Null if they are not kept: they are
@@ -42,12 +42,12 @@ class EvaluationCaches {
 
   // Why no node is feasible for the class; null if that is not cached. `by_spec`: the rejections
   // depend on more than plugins() signed, so pods of another spec are another class.
-  RejectionCache* Rejections(bool by_spec) { return rejections_.Find(ClassOf(by_spec)); }
+  RejectionCache* Rejections(bool by_spec) { return rejections_.Find(KeyOf(by_spec)); }
   bool HasRejections() { return Rejections(false) != nullptr || Rejections(true) != nullptr; }
   // The same for a pod that is rejected, or probably will be; from now on it is cached, but not for
   // the first pod of a class, for which it would not pay. Once a cycle.
   RejectionCache* AddRejections(bool by_spec, int rows);
-  void ForgetRejections(bool by_spec) { rejections_.Forget(ClassOf(by_spec)); }
+  void ForgetRejections(bool by_spec) { rejections_.Forget(KeyOf(by_spec)); }
   // Whether the last pod of the class was rejected, if that is known.
   bool WasRejected();
   // A pod of the class was placed.
@@ -56,7 +56,7 @@ class EvaluationCaches {
  private:
   // The address identifies the spec. If another spec gets that address, RejectionCache compares
   // rules and specs, finds that they differ, and filters again.
-  const PodClass& ClassOf(bool by_spec) const { return by_spec ? class_with_spec_ : class_; }
+  const ClassKey& KeyOf(bool by_spec) const { return by_spec ? key_with_spec_ : key_; }
 
   const Framework* framework_ = nullptr;
   std::shared_ptr<const PodInfo> pod_;
@@ -64,7 +64,7 @@ class EvaluationCaches {
   PodSignature except_spec_;  // the part that pods of one spec do not share
   PodSignature scratch_;
   PluginMask plugins_ = 0;
-  PodClass class_{"", nullptr}, class_with_spec_{"", nullptr};  // of signature_'s bytes
+  ClassKey key_{"", nullptr}, key_with_spec_{"", nullptr};  // of signature_'s bytes
   EquivalenceCache<ScoreCache> scores_, scores_by_spec_;
   EquivalenceCache<NodeEquivalenceClasses> node_classes_;
   EquivalenceCache<RejectionCache> rejections_;

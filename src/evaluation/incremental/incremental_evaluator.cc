@@ -10,7 +10,7 @@ using Outcome = RejectionCache::Outcome;
 
 std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& request) {
   asked_to_cache_ = false;
-  if (!JudgesEveryNode(request)) return std::nullopt;
+  if (!EvaluatesEveryNode(request)) return std::nullopt;
   caches_.SetClass(request.framework, request.pod);
   const bool was_rejected = caches_.WasRejected();
   if (was_rejected) {
@@ -33,7 +33,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
 
 Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
                                           const PreFilterOutcome& pre_filter) {
-  const bool may_cache = JudgesEveryNode(request) && !pre_filter.narrowed.node_names.has_value();
+  const bool may_cache = EvaluatesEveryNode(request) && !pre_filter.narrowed.node_names.has_value();
   // A nominated pod tries its node before anything is recalled.
   if (may_cache && !request.nominated_node.empty()) {
     std::optional<Evaluation> recalled = Recall(request);
@@ -50,9 +50,9 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
   return evaluation;
 }
 
-bool IncrementalEvaluator::JudgesEveryNode(const EvaluationRequest& request) const {
+bool IncrementalEvaluator::EvaluatesEveryNode(const EvaluationRequest& request) const {
   const int nodes = request.nodes.size();
-  const bool scores = !request.framework.score().empty();
+  const bool scores = !request.framework.plugins().score.empty();
   return FeasibleNodesToFind(nodes, request.percentage, scores) >= nodes;
 }
 
@@ -67,13 +67,13 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   ScoreCache* scores = by_spec != nullptr ? by_spec : caches_.Scores(rows, add);
   if (scores == nullptr) return nullptr;
   const PreFilterOutcome pre_filter =
-      request.framework.RunPreFilter(own, pod, request.nodes, ~scores->done());
+      request.framework.filters().RunPreFilter(own, pod, request.nodes, ~scores->NeedNoPreFilter());
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return nullptr;
   ScoreCache::ObjectInputs objects{own, {}};
-  const bool with_objects =
-      by_spec != nullptr &&
-      request.framework.FindFilterInputs(own, pod, by_spec->object_filters(), objects.inputs) &&
-      by_spec->IsWorthwhile(objects, request.nominator, pod);
+  const bool with_objects = by_spec != nullptr &&
+                            request.framework.inputs().FindFilterInputs(
+                                own, pod, by_spec->object_filters(), objects.inputs) &&
+                            by_spec->IsWorthwhile(objects, request.nominator, pod);
   if (by_spec != nullptr && !with_objects) {
     scores = caches_.Scores(rows, add);
     if (scores == nullptr) return nullptr;
@@ -88,27 +88,28 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
 }
 
 // The rejection of a class that was rejected before, if no node changed so that the pod fits. The
-// second pod of a class pays for the cache. `judged`: the verdicts of the filters that signed, if
-// they have just rejected all nodes; or null.
-std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const EvaluationRequest& request,
-                                                                const NodeVerdicts* judged) {
+// second pod of a class pays for the cache. `known_verdicts`: the verdicts of the filters that
+// signed, if they have just rejected all nodes; or null.
+std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
+    const EvaluationRequest& request, const NodeVerdicts* known_verdicts) {
   CycleState own;  // PostFilter wants that of all plugins
   const PodInfo& pod = *request.pod;
-  const PreFilterOutcome pre_filter = request.framework.RunPreFilter(own, pod, request.nodes);
+  const PreFilterOutcome pre_filter =
+      request.framework.filters().RunPreFilter(own, pod, request.nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return std::nullopt;
-  Framework::RejectionInputs grounds;
-  if (!request.framework.FindRejectionInputs(own, pod, caches_.plugins(), grounds)) {
+  RejectionInputs inputs;
+  if (!request.framework.inputs().FindRejectionInputs(own, pod, caches_.plugins(), inputs)) {
     return std::nullopt;
   }
-  const bool by_spec = !grounds.empty();
+  const bool by_spec = !inputs.empty();
   RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
   asked_to_cache_ = true;
   if (cache == nullptr) return std::nullopt;
-  if (by_spec) judged = nullptr;  // other plugins filter, too
+  if (by_spec) known_verdicts = nullptr;  // other plugins filter, too
   WorkBudget& budget = request.state.work_budget();
   budget.Refill();
   const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, grounds, judged, budget);
+      cache->Refresh(own, pod, request.nodes, request.nominator, inputs, known_verdicts, budget);
   if (outcome == Outcome::kYielded) {
     budget.Yield();
     return Evaluation();
@@ -127,19 +128,19 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(const Evaluation
 // After a full evaluation: caches its rejections for the next pod of the class. Null if that does
 // not pay.
 Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request) {
-  Framework::RejectionInputs grounds;
-  if (!request.framework.FindRejectionInputs(request.state, *request.pod, caches_.plugins(),
-                                             grounds)) {
+  RejectionInputs inputs;
+  if (!request.framework.inputs().FindRejectionInputs(request.state, *request.pod,
+                                                      caches_.plugins(), inputs)) {
     return nullptr;
   }
-  const bool by_spec = !grounds.empty();
+  const bool by_spec = !inputs.empty();
   RejectionCache* const cache = asked_to_cache_
                                     ? caches_.Rejections(by_spec)
                                     : caches_.AddRejections(by_spec, request.nodes.size());
   if (cache == nullptr) return nullptr;
   WorkBudget no_limit;
   const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
-                                         request.nominator, grounds, nullptr, no_limit);
+                                         request.nominator, inputs, nullptr, no_limit);
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return nullptr;
   cache->set_was_last(true);

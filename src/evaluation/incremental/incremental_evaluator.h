@@ -29,9 +29,9 @@ class IncrementalEvaluator final : public NodeEvaluator {
   }
 
  private:
-  bool JudgesEveryNode(const EvaluationRequest& request) const;
+  bool EvaluatesEveryNode(const EvaluationRequest& request) const;
   std::optional<Evaluation> RecallRejection(const EvaluationRequest& request,
-                                            const NodeVerdicts* judged);
+                                            const NodeVerdicts* known_verdicts);
   ScoreCache* FindScores(const EvaluationRequest& request, bool add, CycleState& own);
   Diagnosis* CacheRejection(const EvaluationRequest& request);
 

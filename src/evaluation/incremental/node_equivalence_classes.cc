@@ -15,9 +15,9 @@ namespace berth {
 namespace {
 
 constexpr int kNone = -1;
-// The value of nodes that are in no domain, where nodes are told apart by sums.
+// The value of nodes that are in no domain, where nodes are distinguished by sums.
 constexpr int64_t kNoDomain = std::numeric_limits<int64_t>::min();
-// Domains that are told apart whatever is in them.
+// Domains that are distinguished whatever is in them.
 constexpr int kFewDomains = 16;
 // Classes that are few whatever the number of nodes; of more nodes, one in kRowsAClass.
 constexpr int kFew = 64;
@@ -42,9 +42,10 @@ int TakeNumber(std::vector<int>& unused, std::vector<T>& all) {
   return number;
 }
 
-bool LeavesRoom(Symbol node, const NodeEquivalenceClasses::EvaluatedPod& evaluated_pod) {
+// By priority alone: what is kept is for the pods that come after this one too.
+bool HasCountingNomination(Symbol node, const NodeEquivalenceClasses::EvaluatedPod& evaluated_pod) {
   return absl::c_any_of(evaluated_pod.nominator->NominatedPods(node), [&](const auto& nominated) {
-    return nominated->priority() >= evaluated_pod.pod.priority();
+    return CountsForPriority(*nominated, evaluated_pod.pod.priority());
   });
 }
 
@@ -147,7 +148,7 @@ bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
   return true;
 }
 
-// Rows on which room is left now, or not any more.
+// Places the rows again on which nominations count now, or not any more.
 bool NodeEquivalenceClasses::FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
                                                const std::vector<DomainSum>& sums,
                                                const EvaluatedPod& evaluated_pod) {
@@ -160,7 +161,7 @@ bool NodeEquivalenceClasses::FollowNominations(const ScoreCache& scores, const N
     for (const Symbol node : *changes) {
       const NodeRow row = nodes.FindRow(node);
       if (row < 0) continue;
-      if (LeavesRoom(node, evaluated_pod)) {
+      if (HasCountingNomination(node, evaluated_pod)) {
         nominated_rows_.insert(row);
       } else {
         nominated_rows_.erase(row);
@@ -182,7 +183,7 @@ absl::flat_hash_set<NodeRow> NodeEquivalenceClasses::FindNominatedRows(
   absl::flat_hash_set<NodeRow> rows;
   if (evaluated_pod.nominator == nullptr) return rows;
   ForEachNominatedRow(*evaluated_pod.nominator, nodes, [&](NodeRow row) {
-    if (LeavesRoom(nodes.node(row).name(), evaluated_pod)) rows.insert(row);
+    if (HasCountingNomination(nodes.node(row).name(), evaluated_pod)) rows.insert(row);
   });
   return rows;
 }
@@ -429,7 +430,7 @@ std::optional<int> NodeEquivalenceClasses::CountDomains(
 
 // --- All rows ------------------------------------------------------------------------------------
 
-// Absent if nodes cannot be told apart by this topology.
+// Absent if nodes cannot be distinguished by this topology.
 std::optional<NodeEquivalenceClasses::Way> NodeEquivalenceClasses::WayOf(const DomainSum& sum,
                                                                          const NodeTable& nodes) {
   const int domains = sum.column->values_in_use();
@@ -456,7 +457,7 @@ void NodeEquivalenceClasses::Identify(const std::vector<DomainSum>& sums, const 
   }
 }
 
-// False if there is a topology by which nodes cannot be told apart.
+// False if there is a topology by which nodes cannot be distinguished.
 bool NodeEquivalenceClasses::FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums) {
   followed_.clear();
   has_classes_ = is_crowded_ = false;
@@ -546,7 +547,7 @@ void NodeEquivalenceClasses::FillCells(const ScoreCache& scores, int cells) {
   for (int number = 0; number < cells; ++number) cells_[number].heap.Assign({best[number]});
 }
 
-// What the cells of each row are told apart by.
+// What the cells of each row are distinguished by.
 void NodeEquivalenceClasses::ReadValues(const TrackedSum& followed, const DomainSum& sum, int rows,
                                         std::vector<int64_t>& values) {
   const LabelColumn& column = *followed.column;

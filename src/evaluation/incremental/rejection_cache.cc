@@ -14,8 +14,6 @@
 namespace berth {
 namespace {
 
-using PluginInputs = Framework::PluginInputs;
-
 // The first filter whose inputs changed, or that is in one of the two only; NodeVerdicts::kNone
 // if there is none.
 uint8_t FirstChanged(const std::vector<PluginInputs>& before,
@@ -32,44 +30,45 @@ uint8_t FirstChanged(const std::vector<PluginInputs>& before,
 RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
                                                 const PodInfo& evaluated_pod,
                                                 const NodeTable& nodes, const Nominator& nominator,
-                                                const Framework::RejectionInputs& grounds,
-                                                const NodeVerdicts* judged, WorkBudget& budget) {
-  Aspects depends_on = framework_.FilterDependenciesOf(plugins_);
-  if (!grounds.domains.empty()) depends_on |= Aspect::kNodeLabels;
-  if (!grounds.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
-  if (!Follow(nodes, nominator, evaluated_pod, depends_on, !grounds.empty()) ||
-      !UpdateInputs(nodes, evaluated_pod, grounds) || counts_.is_crowded()) {
-    domains_.Keep(grounds.domains);
+                                                const RejectionInputs& inputs,
+                                                const NodeVerdicts* known_verdicts,
+                                                WorkBudget& budget) {
+  Aspects depends_on = framework_.inputs().FilterDependenciesOf(plugins_);
+  if (!inputs.domains.empty()) depends_on |= Aspect::kNodeLabels;
+  if (!inputs.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
+  if (!Follow(nodes, nominator, evaluated_pod, depends_on, !inputs.empty()) ||
+      !UpdateInputs(nodes, evaluated_pod, inputs) || counts_.is_crowded()) {
+    domains_.Keep(inputs.domains);
     MarkAll(nodes.size());
-    if (judged != nullptr) verdicts_ = *judged;
+    if (known_verdicts != nullptr) verdicts_ = *known_verdicts;
   } else {
-    judged = nullptr;  // evaluating the changed rows mostly costs less
+    known_verdicts = nullptr;  // evaluating the changed rows mostly costs less
   }
-  if (!(objects_ == grounds.objects)) objects_ = grounds.objects;
+  if (!(objects_ == inputs.objects)) objects_ = inputs.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
   evaluated_priority_ = evaluated_pod.priority();
-  const bool filter = judged == nullptr;
-  const Outcome outcome = JudgeMarked(state, evaluated_pod, nodes, filter, budget);
+  const bool filter = known_verdicts == nullptr;
+  const Outcome outcome = FilterMarked(state, evaluated_pod, nodes, filter, budget);
   if (outcome != Outcome::kYielded) yields_.Reset();
   if (filter) return outcome;
   verdicts_.ClearReasonIds();
-  // `judged` said that no row fits, and one does: it cannot be trusted.
+  // `known_verdicts` said that no row fits, and one does: it cannot be trusted.
   return outcome == Outcome::kFits ? Outcome::kUnknown : outcome;
 }
 
-RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state,
-                                                    const PodInfo& evaluated_pod,
-                                                    const NodeTable& nodes, bool filter,
-                                                    WorkBudget& budget) {
+RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
+                                                     const PodInfo& evaluated_pod,
+                                                     const NodeTable& nodes, bool filter,
+                                                     WorkBudget& budget) {
   constexpr size_t kFew = 64, kMost = 16384;  // so many are still at hand from step to step
   for (size_t at_once = kFew; marked_.size() > kFew; at_once = std::min(2 * at_once, kMost)) {
-    const Outcome outcome = JudgeMany(state, evaluated_pod, nodes, at_once, filter, budget);
+    const Outcome outcome = FilterMany(state, evaluated_pod, nodes, at_once, filter, budget);
     if (outcome != Outcome::kRejected) return outcome;
   }
   while (!marked_.empty()) {
-    const Outcome outcome = JudgeOne(state, evaluated_pod, nodes, marked_.back());
+    const Outcome outcome = FilterOne(state, evaluated_pod, nodes, marked_.back());
     if (outcome != Outcome::kRejected) return outcome;
     marked_.pop_back();
   }
@@ -77,17 +76,17 @@ RejectionCache::Outcome RejectionCache::JudgeMarked(const CycleState& state,
   return Outcome::kRejected;
 }
 
-RejectionCache::Outcome RejectionCache::JudgeOne(const CycleState& state,
-                                                 const PodInfo& evaluated_pod,
-                                                 const NodeTable& nodes, NodeRow row) {
+RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
+                                                  const PodInfo& evaluated_pod,
+                                                  const NodeTable& nodes, NodeRow row) {
   const Status status =
-      framework_.RunFilterWithNominatedPods(state, evaluated_pod, nodes.node(row));
+      framework_.nominations().RunFilterWithNominatedPods(state, evaluated_pod, nodes.node(row));
   if (status.ok()) return Outcome::kFits;
   const auto index = status.IsError() ? std::nullopt : counts_.IndexOf(status);
   if (!index.has_value()) return Outcome::kUnknown;
   counts_.Set(row, *index);
-  verdicts_.Reject(row, status.code(), framework_.FilterIndex(status.plugin_symbol()));
-  judged_.Add(row, verdicts_.rows());
+  verdicts_.Reject(row, status.code(), framework_.plugins().FilterIndex(status.plugin_symbol()));
+  filtered_.Add(row, verdicts_.rows());
   return Outcome::kRejected;
 }
 
@@ -101,11 +100,11 @@ bool RejectionCache::YieldsWith(size_t marked, WorkBudget& budget) {
 
 // Filters rows one by one; marks those that fit. kUnknown, kRejected, or kYielded: then the rows
 // that are left are marked.
-RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state,
-                                                  const PodInfo& evaluated_pod,
-                                                  const NodeTable& nodes,
-                                                  absl::Span<const NodeRow> rows,
-                                                  WorkBudget& budget) {
+RejectionCache::Outcome RejectionCache::FilterEach(const CycleState& state,
+                                                   const PodInfo& evaluated_pod,
+                                                   const NodeTable& nodes,
+                                                   absl::Span<const NodeRow> rows,
+                                                   WorkBudget& budget) {
   constexpr int64_t kStepsOfRow = 20;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (YieldsWith(marked_.size() + rows.size() - i, budget)) {
@@ -114,7 +113,7 @@ RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state,
     }
     budget.Spend(kStepsOfRow);
     PrefetchNodes(nodes, rows, i);
-    const Outcome outcome = JudgeOne(state, evaluated_pod, nodes, rows[i]);
+    const Outcome outcome = FilterOne(state, evaluated_pod, nodes, rows[i]);
     if (outcome == Outcome::kUnknown) return outcome;
     if (outcome == Outcome::kFits) marked_.push_back(rows[i]);
   }
@@ -123,26 +122,26 @@ RejectionCache::Outcome RejectionCache::JudgeEach(const CycleState& state,
 
 // Filters up to `at_once` marked rows with the batch forms, unless their verdicts are known; rows
 // that fit stay marked.
-RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state,
-                                                  const PodInfo& evaluated_pod,
-                                                  const NodeTable& nodes, size_t at_once,
-                                                  bool filter, WorkBudget& budget) {
+RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
+                                                   const PodInfo& evaluated_pod,
+                                                   const NodeTable& nodes, size_t at_once,
+                                                   bool filter, WorkBudget& budget) {
   const size_t kept = marked_.size() - std::min(at_once, marked_.size());
   const std::vector<NodeRow> some(marked_.rbegin(), marked_.rend() - kept);
   marked_.resize(kept);
   absl::Span<const NodeRow> rows = some, with_nominations;
   if (filter) {
-    const Framework::RowsByNomination parted =
-        framework_.SplitByNomination(evaluated_pod, nodes, rows);
+    const NominationFilter::RowsByNomination parted =
+        framework_.nominations().SplitByNomination(evaluated_pod, nodes, rows);
     rows = parted.others;
-    if (!framework_.RunPlainFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
+    if (!framework_.filters().RunFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
       return Outcome::kUnknown;
     }
     with_nominations = parted.with_nominations;
   }
-  const Status nobody_left_out;
+  const Status nothing_excluded;
   const VerdictStatuses statuses(framework_, state, evaluated_pod, nodes, verdicts_,
-                                 nobody_left_out);
+                                 nothing_excluded);
   std::vector<std::optional<uint16_t>> index_of;  // by group
   for (const NodeRow row : rows) {
     if (verdicts_.rejector(row) == NodeVerdicts::kNone) {
@@ -151,7 +150,7 @@ RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state,
     }
     const int group = statuses.group(row);
     if (group == VerdictStatuses::kNoReasonGroup) {
-      const Outcome outcome = JudgeOne(state, evaluated_pod, nodes, row);
+      const Outcome outcome = FilterOne(state, evaluated_pod, nodes, row);
       if (outcome == Outcome::kUnknown) return outcome;
       if (outcome == Outcome::kFits) Mark(row);
       continue;
@@ -160,14 +159,14 @@ RejectionCache::Outcome RejectionCache::JudgeMany(const CycleState& state,
       index_of.push_back(counts_.IndexOf(statuses.status_of_group(group)));
     if (!index_of[group].has_value()) return Outcome::kUnknown;
     counts_.Set(row, *index_of[group]);
-    judged_.Add(row, verdicts_.rows());
+    filtered_.Add(row, verdicts_.rows());
   }
   if (filter) verdicts_.ClearReasonIds();
   if (marked_.size() > kept) {
     marked_.insert(marked_.end(), with_nominations.begin(), with_nominations.end());
     return Outcome::kFits;
   }
-  const Outcome outcome = JudgeEach(state, evaluated_pod, nodes, with_nominations, budget);
+  const Outcome outcome = FilterEach(state, evaluated_pod, nodes, with_nominations, budget);
   if (outcome != Outcome::kRejected) return outcome;
   return marked_.size() == kept ? Outcome::kRejected : Outcome::kFits;
 }
@@ -195,10 +194,10 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
       });
   if (!followed) return false;
   if (moved) {  // and so did what was marked
-    judged_.Restart();
+    filtered_.Restart();
     spread_changed |= (depends_on & Aspect::kImageSpread) != 0;
     marked_.clear();
-    AppendRowsWith(NodeVerdicts::kNotJudged, verdicts_.rejectors(), marked_);
+    AppendRowsWith(NodeVerdicts::kNotFiltered, verdicts_.rejectors(), marked_);
   }
   const auto mark_node = [&](Symbol node) {
     if (!node.empty()) Mark(nodes.FindRow(node));
@@ -207,10 +206,10 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
   // A pod's own nomination does not count against it.
   mark_node(last_own_node);
   mark_node(own_node_);
-  // Priority decides who yields to whom. Pods that are nominated count in a domain as well, and on
-  // their node a plugin may have let the pod in that does not any more.
+  // Priority decides which nominations count. Pods that are nominated count in a domain as well,
+  // and on their node a plugin may have let the pod in that does not any more.
   if (looks_further || evaluated_pod.priority() != evaluated_priority_) {
-    for (const NodeRow row : framework_.RowsWithNominatedPods(nodes)) Mark(row);
+    for (const NodeRow row : framework_.nominations().RowsWithNominatedPods(nodes)) Mark(row);
   }
   return !spread_changed;
 }
@@ -218,10 +217,10 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
 // that a plugin rejected whose objects are others now, or a later plugin. False if all are.
 bool RejectionCache::UpdateInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
-                                  const Framework::RejectionInputs& grounds) {
-  if (!grounds.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
-  const bool followed = domains_.Follow(grounds.domains, nodes, [this](NodeRow row) { Mark(row); });
-  const uint8_t changed = FirstChanged(objects_, grounds.objects);
+                                  const RejectionInputs& inputs) {
+  if (!inputs.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
+  const bool followed = domains_.Follow(inputs.domains, nodes, [this](NodeRow row) { Mark(row); });
+  const uint8_t changed = FirstChanged(objects_, inputs.objects);
   if (!followed || changed == NodeVerdicts::kNone) return followed;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (verdicts_.rejector(row) >= changed) Mark(row);
@@ -229,21 +228,21 @@ bool RejectionCache::UpdateInputs(const NodeTable& nodes, const PodInfo& evaluat
   return true;
 }
 
-FreeCapacity::Answer RejectionCache::MeasureFree(const FreeCapacity::Question& question,
-                                                 const NodeTable& nodes) {
-  const auto found_again = judged_.Since(measured_);
-  measured_ = judged_.end();
+FreeCapacity RejectionCache::MeasureFree(const FreeCapacityQuestion& question,
+                                         const NodeTable& nodes) {
+  const auto found_again = filtered_.Since(measured_);
+  measured_ = filtered_.end();
   return free_capacity_.Follow(question, nodes, verdicts_, found_again);
 }
 
 void RejectionCache::Mark(NodeRow row) {
-  if (row < 0 || verdicts_.rejector(row) == NodeVerdicts::kNotJudged) return;
-  verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotJudged);
+  if (row < 0 || verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return;
+  verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotFiltered);
   marked_.push_back(row);
 }
 
 void RejectionCache::MarkAll(int rows) {
-  judged_.Restart();
+  filtered_.Restart();
   verdicts_.Reset(rows);
   counts_.Reset(rows);
   marked_.resize(rows);
@@ -256,7 +255,7 @@ std::vector<NodeRow> CachedStatuses::RowsWith(Code code) const {
 
 RejectorCounts CachedDiagnosis::CountRejectors() const {
   RejectorCounts counts{};
-  for (size_t i = 0; i < framework_.filter().size(); ++i) {
+  for (size_t i = 0; i < framework_.plugins().filter.size(); ++i) {
     counts[i] = CountOf(static_cast<uint8_t>(i));
   }
   return counts;

@@ -15,7 +15,7 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
-#include "evaluation/free_capacity.h"
+#include "evaluation/incremental/free_capacity_cache.h"
 #include "evaluation/incremental/rejection_counts.h"
 #include "framework/domain_tracker.h"
 #include "framework/framework.h"
@@ -27,7 +27,7 @@ namespace berth {
 // One profile's rejections for pods of one signature. Scheduling thread.
 class RejectionCache {
  public:
-  // `plugins` are those that signed (Framework::SignForNodes).
+  // `plugins` are those that signed (PodSigner::SignForNodes).
   RejectionCache(const Framework& framework, PluginMask plugins)
       : framework_(framework), plugins_(plugins) {}
 
@@ -38,13 +38,13 @@ class RejectionCache {
     kYielded,   // the budget is spent: the next Refresh() continues
   };
   // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
-  // a pod of this signature. `state` is that of its PreFilter with all plugins; `grounds` the
-  // result of Framework::FindRejectionInputs() for it. Stops at nodes that fit. `judged`: the
-  // verdicts of filters that have just rejected all nodes, if they ran; not used if there are
-  // grounds, or plugins that did not sign. Spends `budget`.
+  // a pod of this signature. `state` is that of its PreFilter with all plugins; `inputs` the
+  // result of InputsFinder::FindRejectionInputs() for it. Stops at nodes that fit.
+  // `known_verdicts`: the verdicts of filters that have just rejected all nodes, if they ran; not
+  // used if there are inputs, or plugins that did not sign. Spends `budget`.
   Outcome Refresh(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                  const Nominator& nominator, const Framework::RejectionInputs& grounds,
-                  const NodeVerdicts* judged, WorkBudget& budget);
+                  const Nominator& nominator, const RejectionInputs& inputs,
+                  const NodeVerdicts* known_verdicts, WorkBudget& budget);
 
   // Whether the last pod of this class was rejected.
   bool was_last() const { return was_last_; }
@@ -53,23 +53,23 @@ class RejectionCache {
   const NodeVerdicts& verdicts() const { return verdicts_; }
   const RejectionCounts& counts() const { return counts_; }
   // Each row that was filtered.
-  const RowJournal& judged() const { return judged_; }
+  const RowJournal& filtered() const { return filtered_; }
   // What is free of a resource on the nodes that reject these pods.
-  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question, const NodeTable& nodes);
+  FreeCapacity MeasureFree(const FreeCapacityQuestion& question, const NodeTable& nodes);
 
  private:
   bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
               Aspects depends_on, bool looks_further);
   bool UpdateInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
-                    const Framework::RejectionInputs& grounds);
-  Outcome JudgeMarked(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                      bool filter, WorkBudget& budget);
-  Outcome JudgeOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                   NodeRow row);
-  Outcome JudgeEach(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                    absl::Span<const NodeRow> rows, WorkBudget& budget);
-  Outcome JudgeMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                    size_t at_once, bool filter, WorkBudget& budget);
+                    const RejectionInputs& inputs);
+  Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
+                       const NodeTable& nodes, bool filter, WorkBudget& budget);
+  Outcome FilterOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
+                    NodeRow row);
+  Outcome FilterEach(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
+                     absl::Span<const NodeRow> rows, WorkBudget& budget);
+  Outcome FilterMany(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
+                     size_t at_once, bool filter, WorkBudget& budget);
   bool YieldsWith(size_t marked, WorkBudget& budget);
   void Mark(NodeRow row);
   void MarkAll(int rows);
@@ -82,17 +82,17 @@ class RejectionCache {
   uint64_t nominations_version_ = 0;
   int32_t evaluated_priority_ = 0;
   Symbol own_node_;  // that the pod itself was nominated to, or empty
-  // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its grounds.
+  // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
   DomainTracker<DomainVerdict> domains_;
-  std::vector<Framework::PluginInputs> objects_;
+  std::vector<PluginInputs> objects_;
   std::shared_ptr<const void> spec_;
-  NodeVerdicts verdicts_;        // kNotJudged: to be filtered
+  NodeVerdicts verdicts_;        // kNotFiltered: to be filtered
   std::vector<NodeRow> marked_;  // these
   YieldGuard yields_;            // with marked rows left
   RejectionCounts counts_;       // of rows that are not marked
-  RowJournal judged_;
-  FreeCapacity free_capacity_;
-  RowJournal::Position measured_;  // in judged_, as of the last MeasureFree()
+  RowJournal filtered_;
+  FreeCapacityCache free_capacity_;
+  RowJournal::Position measured_;  // in filtered_, as of the last MeasureFree()
 };
 
 // The statuses that are cached. Valid until the next Refresh().
@@ -122,13 +122,13 @@ class CachedDiagnosis final : public Diagnosis {
   ReasonCounts CountReasons() const override { return cache_.counts().Count(); }
   bool HasRejected(uint8_t filter) const override { return CountOf(filter) > 0; }
   RejectorCounts CountRejectors() const override;
-  FreeCapacity::Answer MeasureFree(const FreeCapacity::Question& question) override {
+  FreeCapacity MeasureFree(const FreeCapacityQuestion& question) override {
     return cache_.MeasureFree(question, nodes_);
   }
 
  private:
   int CountOf(uint8_t filter) const {
-    return cache_.counts().CountOf(framework_.filter()[filter].name);
+    return cache_.counts().CountOf(framework_.plugins().filter[filter].name);
   }
 
   const Framework& framework_;

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verdicts and scores of every node for one class of pods, by the plugins that look at one node
-// at a time, and by filters that depend on cluster objects. Only nodes that changed are judged and
-// scored again.
+// at a time, and by filters that depend on cluster objects. Only nodes that changed are evaluated
+// and scored again.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_CACHE_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
 #include "berth/columns/node_verdicts.h"
+#include "evaluation/incremental/feasible_rows.h"
+#include "evaluation/incremental/score_columns.h"
 #include "evaluation/incremental/stable_inputs.h"
 #include "framework/framework.h"
-#include "table/best_row.h"
 #include "table/change_journal.h"
 
 namespace berth {
@@ -29,10 +28,10 @@ namespace berth {
 class ScoreCache {
  public:
   // The total of a row that is not feasible.
-  static constexpr int64_t kInfeasible = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kInfeasible = ScoreColumns::kInfeasible;
 
-  // `plugins` are those that signed (Framework::SignForNodes), `object_filters` others, of
-  // Framework::ObjectFilters(); `pod` stands for its class.
+  // `plugins` are those that signed (PodSigner::SignForNodes), `object_filters` others, of
+  // InputsFinder::object_filters(); `pod` stands for its class.
   ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
              PluginMask object_filters = 0);
 
@@ -61,12 +60,14 @@ class ScoreCache {
   PluginMask filters() const { return plugins_ | object_filters_; }
   // The plugins whose PreFilter need not run for the pod: no later extension point, from Reserve to
   // PostBind, reads their state.
-  PluginMask done() const { return plugins_ & ~framework_.PlacementPlugins(); }
+  PluginMask NeedNoPreFilter() const {
+    return plugins_ & ~framework_.placement().PlacementPlugins();
+  }
   // The verdicts on all rows, if the last Refresh() filtered all of them and none is
   // feasible; else null. Object filters run last, wherever they are in the profile, so with
   // them it is not known which plugin rejects a row first.
   const NodeVerdicts* rejections() const {
-    return rebuilt_ && feasible_count_ == 0 && object_filters_ == 0 ? &verdicts_ : nullptr;
+    return rebuilt_ && feasible_count() == 0 && object_filters_ == 0 ? &verdicts() : nullptr;
   }
   // Whether the last Refresh() read all rows: to filter them, because they moved, or because all
   // totals changed.
@@ -75,38 +76,36 @@ class ScoreCache {
   const RowJournal& changes() const { return changes_; }
   // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
   // behind one that changed; feasible_count() costs nothing.
-  absl::Span<const NodeRow> feasible() const {
-    for (const RowRange& range : unlisted_) ListFeasible(range);
-    unlisted_.clear();
-    return feasible_;
-  }
-  int feasible_count() const { return feasible_count_; }
+  absl::Span<const NodeRow> feasible() const { return feasible_.rows(); }
+  int feasible_count() const { return feasible_.count(); }
   // The weighted total of a feasible row's scores, normalised over feasible(); kInfeasible of
   // others.
-  int64_t total(NodeRow row) const { return totals_[row]; }
+  int64_t total(NodeRow row) const { return columns_.total(row); }
   // The best of feasible(), or -1.
-  NodeRow best() const { return scored_ ? best_.best() : -1; }
+  NodeRow best() const { return scored_ ? columns_.best() : -1; }
   // Prefetches what is kept of that row. A hint: any number is allowed.
   void PrefetchRow(NodeRow row) const;
   // The best of feasible() but for `row`, or -1.
-  NodeRow BestBut(NodeRow row) const;
+  NodeRow BestBut(NodeRow row) const { return columns_.BestBut(row); }
   // Whether other plugins scored the last pod of this class.
   bool others_score() const { return others_score_; }
   void set_others_score(bool others_score) { others_score_ = others_score; }
   // What follows is about feasible rows: requires that there are any.
   // Whether the totals are the same over any part of the feasible rows.
-  bool uniform() const {
-    return std::all_of(columns_.begin(), columns_.end(),
-                       [](const Column& column) { return column.uniform(); });
-  }
+  bool uniform() const { return columns_.uniform(); }
   // The best of the feasible rows that `accepts`, called for better rows first; -1 if it accepts
   // none of the `most` best.
-  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
+  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+    return columns_.BestThat(accepts, most);
+  }
   // The totals of some of the feasible rows, normalised over these.
-  Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
+  Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
+    return columns_.TotalsOf(rows, totals);
+  }
   // The result of the per-node Filter of plugins() for one row.
   Status Confirm(NodeRow row, const PodInfo& evaluated_pod) const {
-    return framework_.RunFilterWithNominatedPods(state_, evaluated_pod, nodes_->node(row));
+    return framework_.nominations().RunFilterWithNominatedPods(state_, evaluated_pod,
+                                                               nodes_->node(row));
   }
 
  private:
@@ -114,24 +113,6 @@ class ScoreCache {
   struct Participant {
     PluginMask plugin;
     Aspects depends_on;
-  };
-  // The raw scores of a plugin, and, if it normalises, their extremes over the feasible rows.
-  struct Column {
-    const Hook<ScorePlugin>* hook;
-    Aspects depends_on;
-    std::vector<int64_t> raw;  // by row; empty as long as all are 0
-    int64_t low = 0, high = 0;
-    int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
-
-    int64_t score(NodeRow row) const { return raw.empty() ? 0 : raw[row]; }
-    void SetScore(NodeRow row, int64_t score, int rows);
-    void Add(int64_t score);
-    void Remove(int64_t score);
-    bool uniform() const { return low == high; }
-    bool looks_at_spread() const { return (depends_on & Aspect::kImageSpread) != 0; }
-  };
-  struct RowRange {
-    NodeRow begin, end;
   };
   static constexpr NodeRow kNothingMoved = std::numeric_limits<NodeRow>::max();
 
@@ -147,22 +128,13 @@ class ScoreCache {
   bool Follow(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
-  void CountFeasible();
-  void ListFeasible(RowRange range) const;
-  void Unlist(RowRange range);
-  void UnlistMoved();
-  Status AddUp(NodeRow row);
   void NoteAllChanged();
   Status Refilter(NodeRow row, const PodInfo& evaluated_pod);
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);
-  Status ScoreAgain(NodeRow row, Aspects aspects, bool was_feasible);
-  Status ScoreRow(const Column& column, NodeRow row, int64_t& score) const;
-  Status ScoreAll(Column& column, bool& differs);
   Status Renormalize();
-  void FindExtremes(Column& column) const;
-  Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
-  bool is_feasible(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNone; }
+  // An object filter is the rejector if no other is.
+  const NodeVerdicts& verdicts() const { return feasible_.verdicts(); }
   bool IsObjectFilter(uint8_t filter) const;
 
   const Framework& framework_;
@@ -173,8 +145,8 @@ class ScoreCache {
   bool prepared_ = false;
   bool narrows_ = false;
   bool others_score_ = false;
-  bool scored_ =
-      false;  // false if nothing was feasible: what follows from scores is not up to date
+  // False if nothing was feasible: what follows from scores is not up to date.
+  bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
@@ -185,16 +157,8 @@ class ScoreCache {
   int inputs_version_ = 0;            // of inputs_, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
   std::vector<Participant> filters_;  // without object filters
-  std::vector<Column> plain_;         // score plugins that do not normalise
-  std::vector<Column> columns_;       // those that do
-
-  NodeVerdicts verdicts_;                  // an object filter is the rejector if no other is
-  mutable std::vector<NodeRow> feasible_;  // up to date except for the rows of unlisted_
-  mutable absl::InlinedVector<RowRange, 8> unlisted_;
-  int feasible_count_ = 0;
-  std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
-  std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
-  BestRow best_;
+  FeasibleRows feasible_;
+  ScoreColumns columns_;
   RowJournal changes_;
   bool rebuilt_ = false, looked_at_all_ = false;  // by the last Refresh()
   // Scratch of a Refresh().

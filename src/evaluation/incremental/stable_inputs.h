@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "framework/framework.h"
+#include "framework/inputs_finder.h"
 
 namespace berth {
 
@@ -15,7 +15,7 @@ namespace berth {
 // inputs that differ from pod to pod are soon left alone. Scheduling thread.
 class StableInputs {
  public:
-  using Inputs = std::vector<Framework::PluginInputs>;
+  using Inputs = std::vector<PluginInputs>;
 
   // Grows when others are adopted.
   int version() const { return version_; }

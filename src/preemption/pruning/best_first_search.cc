@@ -70,11 +70,12 @@ bool BestFirstSearch::TryTheRest(CandidateList& found) {
   return true;
 }
 
-// Of nodes whose dry runs fail alike, one is tried for all. Returns the rows that are left.
+// Of nodes whose dry runs fail for the same shortage, one is tried for all. Returns the rows that
+// are left.
 std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> rows,
                                                    CandidateList& found) {
   const auto nominated = RowsWithNominatedPods(rows, handle_.nominator(), handle_.nodes());
-  absl::flat_hash_map<uint32_t, Alike> by_shortage;  // EvictionFeasibility::short_of()
+  absl::flat_hash_map<uint32_t, SameShortage> by_shortage;  // EvictionFeasibility::short_of()
   std::vector<NodeRow> others;
   for (const NodeRow row : rows) {
     const uint32_t short_of = bounds_.feasibility(row).short_of();
@@ -84,17 +85,17 @@ std::vector<NodeRow> BestFirstSearch::TryOneOfEach(absl::Span<const NodeRow> row
       continue;
     }
     const auto [it, is_first] = by_shortage.try_emplace(short_of);
-    Alike& alike = it->second;
+    SameShortage& nodes = it->second;
     if (is_first) {
       Try(row, found);
-      alike.failure = dry_runs_.last_failure();
-      alike.holds_for_all = alike.failure.IsRejected();
+      nodes.failure = dry_runs_.last_failure();
+      nodes.holds_for_all = nodes.failure.IsRejected();
     } else {
-      (alike.holds_for_all ? alike.untried : others).push_back(row);
+      (nodes.holds_for_all ? nodes.untried : others).push_back(row);
     }
   }
-  for (const auto& [short_of, alike] : by_shortage) {
-    dry_runs_.AddFailures(alike.untried, alike.failure);
+  for (const auto& [short_of, nodes] : by_shortage) {
+    dry_runs_.AddFailures(nodes.untried, nodes.failure);
   }
   return others;
 }

@@ -45,8 +45,8 @@ class BestFirstSearch {
   bool Find(bool all, CandidateList& found);
 
  private:
-  // Nodes whose dry run would come to the same.
-  struct Alike {
+  // Nodes that stay short of the same: their dry runs come to the same.
+  struct SameShortage {
     Status failure;              // of the first one, which was tried
     bool holds_for_all = false;  // an Error may be of one node alone
     std::vector<NodeRow> untried;

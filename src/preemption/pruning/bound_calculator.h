@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 #include "framework/dry_run_inputs.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/pruning/priority_levels.h"

@@ -15,15 +15,15 @@ namespace berth {
 
 void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
                             const NodeJournal& budget_changes, NodeRow own_row,
-                            const DryRunInputs& grounds) {
+                            const DryRunInputs& inputs) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const auto of_budgets = budget_changes.Since(budget_changes_);
   const bool in_step = nodes_version_ != 0 && nominations.has_value() && of_budgets.has_value() &&
                        nodes.Replay(
                            nodes_version_, [&](const RowChange& change) { Forget(change.row); },
                            [&](const RowMove& move) { Move(move); });
-  if (!in_step || !UpdateInputs(nodes, nominator, grounds)) {
-    Restart(nodes, grounds);
+  if (!in_step || !UpdateInputs(nodes, nominator, inputs)) {
+    Restart(nodes, inputs);
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
     for (const Symbol name : *of_budgets) Forget(nodes.FindRow(name));
@@ -31,7 +31,7 @@ void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
   nodes_version_ = nodes.version();
   nominations_version_ = nominator.version();
   budget_changes_ = budget_changes.end();
-  if (!(basis_ == grounds.basis)) basis_ = grounds.basis;
+  if (!(filter_inputs_ == inputs.filter_inputs)) filter_inputs_ = inputs.filter_inputs;
   own_row_ = own_row;
   Forget(own_row);
 }
@@ -40,16 +40,16 @@ void CachedResults::Refresh(const NodeTable& nodes, const Nominator& nominator,
 // anything of pods that are nominated to a node: those rows are forgotten too. False if all of them
 // are.
 bool CachedResults::UpdateInputs(const NodeTable& nodes, const Nominator& nominator,
-                                 const DryRunInputs& grounds) {
-  if (!(grounds.basis == basis_)) return false;
-  if (grounds.domains.empty() && domains_.empty() && grounds.basis.empty()) return true;
+                                 const DryRunInputs& inputs) {
+  if (!(inputs.filter_inputs == filter_inputs_)) return false;
+  if (inputs.domains.empty() && domains_.empty() && inputs.filter_inputs.empty()) return true;
   const auto forget = [this](NodeRow row) { Forget(row); };
   ForEachNominatedRow(nominator, nodes, forget);
-  return domains_.Follow(grounds.domains, nodes, forget);
+  return domains_.Follow(inputs.domains, nodes, forget);
 }
 
-void CachedResults::Restart(const NodeTable& nodes, const DryRunInputs& grounds) {
-  domains_.Keep(grounds.domains);
+void CachedResults::Restart(const NodeTable& nodes, const DryRunInputs& inputs) {
+  domains_.Keep(inputs.domains);
   outcome_of_.assign(nodes.size(), kUnknown);
   known_count_ = 0;
   candidates_.clear();

@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/preemption.h"
+#include "berth/preemption/preemption.h"
 #include "framework/domain_tracker.h"
 #include "framework/dry_run_inputs.h"
 #include "preemption/candidate_scores.h"
@@ -21,7 +21,7 @@
 
 namespace berth {
 
-// Of one class: pods with the same DryRunInputs::kind and priority. Scheduling thread.
+// Of one class: pods with the same DryRunInputs::pod_class and priority. Scheduling thread.
 class CachedResults {
  public:
   // Brings everything in step with the nodes, the nominations, the budgets and what the filters
@@ -29,7 +29,7 @@ class CachedResults {
   // itself is nominated to, or -1; nothing is kept of it. `budget_changes`: the nodes on which
   // evictions may violate other budgets than before.
   void Refresh(const NodeTable& nodes, const Nominator& nominator,
-               const NodeJournal& budget_changes, NodeRow own_row, const DryRunInputs& grounds);
+               const NodeJournal& budget_changes, NodeRow own_row, const DryRunInputs& inputs);
 
   int size() const { return static_cast<int>(outcome_of_.size()); }
   bool IsKnown(NodeRow row) const { return outcome_of_[row] != kUnknown; }
@@ -67,9 +67,8 @@ class CachedResults {
   }
 
   void Set(NodeRow row, int32_t outcome);
-  bool UpdateInputs(const NodeTable& nodes, const Nominator& nominator,
-                    const DryRunInputs& grounds);
-  void Restart(const NodeTable& nodes, const DryRunInputs& grounds);
+  bool UpdateInputs(const NodeTable& nodes, const Nominator& nominator, const DryRunInputs& inputs);
+  void Restart(const NodeTable& nodes, const DryRunInputs& inputs);
   void Forget(NodeRow row);
   void FreePlace(int32_t outcome);
   void Move(const RowMove& move);
@@ -77,7 +76,7 @@ class CachedResults {
   uint64_t nodes_version_ = 0, nominations_version_ = 0;
   NodeJournal::Position budget_changes_;
   NodeRow own_row_ = -1;
-  FilterInputs basis_;                   // as of the last Refresh()
+  FilterInputs filter_inputs_;           // as of the last Refresh()
   DomainTracker<DomainExcess> domains_;  // the same
   // By row: one of the constants, a candidate, or an index in failures_.
   std::vector<int32_t> outcome_of_;

@@ -35,8 +35,8 @@ class PriorityLevels {
  public:
   // The lowest priority where there are no pods.
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  // So many priorities of a node are told apart: its last level has all pods of that priority or a
-  // higher one.
+  // So many priorities of a node are distinguished: its last level has all pods of that priority or
+  // a higher one.
   static constexpr size_t kMostLevels = 4;
 
   // Reads the nodes that changed. Yields if they are too many for the budget, and returns false:

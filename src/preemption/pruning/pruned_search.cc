@@ -88,15 +88,15 @@ CachedResults* PrunedSearch::FindCached(const PreemptionQuery& query,
                                         const PreemptorClass& preemptor, NodeRow own_row) {
   const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
   if (hints == nullptr || !hints->DryRunsAreReusable()) return nullptr;
-  DryRunInputs grounds;
+  DryRunInputs inputs;
   DryRunInputsSource* const source = handle_.dry_run_inputs();
-  if (source == nullptr || !source->FindDryRunInputs(query.state, query.pod, grounds))
+  if (source == nullptr || !source->FindDryRunInputs(query.state, query.pod, inputs))
     return nullptr;
   const NodeTable& nodes = handle_.nodes();
   const std::string key =
-      absl::StrCat(grounds.kind, preemptor.priority, ";", preemptor.by_priority);
+      absl::StrCat(inputs.pod_class, preemptor.priority, ";", preemptor.by_priority);
   CachedResults& cached = dry_runs_.Find(key, nodes.size());
-  cached.Refresh(nodes, handle_.nominator(), query.budgets.changed_nodes(), own_row, grounds);
+  cached.Refresh(nodes, handle_.nominator(), query.budgets.changed_nodes(), own_row, inputs);
   return &cached;
 }
 

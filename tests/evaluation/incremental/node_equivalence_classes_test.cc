@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods that go by topology domains, on more nodes than are told apart one by one: nodes in classes
-// change no decision.
+// Pods that go by topology domains, on more nodes than are distinguished one by one: nodes in
+// classes change no decision.
 #include "evaluation/incremental/node_equivalence_classes.h"
 
 #include <cstdlib>
@@ -38,7 +38,8 @@ using testing::Random;
 constexpr int kNodes = 200;
 constexpr char kHostname[] = "kubernetes.io/hostname";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
-constexpr char kRack[] = "rack";  // several nodes each, and more racks than are told apart by name
+constexpr char kRack[] =
+    "rack";  // several nodes each, and more racks than are distinguished by name
 const std::vector<std::string>& Keys() {
   static const auto& keys = *new std::vector<std::string>{kHostname, kZone, kRack, kRack};
   return keys;
@@ -108,16 +109,16 @@ PodBuilder RandomTemplate(Random& random) {
 struct Outcome {
   std::vector<std::pair<std::string, std::string>> bindings;
   std::vector<std::string> waiting;  // "pod: message"
-  int64_t cycles = 0, remembered = 0;
+  int64_t cycles = 0, incremental_cycles = 0;
 };
 
 // Pods come, mostly like those before them, and some go or get other labels; a node changes, comes
 // or goes now and then.
 class History {
  public:
-  History(uint64_t seed, bool remember) : random_(seed), odd_names_(random_.Percent(30)) {
+  History(uint64_t seed, bool incremental) : random_(seed), odd_names_(random_.Percent(30)) {
     simulation_ = EmptySimulation(
-        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), seed, remember);
+        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins()), seed, incremental);
     for (int i = 0; i < kNodes; ++i) {
       nodes_.push_back(RandomNode(random_, i, odd_names_));
       simulation_->cluster().Set(nodes_.back().Object());
@@ -136,7 +137,7 @@ class History {
       outcome.waiting.push_back(absl::StrCat(pod.pod, ": ", pod.plugin, ": ", pod.message));
     }
     outcome.cycles = simulation_->scheduler().counters().cycles;
-    outcome.remembered = simulation_->scheduler().counters().incremental_cycles;
+    outcome.incremental_cycles = simulation_->scheduler().counters().incremental_cycles;
     return outcome;
   }
 
@@ -211,7 +212,7 @@ TEST(NodeEquivalenceClasses, ChangeNoDecision) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &first));
     last = first;
   }
-  int64_t cycles = 0, remembered = 0;
+  int64_t cycles = 0, incremental_cycles = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     const Outcome with = History(seed, true).Play(50);
@@ -219,11 +220,11 @@ TEST(NodeEquivalenceClasses, ChangeNoDecision) {
     EXPECT_EQ(with.bindings, without.bindings);
     EXPECT_EQ(with.waiting, without.waiting);
     cycles += with.cycles;
-    remembered += with.remembered;
+    incremental_cycles += with.incremental_cycles;
     if (::testing::Test::HasFailure()) return;
   }
   if (first == last) return;
-  EXPECT_GT(remembered * 10, cycles * 9) << "hardly anything was remembered";
+  EXPECT_GT(incremental_cycles * 10, cycles * 9) << "hardly any cycle was incremental";
 }
 
 // Pods of the app "x" that are nominated to the node that a pod is asked about.

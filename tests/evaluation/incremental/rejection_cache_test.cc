@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is judged again when pods that fit nowhere are tried again.
+// What is evaluated again when pods that fit nowhere are tried again.
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,7 +68,7 @@ class RejectionCacheTest : public ::testing::Test {
   static constexpr absl::string_view kNoReasonGroup = "{multiPoint: {enabled: [{name: OnlyOpen}]}}";
 
   std::unique_ptr<Simulation> NewSimulation(
-      bool remember, int64_t work_budget_steps = SchedulerOptions().work_budget_steps,
+      bool incremental, int64_t work_budget_steps = SchedulerOptions().work_budget_steps,
       absl::string_view plugins = kNoReasonGroup) {
     LoadedConfiguration loaded =
         ParseConfiguration(absl::StrCat("apiVersion: kubescheduler.config.k8s.io/v1\n"
@@ -83,7 +83,7 @@ class RejectionCacheTest : public ::testing::Test {
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                        .registry = &*registry_,
                                        .objects = std::move(objects),
-                                       .incremental = remember,
+                                       .incremental = incremental,
                                        .work_budget_steps = work_budget_steps});
     EXPECT_TRUE(created.ok()) << created.status();
     return *std::move(created);
@@ -112,7 +112,7 @@ class RejectionCacheTest : public ::testing::Test {
 
 // The profile scores by images, whose spread is another with each node; that is no reason to filter
 // all nodes again.
-TEST_F(RejectionCacheTest, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
+TEST_F(RejectionCacheTest, OnlyNewNodesAreFilteredWhenNodesComeAndGo) {
   const auto simulation = NewSimulation(true);
   AddPods(0, 3, *simulation);  // what is said of a kind is kept from its second pod on
   EXPECT_GE(asked_, kNodes);
@@ -133,10 +133,10 @@ TEST_F(RejectionCacheTest, OnlyThoseThatCameAreJudgedWhenNodesComeAndGo) {
 
 // When all nodes have been filtered to find a place for a pod, and none is feasible, they are not
 // filtered again to keep why.
-TEST_F(RejectionCacheTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
+TEST_F(RejectionCacheTest, FreshVerdictsAreNotComputedAgain) {
   std::string said[2];
-  for (const bool remember : {false, true}) {
-    const auto simulation = NewSimulation(remember);
+  for (const bool incremental : {false, true}) {
+    const auto simulation = NewSimulation(incremental);
     AddPods(0, 2, *simulation);
     simulation->cluster().Set(NodeWith(0, "open"));
     simulation->RunUntilIdle();
@@ -156,26 +156,26 @@ TEST_F(RejectionCacheTest, WhatFiltersHaveJustSaidIsNotAskedAgain) {
     asked_ = 0;
     AddPods(6, 1, *simulation);
     EXPECT_GE(asked_, kNodes);
-    if (remember) {
+    if (incremental) {
       EXPECT_LT(asked_, kNodes + 100);
     }
     const std::vector<UnboundPod> waiting = simulation->scheduler().Unbound();
     ASSERT_EQ(waiting.size(), 1);
-    said[remember] = waiting.front().message;
+    said[incremental] = waiting.front().message;
     // And what is kept is right: from here on it is followed.
     for (int i = 0; i < kNodes; i += 10) {
       simulation->cluster().Set(NodeWith(i, i % 20 == 0 ? "closed" : "locked"));
       simulation->RunUntilIdle();
       simulation->Advance(absl::Minutes(5));
-      absl::StrAppend(&said[remember], "\n", simulation->scheduler().Unbound().front().message);
+      absl::StrAppend(&said[incremental], "\n", simulation->scheduler().Unbound().front().message);
     }
   }
   EXPECT_EQ(said[true], said[false]);
   EXPECT_THAT(said[true], ::testing::HasSubstr("100 closed, 200 locked"));
 }
 
-// To judge the node of a nominated pod takes longer: where they are many, it stops in between.
-TEST_F(RejectionCacheTest, NodesOfNominatedPodsAreJudgedBitByBit) {
+// To evaluate the node of a nominated pod takes longer: where they are many, it stops in between.
+TEST_F(RejectionCacheTest, NodesOfNominatedPodsAreFilteredInSteps) {
   std::string said[2];
   for (const int64_t work_budget_steps : {0, 1}) {
     const auto simulation = NewSimulation(true, work_budget_steps);
@@ -228,8 +228,8 @@ TEST_F(RejectionCacheTest, AGroupIsTriedAtOnce) {
   EXPECT_GT(simulation->scheduler().counters().incremental_cycles, 0);
 }
 
-// Each time one more of them is to be judged again than was judged.
-TEST_F(RejectionCacheTest, TheLookAtThemEndsThoughTheyChange) {
+// Each time one more of them is to be filtered again than was evaluated.
+TEST_F(RejectionCacheTest, TheSearchEndsThoughNodesChange) {
   const auto simulation = NewSimulation(true, 1);
   int stops = 0, attempts = 0, next = 0;
   simulation->scheduler().ObserveAttempts([&](const AttemptRecord& attempt) {

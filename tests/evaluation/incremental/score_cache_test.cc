@@ -75,34 +75,34 @@ TEST(RejectionCounts, FollowRowsThatMove) {
   }
 }
 
-// Of so many pods, each `lasts` times with the bases of the one before, how many go by what is
-// kept.
-int CountSuited(StableInputs& settled, int pods, int lasts) {
+// Of so many pods, of which each `lasts` in a row have the same inputs: for how many the inputs are
+// stable.
+int CountStable(StableInputs& stable_inputs, int pods, int lasts) {
   static int64_t next = 0;
-  StableInputs::Inputs bases(1);
-  int suited = 0;
+  StableInputs::Inputs inputs(1);
+  int stable = 0;
   for (int i = 0; i < pods; ++i) {
     if (i % lasts == 0) {
-      bases[0].basis = {};
-      bases[0].basis.Add(++next);
+      inputs[0].inputs = {};
+      inputs[0].inputs.Add(++next);
     }
-    suited += settled.AreStable(bases);
+    stable += stable_inputs.AreStable(inputs);
   }
-  return suited;
+  return stable;
 }
 
-TEST(StableInputs, ThatLastAreTakenUpAtOnce) {
-  StableInputs settled;
-  EXPECT_EQ(CountSuited(settled, 1000, 20), 1000);
-  EXPECT_EQ(settled.version(), 50);
+TEST(StableInputs, StableOnesAreUsedAtOnce) {
+  StableInputs stable_inputs;
+  EXPECT_EQ(CountStable(stable_inputs, 1000, 20), 1000);
+  EXPECT_EQ(stable_inputs.version(), 50);
 }
 
 TEST(StableInputs, ThatDoNotLastAreSoonLeftAlone) {
   for (const int lasts : {1, 2, 5, 10}) {
-    StableInputs settled;
-    CountSuited(settled, 1000, lasts);
-    EXPECT_LE(settled.version(), 5) << lasts;
-    EXPECT_GE(CountSuited(settled, 164, 164), 100) << lasts << ": those that do are taken up";
+    StableInputs stable_inputs;
+    CountStable(stable_inputs, 1000, lasts);
+    EXPECT_LE(stable_inputs.version(), 5) << lasts;
+    EXPECT_GE(CountStable(stable_inputs, 164, 164), 100) << lasts << ": those that do are taken up";
   }
 }
 

@@ -419,7 +419,7 @@ TEST_F(CapacitySchedulingTest, APodThatLeavesAnywayDoesNotMakeItsNodeWorse) {
   EXPECT_THAT(plan.victims(), ElementsAre("low", "leaving"));
 }
 
-TEST_F(CapacitySchedulingTest, WithoutPreFilterThereIsNothingToGoBy) {
+TEST_F(CapacitySchedulingTest, WithoutPreFilterThereAreNoInputs) {
   cluster_.Add(Node("a", 100)).Add(On("a", Pod("v", "ns1", 100)));
   EXPECT_EQ(PlanFor(cluster_, plugin_, *Pod("p", "ns1", 10, kHigh).Obj()).post_filter,
             Status::Unschedulable("not eligible due to failed to read from cycleState"));

@@ -265,7 +265,7 @@ TEST(GpuNodeTest, PacksOrSpreadsShares) {
   EXPECT_THAT(node.Choose({.cards = 1, .milli = 700}, CardOrder::kBinpack), ElementsAre(0));
 }
 
-TEST(GpuNodeTest, SickCardsThatNobodyNames) {
+TEST(GpuNodeTest, SickCardsThatNoPodNames) {
   GpuNode node = TwoNumaNodes(8);
   node.usable = 6;
   EXPECT_EQ(node.Spare(), 0);

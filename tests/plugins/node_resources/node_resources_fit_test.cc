@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/plugins/random_cluster.h"
 #include "tests/plugins/run_plugin.h"
-#include "tests/plugins/shared_words.h"
+#include "tests/plugins/shared_reasons.h"
 
 namespace berth::testing {
 namespace {
@@ -87,7 +87,7 @@ TEST(NodeResourcesFitTest, CpuAndMemory) {
 class ManyNodes : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Resources, ManyNodes, ::testing::Values(0, 1, 3, 6, 7, 8, 61, 62, 63));
 
-TEST_P(ManyNodes, AreToldWhatEachIs) {
+TEST_P(ManyNodes, ReportTheStatusOfEachNode) {
   const unsigned seed = 31 + static_cast<unsigned>(GetParam());
   SCOPED_TRACE(seed);
   Random random(seed);
@@ -138,13 +138,13 @@ TEST_P(ManyNodes, AreToldWhatEachIs) {
       verdicts.Reset(nodes.table().size());
       verdicts.BeginBlock(rows);
       ASSERT_TRUE(fit->FilterNodes(state, *pod, nodes.table(), verdicts).ok());
-      SharedWords reason_id;
+      SharedReasons reasons;
       std::map<Code, int> told;
       int shared = 0;
       for (const NodeRow row : rows) {
         const Status status = fit->Filter(state, *pod, nodes.node(row));
         ++told[status.code()];
-        shared += reason_id.Check(verdicts, row, status);
+        shared += reasons.Check(verdicts, row, status);
       }
       if (huge == Huge::kRequest && GetParam() > 0) continue;
       EXPECT_GT(told[Code::kUnschedulable], 10);

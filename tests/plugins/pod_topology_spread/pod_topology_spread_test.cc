@@ -177,7 +177,7 @@ void ComparesDryRun(Random& random) {
       << size << " nodes, " << webs[row] << " -> " << now << " on row " << row;
 }
 
-TEST(PodTopologySpreadTest, DryRunsComeToWhatAFreshLookFinds) {
+TEST(PodTopologySpreadTest, CachedDryRunsEqualFreshOnes) {
   for (uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);

@@ -3,6 +3,7 @@
 #include "plugins/volume_binding/volume_binding.h"
 
 #include "berth/api/core_v1.pb.h"
+#include "berth/cluster.h"
 #include "tests/plugins/run_plugin.h"
 
 namespace berth::testing {
@@ -166,9 +167,6 @@ TEST(VolumeBindingTest, PodsOnTheirWayDoNotTakeOneVolume) {
   EXPECT_FALSE(RunFilter(*plugin, second, node).ok());
   EXPECT_TRUE(RunFilter(*plugin, first, node).ok()) << "its own claim may still have it";
 
-  EXPECT_TRUE(plugin->PreBindPreFlight(state, *first, "n1").ok());
-  EXPECT_TRUE(plugin->PreBind(state, *first, "n1").IsError()) << "nobody binds volumes yet";
-
   plugin->Unreserve(state, *first, "n1");
   plugin->Unreserve(state, *first, "n1");
   EXPECT_TRUE(RunFilter(*plugin, second, node).ok());
@@ -176,6 +174,197 @@ TEST(VolumeBindingTest, PodsOnTheirWayDoNotTakeOneVolume) {
   ASSERT_TRUE(plugin->Reserve(state, *first, "n1").ok());
   handle.object_store().Set(ObjectsFromYaml(VolumeIn("a", "v", "1Gi"))[0]);
   EXPECT_TRUE(RunFilter(*plugin, second, node).ok()) << "the cluster has spoken since";
+}
+
+// --- PreBind ---
+
+// One pod whose claim gets its volume on node n1.
+struct Late {
+  explicit Late(const std::string& objects, absl::string_view args = "{}")
+      : handle({MakeNode().Name("n1").Label("zone", "a").Info()},
+               ObjectsFromYaml(kClasses + objects)),
+        plugin(MakePlugin<VolumeBinding, VolumeBindingArgs>(handle, args)) {
+    PreFilterResult result;
+    EXPECT_TRUE(plugin->PreFilter(state, *pod, handle.nodes(), result).ok());
+    EXPECT_TRUE(plugin->Reserve(state, *pod, "n1").ok());
+  }
+  Status PreBind() { return plugin->PreBind(state, *pod, "n1"); }
+  Status Poll() { return plugin->PollPreBind(state, *pod, "n1"); }
+  std::string PollError() {
+    const Status status = Poll();
+    return status.IsError() ? status.message() : status.ToString();
+  }
+  void Set(const std::string& yaml) {
+    for (Object& object : ObjectsFromYaml(yaml)) handle.object_store().Set(object);
+  }
+  template <class T>
+  const T& Written(size_t i) {
+    return handle.updates().at(i).object.As<T>();
+  }
+
+  FakeHandle handle;
+  std::unique_ptr<VolumeBinding> plugin;
+  PodPtr pod = MakePod().Name("p").Claim("c").Obj();
+  CycleState state;
+};
+
+std::string Selected(absl::string_view more = "") {
+  return absl::StrCat("volume.kubernetes.io/selected-node: n1", more);
+}
+constexpr char kBoundToV[] =
+    ", pv.kubernetes.io/bind-completed: 'yes'}}, spec: {volumeName: v}}\n---\n";
+std::string Bound(absl::string_view annotations = "a: b") {
+  return absl::StrCat(
+      "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, uid: c, annotations: {",
+      annotations, kBoundToV);
+}
+constexpr char kPromised[] =
+    ", claimRef: {kind: PersistentVolumeClaim, namespace: default, name: c, uid: c}";
+
+TEST(VolumeBindingTest, PreBindPromisesTheVolumeToTheClaim) {
+  Late late(ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi"));
+  EXPECT_TRUE(late.plugin->PreBindPreFlight(late.state, *late.pod, "n1").ok());
+  EXPECT_TRUE(late.PreBind().IsWait());
+  ASSERT_EQ(late.handle.updates().size(), 1u);
+  EXPECT_EQ(late.handle.updates()[0].part, ObjectUpdate::Part::kAllButStatus);
+  const auto& written = late.Written<api::PersistentVolume>(0);
+  EXPECT_EQ(written.metadata().annotations().at("pv.kubernetes.io/bound-by-controller"), "yes");
+  const api::ObjectReference& ref = written.spec().claim_ref();
+  EXPECT_EQ(ref.kind(), "PersistentVolumeClaim");
+  EXPECT_EQ(ref.api_version(), "v1");
+  EXPECT_EQ(ref.namespace_(), "default");
+  EXPECT_EQ(ref.name(), "c");
+  EXPECT_EQ(ref.uid(), "c");
+
+  EXPECT_TRUE(late.Poll().IsWait()) << "the watch has not shown the write";
+  late.Set(VolumeIn("a", "v", "1Gi", kPromised));
+  EXPECT_TRUE(late.Poll().IsWait()) << "the claim is not bound";
+  late.Set(Bound());
+  EXPECT_TRUE(late.Poll().ok());
+}
+
+TEST(VolumeBindingTest, PreBindLeavesAloneWhatItsUserHasPromised) {
+  Late uid_missing(ClaimOf("c", "later") +
+                   VolumeIn("a", "v", "1Gi", ", claimRef: {namespace: default, name: c}"));
+  EXPECT_TRUE(uid_missing.PreBind().IsWait());
+  ASSERT_EQ(uid_missing.handle.updates().size(), 1u);
+  const auto& written = uid_missing.Written<api::PersistentVolume>(0);
+  EXPECT_EQ(written.spec().claim_ref().uid(), "c");
+  EXPECT_FALSE(written.metadata().annotations().contains("pv.kubernetes.io/bound-by-controller"));
+
+  Late complete(ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi", kPromised));
+  EXPECT_TRUE(complete.PreBind().IsWait());
+  EXPECT_TRUE(complete.handle.updates().empty());
+  complete.Set(Bound());
+  EXPECT_TRUE(complete.Poll().ok()) << "there is no write to wait for";
+}
+
+TEST(VolumeBindingTest, PreBindSelectsTheNodeForAVolumeThatIsMade) {
+  Late late(ClaimOf("c", "maker"));
+  EXPECT_TRUE(late.PreBind().IsWait());
+  ASSERT_EQ(late.handle.updates().size(), 1u);
+  const auto& written = late.Written<api::PersistentVolumeClaim>(0);
+  EXPECT_EQ(written.metadata().annotations().at("volume.kubernetes.io/selected-node"), "n1");
+  EXPECT_TRUE(late.Poll().IsWait());
+  late.Set(ClaimOf("c", "maker", "1Gi", Selected()));
+  EXPECT_TRUE(late.Poll().IsWait());
+  late.Set(Bound(Selected()));
+  EXPECT_TRUE(late.Poll().IsWait()) << "the watch has not shown the volume";
+  late.Set(VolumeIn("a", "v", "1Gi"));
+  EXPECT_TRUE(late.Poll().ok());
+
+  Late again(ClaimOf("c", "maker", "1Gi", Selected()));
+  EXPECT_TRUE(again.PreBind().IsWait());
+  EXPECT_TRUE(again.handle.updates().empty()) << "an earlier attempt has";
+}
+
+TEST(VolumeBindingTest, PreBindFailsWithTheWrite) {
+  Late late(ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi"));
+  late.handle.set_update_status(absl::AbortedError("the object has been modified"));
+  EXPECT_EQ(late.PreBind(), Status::Error("the object has been modified"));
+}
+
+TEST(VolumeBindingTest, PreBindEndsWhenItCannotSucceedAnyMore) {
+  const std::string take = ClaimOf("c", "later") + VolumeIn("a", "v", "1Gi");
+  const std::string make = ClaimOf("c", "maker");
+  struct Case {
+    std::string name, objects, then, want;
+    std::vector<std::pair<Kind, std::string>> gone = {};
+  };
+  for (const Case& c : {
+           Case{"the claimRef is gone", take, VolumeIn("a", "v", "2Gi"),
+                "binding volumes: ClaimRef got reset for pv \"v\""},
+           Case{"the volume moves", take, VolumeIn("b", "v", "1Gi", kPromised),
+                "binding volumes: pv \"v\" node affinity doesn't match node \"n1\": no matching "
+                "NodeSelectorTerms"},
+           Case{"the volume is gone",
+                take,
+                "",
+                "binding volumes: failed to check binding: persistentvolumes \"v\" not found",
+                {{Kind::kPersistentVolume, "v"}}},
+           Case{"the claim is gone",
+                take,
+                "",
+                "binding volumes: failed to check binding: persistentvolumeclaims \"default/c\" "
+                "not found",
+                {{Kind::kPersistentVolumeClaim, "default/c"}}},
+           Case{"the claim to be provisioned is gone",
+                make,
+                "",
+                "binding volumes: failed to check provisioning pvc: persistentvolumeclaims "
+                "\"default/c\" not found",
+                {{Kind::kPersistentVolumeClaim, "default/c"}}},
+           Case{"the provisioner gives up", make, ClaimOf("c", "maker", "1Gi", "a: b"),
+                "binding volumes: provisioning failed for PVC \"c\""},
+           Case{"and no annotation is left", make, ClaimOf("c", "maker"),
+                "binding volumes: selectedNode annotation reset for PVC \"c\""},
+           Case{"another node is selected", make,
+                ClaimOf("c", "maker", "1Gi", "volume.kubernetes.io/selected-node: n2"),
+                "binding volumes: provisioning failed for PVC \"c\""},
+           Case{"the volume is made elsewhere", make, Bound(Selected()) + VolumeIn("b", "v", "1Gi"),
+                "binding volumes: pv \"v\" node affinity doesn't match node \"n1\": no matching "
+                "NodeSelectorTerms"},
+       }) {
+    Late late(c.objects);
+    ASSERT_TRUE(late.PreBind().IsWait()) << c.name;
+    if (!c.then.empty()) late.Set(c.then);
+    for (const auto& [kind, key] : c.gone) late.handle.object_store().Remove(kind, key);
+    EXPECT_EQ(late.PollError(), c.want) << c.name;
+  }
+  Late late(make);
+  ASSERT_TRUE(late.PreBind().IsWait());
+  EXPECT_EQ(late.plugin->PollPreBind(late.state, *late.pod, "n9").message(),
+            "binding volumes: failed to get node \"n9\": node \"n9\" not found");
+}
+
+TEST(VolumeBindingTest, PreBindEndsAfterTheTimeout) {
+  Late late(ClaimOf("c", "maker"), "{bindTimeoutSeconds: 30}");
+  ASSERT_TRUE(late.PreBind().IsWait());
+  late.handle.fake_clock().Advance(absl::Seconds(29));
+  EXPECT_TRUE(late.Poll().IsWait());
+  late.handle.fake_clock().Advance(absl::Seconds(1));
+  EXPECT_EQ(late.PollError(), "binding volumes: context deadline exceeded");
+
+  Late bound(ClaimOf("c", "maker"), "{bindTimeoutSeconds: 0}");
+  ASSERT_TRUE(bound.PreBind().IsWait());
+  bound.Set(Bound(Selected()) + VolumeIn("a", "v", "1Gi"));
+  EXPECT_TRUE(bound.Poll().ok()) << "late is better than never";
+}
+
+// A watch that begins anew delivers objects again that are the same.
+TEST(VolumeBindingTest, AnAssumptionOutlivesTheSameVersion) {
+  const std::string volume =
+      "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, resourceVersion: '7'}, status: "
+      "{phase: Available}, spec: {storageClassName: later, accessModes: [ReadWriteOnce], capacity: "
+      "{storage: 1Gi}}}\n---\n";
+  Late late(ClaimOf("c", "later") + ClaimOf("d", "later") + volume);
+  ASSERT_TRUE(late.PreBind().IsWait());
+  const PodPtr other = MakePod().Name("other").Claim("d").Obj();
+  late.Set(volume);
+  EXPECT_FALSE(RunFilter(*late.plugin, other, late.handle.nodes().node(0)).ok());
+  EXPECT_TRUE(late.Poll().IsWait());
+  late.plugin->Unreserve(late.state, *late.pod, "n1");
+  EXPECT_TRUE(RunFilter(*late.plugin, other, late.handle.nodes().node(0)).ok());
 }
 
 TEST(VolumeBindingTest, Arguments) {

@@ -101,7 +101,7 @@ TEST(DryRunCache, KeepsTheClassesThatCameLast) {
   EXPECT_EQ(cache.size(), 52u) << "of very many nodes, few";
 }
 
-// The basis is about pods that run, not about those that are nominated.
+// The inputs are about pods that run, not about those that are nominated.
 TEST(CachedResults, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
   const NodeInfo node = MakeNode().Name("n").Info();
   NodeTable table;
@@ -112,9 +112,9 @@ TEST(CachedResults, RowsOfNominatedPodsAreForgottenWhereObjectsCount) {
   for (const bool objects_count : {false, true}) {
     CachedResults results;
     const auto refresh = [&] {
-      DryRunInputs grounds;
-      if (objects_count) grounds.basis.Add("volume");
-      results.Refresh(table, nominator, budgets, -1, grounds);
+      DryRunInputs inputs;
+      if (objects_count) inputs.filter_inputs.Add("volume");
+      results.Refresh(table, nominator, budgets, -1, inputs);
     };
     refresh();
     results.SetFailures({0}, Status::Unschedulable("cannot help"));

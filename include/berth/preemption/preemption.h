@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption for PostFilter plugins: the search over nodes is shared, the rules are virtual.
+#ifndef BERTH_PREEMPTION_PREEMPTION_H_
+#define BERTH_PREEMPTION_PREEMPTION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/api/labels.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/postfilter.h"
+#include "berth/handle/object_store.h"
+
+namespace berth {
+
+// A PodDisruptionBudget as preemption counts it down.
+struct DisruptionBudget {
+  LabelSelector selector;
+  int64_t disruptions_allowed = 0;
+  absl::flat_hash_set<std::string> disrupted_pods;  // names the API server has counted already
+
+  friend bool operator==(const DisruptionBudget&, const DisruptionBudget&) = default;
+};
+
+// Those of a cluster, found by the labels that they require of pods.
+class DisruptionBudgets {
+ public:
+  DisruptionBudgets();
+  DisruptionBudgets(DisruptionBudgets&&) noexcept;
+  DisruptionBudgets& operator=(DisruptionBudgets&&) noexcept;
+  ~DisruptionBudgets();
+
+  // There is this one of that name, or none.
+  void Set(absl::string_view namespace_name, absl::string_view name,
+           std::optional<DisruptionBudget> budget);
+  // The budget, or null. Valid until it is set.
+  const DisruptionBudget* Find(absl::string_view namespace_name, absl::string_view name) const;
+  bool empty() const;
+
+  // The budgets that select the pod. A pod without labels has none.
+  absl::InlinedVector<const DisruptionBudget*, 4> Of(const PodInfo& pod) const;
+  // Whether there are any that let nobody go, and whether one of them selects the pod and has not
+  // counted it already: then its eviction violates that one.
+  bool AnyExhausted() const;
+  bool Protect(const PodInfo& pod) const;
+
+ private:
+  class Index;
+  std::unique_ptr<Index> index_;
+};
+
+// One node as it would be without some of its pods. Copies node and state when first changed, so
+// that looking at a node on which nothing can be evicted costs nothing.
+class DryRun {
+ public:
+  DryRun(Handle& handle, const CycleState& state, const PodInfo& pod, const NodeInfo& node)
+      : handle_(handle), original_state_(state), pod_(pod), original_node_(node) {}
+
+  const PodInfo& pod() const { return pod_; }
+  const NodeInfo& node() const { return node_ ? *node_ : original_node_; }
+  const CycleState& state() const { return state_ ? *state_ : original_state_; }
+
+  // Take a pod off the node and put it back. An Error if a plugin cannot follow.
+  Status Remove(const PodInfo& victim);
+  Status Add(const std::shared_ptr<const PodInfo>& victim);
+  // What the Filter plugins say of the node as it is now, nominated pods included.
+  Status Filter() {
+    steps_ += kStepsOfFilter;
+    return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node());
+  }
+  // What the above took so far, see WorkBudget.
+  int64_t steps() const { return steps_; }
+
+  // For rules that spare pods for a time: the pod will fit here when its victims may go, which is
+  // not before `time`.
+  void SetRetryAt(absl::Time time) { retry_time_ = time; }
+  absl::Time retry_time() const { return retry_time_; }
+
+ private:
+  static constexpr int64_t kStepsOfFilter = 4, kStepsOfMove = 2;
+
+  void Copy();
+
+  Handle& handle_;
+  const CycleState& original_state_;
+  const PodInfo& pod_;
+  const NodeInfo& original_node_;
+  std::optional<CycleState> state_;
+  std::optional<NodeInfo> node_;
+  absl::Time retry_time_ = absl::InfiniteFuture();
+  int64_t steps_ = 0;
+};
+
+// Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
+class PreemptionRules {
+ public:
+  virtual ~PreemptionRules() = default;
+
+  // The node a pod is nominated to and what this cycle's filters said of it; null if there is none.
+  struct Nomination {
+    const NodeInfo* node = nullptr;
+    Code code = Code::kUnschedulableAndUnresolvable;
+  };
+  // Whether `pod` may preempt at all: Success, or Unschedulable with the reason.
+  virtual Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
+                                      const Nomination& nomination) = 0;
+
+  // How many candidates are enough, of `nodes` potential nodes, and, with scores of its own, which
+  // node to try first.
+  struct SearchRange {
+    int offset = 0;
+    int candidates = 0;
+  };
+  virtual SearchRange Range(int nodes) = 0;
+
+  // The pods to evict from the node so that the pod fits. Returns Success with the candidate's
+  // `victims` and `pdb_violations` set, or the reason why preemption does not help there:
+  // UnschedulableAndUnresolvable with NoVictimsReason() if nobody may be evicted. The pod fits, as
+  // run.Filter() says, once they are gone.
+  virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                               PreemptionCandidate& candidate) = 0;
+
+  // How the best candidate is chosen: by the first score; among those with the highest by the
+  // second, and so on. Empty, the default, has the scores of DefaultCandidateScores(): then the
+  // best of all nodes is chosen. With scores of its own, the search begins at the offset of
+  // SearchRange and dry-runs one node after another.
+  using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
+  virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
+
+  // Why nobody may be evicted from `node`; with null, from none of very many nodes: to name each
+  // would make a message that nobody reads, as long as the list of nodes. It says the same with
+  // null and with any node, or something else with each.
+  virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
+};
+
+// Fewest budget violations, lowest highest priority, lowest sum of priorities, fewest victims,
+// latest start of the most important victims. kube-scheduler v1.35 preemption.go
+// pickOneNodeForPreemption.
+std::vector<PreemptionRules::CandidateScore> DefaultCandidateScores();
+
+// The candidates that no score tells apart from the best, in order; empty for none.
+std::vector<int> BestCandidates(absl::Span<const PreemptionCandidate> candidates,
+                                absl::Span<const PreemptionRules::CandidateScore> scores);
+
+class CandidateSearch;
+class FollowedBudgets;
+
+// Preemption by rules. A PostFilter plugin keeps one, because it keeps what the search found out
+// for other pods. Scheduling thread.
+class Preemption {
+ public:
+  explicit Preemption(Handle& handle);
+  ~Preemption();
+
+  // Finds the best of the nodes whose status is exactly Unschedulable and fills `result`. Success
+  // if a node was found; Unschedulable with what speaks against each node if not, and `retry_at` if
+  // time may mend it. Changes nothing. Rules that implement PreemptionHints have it done faster.
+  // Yields where state.work_budget() is spent. With state.full_evaluation() every node is dry-run.
+  Status Run(PreemptionRules& rules, const CycleState& state, const PodInfo& pod,
+             const NodeStatuses& statuses, PostFilterResult& result);
+
+  // As of now. A budget is parsed once a change.
+  const DisruptionBudgets& budgets();
+
+ private:
+  Handle& handle_;
+  std::shared_ptr<FollowedBudgets> budgets_;  // one a scheduler
+  std::unique_ptr<CandidateSearch> full_, pruned_;
+};
+
+// --- Parts that rules share ---
+
+// Higher priority first, then the earlier start; a pod that has not started counts as the latest.
+bool MoreImportantPod(const PodInfo& a, const PodInfo& b);
+
+// "No victims found on node n for preemptor pod p", without the node if it is null: a
+// NoVictimsReason(), as the plugins of scheduler-plugins put it.
+std::string NoVictimsFound(const NodeInfo* node, const PodInfo& preemptor);
+
+// Splits `pods`, in order, into those whose eviction would violate a budget and the others.
+struct PodsByBudget {
+  std::vector<std::shared_ptr<const PodInfo>> violating, non_violating;
+};
+PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods,
+                           const DisruptionBudgets& budgets);
+
+// Puts back as many of the `removed` pods as the pod can spare, those under a violated budget
+// first, then the most important first; `fits` says whether the run still holds. The others become
+// the candidate's victims. Success, or an Error.
+Status Reprieve(DryRun& run, std::vector<std::shared_ptr<const PodInfo>> removed,
+                const DisruptionBudgets& budgets,
+                const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
+                const std::function<bool()>& fits, PreemptionCandidate& candidate);
+
+// The rules of DefaultPreemption: pods of lower priority go. Derive to change a part.
+class PriorityPreemptionRules : public PreemptionRules {
+ public:
+  // `percentage` of the possible nodes, but at least `absolute` of them and one, are enough.
+  PriorityPreemptionRules(Handle& handle, int64_t percentage, int64_t absolute)
+      : handle_(handle), percentage_(percentage), absolute_(absolute) {}
+
+  Status PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,
+                              const Nomination& nomination) override;
+  SearchRange Range(int nodes) override;
+  Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
+                       PreemptionCandidate& candidate) override;
+
+ protected:
+  // Whether `victim`, which has a lower priority, may be evicted for `preemptor`. Let pods of the
+  // system preempt ordinary ones, so that they find room.
+  virtual absl::StatusOr<bool> MayEvict(const NodeInfo& node, const PodInfo& victim,
+                                        const PodInfo& preemptor);
+  virtual bool MoreImportant(const PodInfo& a, const PodInfo& b) const;
+  // Whether `victim` of lower priority on the nominated node is on its way out for `preemptor`.
+  virtual bool IsVictimLeaving(const NodeInfo& node, const PodInfo& victim,
+                               const PodInfo& preemptor);
+
+ private:
+  Handle& handle_;
+  int64_t percentage_, absolute_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PREEMPTION_PREEMPTION_H_

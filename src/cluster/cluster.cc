@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cluster port has of its own.
+#include "berth/cluster.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+
+std::string RecordedEvent::note() const {
+  if (assigned_to.empty()) return text;
+  return absl::StrCat("Successfully assigned ", pod->key(), " to ", assigned_to.view());
+}
+
+absl::Status Cluster::Update(const ObjectUpdate& update) {
+  return absl::UnimplementedError(
+      absl::StrCat("this cluster takes no updates of ", Plural(update.object.kind())));
+}
+
+}  // namespace berth

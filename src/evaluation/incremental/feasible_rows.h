@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows that no filter rejects, as verdicts change one by one.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_FEASIBLE_ROWS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_FEASIBLE_ROWS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/columns/row_move.h"
+#include "berth/framework/status.h"
+
+namespace berth {
+
+// The verdicts of a ScoreCache. The list of feasible rows is made on demand, which moves all rows
+// behind one that changed; count() costs nothing. Scheduling thread.
+class FeasibleRows {
+ public:
+  const NodeVerdicts& verdicts() const { return verdicts_; }
+  bool contains(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNone; }
+  int count() const { return count_; }
+  // In order.
+  absl::Span<const NodeRow> rows() const {
+    for (const Range& range : unlisted_) List(range);
+    unlisted_.clear();
+    return rows_;
+  }
+
+  // `rows` rows without verdicts: returns all of them. Filters follow, then Count().
+  absl::Span<const NodeRow> Reset(int rows);
+  // For filters that give verdicts on any rows; Count() follows.
+  NodeVerdicts& unlisted_verdicts() { return verdicts_; }
+  void Count();
+  // The verdict on one row. `rejector` as in NodeVerdicts, if `status` is not Success.
+  void Set(NodeRow row, const Status& status, uint8_t rejector);
+  // Nodes came, which have no verdict, or went. After the last of several moves, Renumber() with
+  // the first row that moved.
+  void Move(const RowMove& move);
+  void Renumber(NodeRow first);
+
+ private:
+  struct Range {
+    NodeRow begin, end;
+  };
+
+  void List(Range range) const;
+  void Unlist(Range range);
+
+  NodeVerdicts verdicts_;
+  int count_ = 0;
+  mutable std::vector<NodeRow> rows_;  // up to date except for the rows of unlisted_
+  mutable absl::InlinedVector<Range, 8> unlisted_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_FEASIBLE_ROWS_H_

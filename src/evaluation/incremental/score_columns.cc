@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of score_columns.h.
+#include "evaluation/incremental/score_columns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "berth/prefetch.h"
+
+namespace berth {
+namespace {
+
+// For best_: rows with higher totals are better.
+class ByTotal {
+ public:
+  explicit ByTotal(absl::Span<const int64_t> totals) : totals_(totals.data()) {}
+
+  NodeRow BestOf(NodeRow begin, NodeRow end) const {
+    NodeRow best = -1;
+    int64_t high = ScoreColumns::kInfeasible;
+    for (NodeRow row = begin; row < end; ++row) {
+      if (totals_[row] <= high) continue;
+      high = totals_[row];
+      best = row;
+    }
+    return best;
+  }
+  NodeRow Better(NodeRow left, NodeRow right) const {
+    if (left < 0) return right;
+    if (right < 0) return left;
+    return totals_[left] >= totals_[right] ? left : right;
+  }
+
+ private:
+  const int64_t* totals_;
+};
+
+}  // namespace
+
+// --- Column ---
+
+void ScoreColumns::Column::SetScore(NodeRow row, int64_t score, int rows) {
+  if (raw.empty() && score == 0) return;
+  raw.resize(rows);
+  raw[row] = score;
+}
+
+void ScoreColumns::Column::Add(int64_t score) {
+  const bool first = count++ == 0;
+  if (first || score < low) {
+    low = score;
+    at_low = 0;
+  }
+  if (first || score > high) {
+    high = score;
+    at_high = 0;
+  }
+  at_low += score == low;
+  at_high += score == high;
+}
+
+// If no row is left at an extreme, it has to be looked for.
+void ScoreColumns::Column::Remove(int64_t score) {
+  --count;
+  at_low -= score == low;
+  at_high -= score == high;
+}
+
+// --- Raw scores ---
+
+Aspects ScoreColumns::AddPlugins() {
+  Aspects all = Aspect::kNothing;
+  for (const Hook<ScorePlugin>& hook : framework_.plugins().score) {
+    if (state_.skips().score >> hook.index & 1) continue;
+    const Aspects depends_on = framework_.signer().DependenciesOf(PluginMask{1} << hook.index);
+    (hook.extensions != nullptr ? normalized_ : plain_)
+        .push_back({.hook = &hook, .depends_on = depends_on, .raw = {}});
+    all |= depends_on;
+  }
+  return all;
+}
+
+Status ScoreColumns::Score(const NodeTable& nodes) {
+  plain_totals_.assign(nodes.size(), 0);
+  for (std::vector<Column>* columns : {&plain_, &normalized_}) {
+    for (Column& column : *columns) {
+      column.raw.clear();
+      bool differs = false;
+      Status status = ScoreColumn(nodes, column, differs);
+      if (!status.ok()) return status;
+    }
+  }
+  return Renormalize(nodes.size());
+}
+
+Status ScoreColumns::ScoreBySpread(const NodeTable& nodes, bool& differs) {
+  for (std::vector<Column>* columns : {&plain_, &normalized_}) {
+    for (Column& column : *columns) {
+      if ((column.depends_on & Aspect::kImageSpread) == 0) continue;
+      Status status = ScoreColumn(nodes, column, differs);
+      if (!status.ok()) return status;
+    }
+  }
+  return Status::Success();
+}
+
+Status ScoreColumns::ScoreRow(const NodeTable& nodes, NodeRow row, Aspects changed,
+                              bool was_feasible) {
+  if (!was_feasible) plain_totals_[row] = 0;
+  for (Column& column : plain_) {
+    if (!Concerns(changed, column.depends_on)) continue;
+    int64_t score = 0;
+    Status status = CallPlugin(nodes, column, row, score);
+    if (status.ok()) status = framework_.scores().CheckScores(*column.hook, {&score, 1});
+    if (!status.ok()) return status;
+    const int64_t before = was_feasible ? column.score(row) : 0;
+    plain_totals_[row] += (score - before) * framework_.scores().ScoreFactor(*column.hook);
+    column.SetScore(row, score, nodes.size());
+  }
+  for (Column& column : normalized_) {
+    if (!Concerns(changed, column.depends_on)) continue;
+    int64_t score = 0;
+    Status status = CallPlugin(nodes, column, row, score);
+    if (!status.ok()) return status;
+    if (was_feasible) column.Remove(column.score(row));
+    column.SetScore(row, score, nodes.size());
+    column.Add(score);
+  }
+  return Status::Success();
+}
+
+// All feasible rows; sets `differs` if one of the scores is another than it was.
+Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
+  const bool plain = column.hook->extensions == nullptr;
+  const absl::Span<const NodeRow> rows = feasible_.rows();
+  std::vector<int64_t> scores(rows.size());
+  Status status = framework_.scores().RunScorePlugin(*column.hook, state_, pod_, nodes, rows,
+                                                     absl::MakeSpan(scores));
+  if (status.ok() && plain) status = framework_.scores().CheckScores(*column.hook, scores);
+  if (!status.ok()) return status;
+  const int64_t factor = plain ? framework_.scores().ScoreFactor(*column.hook) : 0;
+  const bool stays_zero =
+      column.raw.empty() && absl::c_all_of(scores, [](int64_t score) { return score == 0; });
+  if (!stays_zero) {
+    column.raw.resize(nodes.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int64_t more = scores[i] - std::exchange(column.raw[rows[i]], scores[i]);
+      plain_totals_[rows[i]] += more * factor;
+      differs |= more != 0;
+    }
+  }
+  if (!plain) FindExtremes(column);
+  return Status::Success();
+}
+
+Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Column& column, NodeRow row,
+                                int64_t& score) const {
+  return framework_.scores().RunScorePlugin(*column.hook, state_, pod_, nodes, {&row, 1},
+                                            {&score, 1});
+}
+
+void ScoreColumns::Move(const RowMove& move) {
+  for (std::vector<Column>* columns : {&plain_, &normalized_}) {
+    for (Column& column : *columns) {
+      if (!column.raw.empty()) move.Apply(column.raw);
+    }
+  }
+  move.Apply(plain_totals_);
+  move.Apply(totals_, kInfeasible);
+}
+
+// --- Extremes ---
+
+ScoreColumns::Extremes ScoreColumns::extremes() const {
+  Extremes extremes;
+  for (const Column& column : normalized_) extremes.push_back({column.low, column.high});
+  return extremes;
+}
+
+bool ScoreColumns::FindExtremes(const Extremes& before) {
+  bool differ = false;
+  for (size_t i = 0; i < normalized_.size(); ++i) {
+    Column& column = normalized_[i];
+    if (column.at_low == 0 || column.at_high == 0) FindExtremes(column);
+    differ |= before[i] != std::pair(column.low, column.high);
+  }
+  return differ;
+}
+
+void ScoreColumns::FindExtremes(Column& column) const {
+  if (column.raw.empty()) {
+    column.low = column.high = 0;
+    column.count = column.at_low = column.at_high = feasible_.count();
+    return;
+  }
+  column.count = column.at_low = column.at_high = 0;
+  for (const NodeRow row : feasible_.rows()) column.Add(column.raw[row]);
+}
+
+// --- Totals ---
+
+// The totals of all feasible rows, and the order of them.
+Status ScoreColumns::Renormalize(int size) {
+  totals_.assign(size, kInfeasible);
+  const absl::Span<const NodeRow> rows = feasible_.rows();
+  for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
+  std::vector<int64_t> scores;
+  for (const Column& column : normalized_) {
+    if (rows.empty()) break;
+    const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
+    if (column.uniform()) {  // the extremes stand for all
+      int64_t score = 0;
+      Status status = Normalized(column, rows.front(), score);
+      if (!status.ok()) return status;
+      for (const NodeRow row : rows) totals_[row] += score * factor;
+      continue;
+    }
+    scores.resize(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);
+    Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
+                                                           absl::MakeSpan(scores));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < rows.size(); ++i) totals_[rows[i]] += scores[i] * factor;
+  }
+  best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_));
+  return Status::Success();
+}
+
+// The total of one row, its scores being those of now.
+Status ScoreColumns::UpdateTotal(NodeRow row) {
+  int64_t total = kInfeasible;
+  if (feasible_.contains(row)) {
+    total = plain_totals_[row];
+    for (const Column& column : normalized_) {
+      int64_t score = 0;
+      Status status = Normalized(column, row, score);
+      if (!status.ok()) return status;
+      total += score * framework_.scores().ScoreFactor(*column.hook);
+    }
+  }
+  totals_[row] = total;
+  best_.Update(row, ByTotal(totals_));
+  return Status::Success();
+}
+
+void ScoreColumns::Sort(NodeRow first) {
+  best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
+}
+
+// What one row's raw score comes to among the others: SignPlugin's contract lets the extremes stand
+// for them.
+Status ScoreColumns::Normalized(const Column& column, NodeRow row, int64_t& score) const {
+  const NodeRow rows[] = {row, row, row};
+  int64_t scores[] = {column.score(row), column.low, column.high};
+  Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
+                                                         absl::MakeSpan(scores));
+  score = scores[0];
+  return status;
+}
+
+void ScoreColumns::PrefetchRow(NodeRow row) const {
+  if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
+  Prefetch(&totals_[row]);
+  Prefetch(&plain_totals_[row]);
+  for (const std::vector<Column>* columns : {&plain_, &normalized_}) {
+    for (const Column& column : *columns) {
+      if (!column.raw.empty()) Prefetch(&column.raw[row]);
+    }
+  }
+}
+
+NodeRow ScoreColumns::BestBut(NodeRow row) const { return best_.BestBut(row, ByTotal(totals_)); }
+
+NodeRow ScoreColumns::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
+  NodeRow row = best_.best();
+  std::vector<std::pair<NodeRow, int64_t>> refused;  // and their totals
+  while (row >= 0 && !accepts(row)) {
+    refused.push_back({row, std::exchange(totals_[row], kInfeasible)});
+    best_.Update(row, ByTotal(totals_));
+    row = static_cast<int>(refused.size()) < most ? best_.best() : -1;
+  }
+  for (const auto& [back, total] : refused) {
+    totals_[back] = total;
+    best_.Update(back, ByTotal(totals_));
+  }
+  return row;
+}
+
+Status ScoreColumns::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
+  if (uniform() || rows.size() == static_cast<size_t>(feasible_.count())) {
+    for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
+    return Status::Success();
+  }
+  for (size_t i = 0; i < rows.size(); ++i) totals[i] = plain_totals_[rows[i]];
+  std::vector<int64_t> scores(rows.size());
+  for (const Column& column : normalized_) {
+    for (size_t i = 0; i < rows.size(); ++i) scores[i] = column.score(rows[i]);
+    Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
+                                                           absl::MakeSpan(scores));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < rows.size(); ++i)
+      totals[i] += scores[i] * framework_.scores().ScoreFactor(*column.hook);
+  }
+  return Status::Success();
+}
+
+}  // namespace berth

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scores of feasible rows: raw by plugin, normalised over all of them, added up, and which is
+// the best.
+#ifndef BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_COLUMNS_H_
+#define BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_COLUMNS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "berth/columns/aspects.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/row_move.h"
+#include "evaluation/incremental/feasible_rows.h"
+#include "framework/framework.h"
+#include "table/best_row.h"
+
+namespace berth {
+
+// Whether a plugin is to be asked again; of a row that was rejected before, every one.
+inline bool Concerns(Aspects changed, Aspects depends_on) {
+  return changed == Aspect::kEverything || (changed & depends_on) != 0;
+}
+
+// The scores of a ScoreCache. A row that changes gets its raw scores first (ScoreRow, Remove). Then
+// either its total is added up again (UpdateTotal), or, if the extremes of a plugin that normalises
+// are others now, all totals are (Renormalize). Scheduling thread.
+class ScoreColumns {
+ public:
+  // The total of a row that is not feasible.
+  static constexpr int64_t kInfeasible = std::numeric_limits<int64_t>::min();
+
+  // All of these outlive this. `state` is the pod's.
+  ScoreColumns(const Framework& framework, const PodInfo& pod, const CycleState& state,
+               const FeasibleRows& feasible)
+      : framework_(framework), pod_(pod), state_(state), feasible_(feasible) {}
+  ScoreColumns(const ScoreColumns&) = delete;
+  ScoreColumns& operator=(const ScoreColumns&) = delete;
+
+  // After PreScore: a column for each plugin that it did not skip. Returns what they depend on.
+  Aspects AddPlugins();
+
+  // --- Raw scores ---
+
+  // All of the feasible rows, and then Renormalize().
+  Status Score(const NodeTable& nodes);
+  // The same, by plugins that depend on Aspect::kImageSpread. Sets `differs` if a score is another.
+  Status ScoreBySpread(const NodeTable& nodes, bool& differs);
+  // One feasible row, by plugins that depend on what of it changed.
+  Status ScoreRow(const NodeTable& nodes, NodeRow row, Aspects changed, bool was_feasible);
+  // The row is not feasible any more.
+  void Remove(NodeRow row) {
+    for (Column& column : normalized_) column.Remove(column.score(row));
+  }
+  void Move(const RowMove& move);
+
+  // --- Extremes ---
+
+  // Lowest and highest raw score of each plugin that normalises.
+  using Extremes = std::vector<std::pair<int64_t, int64_t>>;
+  Extremes extremes() const;
+  // Looks for those at which no row is left. Returns whether one is another than `before`.
+  bool FindExtremes(const Extremes& before);
+  // Whether the totals are the same over any part of the feasible rows.
+  bool uniform() const {
+    return std::all_of(normalized_.begin(), normalized_.end(),
+                       [](const Column& column) { return column.uniform(); });
+  }
+
+  // --- Totals ---
+
+  // Of all feasible rows; there are `size` rows.
+  Status Renormalize(int size);
+  Status UpdateTotal(NodeRow row);
+  // The order of the totals, of which those before `first` stayed where they were.
+  void Sort(NodeRow first);
+  int64_t total(NodeRow row) const { return totals_[row]; }
+  // The totals of some of the feasible rows, normalised over these.
+  Status TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const;
+  NodeRow best() const { return best_.best(); }
+  NodeRow BestBut(NodeRow row) const;
+  NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most);
+  // A hint: any number is allowed.
+  void PrefetchRow(NodeRow row) const;
+
+ private:
+  // The raw scores of a plugin, and, if it normalises, their extremes over the feasible rows.
+  struct Column {
+    const Hook<ScorePlugin>* hook;
+    Aspects depends_on;
+    std::vector<int64_t> raw;  // by row; empty as long as all are 0
+    int64_t low = 0, high = 0;
+    int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
+
+    int64_t score(NodeRow row) const { return raw.empty() ? 0 : raw[row]; }
+    void SetScore(NodeRow row, int64_t score, int rows);
+    void Add(int64_t score);
+    void Remove(int64_t score);
+    bool uniform() const { return low == high; }
+  };
+
+  Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
+  Status CallPlugin(const NodeTable& nodes, const Column& column, NodeRow row,
+                    int64_t& score) const;
+  void FindExtremes(Column& column) const;
+  Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
+
+  const Framework& framework_;
+  const PodInfo& pod_;
+  const CycleState& state_;
+  const FeasibleRows& feasible_;
+  std::vector<Column> plain_;          // score plugins that do not normalise
+  std::vector<Column> normalized_;     // those that do
+  std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
+  std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
+  BestRow best_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_EVALUATION_INCREMENTAL_SCORE_COLUMNS_H_

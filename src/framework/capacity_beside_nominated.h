@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node lacks for a pod beside the pods that are nominated to it, from columns.
+#ifndef BERTH_SRC_FRAMEWORK_CAPACITY_BESIDE_NOMINATED_H_
+#define BERTH_SRC_FRAMEWORK_CAPACITY_BESIDE_NOMINATED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "berth/columns/node_table.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+// What a pod needs, and what of it nominated pods may take, in columns: of most nodes it tells what
+// a ResourceFilter says.
+class CapacityBesideNominated {
+ public:
+  static constexpr size_t kMostNeeds = 31;
+
+  CapacityBesideNominated(const NeededResources& needed, const NodeTable& nodes)
+      : pod_count_(nodes.pod_count().data()), allowed_pods_(nodes.allowed_pods().data()) {
+    for (const auto& [resource, amount] : needed.requests) {
+      needs_.push_back(
+          {resource, amount, nodes.allocatable(resource).data(), nodes.requested(resource).data()});
+    }
+  }
+
+  // What the node of `row` is short of beside those of the `nominated` that `counts` says true of,
+  // a bit for each thing; 0 if it lacks nothing, would lack it without pods too, or sums do not
+  // tell.
+  template <class Counts>
+  uint32_t ShortageFor(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> nominated,
+                       Counts counts) const {
+    if (allowed_pods_[row] <= 0) return 0;
+    absl::InlinedVector<const PodInfo*, 4> counted;
+    for (const auto& pod : nominated) {
+      if (counts(pod)) counted.push_back(pod.get());
+    }
+    uint32_t shortage =
+        pod_count_[row] + static_cast<int64_t>(counted.size()) >= allowed_pods_[row];
+    for (size_t i = 0; i < needs_.size(); ++i) {
+      const Need& need = needs_[i];
+      const int64_t has = need.allocatable[row];
+      int64_t used = need.requested[row];
+      if (!IsPlain(need.amount | has | used) || need.amount > has) return 0;
+      for (const PodInfo* pod : counted) {
+        const int64_t taken = pod->requests().Get(need.resource);
+        if (!IsPlain(taken)) return 0;
+        used += taken;
+      }
+      shortage |= uint32_t{used + need.amount > has} << (i + 1);
+    }
+    return shortage;
+  }
+
+ private:
+  struct Need {
+    ResourceId resource;
+    int64_t amount;
+    const int64_t* allocatable;
+    const int64_t* requested;
+  };
+
+  // Whether sums of such amounts cannot overflow.
+  static bool IsPlain(int64_t amount) { return (amount & ~((int64_t{1} << 56) - 1)) == 0; }
+
+  absl::InlinedVector<Need, 4> needs_;
+  const int64_t* pod_count_;
+  const int64_t* allowed_pods_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_CAPACITY_BESIDE_NOMINATED_H_

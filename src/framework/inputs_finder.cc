@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of inputs_finder.h.
+#include "framework/inputs_finder.h"
+
+#include <utility>
+
+namespace berth {
+namespace {
+
+constexpr PluginPoint kFilterDomains{"FilterDomains", Codes(),
+                                     "running FilterDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kDescribeDomainsForDryRun{
+    "DescribeDomainsForDryRun", Codes(), "running DescribeDomainsForDryRun of plugin \"$0\": $1"};
+constexpr PluginPoint kAddInputs{"AddInputs", Codes(), "running AddInputs of plugin \"$0\": $1"};
+constexpr PluginPoint kResourcesNeededBy{"ResourcesNeededBy", Codes(),
+                                         "running ResourcesNeededBy of plugin \"$0\": $1"};
+
+// A verdict that depends on these only: Success stays Success as pods go.
+constexpr Aspects kLeftAloneByRemovals =
+    Aspect::kOfNodeObject | Aspect::kNodePorts | Aspect::kImageSpread;
+
+// The rules from `first` on are those of a plugin.
+template <class Rule>
+void NoteWhose(int plugin, size_t first, std::vector<Rule>& rules) {
+  for (size_t i = first; i < rules.size(); ++i) rules[i].plugin = plugin;
+}
+
+}  // namespace
+
+InputsFinder::InputsFinder(const ProfilePlugins& plugins, const PodSigner& signer)
+    : plugins_(plugins), signer_(signer) {
+  for (size_t i = 0; i < plugins.filter.size(); ++i) {
+    all_filters_ |= SkipBit(plugins.filter[i]);
+    if (plugins.object_filters[i] != nullptr && plugins.domain_filters[i] == nullptr) {
+      object_filters_ |= SkipBit(plugins.filter[i]);
+    }
+  }
+}
+
+bool InputsFinder::CanSay(size_t filter) const {
+  return plugins_.domain_filters[filter] != nullptr || plugins_.object_filters[filter] != nullptr;
+}
+
+bool InputsFinder::FindRejectionInputs(const CycleState& state, const PodInfo& pod,
+                                       PluginMask known, RejectionInputs& inputs) const {
+  inputs = {};
+  for (size_t i = 0; i < plugins_.filter.size(); ++i) {
+    const Hook<FilterPlugin>& hook = plugins_.filter[i];
+    if ((state.skips().filter | known) & SkipBit(hook)) continue;
+    Status status;
+    if (plugins_.domain_filters[i] != nullptr) {
+      const size_t first = inputs.domains.size();
+      status = plugins_.calls.Guarded(kFilterDomains, hook.name, [&] {
+        plugins_.domain_filters[i]->FilterDomains(state, inputs.domains);
+        return Status::Success();
+      });
+      NoteWhose(hook.index, first, inputs.domains);
+    }
+    if (plugins_.object_filters[i] != nullptr && status.ok()) {
+      status = AddInputs(i, state, pod, inputs.objects);
+    }
+    if (!CanSay(i) || !status.ok()) return false;
+  }
+  return true;
+}
+
+bool InputsFinder::FindFilterInputs(const CycleState& state, const PodInfo& pod, PluginMask plugins,
+                                    std::vector<PluginInputs>& inputs) const {
+  inputs.clear();
+  for (size_t i = 0; i < plugins_.filter.size(); ++i) {
+    if ((plugins & ~state.skips().filter & SkipBit(plugins_.filter[i])) == 0) continue;
+    if (!AddInputs(i, state, pod, inputs).ok()) return false;
+  }
+  return true;
+}
+
+Status InputsFinder::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
+                               std::vector<PluginInputs>& inputs) const {
+  PluginInputs& of_plugin = inputs.emplace_back();
+  of_plugin.filter = static_cast<uint8_t>(filter);
+  return AddInputs(filter, state, pod, of_plugin.inputs);
+}
+
+Status InputsFinder::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
+                               FilterInputs& inputs) const {
+  return plugins_.calls.Guarded(kAddInputs, plugins_.filter[filter].name, [&] {
+    plugins_.object_filters[filter]->AddInputs(state, pod, inputs);
+    return Status::Success();
+  });
+}
+
+bool InputsFinder::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
+                                    DryRunInputs& inputs) const {
+  inputs = {};
+  PodSignature signature;
+  const PluginMask known = signer_.SignForNodes(pod, signature) | state.skips().filter;
+  bool signed_by_all = true;
+  for (size_t i = 0; i < plugins_.filter.size(); ++i) {
+    const Hook<FilterPlugin>& hook = plugins_.filter[i];
+    if (known & SkipBit(hook)) continue;
+    signed_by_all = false;
+    Status status;
+    bool can_say = true;
+    if (plugins_.domain_filters[i] != nullptr) {
+      const size_t first = inputs.domains.size();
+      status = plugins_.calls.Guarded(kDescribeDomainsForDryRun, hook.name, [&] {
+        can_say = plugins_.domain_filters[i]->DescribeDomainsForDryRun(state, pod, inputs.domains,
+                                                                       inputs.filter_inputs);
+        return Status::Success();
+      });
+      NoteWhose(hook.index, first, inputs.domains);
+    }
+    if (plugins_.object_filters[i] != nullptr && status.ok()) {
+      inputs.filter_inputs.Add(int64_t{hook.index});
+      status = AddInputs(i, state, pod, inputs.filter_inputs);
+    }
+    if (!CanSay(i) || !status.ok() || !can_say) return false;
+  }
+  if (!signed_by_all) {  // the others are asked about pods of this spec only, which the inputs keep
+    signature.Add(static_cast<int64_t>(reinterpret_cast<intptr_t>(pod.shared_spec().get())));
+    inputs.filter_inputs.Add(pod.shared_spec());
+  }
+  inputs.pod_class = signature.bytes();
+  return true;
+}
+
+std::optional<ResourceNeed> InputsFinder::FindNeededResources(const CycleState& state,
+                                                              const PodInfo& pod) const {
+  ResourceNeed need;
+  need.others_allow_removal = true;
+  for (size_t i = 0; i < plugins_.filter.size(); ++i) {
+    const Hook<FilterPlugin>& hook = plugins_.filter[i];
+    if (state.skips().filter & SkipBit(hook)) continue;
+    if (plugins_.resource_filters[i] == nullptr) {
+      need.others_allow_removal &= (signer_.DependenciesOfFilter(i) & ~kLeftAloneByRemovals) == 0;
+      continue;
+    }
+    need.plugin = hook.name;
+    const Status status = plugins_.calls.Guarded(kResourcesNeededBy, hook.name, [&] {
+      need.needed = plugins_.resource_filters[i]->ResourcesNeededBy(state, pod);
+      return Status::Success();
+    });
+    return status.ok() ? std::optional(std::move(need)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Aspects InputsFinder::FilterDependenciesOf(PluginMask plugins) const {
+  return signer_.DependenciesOf(plugins & all_filters_);
+}
+
+}  // namespace berth

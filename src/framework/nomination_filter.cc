@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of nomination_filter.h.
+#include "framework/nomination_filter.h"
+
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "framework/capacity_beside_nominated.h"
+#include "table/prefetch_nodes.h"
+
+namespace berth {
+
+// A node as if pods that are nominated to it ran there.
+struct NominationFilter::NominatedNode {
+  uint64_t generation;  // of the node without them
+  PodList nominated;
+  NodeInfo node;
+};
+
+NominationFilter::NominationFilter(const ProfilePlugins& plugins, const FilterRunner& filters,
+                                   const InputsFinder& inputs, const PodSigner& signer)
+    : plugins_(plugins), filters_(filters), inputs_(inputs), signer_(signer) {}
+
+NominationFilter::~NominationFilter() = default;
+
+// The node with `nominated`. Kept until another node or other pods take its place, one by one: many
+// cycles ask for the same.
+const NodeInfo& NominationFilter::WithNominatedPods(const NodeInfo& node, PodList nominated) const {
+  constexpr size_t kMostKept = 8192;
+  if (nominated_nodes_.empty()) nominated_nodes_.resize(kMostKept);
+  std::unique_ptr<NominatedNode>& kept = nominated_nodes_[node.name().id() % kMostKept];
+  if (kept != nullptr && kept->generation == node.generation() && kept->nominated == nominated) {
+    return kept->node;
+  }
+  kept.reset(new NominatedNode{node.generation(), std::move(nominated), node});
+  for (const std::shared_ptr<const PodInfo>& pod : kept->nominated) kept->node.AddPod(pod);
+  return kept->node;
+}
+
+// The filters with `nominated` on the node, after the plugins whose state follows pods were told.
+Status NominationFilter::RunFilterWith(const PodList& nominated, const CycleState& state,
+                                       const PodInfo& pod, const NodeInfo& node) const {
+  if (!filters_.HasPreFilterExtensions(state)) {
+    return filters_.RunFilter(state, pod, WithNominatedPods(node, nominated));
+  }
+  CycleState with_nominated = state.Clone();
+  if (nominated.size() == 1) {
+    const NodeInfo& with_one = WithNominatedPods(node, nominated);
+    Status status = filters_.RunPreFilterAddPod(with_nominated, pod, *nominated.front(), with_one);
+    return status.ok() ? filters_.RunFilter(with_nominated, pod, with_one) : status;
+  }
+  NodeInfo so_far = node;
+  for (const std::shared_ptr<const PodInfo>& added : nominated) {
+    so_far.AddPod(added);
+    Status status = filters_.RunPreFilterAddPod(with_nominated, pod, *added, so_far);
+    if (!status.ok()) return status;
+  }
+  return filters_.RunFilter(with_nominated, pod, so_far);
+}
+
+// The pass with the nominated pods keeps their room free; the pass without them makes sure that the
+// pod does not depend on pods that may never come.
+Status NominationFilter::RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                                    const NodeInfo& node) const {
+  PodList nominated;
+  for (const auto& candidate : plugins_.handle.nominator().NominatedPods(node.name())) {
+    if (CountsFor(*candidate, pod)) nominated.push_back(candidate);
+  }
+  if (!nominated.empty()) {
+    Status status = RunFilterWith(nominated, state, pod, node);
+    if (!status.ok()) return status;
+  }
+  return filters_.RunFilter(state, pod, node);
+}
+
+NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
+    const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows) const {
+  const Nominator& nominator = plugins_.handle.nominator();
+  if (RowsWithNominatedPods(nodes).empty()) return {{}, rows};
+  const auto has_one = [&](NodeRow row) {
+    return absl::c_any_of(nominator.NominatedPods(nodes.node(row).name()),
+                          [&](const auto& nominated) { return CountsFor(*nominated, pod); });
+  };
+  rows_with_nominations_.clear();
+  rows_without_nominations_.clear();
+  for (const NodeRow row : rows) {
+    const bool counts = nominated_rows_.contains(row) && has_one(row);
+    (counts ? rows_with_nominations_ : rows_without_nominations_).push_back(row);
+  }
+  return {rows_with_nominations_, rows_without_nominations_};
+}
+
+// A ResourceFilter before which only filters run that depend on the Node object alone.
+struct NominationFilter::FirstResourceFilter {
+  uint8_t index;       // in ProfilePlugins::filter
+  PluginMask earlier;  // the filters before it
+  CapacityBesideNominated capacity;
+};
+
+std::optional<NominationFilter::FirstResourceFilter> NominationFilter::FindFirstResourceFilter(
+    const CycleState& state, const PodInfo& pod, const NodeTable& nodes) const {
+  if (filters_.HasPreFilterExtensions(state)) return std::nullopt;
+  const auto needed = inputs_.FindNeededResources(state, pod);
+  if (!needed.has_value() || needed->needed.requests.size() > CapacityBesideNominated::kMostNeeds) {
+    return std::nullopt;
+  }
+  const uint8_t index = plugins_.FilterIndex(needed->plugin);
+  PluginMask earlier = 0;
+  for (size_t i = 0; i < index; ++i) {
+    if (state.skips().filter & SkipBit(plugins_.filter[i])) continue;
+    if ((signer_.DependenciesOfFilter(i) & ~Aspects{Aspect::kOfNodeObject}) != 0) {
+      return std::nullopt;
+    }
+    earlier |= SkipBit(plugins_.filter[i]);
+  }
+  return FirstResourceFilter{index, earlier, CapacityBesideNominated(needed->needed, nodes)};
+}
+
+Status NominationFilter::FilterRowsWithNominations(const CycleState& state, const PodInfo& pod,
+                                                   const NodeTable& nodes,
+                                                   absl::Span<const NodeRow> rows,
+                                                   NodeVerdicts& verdicts) const {
+  const std::optional<FirstResourceFilter> first = FindFirstResourceFilter(state, pod, nodes);
+  Status status = filters_.RunFilterNodes(state, pod, nodes, rows, verdicts,
+                                          first.has_value() ? first->earlier : 0);
+  if (!status.ok()) return status;
+  return FilterOneOfEachShortage(state, pod, nodes, first, verdicts);
+}
+
+// Filters the candidates of `verdicts` one by one. Of those that have the same shortage beside
+// their nominated pods one is filtered for all.
+Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
+                                                 const NodeTable& nodes,
+                                                 const std::optional<FirstResourceFilter>& first,
+                                                 NodeVerdicts& verdicts) const {
+  const auto counts = [&pod](const auto& nominated) { return CountsFor(*nominated, pod); };
+  std::vector<std::vector<std::pair<NodeRow, const Status*>>> rejected(plugins_.filter.size());
+  std::deque<Status> statuses;
+  absl::flat_hash_map<uint32_t, const Status*> status_of_shortage;
+  const absl::Span<const NodeRow> left = verdicts.candidates();
+  for (size_t i = 0; i < left.size(); ++i) {
+    PrefetchNodes(nodes, left, i);
+    const NodeInfo& node = nodes.node(left[i]);
+    const uint32_t shortage =
+        !first.has_value()
+            ? 0
+            : first->capacity.ShortageFor(
+                  left[i], plugins_.handle.nominator().NominatedPods(node.name()), counts);
+    if (const auto known = status_of_shortage.find(shortage); known != status_of_shortage.end()) {
+      rejected[first->index].emplace_back(left[i], known->second);
+      continue;
+    }
+    Status status = RunFilterWithNominatedPods(state, pod, node);
+    if (status.IsError()) return status;
+    if (status.ok()) continue;
+    const uint8_t rejector = plugins_.FilterIndex(status.plugin_symbol());
+    const bool holds_for_all =
+        shortage != 0 && rejector == first->index && status.code() == Code::kUnschedulable;
+    statuses.push_back(std::move(status));
+    rejected[rejector].emplace_back(left[i], &statuses.back());
+    if (holds_for_all) status_of_shortage.emplace(shortage, &statuses.back());
+  }
+  for (size_t plugin = 0; plugin < rejected.size(); ++plugin) {
+    if (rejected[plugin].empty()) continue;
+    for (const auto& [row, why] : rejected[plugin]) verdicts.Set(row, *why);
+    verdicts.EndPlugin(static_cast<uint8_t>(plugin));
+  }
+  return Status::Success();
+}
+
+Status NominationFilter::RunFilterNodesWithNominatedPods(const CycleState& state,
+                                                         const PodInfo& pod, const NodeTable& nodes,
+                                                         absl::Span<const NodeRow> rows,
+                                                         NodeVerdicts& verdicts,
+                                                         PluginMask only) const {
+  const RowsByNomination parted = SplitByNomination(pod, nodes, rows);
+  if (!parted.with_nominations.empty()) {
+    Status status = FilterRowsWithNominations(state, pod, nodes, parted.with_nominations, verdicts);
+    if (!status.ok()) return status;
+  }
+  return filters_.RunFilterNodes(state, pod, nodes, parted.others, verdicts, only);
+}
+
+}  // namespace berth

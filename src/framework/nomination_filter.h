@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filter with regard to the pods that are nominated to a node. As kube-scheduler v1.35
+// RunFilterPluginsWithNominatedPods.
+#ifndef BERTH_SRC_FRAMEWORK_NOMINATION_FILTER_H_
+#define BERTH_SRC_FRAMEWORK_NOMINATION_FILTER_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "berth/columns/node_table.h"
+#include "berth/columns/node_verdicts.h"
+#include "berth/framework/cycle_state.h"
+#include "framework/filter_runner.h"
+#include "framework/hook.h"
+#include "framework/inputs_finder.h"
+#include "framework/nominated_rows.h"
+#include "framework/pod_signer.h"
+#include "framework/profile_plugins.h"
+
+namespace berth {
+
+// Where pods of at least equal priority are nominated to a node, the filters run twice: with them
+// on the node and without. Scheduling thread.
+class NominationFilter {
+ public:
+  // All of these outlive this.
+  NominationFilter(const ProfilePlugins& plugins, const FilterRunner& filters,
+                   const InputsFinder& inputs, const PodSigner& signer);
+  ~NominationFilter();
+
+  // The per-node form.
+  Status RunFilterWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) const;
+  // The batch form on `rows`: afterwards verdicts.code(row) and rejector(row) are set for them. A
+  // row with relevant nominated pods gets the verdict of RunFilterWithNominatedPods, the others
+  // that of the plugins in `only`. Returns Success, or the Error that ends the cycle.
+  Status RunFilterNodesWithNominatedPods(const CycleState& state, const PodInfo& pod,
+                                         const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                         NodeVerdicts& verdicts,
+                                         PluginMask only = kAllPlugins) const;
+
+  // The rows that pods are nominated to, in no order. Valid until the next call.
+  absl::Span<const NodeRow> RowsWithNominatedPods(const NodeTable& nodes) const {
+    nominated_rows_.Follow(nodes, plugins_.handle.nominator());
+    return nominated_rows_.rows();
+  }
+  // Parts `rows` into those with nominated pods that count for `pod`, and the others.
+  // Valid until the next call.
+  struct RowsByNomination {
+    absl::Span<const NodeRow> with_nominations, others;
+  };
+  RowsByNomination SplitByNomination(const PodInfo& pod, const NodeTable& nodes,
+                                     absl::Span<const NodeRow> rows) const;
+
+ private:
+  using PodList = absl::InlinedVector<std::shared_ptr<const PodInfo>, 2>;
+  struct NominatedNode;
+  struct FirstResourceFilter;
+
+  const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
+  Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
+                       const NodeInfo& node) const;
+  std::optional<FirstResourceFilter> FindFirstResourceFilter(const CycleState& state,
+                                                             const PodInfo& pod,
+                                                             const NodeTable& nodes) const;
+  Status FilterRowsWithNominations(const CycleState& state, const PodInfo& pod,
+                                   const NodeTable& nodes, absl::Span<const NodeRow> rows,
+                                   NodeVerdicts& verdicts) const;
+  Status FilterOneOfEachShortage(const CycleState& state, const PodInfo& pod,
+                                 const NodeTable& nodes,
+                                 const std::optional<FirstResourceFilter>& first,
+                                 NodeVerdicts& verdicts) const;
+
+  const ProfilePlugins& plugins_;
+  const FilterRunner& filters_;
+  const InputsFinder& inputs_;
+  const PodSigner& signer_;
+  mutable NominatedRows nominated_rows_;
+  mutable std::vector<std::unique_ptr<NominatedNode>> nominated_nodes_;  // by the node's name
+  // Scratch of SplitByNomination(), kept so that a cycle allocates nothing.
+  mutable std::vector<NodeRow> rows_with_nominations_, rows_without_nominations_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_FRAMEWORK_NOMINATION_FILTER_H_

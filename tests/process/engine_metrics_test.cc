@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scheduler tells its metrics while pods come, wait, preempt and are bound.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "metrics/scheduler_metrics.h"
+#include "process/metrics_text.h"
+#include "tests/engine/world.h"
+
+namespace berth {
+namespace {
+
+// The value of a series, as the text shows it; -1 if it is not there.
+double ValueIn(const std::string& text, const std::string& series) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    double value = 0;
+    if (absl::StartsWith(line, series + " ") &&
+        absl::SimpleAtod(line.substr(series.size() + 1), &value)) {
+      return value;
+    }
+  }
+  return -1;
+}
+
+class EngineMetricsTest : public ::testing::Test {
+ protected:
+  EngineMetricsTest() {
+    auto created = Scheduler::Create({.configuration = DefaultConfiguration(registry_),
+                                      .registry = &registry_,
+                                      .cluster = &cluster_,
+                                      .clock = &clock_,
+                                      .executor = &executor_,
+                                      .metrics = &metrics_});
+    EXPECT_TRUE(created.ok()) << created.status();
+    scheduler_ = *std::move(created);
+  }
+  double Value(const std::string& series) { return ValueIn(MetricsText(metrics_.list()), series); }
+
+  const Registry registry_ = *BuiltinRegistry();
+  SchedulerMetrics metrics_;
+  SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24)};
+  InlineExecutor executor_;
+  InMemoryCluster cluster_{clock_};
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+TEST_F(EngineMetricsTest, CountsAttemptsAndShowsTheQueue) {
+  cluster_.Set(CpuNode("n", "4").Object());
+  cluster_.Set(CpuPod("a", "1").Object());
+  cluster_.Set(CpuPod("b", "1").Created(clock_.Now() - absl::Seconds(30)).Object());
+  cluster_.Set(CpuPod("large", "100").Created(clock_.Now() - absl::Seconds(70)).Object());
+  cluster_.Set(CpuPod("gated", "1").SchedulingGate("example.com/g").Object());
+  scheduler_->RunUntilIdle();
+  const std::string profile = "profile=\"default-scheduler\"";
+  EXPECT_EQ(Value("scheduler_schedule_attempts_total{" + profile + ",result=\"scheduled\"}"), 2);
+  EXPECT_EQ(Value("scheduler_schedule_attempts_total{" + profile + ",result=\"unschedulable\"}"),
+            1);
+  EXPECT_EQ(Value("scheduler_scheduling_attempt_duration_seconds_count{" + profile +
+                  ",result=\"scheduled\"}"),
+            2);
+  EXPECT_EQ(Value("scheduler_scheduling_algorithm_duration_seconds_count"), 3);
+  EXPECT_EQ(Value("scheduler_pod_scheduling_attempts_bucket{le=\"1\"}"), 2);
+  EXPECT_EQ(Value("scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"}"), 2);
+  EXPECT_EQ(Value("scheduler_pending_pods{queue=\"active\"}"), 0);
+  EXPECT_EQ(Value("scheduler_pending_pods{queue=\"unschedulable\"}"), 1);
+  EXPECT_EQ(Value("scheduler_pending_pods{queue=\"gated\"}"), 1);
+  EXPECT_EQ(Value("berth_oldest_pending_pod_seconds{queue=\"unschedulable\"}"), 70);
+  EXPECT_EQ(Value("scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\"," + profile + "}"), 1);
+  EXPECT_EQ(Value("scheduler_unschedulable_pods{plugin=\"SchedulingGates\"," + profile + "}"), 1);
+  EXPECT_EQ(Value("scheduler_queue_incoming_pods_total{event=\"UnschedulablePodAdd\",queue="
+                  "\"active\"}"),
+            3);
+  EXPECT_EQ(Value("scheduler_queue_incoming_pods_total{event=\"UnschedulablePodAdd\",queue="
+                  "\"unschedulable\"}"),
+            1);
+  EXPECT_EQ(Value("scheduler_queue_incoming_pods_total{event=\"ScheduleAttemptFailure\",queue="
+                  "\"unschedulable\"}"),
+            1);
+  EXPECT_EQ(Value("scheduler_cache_size{type=\"nodes\"}"), 1);
+  EXPECT_EQ(Value("scheduler_cache_size{type=\"pods\"}"), 2);
+  EXPECT_EQ(Value("scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"}"), 1);
+  EXPECT_EQ(Value("scheduler_event_handling_duration_seconds_count{event=\"UnschedulablePodAdd\"}"),
+            4);
+  EXPECT_EQ(Value("scheduler_framework_extension_point_duration_seconds_count{extension_point="
+                  "\"Bind\"," +
+                  profile + ",status=\"Success\"}"),
+            2);
+  EXPECT_EQ(Value("scheduler_framework_extension_point_duration_seconds_count{extension_point="
+                  "\"PreBindPreFlight\"," +
+                  profile + ",status=\"Skip\"}"),
+            2);
+  EXPECT_EQ(Value("scheduler_framework_extension_point_duration_seconds_count{extension_point="
+                  "\"PostFilter\"," +
+                  profile + ",status=\"Unschedulable\"}"),
+            1);
+  EXPECT_EQ(Value("scheduler_preemption_attempts_total"), 1);
+  EXPECT_EQ(Value("berth_bind_failures_total"), 0);
+
+  // What requeues a pod is told, and what it waited for is not shown any more.
+  cluster_.Set(CpuNode("m", "200").Object());
+  clock_.Advance(absl::Seconds(20));
+  scheduler_->RunUntilIdle();
+  EXPECT_EQ(Value("scheduler_queue_incoming_pods_total{event=\"NodeAdd\",queue=\"active\"}"), 1);
+  EXPECT_EQ(Value("scheduler_pod_scheduling_attempts_bucket{le=\"2\"}"), 3);
+  EXPECT_EQ(Value("scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\"," + profile + "}"), 0);
+  EXPECT_EQ(Value("scheduler_pending_pods{queue=\"unschedulable\"}"), 0);
+  EXPECT_EQ(Value("berth_oldest_pending_pod_seconds{queue=\"unschedulable\"}"), 0);
+}
+
+TEST_F(EngineMetricsTest, CountsPreemptionsAndFailedBindings) {
+  cluster_.Set(CpuNode("n", "4").Object());
+  for (int i = 0; i < 4; ++i) cluster_.Set(CpuPod(absl::StrCat("low", i), "1").Object());
+  scheduler_->RunUntilIdle();
+  cluster_.Set(CpuPod("high", "2").Priority(100).Object());
+  scheduler_->RunUntilIdle();
+  EXPECT_EQ(Value("scheduler_preemption_attempts_total"), 1);
+  EXPECT_EQ(Value("scheduler_preemption_victims_bucket{le=\"1\"}"), 0);
+  EXPECT_EQ(Value("scheduler_preemption_victims_bucket{le=\"2\"}"), 1);
+  EXPECT_EQ(Value("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), 1);
+  EXPECT_EQ(Value("scheduler_preemption_goroutines_duration_seconds_count{result=\"success\"}"), 1);
+
+  cluster_.Set(CpuNode("m", "4").Object());
+  cluster_.SetBindFault(
+      [](const Identity&, const std::string&) { return absl::UnavailableError("no"); });
+  cluster_.Set(CpuPod("unlucky", "1").Object());
+  clock_.Advance(absl::Seconds(20));
+  scheduler_->RunUntilIdle();
+  EXPECT_GE(Value("berth_bind_failures_total"), 1);
+  EXPECT_GE(
+      Value("scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"error\"}"),
+      1);
+}
+
+TEST(EngineMetricsThreads, AreReadWhileTheSchedulerRuns) {
+  const RealClock clock;
+  InMemoryCluster cluster(clock);
+  const std::unique_ptr<Executor> executor = MakeThreadPool(2);
+  const Registry registry = *BuiltinRegistry();
+  SchedulerMetrics metrics;
+  auto scheduler = *Scheduler::Create({.configuration = DefaultConfiguration(registry),
+                                       .registry = &registry,
+                                       .cluster = &cluster,
+                                       .clock = &clock,
+                                       .executor = executor.get(),
+                                       .metrics = &metrics});
+  std::thread running([&] { EXPECT_TRUE(scheduler->Run().ok()); });
+  cluster.Set(CpuNode("n", "100").Object());
+  for (int i = 0; i < 60; ++i) cluster.Set(CpuPod(absl::StrCat("p", i), "1").Object());
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  const auto shows = [&](const std::string& series, double value) {
+    while (ValueIn(MetricsText(metrics.list()), series) != value) {
+      if (absl::Now() > deadline) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(shows(
+      "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"scheduled\"}", 60));
+  // How things stand, too, though nothing happens any more.
+  EXPECT_TRUE(shows("scheduler_cache_size{type=\"pods\"}", 60));
+  EXPECT_TRUE(shows("scheduler_goroutines{operation=\"binding\"}", 0));
+  scheduler->Stop();
+  running.join();
+}
+
+}  // namespace
+}  // namespace berth
