@@ -2,12 +2,10 @@
 // Implementation of lease_lock.h.
 #include "process/lease_lock.h"
 
-#include <rapidjson/document.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,11 +19,8 @@ namespace {
 constexpr char kJson[] = "application/json";
 constexpr char kMicroTime[] = "%Y-%m-%dT%H:%M:%E6SZ";  // metav1.MicroTime
 
-// Deeper than any Lease. What is read is written again, by a function that calls itself.
-constexpr int kMostNesting = 64;
-
-using JsonDocument = rapidjson::Document;
-using JsonValue = rapidjson::Value;
+// What is read is written again, with all fields, whatever the server's version.
+using JsonObject = google::protobuf::Struct;
 
 std::string MicroTime(absl::Time time) {
   return absl::FormatTime(kMicroTime, time, absl::UTCTimeZone());
@@ -37,86 +32,75 @@ absl::Time ParseMicroTime(const std::string& text) {
   return absl::ParseTime(absl::RFC3339_full, text, &time, &error) ? time : absl::UnixEpoch();
 }
 
-const JsonValue* Find(const JsonValue& object, const char* key) {
-  const auto found = object.FindMember(key);
-  return found == object.MemberEnd() ? nullptr : &found->value;
-}
-std::string Text(const JsonValue& object, const char* key) {
-  const JsonValue* const value = Find(object, key);
-  return value == nullptr || !value->IsString()
-             ? ""
-             : std::string(value->GetString(), value->GetStringLength());
-}
-int64_t Number(const JsonValue& object, const char* key) {
-  const JsonValue* const value = Find(object, key);
-  return value == nullptr || !value->IsInt64() ? 0 : value->GetInt64();
+std::string Text(const JsonObject& object, const std::string& key) {
+  const auto found = object.fields().find(key);
+  return found == object.fields().end() ? "" : found->second.string_value();
 }
 
-JsonValue StringValue(absl::string_view text, JsonDocument& document) {
-  return JsonValue(text.data(), static_cast<unsigned>(text.size()), document.GetAllocator());
+// 0 for what is no whole number that a double holds exactly.
+int64_t Number(const JsonObject& object, const std::string& key) {
+  constexpr double kMostExact = 1LL << 53;
+  const auto found = object.fields().find(key);
+  const double value = found == object.fields().end() ? 0 : found->second.number_value();
+  return std::abs(value) <= kMostExact ? static_cast<int64_t>(value) : 0;
 }
 
-struct NestingCheck : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NestingCheck> {
-  bool StartObject() { return ++nesting <= kMostNesting; }
-  bool StartArray() { return ++nesting <= kMostNesting; }
-  bool EndObject(unsigned) { return --nesting >= 0; }
-  bool EndArray(unsigned) { return --nesting >= 0; }
-  int nesting = 0;
-};
+void SetText(const std::string& key, const std::string& value, JsonObject& object) {
+  (*object.mutable_fields())[key].set_string_value(value);
+}
 
-bool IsSane(absl::string_view json) {
-  rapidjson::MemoryStream stream(json.data(), json.size());
-  rapidjson::Reader reader;
-  NestingCheck check;
-  return !reader.Parse<rapidjson::kParseIterativeFlag>(stream, check).IsError();
+void SetNumber(const std::string& key, int64_t value, JsonObject& object) {
+  (*object.mutable_fields())[key].set_number_value(static_cast<double>(value));
+}
+
+JsonObject& Member(const std::string& key, JsonObject& object) {
+  return *(*object.mutable_fields())[key].mutable_struct_value();
+}
+
+// False for what is no JSON object, or is nested deeper than 100.
+bool Parse(absl::string_view json, JsonObject& object) {
+  return google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &object).ok();
 }
 
 }  // namespace
 
 absl::StatusOr<LeaseRecord> ParseLease(absl::string_view json) {
-  JsonDocument lease;
-  if (IsSane(json)) lease.Parse(json.data(), json.size());
-  if (lease.HasParseError() || !lease.IsObject() || Text(lease, "kind") != "Lease") {
+  JsonObject lease;
+  if (!Parse(json, lease) || Text(lease, "kind") != "Lease") {
     return absl::InternalError("the server's answer is no Lease");
   }
   LeaseRecord record;
-  const JsonValue* const spec = Find(lease, "spec");
-  if (spec == nullptr || !spec->IsObject()) return record;
-  record.holder = Text(*spec, "holderIdentity");
-  record.duration_seconds = Number(*spec, "leaseDurationSeconds");
-  record.acquired = ParseMicroTime(Text(*spec, "acquireTime"));
-  record.renewed = ParseMicroTime(Text(*spec, "renewTime"));
-  record.transitions = Number(*spec, "leaseTransitions");
+  const JsonObject& spec = Member("spec", lease);
+  record.holder = Text(spec, "holderIdentity");
+  record.duration_seconds = Number(spec, "leaseDurationSeconds");
+  record.acquired = ParseMicroTime(Text(spec, "acquireTime"));
+  record.renewed = ParseMicroTime(Text(spec, "renewTime"));
+  record.transitions = Number(spec, "leaseTransitions");
   return record;
 }
 
 std::string LeaseWith(absl::string_view json, const std::string& namespace_name,
                       const std::string& name, const LeaseRecord& record) {
-  JsonDocument lease;
-  if (!json.empty()) lease.Parse(json.data(), json.size());
-  auto& allocator = lease.GetAllocator();
-  if (json.empty()) {
-    lease.SetObject();
-    lease.AddMember("apiVersion", "coordination.k8s.io/v1", allocator);
-    lease.AddMember("kind", "Lease", allocator);
-    JsonValue metadata(rapidjson::kObjectType);
-    metadata.AddMember("name", StringValue(name, lease), allocator);
-    metadata.AddMember("namespace", StringValue(namespace_name, lease), allocator);
-    lease.AddMember("metadata", metadata, allocator);
+  JsonObject lease;
+  if (!Parse(json, lease)) {
+    lease.Clear();
+    SetText("apiVersion", "coordination.k8s.io/v1", lease);
+    SetText("kind", "Lease", lease);
+    JsonObject& metadata = Member("metadata", lease);
+    SetText("name", name, metadata);
+    SetText("namespace", namespace_name, metadata);
   }
-  JsonValue spec(rapidjson::kObjectType);
-  spec.AddMember("holderIdentity", StringValue(record.holder, lease), allocator);
-  spec.AddMember("leaseDurationSeconds", JsonValue(record.duration_seconds), allocator);
-  spec.AddMember("acquireTime", StringValue(MicroTime(record.acquired), lease), allocator);
-  spec.AddMember("renewTime", StringValue(MicroTime(record.renewed), lease), allocator);
-  spec.AddMember("leaseTransitions", JsonValue(record.transitions), allocator);
-  while (lease.RemoveMember("spec")) {  // of nonsense there may be two
-  }
-  lease.AddMember("spec", spec, allocator);
-  rapidjson::StringBuffer out;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(out);
-  lease.Accept(writer);
-  return std::string(out.GetString(), out.GetSize());
+  JsonObject& spec = Member("spec", lease);
+  spec.Clear();
+  SetText("holderIdentity", record.holder, spec);
+  SetNumber("leaseDurationSeconds", record.duration_seconds, spec);
+  SetText("acquireTime", MicroTime(record.acquired), spec);
+  SetText("renewTime", MicroTime(record.renewed), spec);
+  SetNumber("leaseTransitions", record.transitions, spec);
+  std::string text;
+  // Fails for messages with an Any only, and this has none.
+  (void)google::protobuf::util::MessageToJsonString(lease, &text);
+  return text;
 }
 
 std::string ApiLeaseLock::Target() const {
