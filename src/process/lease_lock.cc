@@ -2,15 +2,14 @@
 // Implementation of lease_lock.h.
 #include "process/lease_lock.h"
 
-#include <google/protobuf/struct.pb.h>
-#include <google/protobuf/util/json_util.h>
-
-#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "api/json.h"
+#include "api/json_reader.h"
+#include "berth/api/value.h"
 #include "kubernetes/http_loop.h"
 
 namespace berth {
@@ -18,9 +17,6 @@ namespace {
 
 constexpr char kJson[] = "application/json";
 constexpr char kMicroTime[] = "%Y-%m-%dT%H:%M:%E6SZ";  // metav1.MicroTime
-
-// What is read is written again, with all fields, whatever the server's version.
-using JsonObject = google::protobuf::Struct;
 
 std::string MicroTime(absl::Time time) {
   return absl::FormatTime(kMicroTime, time, absl::UTCTimeZone());
@@ -32,75 +28,64 @@ absl::Time ParseMicroTime(const std::string& text) {
   return absl::ParseTime(absl::RFC3339_full, text, &time, &error) ? time : absl::UnixEpoch();
 }
 
-std::string Text(const JsonObject& object, const std::string& key) {
-  const auto found = object.fields().find(key);
-  return found == object.fields().end() ? "" : found->second.string_value();
+std::string Text(Value value) { return std::string(value.AsString().value_or("")); }
+
+absl::Time MicroTime(Value value) { return ParseMicroTime(Text(value)); }
+
+// The Lease that `json` is, as one document; none if it is anything else.
+std::vector<Document> ReadLease(absl::string_view json) {
+  std::vector<Document> documents;
+  Problems problems;
+  ReadJson(json, Symbol(), 1, problems,
+           [&](Document document) { documents.push_back(std::move(document)); });
+  const bool one = problems.ok() && documents.size() == 1;
+  if (!one || Text(documents.front().root().Find("kind")) != "Lease") documents.clear();
+  return documents;
 }
 
-// 0 for what is no whole number that a double holds exactly.
-int64_t Number(const JsonObject& object, const std::string& key) {
-  constexpr double kMostExact = 1LL << 53;
-  const auto found = object.fields().find(key);
-  const double value = found == object.fields().end() ? 0 : found->second.number_value();
-  return std::abs(value) <= kMostExact ? static_cast<int64_t>(value) : 0;
-}
-
-void SetText(const std::string& key, const std::string& value, JsonObject& object) {
-  (*object.mutable_fields())[key].set_string_value(value);
-}
-
-void SetNumber(const std::string& key, int64_t value, JsonObject& object) {
-  (*object.mutable_fields())[key].set_number_value(static_cast<double>(value));
-}
-
-JsonObject& Member(const std::string& key, JsonObject& object) {
-  return *(*object.mutable_fields())[key].mutable_struct_value();
-}
-
-// False for what is no JSON object, or is nested deeper than 100.
-bool Parse(absl::string_view json, JsonObject& object) {
-  return google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &object).ok();
+void WriteSpec(const LeaseRecord& record, JsonWriter& json) {
+  json.Key("spec").BeginObject();
+  json.Key("holderIdentity").String(record.holder);
+  json.Key("leaseDurationSeconds").Int(record.duration_seconds);
+  json.Key("acquireTime").String(MicroTime(record.acquired));
+  json.Key("renewTime").String(MicroTime(record.renewed));
+  json.Key("leaseTransitions").Int(record.transitions);
+  json.EndObject();
 }
 
 }  // namespace
 
 absl::StatusOr<LeaseRecord> ParseLease(absl::string_view json) {
-  JsonObject lease;
-  if (!Parse(json, lease) || Text(lease, "kind") != "Lease") {
-    return absl::InternalError("the server's answer is no Lease");
-  }
+  const std::vector<Document> documents = ReadLease(json);
+  if (documents.empty()) return absl::InternalError("the server's answer is no Lease");
+  const Value spec = documents.front().root().Find("spec");
   LeaseRecord record;
-  const JsonObject& spec = Member("spec", lease);
-  record.holder = Text(spec, "holderIdentity");
-  record.duration_seconds = Number(spec, "leaseDurationSeconds");
-  record.acquired = ParseMicroTime(Text(spec, "acquireTime"));
-  record.renewed = ParseMicroTime(Text(spec, "renewTime"));
-  record.transitions = Number(spec, "leaseTransitions");
+  record.holder = Text(spec.Find("holderIdentity"));
+  record.duration_seconds = spec.Find("leaseDurationSeconds").AsInt64().value_or(0);
+  record.acquired = MicroTime(spec.Find("acquireTime"));
+  record.renewed = MicroTime(spec.Find("renewTime"));
+  record.transitions = spec.Find("leaseTransitions").AsInt64().value_or(0);
   return record;
 }
 
 std::string LeaseWith(absl::string_view json, const std::string& namespace_name,
                       const std::string& name, const LeaseRecord& record) {
-  JsonObject lease;
-  if (!Parse(json, lease)) {
-    lease.Clear();
-    SetText("apiVersion", "coordination.k8s.io/v1", lease);
-    SetText("kind", "Lease", lease);
-    JsonObject& metadata = Member("metadata", lease);
-    SetText("name", name, metadata);
-    SetText("namespace", namespace_name, metadata);
+  const std::vector<Document> read = ReadLease(json);
+  JsonWriter lease;
+  lease.BeginObject();
+  if (read.empty()) {
+    lease.Key("apiVersion").String("coordination.k8s.io/v1").Key("kind").String("Lease");
+    lease.Key("metadata").BeginObject();
+    lease.Key("name").String(name).Key("namespace").String(namespace_name).EndObject();
+  } else {
+    for (const Value::Item item : read.front().root().items()) {
+      if (item.key == "spec") continue;
+      WriteValue(item.value, lease.Key(item.key));
+    }
   }
-  JsonObject& spec = Member("spec", lease);
-  spec.Clear();
-  SetText("holderIdentity", record.holder, spec);
-  SetNumber("leaseDurationSeconds", record.duration_seconds, spec);
-  SetText("acquireTime", MicroTime(record.acquired), spec);
-  SetText("renewTime", MicroTime(record.renewed), spec);
-  SetNumber("leaseTransitions", record.transitions, spec);
-  std::string text;
-  // Fails for messages with an Any only, and this has none.
-  (void)google::protobuf::util::MessageToJsonString(lease, &text);
-  return text;
+  WriteSpec(record, lease);
+  lease.EndObject();
+  return std::string(lease.text());
 }
 
 std::string ApiLeaseLock::Target() const {
