@@ -7,8 +7,8 @@
 namespace berth {
 namespace {
 
-constexpr PluginPoint kFilterDomains{"FilterDomains", Codes(),
-                                     "running FilterDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kDescribeDomains{"DescribeDomains", Codes(),
+                                       "running DescribeDomains of plugin \"$0\": $1"};
 constexpr PluginPoint kDescribeDomainsForDryRun{
     "DescribeDomainsForDryRun", Codes(), "running DescribeDomainsForDryRun of plugin \"$0\": $1"};
 constexpr PluginPoint kAddInputs{"AddInputs", Codes(), "running AddInputs of plugin \"$0\": $1"};
@@ -50,8 +50,8 @@ bool InputsFinder::FindRejectionInputs(const CycleState& state, const PodInfo& p
     Status status;
     if (plugins_.domain_filters[i] != nullptr) {
       const size_t first = inputs.domains.size();
-      status = plugins_.calls.Guarded(kFilterDomains, hook.name, [&] {
-        plugins_.domain_filters[i]->FilterDomains(state, inputs.domains);
+      status = plugins_.calls.Guarded(kDescribeDomains, hook.name, [&] {
+        plugins_.domain_filters[i]->DescribeDomains(state, inputs.domains);
         return Status::Success();
       });
       NoteWhose(hook.index, first, inputs.domains);

@@ -26,7 +26,7 @@ struct PluginInputs {
 
 // What the rejections of several Filter plugins depend on.
 struct RejectionInputs {
-  std::vector<DomainVerdictRule> domains;
+  std::vector<TrackedThreshold> domains;
   std::vector<PluginInputs> objects;  // in the order of ProfilePlugins::filter
   bool empty() const { return domains.empty() && objects.empty(); }
 };
@@ -56,7 +56,7 @@ class InputsFinder {
   Aspects FilterDependenciesOf(PluginMask plugins) const;
 
  private:
-  // Whether FilterDomains or AddInputs says what the verdicts of that filter depend on.
+  // Whether DescribeDomains or AddInputs says what the verdicts of that filter depend on.
   bool CanSay(size_t filter) const;
   Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                    FilterInputs& inputs) const;

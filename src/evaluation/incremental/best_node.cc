@@ -123,7 +123,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
       !inputs.objects.empty()) {
     return false;
   }
-  for (const DomainVerdictRule& rule : inputs.domains) {
+  for (const TrackedThreshold& rule : inputs.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);

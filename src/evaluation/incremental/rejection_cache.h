@@ -83,7 +83,7 @@ class RejectionCache {
   int32_t evaluated_priority_ = 0;
   Symbol own_node_;  // that the pod itself was nominated to, or empty
   // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
-  DomainTracker<DomainVerdict> domains_;
+  DomainTracker<DomainThreshold> domains_;
   std::vector<PluginInputs> objects_;
   std::shared_ptr<const void> spec_;
   NodeVerdicts verdicts_;        // kNotFiltered: to be filtered
