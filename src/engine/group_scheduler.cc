@@ -210,7 +210,7 @@ int GroupScheduler::CountFeasible(const AttemptRequest& request, const PodInfo& 
   }
   NodeVerdicts verdicts;
   verdicts.Reset(nodes.size());
-  if (!request.framework->nominations()
+  if (!request.framework->nomination_filter()
            .RunFilterNodesWithNominatedPods(state, pod, nodes, rows, verdicts)
            .ok())
     return 0;

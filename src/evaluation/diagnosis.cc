@@ -29,7 +29,7 @@ Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
 Status VerdictStatuses::Ask(NodeRow row) const {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return excluded_;
   if (verdicts_.rejector(row) == NodeVerdicts::kNone) return Status::Success();
-  return framework_.nominations().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
+  return framework_.nomination_filter().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
 // The status of the first row is that of its group, if its per-node form agrees with the verdict.

@@ -45,7 +45,7 @@ class Framework {
   // PreFilter with AddPod and RemovePod, and Filter as if no pod were nominated anywhere.
   const FilterRunner& filters() const { return filters_; }
   // Filter with regard to nominated pods: what decides where a pod may run.
-  const NominationFilter& nominations() const { return nomination_filter_; }
+  const NominationFilter& nomination_filter() const { return nomination_filter_; }
   // PreScore, Score and NormalizeScores.
   const ScoreRunner& scores() const { return scores_; }
   // Reserve, Permit, PreBind, Bind and PostBind.

@@ -40,7 +40,7 @@ bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, S
   if (!Choose(in, choice) || choice.row < 0) return false;
   // The plugins of the cache, then the others.
   if (!scores.Confirm(choice.row, in.pod).ok()) return false;
-  if (!framework.nominations()
+  if (!framework.nomination_filter()
            .RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row))
            .ok()) {
     return false;
@@ -101,7 +101,9 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
         [&](NodeRow row) {
           if (++asked == kFewTries) CacheObjectFilters(in);
           const NodeInfo& node = in.nodes.node(row);
-          return in.framework.nominations().RunFilterWithNominatedPods(in.state, in.pod, node).ok();
+          return in.framework.nomination_filter()
+              .RunFilterWithNominatedPods(in.state, in.pod, node)
+              .ok();
         },
         tries);
   }
@@ -135,7 +137,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
   bool failed = false;
   classes->List(scores, [&](NodeRow row) {
     if (classes->has_nominated_room(row)) {
-      const Status status = in.framework.nominations().RunFilterWithNominatedPods(
+      const Status status = in.framework.nomination_filter().RunFilterWithNominatedPods(
           in.state, in.pod, in.nodes.node(row));
       failed |= status.IsError();
       return status.ok();
@@ -224,7 +226,7 @@ Status BestNodeSearch::FilterRows(const Search& in) {
   CacheObjectFilters(in);
   const absl::Span<const NodeRow> rows = in.scores.feasible();
   verdicts_.Reset(in.nodes.size());
-  Status status = in.framework.nominations().RunFilterNodesWithNominatedPods(
+  Status status = in.framework.nomination_filter().RunFilterNodesWithNominatedPods(
       in.state, in.pod, in.nodes, rows, verdicts_, ~in.scores.filters());
   feasible_.clear();
   if (status.ok()) verdicts_.AppendFeasible(rows, feasible_);

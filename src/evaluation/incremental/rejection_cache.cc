@@ -79,8 +79,8 @@ RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
 RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
                                                   const PodInfo& evaluated_pod,
                                                   const NodeTable& nodes, NodeRow row) {
-  const Status status =
-      framework_.nominations().RunFilterWithNominatedPods(state, evaluated_pod, nodes.node(row));
+  const Status status = framework_.nomination_filter().RunFilterWithNominatedPods(
+      state, evaluated_pod, nodes.node(row));
   if (status.ok()) return Outcome::kFits;
   const auto index = status.IsError() ? std::nullopt : counts_.IndexOf(status);
   if (!index.has_value()) return Outcome::kUnknown;
@@ -132,7 +132,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
   absl::Span<const NodeRow> rows = some, with_nominations;
   if (filter) {
     const NominationFilter::RowsByNomination parted =
-        framework_.nominations().SplitByNomination(evaluated_pod, nodes, rows);
+        framework_.nomination_filter().SplitByNomination(evaluated_pod, nodes, rows);
     rows = parted.others;
     if (!framework_.filters().RunFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
       return Outcome::kUnknown;
@@ -209,7 +209,7 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
   // Priority decides which nominations count. Pods that are nominated count in a domain as well,
   // and on their node a plugin may have let the pod in that does not any more.
   if (looks_further || evaluated_pod.priority() != evaluated_priority_) {
-    for (const NodeRow row : framework_.nominations().RowsWithNominatedPods(nodes)) Mark(row);
+    for (const NodeRow row : framework_.nomination_filter().RowsWithNominatedPods(nodes)) Mark(row);
   }
   return !spread_changed;
 }

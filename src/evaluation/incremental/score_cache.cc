@@ -141,7 +141,7 @@ Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& evaluated
 Status ScoreCache::AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                     absl::Span<const NodeRow> rows) {
   return AskOnly(object_filters_, *objects_, [&] {
-    return framework_.nominations().RunFilterNodesWithNominatedPods(
+    return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
         *objects_, evaluated_pod, nodes, rows, feasible_.unlisted_verdicts());
   });
 }
@@ -250,7 +250,7 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
   Status status = Prepare(nodes);
   if (!status.ok() || narrows_) return status;
   const absl::Span<const NodeRow> all = feasible_.Reset(nodes.size());
-  status = framework_.nominations().RunFilterNodesWithNominatedPods(
+  status = framework_.nomination_filter().RunFilterNodesWithNominatedPods(
       state_, evaluated_pod, nodes, all, feasible_.unlisted_verdicts());
   if (!status.ok()) return status;
   feasible_.Count();
@@ -292,8 +292,8 @@ Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& eval
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
   const auto filter = [&](CycleState& state) {
-    return framework_.nominations().RunFilterWithNominatedPods(state, evaluated_pod,
-                                                               nodes_->node(row));
+    return framework_.nomination_filter().RunFilterWithNominatedPods(state, evaluated_pod,
+                                                                     nodes_->node(row));
   };
   Status status;
   if (concerned != 0) status = AskOnly(concerned, state_, [&] { return filter(state_); });

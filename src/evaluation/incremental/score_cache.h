@@ -104,8 +104,8 @@ class ScoreCache {
   }
   // The result of the per-node Filter of plugins() for one row.
   Status Confirm(NodeRow row, const PodInfo& evaluated_pod) const {
-    return framework_.nominations().RunFilterWithNominatedPods(state_, evaluated_pod,
-                                                               nodes_->node(row));
+    return framework_.nomination_filter().RunFilterWithNominatedPods(state_, evaluated_pod,
+                                                                     nodes_->node(row));
   }
 
  private:
