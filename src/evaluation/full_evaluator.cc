@@ -95,7 +95,7 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
     for (const NodeRow row : rows) {
       if (static_cast<int>(feasible_.size()) == wanted) break;
       ++filtered;
-      if (verdicts_.rejector(row) == NodeVerdicts::kNone) feasible_.push_back(row);
+      if (verdicts_.IsFeasible(row)) feasible_.push_back(row);
     }
   }
   next_start_ = (next_start_ + filtered) % count;

@@ -34,13 +34,13 @@ class DomainTracker {
   // before, some more than once. A rule that comes or goes lets everybody in before or afterwards,
   // which is 0. Returns false if that is not known of all rows: then keep them anew.
   template <class Mark>
-  bool Follow(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
+  bool CatchUp(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
     const bool is_known = absl::c_all_of(
         kept_, [](const Kept& kept) { return kept.numbering == kept.column->numbering(); });
     if (!is_known) return false;
     for (size_t i = 0; i < std::min(kept_.size(), rules.size()); ++i) {
       if (kept_[i].IsOf(rules[i])) {
-        FollowRule(kept_[i], rules[i], nodes, mark);
+        CatchUpWithRule(kept_[i], rules[i], nodes, mark);
         continue;
       }
       MarkRows(kept_[i], {}, nodes, mark);
@@ -87,7 +87,7 @@ class DomainTracker {
   };
 
   template <class Mark>
-  static void FollowRule(Kept& kept, const Rule& rule, const NodeTable& nodes, Mark mark) {
+  static void CatchUpWithRule(Kept& kept, const Rule& rule, const NodeTable& nodes, Mark mark) {
     const auto changes = kept.answer == rule.answer && kept.version.has_value()
                              ? rule.counts.ChangesSince(*kept.version)
                              : std::nullopt;

@@ -206,7 +206,7 @@ std::vector<int64_t> SaidOfRows(const std::vector<TrackedDomainRule<Says>>& rule
 }
 
 template <class Says>
-void FollowRules(Random& random) {
+void CatchUpWithRules(Random& random) {
   Cluster cluster(random);
   const NodeTable& nodes = cluster.table();
   DomainTracker<Says> followed;
@@ -237,7 +237,7 @@ void FollowRules(Random& random) {
       rules.push_back({std::move(counts), says, random.Percent(97) ? 0 : 1});
     }
     std::set<NodeRow> marked;
-    const bool is_known = followed.Follow(rules, nodes, [&](NodeRow row) { marked.insert(row); });
+    const bool is_known = followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.insert(row); });
     // Whoever follows rules knows of these anyway.
     const auto changes = nodes.ChangesSince(last_version);
     ASSERT_TRUE(changes.has_value());
@@ -254,8 +254,8 @@ void FollowRules(Random& random) {
 }
 
 TEST(DomainTracker, MarkRowsWhoseDomainVerdictChanged) {
-  ForEachHistory(FollowRules<DomainThreshold>);
-  ForEachHistory(FollowRules<DomainDistance>);
+  ForEachHistory(CatchUpWithRules<DomainThreshold>);
+  ForEachHistory(CatchUpWithRules<DomainDistance>);
 }
 
 // It costs what changed: that is why they are followed.
@@ -269,7 +269,7 @@ TEST(DomainTracker, MarkNoOthers) {
     const LabelColumn& column = cluster.column(Host());
     std::vector<TrackedThreshold> rules = {
         {DomainCounts(Host(), column, cluster.counts(0)), {.most = 1, .above_max = 2}}};
-    EXPECT_TRUE(followed.Follow(rules, nodes, [&](NodeRow row) { marked.push_back(row); }));
+    EXPECT_TRUE(followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.push_back(row); }));
     return marked;
   };
   const auto lonely = [&](NodeRow row) {
@@ -300,7 +300,7 @@ TEST(DomainTracker, CountsToWhichSomethingWasAddedAreCompared) {
     TrackedThreshold rule{DomainCounts(Host(), column, cluster.counts(0)), {.above_max = 2}};
     for (uint32_t domain = 1; domain <= 5; ++domain) rule.counts.Add(domain, added);
     marked = 0;
-    EXPECT_TRUE(followed.Follow({rule}, cluster.table(), [&](NodeRow) { ++marked; }));
+    EXPECT_TRUE(followed.CatchUp({rule}, cluster.table(), [&](NodeRow) { ++marked; }));
   };
   follow(1);
   EXPECT_GT(marked, 0);

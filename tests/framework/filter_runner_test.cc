@@ -264,7 +264,7 @@ TEST_F(FilterRunnerTest, FirstFailureStops) {
     if (c.answer.ok() || c.answer.IsRejected()) {
       EXPECT_EQ(batch.ToString(), "Success");
       EXPECT_EQ(verdicts.code(0), c.answer.code());
-      EXPECT_EQ(verdicts.rejector(0), c.answer.ok() ? NodeVerdicts::kNone : 0);
+      EXPECT_EQ(verdicts.rejector(0), c.answer.ok() ? NodeVerdicts::kNoRejector : 0);
     } else {
       EXPECT_EQ(batch.ToString(), c.want);
       EXPECT_EQ(framework->fault_log().faults(), 2 * c.faults);
@@ -335,7 +335,7 @@ TEST_F(FilterRunnerTest, LaterPluginsSeeOnlyWhatIsLeft) {
   EXPECT_TRUE(framework->nomination_filter()
                   .RunFilterNodesWithNominatedPods(state_, *pod_, nodes_.table(), rows, verdicts)
                   .ok());
-  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNone);
+  EXPECT_TRUE(verdicts.IsFeasible(0));
   EXPECT_EQ(verdicts.rejector(1), framework->plugins().FilterIndex(Symbol::Intern("A")));
   EXPECT_EQ(verdicts.rejector(2), framework->plugins().FilterIndex(Symbol::Intern("B")));
   EXPECT_EQ(verdicts.code(2), Code::kUnschedulableAndUnresolvable);

@@ -173,7 +173,7 @@ TEST_F(Crowd, BatchFormDecidesAsThePerNodeForm) {
             framework->nomination_filter().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
         ASSERT_EQ(verdicts.code(row), alone.code()) << "round " << round << " row " << row;
         const uint8_t rejector = verdicts.rejector(row);
-        ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNone
+        ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNoRejector
                                        : framework->plugins().FilterIndex(alone.plugin_symbol()))
             << "round " << round << " row " << row;
         if (!alone.ok() && framework->filters().RunFilter(state, *pod, nodes.node(row)).ok()) {
@@ -267,7 +267,7 @@ TEST_F(NominationFilterTest, ResourcesThatNominatedPodsTakeAreCountedInColumns) 
           framework->nomination_filter().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
       ASSERT_EQ(verdicts.code(row), alone.code()) << "round " << round << " row " << row;
       const uint8_t rejector = verdicts.rejector(row);
-      ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNone
+      ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNoRejector
                                      : framework->plugins().FilterIndex(alone.plugin_symbol()));
       if (alone.ok() || verdicts.reason_id(row) == NodeVerdicts::kNoReasonId) continue;
       const auto [first, is_new] =
