@@ -6,7 +6,8 @@
 //     rules.Add({.topology_key = rack, .selector = PodsOfTheAppOf(pod)},
 //               {.limit = DomainLimit::AtMost(19),
 //                .otherwise = {Code::kUnschedulable, "node(s) were in a full rack"},
-//                .without_key = {Code::kUnschedulableAndUnresolvable, "node(s) were in no rack"}});
+//                .without_key = {{Code::kUnschedulableAndUnresolvable,
+//                                 "node(s) were in no rack"}}});
 //     return Status::Success();
 //   }
 //   // It stays empty if the list depends on spec, labels and namespace, nodes and counted pods

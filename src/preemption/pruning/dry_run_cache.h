@@ -21,7 +21,8 @@
 
 namespace berth {
 
-// Of one class: pods with the same DryRunInputs::pod_class and priority. Scheduling thread.
+// Of one class: pods with the same DryRunInputs::pod_class and priority, whose rules may evict the
+// same kinds of pods (PreemptorClass::by_priority). Scheduling thread.
 class CachedResults {
  public:
   // Brings everything in step with the nodes, the nominations, the budgets and what the filters
