@@ -46,8 +46,8 @@ class InterPodAffinity final : public Plugin,
   // A rule a required term of the pod, and a term of other pods.
   Status ListRules(const PodInfo& pod, const NodeTable&, DomainRules& rules) override;
   // The terms of other pods.
-  void FollowOthers(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
-                    int64_t difference, DomainRules& rules) const override;
+  void CountOtherPods(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
+                      int64_t difference, DomainRules& rules) const override;
   void AddListInputs(const PodInfo&, FilterInputs& inputs) const override;
 
   // Finds the terms that match, and what pods they count.

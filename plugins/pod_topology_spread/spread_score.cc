@@ -115,9 +115,9 @@ std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, cons
   for (const SpreadShares& shares : state.Find(kScoreState)->shares) {
     // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
     // label may be in the domain of one that has it.
-    const bool has_nominated_room =
+    const bool sum_decides_score =
         shares.by_host ? HasOneNodePerValue(*shares.column) : !shares.none_and_empty.has_value();
-    if (!has_nominated_room) return std::nullopt;
+    if (!sum_decides_score) return std::nullopt;
     sums.push_back({.column = shares.column, .parts = {{.pods = shares.pods}}});
   }
   return status;

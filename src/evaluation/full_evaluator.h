@@ -52,7 +52,8 @@ class FullEvaluator final : public NodeEvaluator {
 };
 
 // kube-scheduler v1.35 schedule_one.go numFeasibleNodesToFind: how many feasible nodes end a search
-// over `nodes`. `percentage` 0 means all.
+// over `nodes`. `percentage` 0, the default, is every node (kube-scheduler: adaptive;
+// docs/parity.md). Without Score plugins (`scores`) the first feasible node ends it.
 int FeasibleNodesToFind(int nodes, int percentage, bool scores);
 
 }  // namespace berth

@@ -41,7 +41,7 @@ class SignPlugin {
   virtual bool SignsSpecOnly() const { return false; }
 
   // What else its verdicts and scores read; always the same. Without kOtherNodes and kObjects the
-  // engine caches them node by node between cycles: then PreFilter and PreScore must not look at
+  // framework caches them node by node between cycles: then PreFilter and PreScore must not look at
   // nodes, and NormalizeScores must map each score by its value and the lowest and highest one
   // only.
   virtual Aspects DependsOn() const = 0;

@@ -56,7 +56,7 @@ ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {
-  const bool all_signed = (framework_->inputs().object_filters() & ~plugins_) == 0;
+  const bool all_signed = (framework_->dependencies().object_filters() & ~plugins_) == 0;
   return all_signed ? nullptr : scores_by_spec_.Find(key_with_spec_);
 }
 
@@ -66,8 +66,8 @@ void EvaluationCaches::AddScoresBySpec(int rows) {
   scores_by_spec_.Add(
       key_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
       [&] {
-        return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
-                                            framework_->inputs().object_filters() & ~plugins_);
+        return std::make_unique<ScoreCache>(
+            *framework_, pod_, plugins_, framework_->dependencies().object_filters() & ~plugins_);
       },
       pod_hash);
 }
@@ -95,7 +95,8 @@ bool EvaluationCaches::WasRejected() {
   if (rejections_.empty() && rejections_.saw_nothing()) return false;
   for (const bool by_spec : {false, true}) {
     const RejectionCache* const rejections = Rejections(by_spec);
-    if (rejections != nullptr ? rejections->was_last() : rejections_.Saw(KeyOf(by_spec))) {
+    if (rejections != nullptr ? rejections->last_pod_was_rejected()
+                              : rejections_.Saw(KeyOf(by_spec))) {
       return true;
     }
   }
@@ -106,7 +107,7 @@ void EvaluationCaches::SetPlaced() {
   for (const bool by_spec : {false, true}) {
     rejections_.ForgetFirstUse(KeyOf(by_spec));
     if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr) {
-      rejections->set_was_last(false);
+      rejections->set_last_pod_was_rejected(false);
     }
   }
 }

@@ -55,7 +55,8 @@ class EvaluationCaches {
 
  private:
   // The address identifies the spec. If another spec gets that address, RejectionCache compares
-  // rules and specs, finds that they differ, and filters again.
+  // rules and specs, finds that they differ, and filters again. A ScoreCache keeps its pod, so its
+  // spec's address stays taken.
   const ClassKey& KeyOf(bool by_spec) const { return by_spec ? key_with_spec_ : key_; }
 
   const Framework* framework_ = nullptr;
