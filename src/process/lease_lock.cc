@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "api/json.h"
-#include "api/json_reader.h"
 #include "berth/api/value.h"
 #include "kubernetes/http_loop.h"
 
@@ -34,10 +33,8 @@ absl::Time MicroTime(Value value) { return ParseMicroTime(Text(value)); }
 
 // The Lease that `json` is, as one document; none if it is anything else.
 std::vector<Document> ReadLease(absl::string_view json) {
-  std::vector<Document> documents;
   Problems problems;
-  ReadJson(json, Symbol(), 1, problems,
-           [&](Document document) { documents.push_back(std::move(document)); });
+  std::vector<Document> documents = ReadDocuments(json, "", problems);
   const bool one = problems.ok() && documents.size() == 1;
   if (!one || Text(documents.front().root().Find("kind")) != "Lease") documents.clear();
   return documents;
