@@ -164,10 +164,7 @@ Status ScoreRunner::RunScore(const CycleState& state, const PodInfo& pod, const 
     status = Normalize(hook, state, pod, rows, absl::MakeSpan(scores_));
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
-    const int64_t max = kMaxNodeScore * hook.resolution;
-    if (!AddInRange(scores_, max, ScoreFactor(hook), totals.data())) {
-      return CheckScores(hook, scores_);
-    }
+    if (!AddScores(hook, scores_, totals)) return CheckScores(hook, scores_);
     if (by_plugin == nullptr) continue;
     by_plugin->push_back({hook.name, scores_});
     for (int64_t& score : by_plugin->back().weighted) score *= ScoreFactor(hook);
@@ -197,6 +194,11 @@ Status ScoreRunner::RunNormalizeScores(const Hook<ScorePlugin>& hook, const Cycl
                                        absl::Span<int64_t> scores) const {
   Status status = Normalize(hook, state, pod, rows, scores);
   return status.ok() ? CheckScores(hook, scores) : status;
+}
+
+bool ScoreRunner::AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+                            absl::Span<int64_t> totals) const {
+  return AddInRange(scores, kMaxNodeScore * hook.resolution, ScoreFactor(hook), totals.data());
 }
 
 Status ScoreRunner::CheckScores(const Hook<ScorePlugin>& hook,

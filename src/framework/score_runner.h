@@ -50,6 +50,10 @@ class ScoreRunner {
   Status RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const;
+  // Adds a plugin's points, times ScoreFactor(), to `totals`. False if one is out of range: then the
+  // totals are worth nothing.
+  bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+                 absl::Span<int64_t> totals) const;
   // Error if one of a plugin's points is out of range.
   Status CheckScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores) const;
   int64_t ScoreFactor(const Hook<ScorePlugin>& hook) const {

@@ -49,15 +49,15 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
   const uint32_t rejections = codes_set_ & ~(uint32_t{1} << static_cast<uint8_t>(Code::kSuccess));
   ended_codes_set_ |= std::exchange(codes_set_, 0);
   if (rejections == 0) return;  // mostly a plugin has nothing against any node
-  auto kept = candidates_.begin();
+  // Without a branch a row: which are rejected is hard to foretell.
+  NodeRow* kept = candidates_.data();
   for (const NodeRow row : candidates_) {
-    if (codes_[row] == Code::kSuccess) {
-      *kept++ = row;
-    } else {
-      rejectors_[row] = plugin;
-    }
+    const bool feasible = codes_[row] == Code::kSuccess;
+    rejectors_[row] = feasible ? kNoRejector : plugin;
+    *kept = row;
+    kept += feasible;
   }
-  candidates_.erase(kept, candidates_.end());
+  candidates_.resize(kept - candidates_.data());
 }
 
 // Without a branch a row, and mostly without a look at each if there are none.

@@ -29,8 +29,10 @@ size_t MostEntries(size_t most_rows, int rows) {
 
 }  // namespace
 
-void EvaluationCaches::SetClass(const Framework& framework,
-                                const std::shared_ptr<const PodInfo>& pod) {
+void EvaluationCaches::SetClass(const EvaluationRequest& request) {
+  const Framework& framework = request.framework;
+  const std::shared_ptr<const PodInfo>& pod = request.pod;
+  scores_.SetVersion(request.nodes.version());
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
   const PluginMask signed_by = framework.signer().SignForNodesExceptSpec(*pod, beside_spec);
@@ -49,10 +51,14 @@ void EvaluationCaches::SetClass(const Framework& framework,
 }
 
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
-  ScoreCache* const scores = scores_.Find(key_);
-  if (scores != nullptr || !add) return scores;
-  return scores_.Add(key_, MostEntries(kMaxScoresRows, rows),
-                     [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); });
+  const uint64_t most_behind = ScoreCache::MostChangedRows(rows);
+  if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
+    return scores_.behind() <= most_behind ? scores : nullptr;
+  }
+  if (!add) return nullptr;
+  return scores_.Add(
+      key_, MostEntries(kMaxScoresRows, rows),
+      [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); }, 0, most_behind);
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {

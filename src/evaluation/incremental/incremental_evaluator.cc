@@ -11,7 +11,7 @@ using Outcome = RejectionCache::Outcome;
 std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& request) {
   asked_to_cache_ = false;
   if (!EvaluatesEveryNode(request)) return std::nullopt;
-  caches_.SetClass(request.framework, request.pod);
+  caches_.SetClass(request);
   const bool was_rejected = caches_.WasRejected();
   if (was_rejected) {
     std::optional<Evaluation> rejection = RecallRejection(request, nullptr);
@@ -39,9 +39,16 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
     std::optional<Evaluation> recalled = Recall(request);
     if (recalled.has_value()) return *std::move(recalled);
   }
+  if (may_cache && !request.state.for_explanation()) {
+    caches_.SetClass(request);
+    Evaluation evaluation;
+    if (!caches_.WasRejected() && score_first_.Find(request, caches_.plugins(), evaluation)) {
+      return evaluation;
+    }
+  }
   Evaluation evaluation = full_.Evaluate(request, pre_filter);
   if (!may_cache || !evaluation.status.ok()) return evaluation;
-  caches_.SetClass(request.framework, request.pod);
+  caches_.SetClass(request);
   if (evaluation.best >= 0) {
     if (caches_.WasRejected()) caches_.SetPlaced();
   } else if (Diagnosis* const cached = CacheRejection(request); cached != nullptr) {

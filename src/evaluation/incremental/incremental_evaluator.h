@@ -10,6 +10,7 @@
 #include "evaluation/full_evaluator.h"
 #include "evaluation/incremental/best_node.h"
 #include "evaluation/incremental/evaluation_caches.h"
+#include "evaluation/incremental/score_first_search.h"
 #include "evaluation/node_evaluator.h"
 
 namespace berth {
@@ -38,6 +39,7 @@ class IncrementalEvaluator final : public NodeEvaluator {
   FullEvaluator full_;
   EvaluationCaches caches_;
   BestNodeSearch best_node_{caches_};
+  ScoreFirstSearch score_first_;
   std::optional<CachedDiagnosis> diagnosis_;  // of the last evaluation
   bool asked_to_cache_ = false;               // in this evaluation: AddRejections() was called
   int64_t recalled_ = 0;
