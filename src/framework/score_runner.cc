@@ -142,6 +142,16 @@ bool ScoreRunner::SetFeasible(CycleState& state, const EquivalentNodes& feasible
   return true;
 }
 
+bool ScoreRunner::ScoresDependOnFeasible(const CycleState& state) const {
+  for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+    if ((state.skips().score & MaskOf(plugins_.pre_score[i])) == 0 &&
+        plugins_.domain_scorers[i]->ScoresDependOnFeasible()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // kube-scheduler runs each phase for all plugins before the next one. One plugin after the other
 // gives the same scores from one scratch column that stays in the processor's cache; if several
 // plugins fail in one cycle, the first in the profile's order is named.

@@ -82,6 +82,9 @@ class DomainScorer {
   // those that one row stands for are not distinguished by any of the sums. `feasible` is valid for
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
+  // Whether the raw score of a node depends on which nodes are feasible, as after a SetFeasible()
+  // that does something. Always the same. If not, nodes are scored before they are filtered.
+  virtual bool ScoresDependOnFeasible() const { return true; }
 };
 
 }  // namespace berth

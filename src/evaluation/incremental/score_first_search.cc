@@ -50,25 +50,26 @@ bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_pl
   return found;
 }
 
-// Whether only `node_plugins` score.
+// Whether the raw scores of all plugins that score this pod are known without the feasible nodes.
 bool ScoreFirstSearch::PreScore(const EvaluationRequest& request, PluginMask node_plugins) {
   const ScoreRunner& scores = request.framework.scores();
   CycleState& state = request.state;
   sums_.clear();
-  if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_)) {
+  if (!scores.RunPreScoreDomains(state, *request.pod, request.nodes, ~node_plugins, sums_) ||
+      scores.ScoresDependOnFeasible(state)) {
     return false;
   }
-  const bool others_score =
-      absl::c_any_of(request.framework.plugins().score, [&](const Hook<ScorePlugin>& hook) {
-        return ((node_plugins | state.skips().score) & MaskOf(hook)) == 0;
-      });
-  if (others_score) return false;
   const auto size = static_cast<size_t>(request.nodes.size());
   if (rows_.size() != size) {
     rows_.resize(size);
     absl::c_iota(rows_, 0);
   }
-  return scores.RunPreScore(state, *request.pod, request.nodes, rows_, node_plugins).ok();
+  const PluginMask other_skips = state.skips().score & ~node_plugins;
+  if (!scores.RunPreScore(state, *request.pod, request.nodes, rows_, node_plugins).ok()) {
+    return false;
+  }
+  state.skips().score = (state.skips().score & node_plugins) | other_skips;
+  return true;
 }
 
 // False if a plugin fails.
