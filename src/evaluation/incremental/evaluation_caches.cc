@@ -21,6 +21,10 @@ constexpr size_t kMaxNodeClassesRows = size_t{4} << 20;
 constexpr size_t kMaxRejectionsRows = size_t{16} << 20;
 constexpr size_t kMinEntries = 8;
 
+// When more rows changed since the last pod of a class, its cached scores save nothing: the rows
+// that changed cost more than all rows in batches, filtered last (ScoreFirstSearch).
+uint64_t MostBehind(int rows) { return 16 + static_cast<uint64_t>(rows) / 32; }
+
 // An entry of few rows takes as much as if it had some more.
 size_t MostEntries(size_t most_rows, int rows) {
   constexpr int kFew = 1024;
@@ -51,7 +55,7 @@ void EvaluationCaches::SetClass(const EvaluationRequest& request) {
 }
 
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
-  const uint64_t most_behind = ScoreCache::MostChangedRows(rows);
+  const uint64_t most_behind = MostBehind(rows);
   if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
     return scores_.behind() <= most_behind ? scores : nullptr;
   }

@@ -42,7 +42,9 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
   if (may_cache && !request.state.for_explanation()) {
     caches_.SetClass(request);
     Evaluation evaluation;
-    if (!caches_.WasRejected() && score_first_.Find(request, caches_.plugins(), evaluation)) {
+    if (!caches_.WasRejected() &&
+        score_first_search_.Find(request, caches_.plugins(), evaluation)) {
+      ++scored_first_;
       return evaluation;
     }
   }
@@ -146,8 +148,9 @@ Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request
                                     : caches_.AddRejections(by_spec, request.nodes.size());
   if (cache == nullptr) return nullptr;
   WorkBudget no_limit;
-  const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
-                                         request.nominator, beyond_node, nullptr, no_limit);
+  const Outcome outcome =
+      cache->Refresh(request.state, *request.pod, request.nodes, request.nominator, beyond_node,
+                     &full_.verdicts(), no_limit);
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return nullptr;
   cache->set_last_pod_was_rejected(true);

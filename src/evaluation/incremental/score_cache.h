@@ -27,9 +27,6 @@ namespace berth {
 // follows it reads. Scheduling thread.
 class ScoreCache {
  public:
-  // When more of `rows` rows changed, the batch forms are faster than row by row.
-  static size_t MostChangedRows(size_t rows) { return 16 + rows / 16; }
-
   // The total of a row that is not feasible.
   static constexpr int64_t kInfeasible = ScoreColumns::kInfeasible;
 

@@ -12,7 +12,7 @@ namespace berth {
 namespace {
 
 // Of so few nodes all are filtered.
-constexpr int kFewNodes = 128;
+constexpr int kFewNodes = 8;
 // Nodes that are filtered one by one for each question.
 constexpr int kMostTries = 16;
 constexpr int kLongestPause = 64;

@@ -16,7 +16,8 @@ namespace berth {
 // the filters accept is the best. That is right where the score of a node does not depend on which
 // others are feasible: all plugins that score look at one node at a time (sign.h), or say that it
 // does not (DomainScorer::ScoresDependOnFeasible), and of scores that are normalised the lowest and
-// the highest are those of feasible nodes too, which is tried on few nodes. Keeps scratch memory between searches. Scheduling thread.
+// the highest are those of feasible nodes too, which is tried on few nodes. Keeps scratch memory
+// between searches. Scheduling thread.
 class ScoreFirstSearch {
  public:
   // Sets `evaluation.best`. `request.state` has PreFilter of all plugins, which names no nodes;
