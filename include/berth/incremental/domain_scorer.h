@@ -83,7 +83,7 @@ class DomainScorer {
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
   // Whether the raw score of a node depends on which nodes are feasible, as after a SetFeasible()
-  // that does something. Always the same. If not, nodes are scored before they are filtered.
+  // that does something. Always the same. If not, nodes may be scored that the filters reject.
   virtual bool ScoresDependOnFeasible() const { return true; }
 };
 

@@ -87,7 +87,7 @@ TEST_F(ScoreFirstSearchTest, PreferredAffinityToPodsIsScoredFirst) {
   const LabelSet to = {{"app", "db"}};
   world_.Set(MakePod().Name("db").Label("app", "db").NodeName("node-2-7").Object());
   EXPECT_EQ(Find(MakePod().PreferredPodAffinity(10, "kubernetes.io/hostname", to)),
-            "");  // no label
+            "node-2-0");  // no node has the label
   for (int i = 0; i < 20; ++i) {
     const std::string name = absl::StrCat("node-2-", i);
     world_.Set(Node(name, "2").Label("kubernetes.io/hostname", name).Object());
