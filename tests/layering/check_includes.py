@@ -58,6 +58,7 @@ MAY_INCLUDE = {
     "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
+    "src/cel/": API,
     "src/gpu/": API + ["berth/gpu/"],
     "plugins/": PUBLIC + ["berth/gpu/"],  # and its own folder; builtin.cc all of them
 }
@@ -73,7 +74,7 @@ MOST_HEADERS = {"examples/filter_plugin/main.cc": 20}
 # How many headers a folder has that a newcomer reads whole.
 MOST_FILES = {"include/berth/framework": 20}
 # Nobody but their own users should have to know these.
-HEAVY = re.compile(r"^(yaml-cpp|rapidjson|CLI|utf8|curl|openssl|boost|spdlog|prometheus|google/protobuf|grpc|grpcpp)/|\.pb\.h$|^utf8\.h$")
+HEAVY = re.compile(r"^(yaml-cpp|rapidjson|CLI|utf8|curl|openssl|boost|spdlog|prometheus|google/protobuf|grpc|grpcpp|re2)/|\.pb\.h$|^utf8\.h$")
 # Spelled otherwise in this tree, and why.
 WORDS = {
     "std::string_view": "absl::string_view: Abseil's type differs from the standard one on some platforms",

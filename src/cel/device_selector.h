@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selectors of devices in the Common Expression Language, as in DeviceClass and ResourceClaim.
+#ifndef BERTH_SRC_CEL_DEVICE_SELECTOR_H_
+#define BERTH_SRC_CEL_DEVICE_SELECTOR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cel/device.h"
+
+namespace berth::cel {
+
+class Program;
+
+// A compiled selector, as kube-scheduler v1.35 dynamic-resource-allocation/cel compiles it for
+// stored objects. Immutable and cheap to copy; any thread may call Matches.
+class DeviceSelector {
+ public:
+  // Error: InvalidArgument with the text that kube-scheduler puts after "CEL compile error: ".
+  static absl::StatusOr<DeviceSelector> Compile(absl::string_view expression);
+
+  // Whether `device` matches. An error has the text that follows "CEL runtime error: ". If `cost` is
+  // not null, it gets what the evaluation cost.
+  absl::StatusOr<bool> Matches(const Device& device, uint64_t* cost = nullptr) const;
+
+ private:
+  explicit DeviceSelector(std::shared_ptr<const Program> program);
+
+  std::shared_ptr<const Program> program_;
+};
+
+// Whether an API server would store `expression`: at most 10 KiB, it compiles, and it does not use
+// `device.allowMultipleAllocations`, which belongs to a feature that is off. Error: InvalidArgument.
+// The API server's estimate of what an expression can cost at most is not made: it refuses some that
+// this accepts.
+absl::Status ValidateSelector(absl::string_view expression);
+
+}  // namespace berth::cel
+
+#endif  // BERTH_SRC_CEL_DEVICE_SELECTOR_H_
