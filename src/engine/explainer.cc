@@ -164,7 +164,8 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
                                  .filter = statuses.status(row),
                                  .scores = {},
                                  .total = std::nullopt,
-                                 .notes = {}});
+                                 .notes = {},
+                                 .allocations = {}});
   }
   const std::string nominated = cluster_->nominations().NominatedNode(pod);
   if (!nominated.empty()) {
@@ -182,7 +183,10 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
         explanation.post_filter.has_value() ? explanation.post_filter->status.message() : "");
   }
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    explanation.nodes[row].notes = framework.reports().RunExplainNode(state, pod, nodes.node(row));
+    NodeExplanation& node = explanation.nodes[row];
+    node.notes = framework.reports().RunExplainNode(state, pod, nodes.node(row));
+    if (!node.filter.ok()) continue;
+    node.allocations = framework.reports().RunExplainAllocations(state, pod, nodes.node(row));
   }
   SortByName(explanation.nodes);
 }

@@ -28,6 +28,8 @@ struct NodeExplanation {
   std::map<std::string, int64_t> scores;
   std::optional<int64_t> total;
   std::vector<PluginNotes> notes;
+  // Of feasible nodes: what the pod's claims would get that have no devices yet.
+  std::vector<PlannedAllocation> allocations;
 };
 
 struct PreFilterExplanation {
