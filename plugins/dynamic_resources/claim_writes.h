@@ -15,6 +15,10 @@
 
 namespace berth {
 
+namespace api {
+class AllocationResult;
+}  // namespace api
+
 // Reserves the claim for the pod, and gives it the allocation if it is to have one (not null): with
 // the finalizer that keeps an allocated claim. As kube-scheduler v1.35 dynamicresources bindClaim,
 // with its texts. Blocks; any thread.

@@ -17,6 +17,10 @@
 
 namespace berth {
 
+namespace api {
+class AllocationResult;
+}  // namespace api
+
 // Follows slices and claims by their journals, and keeps what pods on their way to their nodes are
 // given before the cluster says so. Threads: the scheduling thread, but for Holds() and what is
 // const of the inventory.

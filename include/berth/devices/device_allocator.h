@@ -19,6 +19,10 @@
 
 namespace berth {
 
+namespace api {
+class AllocationResult;
+}  // namespace api
+
 // resource.k8s.io AllocationResultsMaxSize.
 inline constexpr int kMaxDevicesOfClaim = 32;
 
