@@ -122,7 +122,8 @@ class Checker {
       if (local != locals_.rend()) return Become(expr, name, local->type);
     }
     for (const auto& variable : environment_.variables()) {
-      if (variable.name == name) return Become(expr, is_root ? "." + variable.name : name, variable.type);
+      if (variable.name == name)
+        return Become(expr, is_root ? "." + variable.name : name, variable.type);
     }
     if (const Type* type = environment_.FindType(name)) {
       expr.constant = Value::TypeNamed(name);
@@ -168,9 +169,10 @@ class Checker {
         if (const Type* type = environment_.FindField(target.name(), field)) {
           result = *type;
         } else {
-          Complain(expr, environment_.IsStruct(target.name())
-                             ? absl::StrCat("undefined field '", field, "'")
-                             : absl::StrCat("unexpected failed resolution of '", target.name(), "'"));
+          Complain(expr,
+                   environment_.IsStruct(target.name())
+                       ? absl::StrCat("undefined field '", field, "'")
+                       : absl::StrCat("unexpected failed resolution of '", target.name(), "'"));
         }
         break;
       case Kind::kParameter:
@@ -179,8 +181,8 @@ class Checker {
         break;
       default:
         if (!target.IsDyn() && target.kind() != Kind::kError) {
-          Complain(expr, absl::StrCat("type '", target.ToString(),
-                                      "' does not support field selection"));
+          Complain(expr,
+                   absl::StrCat("type '", target.ToString(), "' does not support field selection"));
         }
         result = Type::Dyn();
     }
@@ -278,7 +280,8 @@ class Checker {
   // What elements of both types have in common.
   Type Join(const std::optional<Type>& previous, const Type& current) {
     if (!previous) return current;
-    if (types_.IsAssignable(*previous, current)) return Unification::MostGeneral(*previous, current);
+    if (types_.IsAssignable(*previous, current))
+      return Unification::MostGeneral(*previous, current);
     return Type::Dyn();
   }
 

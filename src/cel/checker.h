@@ -9,8 +9,8 @@
 
 namespace berth::cel {
 
-// Sets the members of `expr` that expr.h leaves to the checker. What does not fit is added to `problems`.
-// `environment` outlives `expr`.
+// Sets the members of `expr` that expr.h leaves to the checker. What does not fit is added to
+// `problems`. `environment` outlives `expr`.
 void Check(Expr& expr, const Environment& environment, Problems& problems);
 
 }  // namespace berth::cel

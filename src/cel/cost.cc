@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cel/utf8.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 uint64_t RoundUp(double cost) { return static_cast<uint64_t>(std::ceil(cost)); }
 
-// Elements may be shared so often that going over all of them has no end; what costs more than anything may
-// is enough.
+// Elements may be shared so often that going over all of them has no end; what costs more than
+// anything may is enough.
 constexpr int kMostSteps = 1'000'000;
 constexpr uint64_t kTooMuch = uint64_t{1} << 60;
 
@@ -39,6 +40,19 @@ uint64_t DeepTraversalCost(const Value& value, int& steps) {
     default:
       return 1;
   }
+}
+
+// The smaller size. A long string is not counted if it cannot be the smaller one.
+uint64_t SmallerSize(const Value& a, const Value& b) {
+  constexpr size_t kLong = 256;
+  for (const auto& [one, other] : {std::pair<const Value&, const Value&>(a, b), {b, a}}) {
+    if (!other.IsString() || other.text().size() < kLong) continue;
+    const uint64_t at_least = other.text().size() / 4;
+    if (one.IsString() ? one.text().size() <= at_least : SizeOf(one) <= at_least) {
+      return SizeOf(one);
+    }
+  }
+  return std::min(SizeOf(a), SizeOf(b));
 }
 
 }  // namespace
@@ -75,7 +89,7 @@ uint64_t RegexCost(uint64_t size, uint64_t pattern_size) {
 
 uint64_t EqualityCost(const Value& left, const Value& right) {
   if (left.Is<OpaquePointer>()) return 1;
-  return TraversalCost(std::min(SizeOf(left), SizeOf(right)));
+  return TraversalCost(SmallerSize(left, right));
 }
 
 uint64_t TraverseFirst(absl::Span<const Value> arguments, const Value&) {
@@ -87,7 +101,7 @@ uint64_t TraverseFirstTwice(absl::Span<const Value> arguments, const Value&) {
 }
 
 uint64_t TraverseShorter(absl::Span<const Value> arguments, const Value&) {
-  return TraversalCost(std::min(SizeOf(arguments[0]), SizeOf(arguments[1])));
+  return TraversalCost(SmallerSize(arguments[0], arguments[1]));
 }
 
 uint64_t TraverseBoth(absl::Span<const Value> arguments, const Value&) {

@@ -22,8 +22,8 @@ class DeviceSelector {
   // Error: InvalidArgument with the text that kube-scheduler puts after "CEL compile error: ".
   static absl::StatusOr<DeviceSelector> Compile(absl::string_view expression);
 
-  // Whether `device` matches. An error has the text that follows "CEL runtime error: ". If `cost` is
-  // not null, it gets what the evaluation cost.
+  // Whether `device` matches. An error has the text that follows "CEL runtime error: ". If `cost`
+  // is not null, it gets what the evaluation cost.
   absl::StatusOr<bool> Matches(const Device& device, uint64_t* cost = nullptr) const;
 
  private:
@@ -33,9 +33,9 @@ class DeviceSelector {
 };
 
 // Whether an API server would store `expression`: at most 10 KiB, it compiles, and it does not use
-// `device.allowMultipleAllocations`, which belongs to a feature that is off. Error: InvalidArgument.
-// The API server's estimate of what an expression can cost at most is not made: it refuses some that
-// this accepts.
+// `device.allowMultipleAllocations`, which belongs to a feature that is off. Error:
+// InvalidArgument. The API server's estimate of what an expression can cost at most is not made: it
+// refuses some that this accepts.
 absl::Status ValidateSelector(absl::string_view expression);
 
 }  // namespace berth::cel

@@ -23,6 +23,15 @@ Overload& Environment::AddMember(absl::string_view name, absl::string_view id,
   return overload;
 }
 
+Overload& Environment::AddOperator(absl::string_view name, absl::string_view id,
+                                   std::vector<Type> parameters, Type result,
+                                   Implementation implementation) {
+  Overload& overload =
+      AddFunction(name, id, std::move(parameters), std::move(result), std::move(implementation));
+  functions_.at(name).is_operator = true;
+  return overload;
+}
+
 void Environment::AddVariable(absl::string_view name, Type type) {
   variables_.push_back({std::string(name), std::move(type)});
 }

@@ -19,8 +19,9 @@
 
 namespace berth::cel {
 
-// What a call gives for arguments that fit the declared types, of which there are no errors. Of a list only
-// the first element is known to fit, of a map the first entry. The arguments are the function's to change.
+// What a call gives for arguments that fit the declared types, of which there are no errors. Of a
+// list only the first element is known to fit, of a map the first entry. The arguments are the
+// function's to change.
 using Implementation = std::function<Value(Budget& budget, absl::Span<Value> arguments)>;
 // What a call cost. Arguments may be errors here, and so may the result.
 using CostFunction = uint64_t (*)(absl::Span<const Value> arguments, const Value& result);
@@ -42,21 +43,25 @@ struct Function {
   std::vector<Overload> overloads;
   // Holds for every overload; null: each its own.
   CostFunction cost = nullptr;
-  // The complaint about values that fit no overload names them, or, for operators, does not.
+  // Operators have one implementation, the first overload's, which looks at the kinds of its
+  // arguments itself: values that are dyn for the checker may be of kinds that no overload names.
   bool is_operator = false;
 };
 
 // A set of declarations. Built once, then only read, by any thread.
 class Environment {
  public:
-  // Add a signature. Type::Parameter(0), (1) … stand for types that are the same wherever they stand.
+  // Add a signature. Type::Parameter(0), (1) … stand for types that are the same wherever they
+  // stand.
   Overload& AddFunction(absl::string_view name, absl::string_view id, std::vector<Type> parameters,
                         Type result, Implementation implementation);
   Overload& AddMember(absl::string_view name, absl::string_view id, std::vector<Type> parameters,
                       Type result, Implementation implementation);
-  // Require that the function is there.
+  // All overloads of an operator have the same implementation.
+  Overload& AddOperator(absl::string_view name, absl::string_view id, std::vector<Type> parameters,
+                        Type result, Implementation implementation);
+  // Requires that the function is there.
   void SetCost(absl::string_view name, CostFunction cost) { functions_.at(name).cost = cost; }
-  void SetOperator(absl::string_view name) { functions_.at(name).is_operator = true; }
 
   // Variables are numbered in the order in which they are added.
   void AddVariable(absl::string_view name, Type type);

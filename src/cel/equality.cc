@@ -48,6 +48,10 @@ Value Equal(const Value& a, const Value& b, Budget& budget) {
   if (a.IsList()) return EqualLists(a.elements(), b.elements(), budget);
   if (a.IsMap()) return EqualMaps(a.map(), b.map(), budget);
   if (a.IsOptional()) return EqualOptionals(a.optional(), b.optional(), budget);
+  const bool is_text = a.IsString() || a.Is<BytesValue>();
+  if (is_text && a.text().size() == b.text().size() && !budget.WorkOnBytes(a.text().size())) {
+    return Budget::Exceeded();
+  }
   if (a.Is<TypeValue>()) return Value::Bool(a.text() == b.text());
   return Value::Bool(Compare(a, b) == 0);
 }

@@ -8,9 +8,9 @@
 
 namespace berth::cel {
 
-// A bool, or the error that there is no equality: what a library brings compares with its own type only.
-// Numbers are equal if their amounts are. In lists and maps, as in cel-go, what cannot be compared counts
-// as equal.
+// A bool, or the error that there is no equality: what a library brings compares with its own type
+// only. Numbers are equal if their amounts are. In lists and maps, as in cel-go, what cannot be
+// compared counts as equal.
 Value Equal(const Value& a, const Value& b, Budget& budget);
 
 // Whether `list` has an element that equals `value`.

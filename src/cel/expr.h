@@ -69,9 +69,9 @@ struct Expr {
 
   // Set by the checker.
   Type type;
-  std::optional<Value> constant;                // of an identifier that names a type
-  const Function* function = nullptr;           // of a call
-  std::vector<const Overload*> overloads;       // of a call: those that may be meant
+  std::optional<Value> constant;           // of an identifier that names a type
+  const Function* function = nullptr;      // of a call
+  std::vector<const Overload*> overloads;  // of a call: those that may be meant
 };
 
 }  // namespace berth::cel

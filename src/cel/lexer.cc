@@ -17,8 +17,8 @@ namespace {
 bool IsWordStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsWord(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// What `text`, which begins behind a backslash, stands for; `width` gets how much of it is the escape.
-// In bytes \x and octal escapes are bytes, in strings characters.
+// What `text`, which begins behind a backslash, stands for; `width` gets how much of it is the
+// escape. In bytes \x and octal escapes are bytes, in strings characters.
 std::optional<std::string> Unescape(absl::string_view text, bool is_bytes, size_t* width) {
   if (text.empty()) return std::nullopt;
   static constexpr absl::string_view kLetters = "abfnrtv\\?\"'`";
@@ -93,7 +93,8 @@ class Lexer {
     }
   }
 
-  // No token begins here. As the lexer of cel-go, tells how far it had read and goes on behind that.
+  // No token begins here. As the lexer of cel-go, tells how far it had read and goes on behind
+  // that.
   void Complain() {
     const bool begins_operator = Peek() == '=' || Peek() == '&' || Peek() == '|';
     size_t width = DecodeRune(text_.substr(at_)).width;
@@ -175,7 +176,7 @@ class Lexer {
       const char c = text_[at];
       if (!is_long && (c == '\n' || c == '\r')) return false;
       if (c == '\\' && !is_raw) {
-        size_t width;
+        size_t width = 0;
         const auto meaning = Unescape(text_.substr(at + 1), is_bytes, &width);
         if (!meaning) return false;
         content += *meaning;
@@ -214,8 +215,8 @@ class Lexer {
 
   bool Symbol() {
     for (const absl::string_view symbol :
-         {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "[", "]", "{", "}", "(", ")", ".", ",", "-",
-          "!", "?", ":", "+", "*", "/", "%"}) {
+         {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "[", "]", "{", "}",
+          "(",  ")",  ".",  ",",  "-",  "!",  "?", ":", "+", "*", "/", "%"}) {
       if (absl::StartsWith(text_.substr(at_), symbol)) {
         Emit(Token::Kind::kSymbol, symbol.size());
         return true;

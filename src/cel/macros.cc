@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each macro builds the loop that https://github.com/google/cel-spec defines it by; what a macro costs is
-// what its loop costs.
+// Each macro builds the loop that https://github.com/google/cel-spec defines it by; what a macro
+// costs is what its loop costs.
 #include "cel/macros.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ std::vector<ExprPtr> Exprs(T... exprs) {
   return result;
 }
 
-// One use of a macro. A method takes over the parts that it uses, and leaves `failed()` behind if they
-// do not fit.
+// One use of a macro. A method takes over the parts that it uses, and leaves `failed()` behind if
+// they do not fit.
 class Expansion {
  public:
   Expansion(ExprFactory& make, size_t offset, ExprPtr target, std::vector<ExprPtr> arguments)
@@ -44,8 +44,7 @@ class Expansion {
   }
 
   ExprPtr All(int variables) {
-    return Loop(variables, True(),
-                Call(operators::kNotStrictlyFalse, Accumulator()),
+    return Loop(variables, True(), Call(operators::kNotStrictlyFalse, Accumulator()),
                 [this](ExprPtr predicate) {
                   return Call(operators::kAnd, Accumulator(), std::move(predicate));
                 });
@@ -108,8 +107,8 @@ class Expansion {
     return BindTo(arguments_[0]->name, std::move(arguments_[1]), std::move(arguments_[2]));
   }
 
-  // target.hasValue() ? optional.of(bind(x, target.value(), e)) : optional.none(); a flat one has no
-  // optional.of.
+  // target.hasValue() ? optional.of(bind(x, target.value(), e)) : optional.none(); a flat one has
+  // no optional.of.
   ExprPtr OptionalMap(bool is_flat) {
     if (!IsName(*arguments_[0])) {
       return Fail(*arguments_[0], absl::StrCat(is_flat ? "optFlatMap" : "optMap",
@@ -172,14 +171,13 @@ class Expansion {
   }
 
   ExprPtr BindTo(absl::string_view name, ExprPtr value, ExprPtr body) {
-    return make_.Comprehension(
-        offset_, {.variable = "#unused",
-                  .accumulator = std::string(name),
-                  .range = make_.List(offset_, {}),
-                  .initial = std::move(value),
-                  .condition = make_.Literal(offset_, Value::Bool(false)),
-                  .step = make_.Identifier(offset_, name),
-                  .result = std::move(body)});
+    return make_.Comprehension(offset_, {.variable = "#unused",
+                                         .accumulator = std::string(name),
+                                         .range = make_.List(offset_, {}),
+                                         .initial = std::move(value),
+                                         .condition = make_.Literal(offset_, Value::Bool(false)),
+                                         .step = make_.Identifier(offset_, name),
+                                         .result = std::move(body)});
   }
 
   // A loop over the target, whose first arguments are its variables and the last goes to `step`.
@@ -193,19 +191,18 @@ class Expansion {
       }
     }
     if (variables == 2 && arguments_[0]->name == arguments_[1]->name) {
-      return Fail(*arguments_[1],
-                  absl::StrCat("duplicate variable name: ", arguments_[1]->name));
+      return Fail(*arguments_[1], absl::StrCat("duplicate variable name: ", arguments_[1]->name));
     }
     ExprPtr body = step(std::move(arguments_.back()));
-    return make_.Comprehension(
-        offset_, {.variable = arguments_[0]->name,
-                  .second_variable = variables == 2 ? arguments_[1]->name : "",
-                  .accumulator = std::string(kAccumulator),
-                  .range = std::move(target_),
-                  .initial = std::move(initial),
-                  .condition = std::move(condition),
-                  .step = std::move(body),
-                  .result = Accumulator()});
+    return make_.Comprehension(offset_,
+                               {.variable = arguments_[0]->name,
+                                .second_variable = variables == 2 ? arguments_[1]->name : "",
+                                .accumulator = std::string(kAccumulator),
+                                .range = std::move(target_),
+                                .initial = std::move(initial),
+                                .condition = std::move(condition),
+                                .step = std::move(body),
+                                .result = Accumulator()});
   }
 
   ExprFactory& make_;
@@ -353,15 +350,15 @@ ExprPtr ExprFactory::Copy(const Expr& expr) {
   if (expr.target) copy->target = Copy(*expr.target);
   for (const ExprPtr& argument : expr.arguments) copy->arguments.push_back(Copy(*argument));
   if (const auto& loop = expr.comprehension) {
-    copy->comprehension = std::make_unique<Expr::Comprehension>(Expr::Comprehension{
-        .variable = loop->variable,
-        .second_variable = loop->second_variable,
-        .accumulator = loop->accumulator,
-        .range = Copy(*loop->range),
-        .initial = Copy(*loop->initial),
-        .condition = Copy(*loop->condition),
-        .step = Copy(*loop->step),
-        .result = Copy(*loop->result)});
+    copy->comprehension = std::make_unique<Expr::Comprehension>(
+        Expr::Comprehension{.variable = loop->variable,
+                            .second_variable = loop->second_variable,
+                            .accumulator = loop->accumulator,
+                            .range = Copy(*loop->range),
+                            .initial = Copy(*loop->initial),
+                            .condition = Copy(*loop->condition),
+                            .step = Copy(*loop->step),
+                            .result = Copy(*loop->result)});
   }
   return Finish(std::move(copy));
 }

@@ -45,8 +45,8 @@ Found LookUp(const Value& object, const Value& key) {
 }
 
 Value Missing(const Value& object, const Value& key) {
-  return Value::Error(absl::StrCat(
-      object.IsList() ? "index out of bounds: " : "no such key: ", ToDisplay(key)));
+  return Value::Error(
+      absl::StrCat(object.IsList() ? "index out of bounds: " : "no such key: ", ToDisplay(key)));
 }
 
 bool Fits(const Type& type, const Value& value) {
@@ -102,8 +102,8 @@ Value AttributeNode::DoEvaluate(Frame& frame) const {
   return value;
 }
 
-// cel-go interpreter/attributes.go applyQualifiers: behind a step that is optional all are, and the result
-// is an optional value.
+// cel-go interpreter/attributes.go applyQualifiers: behind a step that is optional all are, and the
+// result is an optional value.
 Value AttributeNode::Resolve(Frame& frame) const {
   Value object = base_ ? base_->Evaluate(frame) : frame.Get(slot_);
   if (object.IsError() || qualifiers_.empty()) return object;
@@ -162,12 +162,12 @@ Value CallNode::DoEvaluate(Frame& frame) const {
 }
 
 Value CallNode::Invoke(Frame& frame, absl::Span<Value> arguments) const {
+  if (function_.is_operator) return overloads_[0]->implementation(frame.budget(), arguments);
   for (const Overload* overload : overloads_) {
     if (!Fits(*overload, arguments)) continue;
     const Implementation& implementation = prepared_ ? prepared_ : overload->implementation;
     return implementation(frame.budget(), arguments);
   }
-  if (function_.is_operator) return Value::NoSuchOverload();
   return Value::Error(absl::StrCat(
       "no such overload: ", function_.name, "(",
       absl::StrJoin(arguments, ", ",

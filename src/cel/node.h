@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A compiled expression: a tree of nodes that evaluate themselves.
 //
-// The nodes are those of cel-go's interpreter, because what an evaluation costs is defined by them: a chain
-// of selections and indexes is one node, an "attribute", which costs 1 more than its parts have keys.
+// The nodes are those of cel-go's interpreter, because what an evaluation costs is defined by them:
+// a chain of selections and indexes is one node, an "attribute", which costs 1 more than its parts
+// have keys.
 #ifndef BERTH_SRC_CEL_NODE_H_
 #define BERTH_SRC_CEL_NODE_H_
 
@@ -71,8 +72,8 @@ class ConstantNode final : public Node {
   Value value_;
 };
 
-// A variable, or what another node gives, and what is selected of it step by step: a.b, a[k], a.?b, a[?k],
-// has(a.b).
+// A variable, or what another node gives, and what is selected of it step by step: a.b, a[k], a.?b,
+// a[?k], has(a.b).
 class AttributeNode final : public Node {
  public:
   explicit AttributeNode(size_t slot) : slot_(slot) {}
@@ -97,7 +98,8 @@ class AttributeNode final : public Node {
   std::vector<Qualifier> qualifiers_;
 };
 
-// The accumulator of a loop where nothing reads it again before it gets a new value: a list grows in place.
+// The accumulator of a loop where nothing reads it again before it gets a new value: a list grows
+// in place.
 class AccumulatorNode final : public Node {
  public:
   explicit AccumulatorNode(size_t slot) : slot_(slot) {}

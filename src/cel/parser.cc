@@ -25,8 +25,8 @@ constexpr absl::string_view kOperandStarts =
 
 bool IsReserved(absl::string_view name) {
   static constexpr absl::string_view kReserved[] = {
-      "as",     "break", "const",   "continue",  "else",   "for", "function", "if",   "import",
-      "let",    "loop",  "package", "namespace", "return", "var", "void",     "while"};
+      "as",  "break", "const",   "continue",  "else",   "for", "function", "if",   "import",
+      "let", "loop",  "package", "namespace", "return", "var", "void",     "while"};
   return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
 }
 
@@ -160,9 +160,13 @@ class Parser {
   }
 
   ExprPtr Relation() {
-    static constexpr BinaryOperator kRelations[] = {
-        {"<", "_<_"},   {"<=", "_<=_"}, {">=", "_>=_"},          {">", "_>_"},
-        {"==", operators::kEqual},      {"!=", operators::kNotEqual}, {"in", operators::kIn}};
+    static constexpr BinaryOperator kRelations[] = {{"<", "_<_"},
+                                                    {"<=", "_<=_"},
+                                                    {">=", "_>=_"},
+                                                    {">", "_>_"},
+                                                    {"==", operators::kEqual},
+                                                    {"!=", operators::kNotEqual},
+                                                    {"in", operators::kIn}};
     return Binary(kRelations, [this] { return Sum(); });
   }
 
@@ -401,8 +405,8 @@ class Parser {
 
   ExprPtr MacroOr(size_t offset, ExprPtr target, const Token& name,
                   std::vector<ExprPtr> arguments) {
-    ExprPtr expr = CallOrMacro(make_, offset, std::move(target), std::string(name.text),
-                               std::move(arguments));
+    ExprPtr expr =
+        CallOrMacro(make_, offset, std::move(target), std::string(name.text), std::move(arguments));
     if (!expr) stopped_ = true;
     return expr;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads expressions, https://github.com/google/cel-spec/blob/master/doc/langdef.md, with the syntax of
-// optional values. Macros are expanded.
+// Reads expressions, https://github.com/google/cel-spec/blob/master/doc/langdef.md, with the syntax
+// of optional values. Macros are expanded.
 #ifndef BERTH_SRC_CEL_PARSER_H_
 #define BERTH_SRC_CEL_PARSER_H_
 

@@ -147,9 +147,9 @@ class Planner {
         name == operators::kOptionalSelect) {
       NodePtr key = Make(*expr.arguments[1]);
       if (!status_.ok()) return nullptr;
-      return Select(*expr.arguments[0], std::move(key),
-                    name == operators::kIndex ? AttributeNode::Mode::kPlain
-                                              : AttributeNode::Mode::kOptional);
+      return Select(
+          *expr.arguments[0], std::move(key),
+          name == operators::kIndex ? AttributeNode::Mode::kPlain : AttributeNode::Mode::kOptional);
     }
     std::vector<NodePtr> arguments;
     if (expr.target) arguments.push_back(Make(*expr.target));
@@ -231,7 +231,8 @@ class Planner {
     return std::make_unique<LoopNode>(std::move(parts));
   }
 
-  // In `accumulator + [x]` and `condition ? accumulator + [x] : accumulator` the list may grow in place.
+  // In `accumulator + [x]` and `condition ? accumulator + [x] : accumulator` the list may grow in
+  // place.
   NodePtr MakeStep(const Expr& step, const std::string& accumulator) {
     if (step.kind != Expr::Kind::kCall || accumulator[0] != '@') return Make(step);
     if (step.name == operators::kConditional && step.arguments.size() == 3) {

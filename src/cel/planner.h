@@ -15,8 +15,8 @@ struct Plan {
   size_t slots = 0;  // of a frame; the first are the variables of the environment, in their order
 };
 
-// Literal lists and maps, and conversions of literals, are evaluated here. Error: InvalidArgument if that
-// fails, with the text of the failure alone.
+// Literal lists and maps, and conversions of literals, are evaluated here. Error: InvalidArgument
+// if that fails, with the text of the failure alone.
 absl::StatusOr<Plan> MakePlan(const Expr& expr, const Environment& environment);
 
 }  // namespace berth::cel

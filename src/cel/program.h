@@ -20,15 +20,15 @@ namespace berth::cel {
 // Immutable; any thread may run it.
 class Program {
  public:
-  // `environment` outlives the program. Error: InvalidArgument with what cel-go's Compile or Program says,
-  // "compilation failed: …" or "program instantiation failed: …".
+  // `environment` outlives the program. Error: InvalidArgument with what cel-go's Compile or
+  // Program says, "compilation failed: …" or "program instantiation failed: …".
   static absl::StatusOr<Program> Compile(absl::string_view expression,
                                          const Environment& environment);
 
   const Type& type() const { return type_; }
 
-  // The value of the expression, or an error, for `variables` in the order of the environment. An evaluation
-  // that costs more than `cost_limit` ends with an error.
+  // The value of the expression, or an error, for `variables` in the order of the environment. An
+  // evaluation that costs more than `cost_limit` ends with an error.
   Value Run(absl::Span<const Value> variables, uint64_t cost_limit, uint64_t* cost = nullptr) const;
 
  private:

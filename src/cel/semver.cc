@@ -40,9 +40,9 @@ absl::StatusOr<uint64_t> ParseNumber(absl::string_view text, absl::string_view w
   }
   uint64_t number;
   if (text.empty() || !absl::SimpleAtoi(text, &number)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "strconv.ParseUint: parsing \"", text, "\": ",
-        text.empty() ? "invalid syntax" : "value out of range"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("strconv.ParseUint: parsing \"", text,
+                     "\": ", text.empty() ? "invalid syntax" : "value out of range"));
   }
   return number;
 }
@@ -117,8 +117,7 @@ absl::StatusOr<Semver> Semver::ParseNormalized(absl::string_view text) {
   }
   if (parts.size() < 3) {
     if (parts.back().find_first_of("+-") != std::string::npos) {
-      return absl::InvalidArgumentError(
-          "short version cannot contain PreRelease/Build meta data");
+      return absl::InvalidArgumentError("short version cannot contain PreRelease/Build meta data");
     }
     parts.resize(3, "0");
   }

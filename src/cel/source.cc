@@ -15,7 +15,8 @@ void Problems::Add(size_t offset, absl::string_view message) {
   ++count_;
   offset = std::min(offset, text_.size());
   const absl::string_view before = text_.substr(0, offset);
-  const size_t line_begin = before.rfind('\n') == absl::string_view::npos ? 0 : before.rfind('\n') + 1;
+  const size_t line_begin =
+      before.rfind('\n') == absl::string_view::npos ? 0 : before.rfind('\n') + 1;
   absl::string_view line = text_.substr(line_begin);
   line = line.substr(0, line.find('\n'));
 

@@ -22,8 +22,8 @@ class Problems {
   bool empty() const { return count_ == 0; }
   // No more are of use.
   bool full() const { return count_ >= kMost; }
-  // OK, or InvalidArgument with all of them as cel-go prints them: "ERROR: <input>:1:5: …", the line,
-  // and a mark below the place.
+  // OK, or InvalidArgument with all of them as cel-go prints them: "ERROR: <input>:1:5: …", the
+  // line, and a mark below the place.
   absl::Status status() const;
 
  private:

@@ -92,8 +92,9 @@ bool Type::IsOptional() const { return kind() == Kind::kOpaque && name() == kOpt
 bool operator==(const Type& a, const Type& b) {
   if (a.rep_ == b.rep_) return true;
   return a.kind() == b.kind() && a.number() == b.number() && a.name() == b.name() &&
-         a.size() == b.size() && std::equal(a.parameters().begin(), a.parameters().end(),
-                                            b.parameters().begin(), b.parameters().end());
+         a.size() == b.size() &&
+         std::equal(a.parameters().begin(), a.parameters().end(), b.parameters().begin(),
+                    b.parameters().end());
 }
 
 std::string Type::ToString() const {

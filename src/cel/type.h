@@ -14,9 +14,9 @@
 namespace berth::cel {
 
 enum class Kind : uint8_t {
-  kDyn,        // any value; what does not fit shows when it is evaluated
-  kAny,        // the same, for attributes of devices: google.protobuf.Any
-  kError,      // of an expression that has been complained about
+  kDyn,    // any value; what does not fit shows when it is evaluated
+  kAny,    // the same, for attributes of devices: google.protobuf.Any
+  kError,  // of an expression that has been complained about
   kNull,
   kBool,
   kInt,

@@ -82,7 +82,8 @@ bool Unification::AssignAll(absl::Span<const Type> to, absl::Span<const Type> fr
   return true;
 }
 
-// cel-go checker/types.go internalIsAssignable. What binds first matters for what is complained about.
+// cel-go checker/types.go internalIsAssignable. What binds first matters for what is complained
+// about.
 bool Unification::Assign(const Type& to, const Type& from) {
   if (!Step()) return false;
   if (from.kind() == Kind::kParameter) {

@@ -16,12 +16,12 @@ namespace berth::cel {
 class Unification {
  public:
   Type NewParameter();
-  // `type`, the declared parameters 0 … n-1 replaced by new ones. `fresh` gets them, one set for all types
-  // of a declaration.
+  // `type`, the declared parameters 0 … n-1 replaced by new ones. `fresh` gets them, one set for
+  // all types of a declaration.
   Type Instantiate(const Type& type, std::vector<Type>& fresh);
 
-  // Whether a value of type `from` may be used as `to`. If so, parameters get bound; if not, nothing
-  // changes.
+  // Whether a value of type `from` may be used as `to`. If so, parameters get bound; if not,
+  // nothing changes.
   bool IsAssignable(const Type& to, const Type& from);
   bool AreAssignable(absl::Span<const Type> to, absl::Span<const Type> from);
 
@@ -36,7 +36,8 @@ class Unification {
   static Type MostGeneral(const Type& a, const Type& b);
 
  private:
-  // What parameters stand for can mention others twice, and those again: answers may take 2^n steps.
+  // What parameters stand for can mention others twice, and those again: answers may take 2^n
+  // steps.
   static constexpr int64_t kMostSteps = 2'000'000;
 
   bool Step() const { return ++steps_ <= kMostSteps; }

@@ -9,8 +9,8 @@
 namespace berth::cel {
 
 // As apiserver pkg/cel/environment/base.go has it done: literal durations, timestamps and regular
-// expressions that are none, lists and maps of mixed types, literal format strings that do not fit what
-// they format. Requires that the checker found no problems.
+// expressions that are none, lists and maps of mixed types, literal format strings that do not fit
+// what they format. Requires that the checker found no problems.
 void Validate(const Expr& expr, Problems& problems);
 
 }  // namespace berth::cel

@@ -72,10 +72,10 @@ Value Value::Some(Value value) {
 }
 
 Kind Value::kind() const {
-  static constexpr Kind kKinds[] = {
-      Kind::kNull,  Kind::kBool,     Kind::kInt,       Kind::kUint, Kind::kDouble,
-      Kind::kString, Kind::kBytes,   Kind::kDuration,  Kind::kTimestamp, Kind::kList,
-      Kind::kMap,   Kind::kType,     Kind::kOpaque,    Kind::kOpaque, Kind::kError};
+  static constexpr Kind kKinds[] = {Kind::kNull,      Kind::kBool,   Kind::kInt,   Kind::kUint,
+                                    Kind::kDouble,    Kind::kString, Kind::kBytes, Kind::kDuration,
+                                    Kind::kTimestamp, Kind::kList,   Kind::kMap,   Kind::kType,
+                                    Kind::kOpaque,    Kind::kOpaque, Kind::kError};
   return kKinds[content_.index()];
 }
 
@@ -186,7 +186,7 @@ std::optional<int> Compare(const Value& a, const Value& b) {
     case Kind::kDuration:
       return Order(a.Get<DurationValue>().nanoseconds, b.Get<DurationValue>().nanoseconds);
     case Kind::kTimestamp:
-      return Order(a.Get<absl::Time>(), b.Get<absl::Time>());
+      return Order(a.Get<TimestampValue>().time, b.Get<TimestampValue>().time);
     default:
       return std::nullopt;
   }

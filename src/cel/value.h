@@ -26,6 +26,11 @@ struct NullValue {};
 struct DurationValue {
   int64_t nanoseconds = 0;
 };
+// An instant, and how far east of UTC the clock was that it was read from.
+struct TimestampValue {
+  absl::Time time;
+  int offset_seconds = 0;
+};
 struct BytesValue {
   std::shared_ptr<const std::string> text;
 };
@@ -52,10 +57,10 @@ using OpaquePointer = std::shared_ptr<const Opaque>;
 // changes what others may see.
 class Value {
  public:
-  using Content = std::variant<NullValue, bool, int64_t, uint64_t, double,
-                               std::shared_ptr<const std::string>, BytesValue, DurationValue,
-                               absl::Time, ListPointer, MapPointer, TypeValue, OptionalValue,
-                               OpaquePointer, ErrorValue>;
+  using Content =
+      std::variant<NullValue, bool, int64_t, uint64_t, double, std::shared_ptr<const std::string>,
+                   BytesValue, DurationValue, TimestampValue, ListPointer, MapPointer, TypeValue,
+                   OptionalValue, OpaquePointer, ErrorValue>;
 
   Value() = default;  // null
   explicit Value(Content content) : content_(std::move(content)) {}
@@ -67,7 +72,9 @@ class Value {
   static Value String(absl::string_view text);
   static Value Bytes(absl::string_view text);
   static Value Duration(int64_t nanoseconds) { return Value(DurationValue{nanoseconds}); }
-  static Value Timestamp(absl::Time time) { return Value(Content(time)); }
+  static Value Timestamp(absl::Time time, int offset_seconds = 0) {
+    return Value(TimestampValue{time, offset_seconds});
+  }
   static Value TypeNamed(absl::string_view name);
   static Value None() { return Value(OptionalValue{}); }
   static Value Error(absl::string_view text);
