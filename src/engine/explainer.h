@@ -103,6 +103,8 @@ class Explainer {
   void ExplainNodes(const Framework& framework, CycleState& state,
                     const std::shared_ptr<const PodInfo>& pod, const PreFilterOutcome& pre_filter,
                     PodExplanation& explanation);
+  void ExplainEachNode(const Framework& framework, CycleState& state, const PodInfo& pod,
+                       const PreFilterOutcome& pre_filter, PodExplanation& explanation);
   void ExplainScores(const Framework& framework, PodExplanation& explanation) const;
   void ExplainPostFilter(const Framework& framework, CycleState& state, const PodInfo& pod,
                          const NodeStatuses& statuses, PodExplanation& explanation);

@@ -33,8 +33,8 @@ class PoolsTest : public ::testing::Test {
 };
 
 TEST_F(PoolsTest, AreOfTheNodeOfSelectedOnesOrOfAll) {
-  Set("own", "nodeName: n", 1, 1);
-  EXPECT_EQ(Of("n"), "d/p:1");
+  Set("own", "nodeName: n0", 1, 1);
+  EXPECT_EQ(Of("n0"), "d/p:1");
   EXPECT_EQ(Of("m"), "");
   Set("own", "allNodes: true", 1, 1);
   EXPECT_EQ(Of("m"), "d/p:1");
@@ -47,37 +47,37 @@ TEST_F(PoolsTest, AreOfTheNodeOfSelectedOnesOrOfAll) {
   Set("own", "perDeviceNodeSelection: true", 1, 1);
   EXPECT_EQ(Of("m", {{"zone", "z"}}), "");
   inventory_.RemoveSlice("own");
-  EXPECT_EQ(Of("n"), "");
+  EXPECT_EQ(Of("n0"), "");
 }
 
 TEST_F(PoolsTest, HaveTheLatestGeneration) {
-  Set("old", "nodeName: n", 1, 1);
-  Set("new", "nodeName: n", 2, 1);
-  EXPECT_EQ(Of("n"), "d/p:1");
-  Set("new", "nodeName: n", 2, 2);
-  EXPECT_EQ(Of("n"), "d/p?:1");
-  Set("newer", "nodeName: n", 2, 2);
-  EXPECT_EQ(Of("n"), "d/p!:2");  // both have a device x
-  Set("newer", "nodeName: n", 2, 2, "{name: y}");
-  EXPECT_EQ(Of("n"), "d/p:2");
+  Set("old", "nodeName: n0", 1, 1);
+  Set("new", "nodeName: n0", 2, 1);
+  EXPECT_EQ(Of("n0"), "d/p:1");
+  Set("new", "nodeName: n0", 2, 2);
+  EXPECT_EQ(Of("n0"), "d/p?:1");
+  Set("newer", "nodeName: n0", 2, 2);
+  EXPECT_EQ(Of("n0"), "d/p!:2");  // both have a device x
+  Set("newer", "nodeName: n0", 2, 2, "{name: z}");
+  EXPECT_EQ(Of("n0"), "d/p:2");
 }
 
 TEST_F(PoolsTest, AreCompleteWithTheSlicesOfOthers) {
-  Set("mine", "nodeName: n", 1, 2);
-  EXPECT_EQ(Of("n"), "d/p?:1");
+  Set("mine", "nodeName: n0", 1, 2);
+  EXPECT_EQ(Of("n0"), "d/p?:1");
   Set("theirs", "nodeName: m", 1, 2);
-  EXPECT_EQ(Of("n"), "d/p:1");
+  EXPECT_EQ(Of("n0"), "d/p:1");
   Set("theirs", "perDeviceNodeSelection: true", 1, 2);
-  EXPECT_EQ(Of("n"), "d/p:1");  // counts though it is nobody's
+  EXPECT_EQ(Of("n0"), "d/p:1");  // counts though it is nobody's
   Set("theirs", "nodeName: m", 2, 2);
-  EXPECT_EQ(Of("n"), "");  // about to be replaced
-  Set("mine", "nodeName: n", 1, 1);
-  EXPECT_EQ(Of("n"), "d/p:1");  // complete by itself: nobody looks further
+  EXPECT_EQ(Of("n0"), "");  // about to be replaced
+  Set("mine", "nodeName: n0", 1, 1);
+  EXPECT_EQ(Of("n0"), "d/p:1");  // complete by itself: nobody looks further
 }
 
 TEST_F(PoolsTest, AreInvalidIfAnyNameRepeats) {
-  Set("one", "nodeName: n", 1, 1, "{name: x}, {name: y}, {name: x}");
-  EXPECT_EQ(Of("n"), "d/p!:1");
+  Set("one", "nodeName: n0", 1, 1, "{name: x}, {name: w}, {name: x}");
+  EXPECT_EQ(Of("n0"), "d/p!:1");
 }
 
 }  // namespace

@@ -45,20 +45,20 @@ class RandomCase {
     SmallInventory inventory;
     std::string slice =
         "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: "
-        "d, nodeName: n, pool: {name: n, generation: 1, resourceSliceCount: 1}, devices: [";
+        "d, nodeName: n0, pool: {name: n0, generation: 1, resourceSliceCount: 1}, devices: [";
     for (const PlainDevice& device : devices_) {
       absl::StrAppend(&slice, "{name: ", device.name);
       if (device.value >= 0)
         absl::StrAppend(&slice, ", attributes: {k: {int: ", device.value, "}}");
       absl::StrAppend(&slice, "}, ");
-      if (device.held) inventory.Hold("d/n/" + device.name);
+      if (device.held) inventory.Hold("d/n0/" + device.name);
     }
     inventory.Add(slice + "]}}");
     for (const PlainClaim& claim : claims_) inventory.Claim(Yaml(claim));
-    std::string got = inventory.On("n");
+    std::string got = inventory.On("n0");
     if (got.rfind("error", 0) == 0) return "error";
-    for (const char* const noise : {"n/"}) {
-      for (size_t at; (at = got.find(noise)) != std::string::npos;) got.erase(at, 2);
+    for (const char* const noise : {"n0/"}) {
+      for (size_t at; (at = got.find(noise)) != std::string::npos;) got.erase(at, 3);
     }
     // Leaves the names of devices.
     std::string names;
