@@ -55,7 +55,7 @@ absl::Status CheckStill(const Claim& latest, const std::string& key, const PodIn
 
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle) {
+                              Handle& handle, std::string& written_over) {
   const std::string key(claim.key());
   if (allocation != nullptr) {
     const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
@@ -76,6 +76,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
           absl::StrCat("claim ", key, " got deallocated in the meantime"));
     }
     if (allocation != nullptr) *status.mutable_allocation() = *allocation;
+    written_over = latest.metadata().resource_version();
     if (IsReservedFor(latest, pod.uid())) return absl::OkStatus();
     api::ResourceClaimConsumerReference& user = *status.add_reserved_for();
     user.set_resource("pods");

@@ -21,10 +21,11 @@ class AllocationResult;
 
 // Reserves the claim for the pod, and gives it the allocation if it is to have one (not null): with
 // the finalizer that keeps an allocated claim. As kube-scheduler v1.35 dynamicresources bindClaim,
-// with its texts. Blocks; any thread.
+// with its texts. If it succeeds, `written_over` is the version of the claim that it was written
+// over. Blocks; any thread.
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle);
+                              Handle& handle, std::string& written_over);
 
 // The pod has no reservation any more. Does not wait.
 void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle);

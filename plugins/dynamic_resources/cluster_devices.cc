@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/types/span.h"
 #include "berth/api/resource_v1.pb.h"
 
@@ -21,11 +22,25 @@ std::vector<DeviceId> DevicesOf(const api::AllocationResult& allocation) {
   return devices;
 }
 
+bool HasAllocation(const Object& claim) {
+  return claim.As<api::ResourceClaim>().status().has_allocation();
+}
+
+// Versions are numbers that grow: of Kubernetes from 1.35 on officially.
+bool IsLater(const Object& claim, const std::string& version) {
+  uint64_t now = 0, then = 0;
+  return absl::SimpleAtoi(claim.As<api::ResourceClaim>().metadata().resource_version(), &now) &&
+         absl::SimpleAtoi(version, &then) && now > then;
+}
+
 }  // namespace
 
 void ClusterDevices::Update(const ObjectStore& objects) {
+  TakeNotes();
   UpdateSlices(objects);
   UpdateClaims(objects);
+  // The watch may have been faster than the note.
+  for (const std::string& claim_uid : std::exchange(noted_, {})) DropIfSeen(objects, claim_uid);
   DropOfUnassigned();
 }
 
@@ -68,14 +83,9 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
     for (const Object* claim : objects.List(Kind::kResourceClaim)) {
       SetClaim(objects, *claim->identity());
     }
-    std::vector<std::pair<std::string, std::string>> in_flight;  // uid and key
-    for (const auto& [uid, one] : in_flight_) in_flight.emplace_back(uid, one.claim_key);
-    for (const auto& [uid, key] : in_flight) {
-      const size_t slash = key.find('/');
-      DropIfSeen(objects.Find(Kind::kResourceClaim, absl::string_view(key).substr(0, slash),
-                              absl::string_view(key).substr(slash + 1)),
-                 uid);
-    }
+    std::vector<std::string> in_flight;
+    for (const auto& [uid, one] : in_flight_) in_flight.push_back(uid);
+    for (const std::string& uid : in_flight) DropIfSeen(objects, uid);
   }
   has_read_claims_ = true;
   claims_version_ = version;
@@ -105,17 +115,29 @@ void ClusterDevices::RemoveClaim(const std::string& key) {
 void ClusterDevices::DropIfSeen(const Object* now, absl::string_view claim_uid) {
   const auto found = in_flight_.find(claim_uid);
   if (found == in_flight_.end()) return;
-  if (now == nullptr || now->uid() != claim_uid ||
-      now->As<api::ResourceClaim>().status().has_allocation()) {
+  const std::optional<std::string>& written_over = found->second.written_over;
+  if (now == nullptr || now->uid() != claim_uid || HasAllocation(*now) ||
+      (written_over.has_value() && IsLater(*now, *written_over))) {
     Drop(std::string(claim_uid));
   }
+}
+
+void ClusterDevices::DropIfSeen(const ObjectStore& objects, absl::string_view claim_uid) {
+  const auto found = in_flight_.find(claim_uid);
+  if (found == in_flight_.end()) return;
+  const absl::string_view key = found->second.claim_key;
+  const size_t slash = key.find('/');
+  DropIfSeen(objects.Find(Kind::kResourceClaim, key.substr(0, slash), key.substr(slash + 1)),
+             claim_uid);
 }
 
 void ClusterDevices::DropOfUnassigned() {
   for (const std::string& pod : std::exchange(unassigned_, {})) {
     const auto claims = in_flight_of_.find(pod);
     if (claims == in_flight_of_.end()) continue;
-    for (const std::string& claim : Uids(claims->second)) Drop(claim);
+    for (const std::string& claim : Uids(claims->second)) {
+      if (!in_flight_.at(claim).written_over.has_value()) Drop(claim);
+    }
   }
 }
 
@@ -129,9 +151,24 @@ void ClusterDevices::Promise(absl::string_view pod_uid, const Object& claim,
 }
 
 void ClusterDevices::GiveUp(absl::string_view pod_uid, absl::string_view claim_uid) {
+  TakeNotes();
   const auto found = in_flight_.find(claim_uid);
-  if (found != in_flight_.end() && found->second.pod_uid == pod_uid) {
-    Drop(std::string(claim_uid));
+  if (found == in_flight_.end() || found->second.pod_uid != pod_uid) return;
+  if (!found->second.written_over.has_value()) Drop(std::string(claim_uid));
+}
+
+void ClusterDevices::NoteWritten(absl::string_view claim_uid, absl::string_view version) {
+  const MutexLock lock(mutex_);
+  written_.emplace_back(claim_uid, version);
+}
+
+void ClusterDevices::TakeNotes() {
+  const MutexLock lock(mutex_);
+  for (auto& [claim_uid, version] : std::exchange(written_, {})) {
+    const auto found = in_flight_.find(claim_uid);
+    if (found == in_flight_.end()) continue;
+    found->second.written_over = std::move(version);
+    noted_.push_back(claim_uid);
   }
 }
 

@@ -4,9 +4,12 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
@@ -14,6 +17,7 @@
 #include "berth/devices/device_id.h"
 #include "berth/devices/device_inventory.h"
 #include "berth/handle/object_store.h"
+#include "berth/mutex.h"
 
 namespace berth {
 
@@ -47,6 +51,9 @@ class ClusterDevices {
   void Promise(absl::string_view pod_uid, const Object& claim,
                const api::AllocationResult& allocation);
   void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
+  // The allocation has been written, over that version of the claim. From now on only the watch
+  // ends it: it may lag behind, and the pod need not live as long. Any thread.
+  void NoteWritten(absl::string_view claim_uid, absl::string_view version);
 
   // A pod is assigned, or is not any more. A pod that changes is both, one after the other, so what
   // it was promised stands until the next Update().
@@ -58,14 +65,18 @@ class ClusterDevices {
     std::string pod_uid;
     std::string claim_key;
     std::vector<DeviceId> devices;
+    std::optional<std::string> written_over;  // a version of the claim
   };
   using Uids = absl::flat_hash_set<std::string>;
 
+  void TakeNotes();
   void UpdateSlices(const ObjectStore& objects);
   void UpdateClaims(const ObjectStore& objects);
   void SetClaim(const ObjectStore& objects, const Identity& claim);
   void RemoveClaim(const std::string& key);
   void DropIfSeen(const Object* now, absl::string_view claim_uid);
+  // The same of what is in flight for the claim, if anything is.
+  void DropIfSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropOfUnassigned();
   void Drop(const std::string& claim_uid);
   using Holders = absl::flat_hash_map<DeviceId, int>;
@@ -81,7 +92,11 @@ class ClusterDevices {
   absl::flat_hash_map<std::string, InFlight> in_flight_;              // by the claim's uid
   Holders promised_;
   absl::flat_hash_map<std::string, Uids> in_flight_of_;  // claims by their pod's uid
-  Uids unassigned_;                                      // pods with something in flight
+  std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()
+  Uids unassigned_;                 // pods with something in flight
+
+  Mutex mutex_;
+  std::vector<std::pair<std::string, std::string>> written_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth

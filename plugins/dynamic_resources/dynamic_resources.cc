@@ -354,11 +354,14 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
   if (data == nullptr) return Status::Success();
   const ClaimsOfPod& claims = *data->pod;
   for (size_t i = 0; i < claims.claims.size(); ++i) {
-    if (IsReservedFor(claims.claims[i].claim(), pod.uid())) continue;
+    // Also if the pod seems to have a reservation, which it may have given up since.
+    const Object& claim = claims.claims[i].object;
     data->written[i] = true;
+    std::string version;
     const absl::Status written =
-        WriteReservation(claims.claims[i].object, pod, data->allocations[i], handle_);
+        WriteReservation(claim, pod, data->allocations[i], handle_, version);
     if (!written.ok()) return Status::Error(written);
+    if (data->allocations[i] != nullptr) devices_->NoteWritten(claim.uid(), version);
   }
   return Status::Success();
 }

@@ -114,7 +114,7 @@ class History {
     const std::vector<Object> pods = cluster.List(Kind::kPod);
     const std::string pod =
         pods.empty() ? "" : std::string(pods[Below(static_cast<int>(pods.size()))].key());
-    switch (Below(12)) {
+    switch (Below(14)) {
       case 0:
         if (cluster.List(Kind::kNode).size() < 5) AddNode();
         return;
@@ -144,6 +144,15 @@ class History {
       case 7:
         cluster.Relist();
         return;
+      case 8:  // events come late, and bindings take their time
+        cluster.SetFaults({.seed = random_(),
+                           .lost_answer = 0.1,
+                           .slow_bind = 0.5,
+                           .min_bind_delay = absl::Seconds(1),
+                           .max_bind_delay = absl::Seconds(20),
+                           .delayed_event = 0.5,
+                           .max_event_delay = absl::Seconds(10)});
+        return;
       default:
         AddPod();
         return;
@@ -152,6 +161,7 @@ class History {
 
   void Quiet() {
     simulation_->cluster().SetBindFault(nullptr);
+    simulation_->cluster().SetFaults({});
     simulation_->RunUntilQuiet();
     Check();
     ++checked_;
