@@ -122,6 +122,10 @@ class Cluster {
   // watch shows then. NotFound if it is gone. A cluster need not take updates.
   virtual absl::Status Update(const ObjectUpdate& update);
 
+  // The same by what is to be changed of it, whatever its state: Aborted only if others were faster
+  // again and again. Ok, too, if the edit changes nothing. A cluster need not take edits.
+  virtual absl::Status Edit(const ObjectEdit& edit);
+
   // Does not wait.
   virtual void Record(RecordedEvent event) = 0;
 };

@@ -35,6 +35,7 @@ class Admission;
 class Chance;
 class ClusterObjects;
 class DisruptionController;
+class ResourceClaimController;
 class VolumeController;
 namespace api {
 class Pod;
@@ -72,6 +73,10 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   // From now on claims and volumes are bound to each other, made and released as by
   // kube-controller-manager's volume controller and the provisioners. See docs/simulate.md.
   void RunVolumeController();
+
+  // From now on claims are made of ResourceClaimTemplates, and released when nobody uses them any
+  // more, as by kube-controller-manager's resourceclaim controller. See docs/simulate.md.
+  void RunResourceClaimController();
 
   // --- Looking ---
 
@@ -144,6 +149,7 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   absl::Status Evict(const Identity& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   absl::Status Update(const ObjectUpdate& update) override;
+  absl::Status Edit(const ObjectEdit& edit) override;
   void Record(RecordedEvent event) override;
 
  private:
@@ -205,8 +211,11 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   void FeedPods(absl::FunctionRef<bool(const Identity& pod)> wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateBudgets() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // After every change that storage may depend on, when it is complete.
-  void UpdateVolumes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After every change that volumes or claims may depend on, when it is complete.
+  void RunControllers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes the part of `message` that is named, in place of that of `current`.
+  void PutPart(const Object& current, const google::protobuf::Message& message,
+               ObjectUpdate::Part part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   class StoredObjects;
   // As it is stored: with another version, and what an API server adds.
@@ -222,6 +231,7 @@ class InMemoryCluster final : public Cluster, public PrefetchingCluster {
   std::unique_ptr<DisruptionController> disruptions_ ABSL_PT_GUARDED_BY(mutex_);  // null: not run
   const std::unique_ptr<ClusterObjects> stored_objects_;                          // for controllers
   std::unique_ptr<VolumeController> volumes_ ABSL_PT_GUARDED_BY(mutex_);          // null: not run
+  std::unique_ptr<ResourceClaimController> claims_ ABSL_PT_GUARDED_BY(mutex_);    // null: not run
   std::array<Store, kMostKinds> objects_ ABSL_GUARDED_BY(mutex_);                 // by kind
   uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -1,20 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of DynamicResources and its arguments.
+// The extension points of DynamicResources, and its arguments.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 #include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
+#include "plugins/dynamic_resources/claim_hints.h"
+#include "plugins/dynamic_resources/claim_writes.h"
+#include "plugins/dynamic_resources/claims_state.h"
+#include "plugins/dynamic_resources/pod_claims.h"
 
 namespace berth {
 namespace {
 
-Status CheckClaims(const PodInfo& pod) {
-  if (pod.spec().resource_claims().empty()) return Status::Success();
-  return Status::UnschedulableAndUnresolvable(
-      "resource claims (spec.resourceClaims) are not supported yet");
+constexpr StateKey<ClaimsState> kState{"DynamicResources"};
+
+// resource.k8s.io FirstAvailableDeviceRequestMaxSize.
+constexpr int kLongestList = 8;
+
+// A search is cut off after a number of steps, not by a clock: the same input has the same result.
+// kube-scheduler tries about so many devices a second.
+constexpr double kStepsASecond = 1e6;
+
+int64_t StepsIn(absl::Duration timeout) {
+  if (timeout <= absl::ZeroDuration()) return std::numeric_limits<int64_t>::max();
+  const double steps = absl::ToDoubleSeconds(timeout) * kStepsASecond;
+  return steps < 1e18 ? std::max<int64_t>(1, static_cast<int64_t>(steps))
+                      : std::numeric_limits<int64_t>::max();
 }
 
 }  // namespace
@@ -24,7 +43,7 @@ const FieldTable& DynamicResourcesArgs::Fields() {
       DescribeFields<DynamicResourcesArgs>("DynamicResourcesArgs", "Arguments of DynamicResources.")
           .Field("filterTimeout", &DynamicResourcesArgs::filter_timeout,
                  "The longest that allocating the claims of a pod may take for one node; 0 for no "
-                 "limit. Has no effect as long as claims are not supported.")
+                 "limit. Counted in devices that are tried, a million a second.")
           .Field("bindingTimeout", &DynamicResourcesArgs::binding_timeout,
                  "Must be left out: the feature gates DRADeviceBindingConditions and "
                  "DRAResourceClaimDeviceStatus that it belongs to are off.")
@@ -42,42 +61,346 @@ const FieldTable& DynamicResourcesArgs::Fields() {
   return table;
 }
 
-absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArgs&, Handle&) {
-  return std::make_unique<DynamicResources>();
+absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArgs& args,
+                                                                 Handle& handle) {
+  return std::make_unique<DynamicResources>(handle, args.As<DynamicResourcesArgs>());
 }
 
-Status DynamicResources::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&,
-                                   PreFilterResult&) {
-  Status status = CheckClaims(pod);
-  return status.ok() ? Status::Skip() : status;
+DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
+    : handle_(handle),
+      max_steps_(StepsIn(args.filter_timeout)),
+      devices_(handle.Shared<ClusterDevices>()) {}
+
+// --- Which claims --------------------------------------------------------------------------------
+
+Status DynamicResources::PreEnqueue(const PodInfo& pod) {
+  if (!HasResourceClaims(pod)) return Status::Success();
+  std::vector<PodClaim> claims;
+  const absl::Status found = FindPodClaims(pod, handle_.objects(), claims);
+  return found.ok() ? Status::Success()
+                    : Status::UnschedulableAndUnresolvable(std::string(found.message()));
 }
 
-Status DynamicResources::Filter(const CycleState&, const PodInfo& pod, const NodeInfo&) const {
-  return CheckClaims(pod);
-}
-
-Status DynamicResources::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable&,
-                                     NodeVerdicts& verdicts) const {
-  const Code code = CheckClaims(pod).code();
-  for (const NodeRow row : verdicts.candidates()) verdicts.Set(row, code, 0);
+Status DynamicResources::CheckClasses(const api::ResourceClaim& claim) const {
+  const std::string key = absl::StrCat(claim.metadata().namespace_(), "/", claim.metadata().name());
+  const auto check = [this](const std::string& name, const std::string& request) {
+    if (name.empty()) {
+      return Status::Error(absl::StrCat("request ", request, ": unsupported request type"));
+    }
+    if (handle_.objects().Find(Kind::kDeviceClass, "", name) != nullptr) return Status::Success();
+    return Status::UnschedulableAndUnresolvable(
+        absl::StrCat("request ", request, ": device class ", name, " does not exist"));
+  };
+  for (const api::DeviceRequest& request : claim.spec().devices().requests()) {
+    if (request.has_exactly()) {
+      Status status = check(request.exactly().device_class_name(), request.name());
+      if (!status.ok()) return status;
+    } else if (request.first_available().empty()) {
+      return Status::UnschedulableAndUnresolvable(absl::StrCat(
+          "resource claim ", key, ", request ", request.name(), ": unknown request type"));
+    }
+    for (const api::DeviceSubRequest& sub : request.first_available()) {
+      Status status = check(sub.device_class_name(), absl::StrCat(request.name(), "/", sub.name()));
+      if (!status.ok()) return status;
+    }
+  }
   return Status::Success();
 }
 
-Status DynamicResources::PostFilter(CycleState&, const PodInfo&, const NodeStatuses&,
-                                    PostFilterResult&) {
-  return Status::Unschedulable("no new claims to deallocate");
+Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                                   PreFilterResult&) {
+  state.Delete(kState);
+  if (!HasResourceClaims(pod)) return Status::Skip();
+  auto of_pod = std::make_shared<ClaimsOfPod>();
+  const absl::Status found = FindPodClaims(pod, handle_.objects(), of_pod->claims);
+  if (!found.ok()) return Status::UnschedulableAndUnresolvable(std::string(found.message()));
+  if (of_pod->claims.empty()) return Status::Skip();
+  devices_->Update(handle_.objects());
+  const auto find_class = [this](absl::string_view name) {
+    const Object* const found = handle_.objects().Find(Kind::kDeviceClass, "", name);
+    return found == nullptr ? nullptr : found->Share<api::DeviceClass>();
+  };
+  of_pod->available_on.resize(of_pod->claims.size());
+  for (size_t i = 0; i < of_pod->claims.size(); ++i) {
+    const Object& object = of_pod->claims[i].object;
+    const api::ResourceClaim& claim = of_pod->claims[i].claim();
+    if (claim.status().has_allocation()) {
+      if (!claim.status().allocation().has_node_selector()) continue;
+      absl::StatusOr<NodeSelector> selector =
+          NodeSelector::Create(claim.status().allocation().node_selector(), "nodeSelectorTerms");
+      if (!selector.ok()) return Status::Error(selector.status());
+      of_pod->available_on[i] = *std::move(selector);
+      continue;
+    }
+    if (devices_->IsInFlight(object.uid())) {
+      return Status::UnschedulableAndUnresolvable(
+          absl::StrCat("resource claim ", object.key(), " is in the process of being allocated"));
+    }
+    Status status = CheckClasses(claim);
+    if (!status.ok()) return status;
+    of_pod->to_allocate.push_back(ClaimToAllocate::Parse(object.Share<api::ResourceClaim>(),
+                                                         find_class, devices_->inventory()));
+    of_pod->positions.push_back(static_cast<int>(i));
+  }
+  auto data = std::make_unique<ClaimsState>();
+  data->pod = std::move(of_pod);
+  state.Write(kState, std::move(data));
+  return Status::Success();
 }
 
-absl::Status DynamicResources::ScoreNodes(const CycleState&, const PodInfo&, const NodeTable&,
-                                          absl::Span<const NodeRow>,
+// --- Which nodes ---------------------------------------------------------------------------------
+
+const absl::StatusOr<NodeAllocation>& DynamicResources::AllocationOn(const ClaimsOfPod& claims,
+                                                                     const NodeInfo& node) const {
+  {
+    const MutexLock lock(claims.mutex);
+    const auto known = claims.on_node.find(node.name());
+    if (known != claims.on_node.end()) return *known->second;
+  }
+  auto made = std::make_unique<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
+      {.inventory = devices_->inventory(),
+       .claims = claims.to_allocate,
+       .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
+       .max_steps = max_steps_},
+      node.name(), node.labels()));
+  const MutexLock lock(claims.mutex);
+  return *claims.on_node.emplace(node.name(), std::move(made)).first->second;
+}
+
+absl::StatusOr<DynamicResources::Verdict> DynamicResources::Judge(const ClaimsOfPod& claims,
+                                                                  const NodeInfo& node) const {
+  // What is wrong with claims that are to be allocated counts first.
+  if (!claims.to_allocate.empty()) {
+    const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(claims, node);
+    if (!allocation.ok()) return allocation.status();
+    switch (allocation->outcome) {
+      case NodeAllocation::Outcome::kImpossible:
+        return Verdict::kCannotAllocate;
+      case NodeAllocation::Outcome::kInvalidPools:
+        return Verdict::kInvalidPools;
+      case NodeAllocation::Outcome::kOutOfSteps:
+        return Verdict::kTimedOut;
+      case NodeAllocation::Outcome::kAllocated:
+        break;
+    }
+  }
+  for (const std::optional<NodeSelector>& available_on : claims.available_on) {
+    if (available_on.has_value() && !available_on->Matches(node.labels(), node.name())) {
+      return Verdict::kUnavailable;
+    }
+  }
+  return Verdict::kFeasible;
+}
+
+Status DynamicResources::StatusOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFeasible:
+      break;
+    case Verdict::kCannotAllocate:
+      return Status::UnschedulableAndUnresolvable("cannot allocate all claims");
+    case Verdict::kInvalidPools:
+      return Status::UnschedulableAndUnresolvable("invalid resource pools were encountered");
+    case Verdict::kTimedOut:
+      return Status::UnschedulableAndUnresolvable("timed out trying to allocate devices");
+    case Verdict::kUnavailable:
+      return Status::UnschedulableAndUnresolvable("resourceclaim not available on the node");
+  }
+  return Status::Success();
+}
+
+Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
+                                const NodeInfo& node) const {
+  const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
+  if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
+  const absl::StatusOr<Verdict> verdict = Judge(*(*read)->pod, node);
+  return verdict.ok() ? StatusOf(*verdict) : Status::Error(verdict.status());
+}
+
+Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod,
+                                     const NodeTable& nodes, NodeVerdicts& verdicts) const {
+  const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
+  if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
+  for (const NodeRow row : verdicts.candidates()) {
+    const absl::StatusOr<Verdict> verdict = Judge(*(*read)->pod, nodes.node(row));
+    if (!verdict.ok()) return Status::Error(verdict.status());
+    if (*verdict == Verdict::kFeasible) continue;
+    verdicts.Set(row, Code::kUnschedulableAndUnresolvable, static_cast<uint8_t>(*verdict));
+  }
+  return Status::Success();
+}
+
+// Which claims were not available is found again from the nodes, and not noted while filtering:
+// what filters said may have been remembered.
+Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
+                                    const NodeStatuses& statuses, PostFilterResult&) {
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr) return Status::Unschedulable("no new claims to deallocate");
+  const ClaimsOfPod& claims = *data->pod;
+  const Symbol own_name = Symbol::Intern(kName);
+  const NodeTable& nodes = handle_.nodes();
+  const auto is_in_the_way = [&](const NodeSelector& available_on) {
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      const NodeInfo& node = nodes.node(row);
+      if (available_on.Matches(node.labels(), node.name())) continue;
+      if (statuses.rejecting_plugin(row) != own_name) continue;
+      const absl::StatusOr<Verdict> verdict = Judge(claims, node);
+      if (verdict.ok() && *verdict == Verdict::kUnavailable) return true;
+    }
+    return false;
+  };
+  for (size_t i = 0; i < claims.claims.size(); ++i) {
+    const PodClaim& claim = claims.claims[i];
+    if (!claims.available_on[i].has_value()) continue;
+    if (!MayBeDeallocated(claim.claim(), pod.uid())) continue;
+    if (!is_in_the_way(*claims.available_on[i])) continue;
+    if (!state.for_explanation()) Deallocate(claim.object, pod.uid(), handle_);
+    return Status::Unschedulable("deallocation of ResourceClaim completed");
+  }
+  return Status::Unschedulable("still not schedulable");
+}
+
+// --- Which node is best --------------------------------------------------------------------------
+
+// computeScore, but for claims to allocate only: upstream takes their allocations for those of the
+// pod's first claims, and fails if there are fewer.
+absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const PodInfo&,
+                                                const NodeInfo& node) const {
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr || data->pod->to_allocate.empty()) return 0;
+  const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(*data->pod, node);
+  if (!allocation.ok()) return allocation.status();
+  if (allocation->outcome != NodeAllocation::Outcome::kAllocated) return 0;
+  int64_t score = 0;
+  for (size_t c = 0; c < data->pod->to_allocate.size(); ++c) {
+    const std::vector<ClaimedRequest>& requests = data->pod->to_allocate[c].requests;
+    for (size_t r = 0; r < requests.size(); ++r) {
+      if (requests[r].is_list) score += kLongestList - allocation->alternatives[c][r];
+    }
+  }
+  return score;
+}
+
+absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo& pod,
+                                          const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                           absl::Span<int64_t> scores) const {
+  if (state.Find(kState) != nullptr) {
+    return ScorePlugin::ScoreNodes(state, pod, nodes, rows, scores);
+  }
   std::fill(scores.begin(), scores.end(), 0);
   return absl::OkStatus();
 }
 
+absl::Status DynamicResources::NormalizeScores(const CycleState& state, const PodInfo&,
+                                               absl::Span<const NodeRow>,
+                                               absl::Span<int64_t> scores) const {
+  if (state.Find(kState) != nullptr) {
+    DefaultNormalizeScores(ScoreDirection::kHigherIsBetter, scores);
+  }
+  return absl::OkStatus();
+}
+
+// --- Taking it -----------------------------------------------------------------------------------
+
+Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
+                                 absl::string_view node_name) {
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr) return Status::Success();
+  const ClaimsOfPod& claims = *data->pod;
+  data->allocations.assign(claims.claims.size(), nullptr);
+  data->written.assign(claims.claims.size(), false);
+  if (claims.to_allocate.empty()) return Status::Success();
+  const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
+  if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
+  const absl::StatusOr<NodeAllocation>& allocation =
+      AllocationOn(claims, handle_.nodes().node(row));
+  if (!allocation.ok()) return Status::Error(allocation.status());
+  if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
+    return Status::Error("claim allocation not found for node");
+  }
+  for (size_t i = 0; i < claims.positions.size(); ++i) {
+    auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
+    if (!result.ok()) return Status::Error(result.status());
+    data->allocations[claims.positions[i]] = *std::move(result);
+  }
+  for (const int i : claims.positions) {
+    devices_->Promise(pod.uid(), claims.claims[i].object, *data->allocations[i]);
+  }
+  return Status::Success();
+}
+
+void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, absl::string_view) {
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr) return;
+  const ClaimsOfPod& claims = *data->pod;
+  for (size_t i = 0; i < claims.claims.size(); ++i) {
+    const Object& object = claims.claims[i].object;
+    devices_->GiveUp(pod.uid(), object.uid());
+    const bool is_written = i < data->written.size() && data->written[i];
+    if (is_written || (claims.claims[i].claim().status().has_allocation() &&
+                       IsReservedFor(claims.claims[i].claim(), pod.uid()))) {
+      RemoveReservation(object, pod.uid(), handle_);
+    }
+  }
+  data->allocations.clear();
+  data->written.clear();
+}
+
+Status DynamicResources::PreBindPreFlight(CycleState& state, const PodInfo&, absl::string_view) {
+  return state.Find(kState) == nullptr ? Status::Skip() : Status::Success();
+}
+
+Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::string_view) {
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr) return Status::Success();
+  const ClaimsOfPod& claims = *data->pod;
+  for (size_t i = 0; i < claims.claims.size(); ++i) {
+    // Also if the pod seems to have a reservation, which it may have given up since.
+    const Object& claim = claims.claims[i].object;
+    data->written[i] = true;
+    std::string version;
+    const absl::Status written =
+        WriteReservation(claim, pod, data->allocations[i], handle_, version);
+    if (!written.ok()) return Status::Error(written);
+    if (data->allocations[i] != nullptr) devices_->NoteWritten(claim.uid(), version);
+  }
+  return Status::Success();
+}
+
+// -------------------------------------------------------------------------------------------------
+
+std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
+  return ClaimEvents(handle_.objects());
+}
+
+void DynamicResources::OnPodAssigned(const PodInfo& pod, const NodeInfo&) {
+  devices_->OnPodAssigned(pod.uid());
+}
+
+void DynamicResources::OnPodUnassigned(const PodInfo& pod, const NodeInfo&) {
+  devices_->OnPodUnassigned(pod.uid());
+}
+
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature&) const {
-  if (pod.spec().resource_claims().empty()) return Status::Success();
-  return Status::Unschedulable("pods with resource claims are not signable");
+  if (!HasResourceClaims(pod)) return Status::Success();
+  return Status::Unschedulable("pods with dra resource claims are not signable");
+}
+
+std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,
+                                                                    const PodInfo&,
+                                                                    const NodeInfo& node) const {
+  std::vector<PlannedAllocation> planned;
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr || data->pod->to_allocate.empty()) return planned;
+  const ClaimsOfPod& claims = *data->pod;
+  const absl::StatusOr<Verdict> verdict = Judge(claims, node);
+  if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
+  const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(claims, node);
+  for (size_t i = 0; i < claims.positions.size(); ++i) {
+    auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
+    if (!result.ok()) continue;
+    planned.push_back({claims.claims[claims.positions[i]].reference, *std::move(result)});
+  }
+  return planned;
 }
 
 }  // namespace berth

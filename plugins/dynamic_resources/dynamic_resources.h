@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// DynamicResources: the place of dynamic resource allocation in a profile. Claims are not
-// supported yet: a pod that has any is rejected and says so.
+// DynamicResources: the ResourceClaims of a pod have, or can get, devices that its node can use.
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "berth/devices/device_allocator.h"
+#include "berth/extensions/explain.h"
+#include "berth/extensions/observer.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
@@ -22,56 +25,101 @@
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
 #include "berth/incremental/sign.h"
+#include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 
 namespace berth {
 
-// For pods without claims as kube-scheduler v1.35 dynamicresources: PreFilter says Skip, every
-// node scores 0, and PostFilter has nothing to deallocate.
+struct ClaimsOfPod;
+
+// Says Skip for pods without claims. Reserve takes devices, so that no other pod is given them;
+// PreBind writes that to the claims. As kube-scheduler v1.35 dynamicresources with default feature
+// gates: docs/dra.md.
 class DynamicResources final : public Plugin,
                                public PreEnqueuePlugin,
                                public PreFilterPlugin,
                                public FilterPlugin,
                                public PostFilterPlugin,
                                public ScorePlugin,
+                               public ScoreExtensions,
                                public ReservePlugin,
                                public PreBindPlugin,
                                public EnqueueExtensions,
+                               public AssignmentObserver,
                                public SignPlugin,
+                               public ExplainPlugin,
                                public ExplainsWaitingAs<WaitingReason::kDevices> {
  public:
   static constexpr absl::string_view kName = "DynamicResources";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
+  explicit DynamicResources(Handle& handle, const DynamicResourcesArgs& args = {});
 
   absl::string_view Name() const override { return kName; }
-  Status PreEnqueue(const PodInfo&) override { return Status::Success(); }
-  Status PreFilter(CycleState&, const PodInfo& pod, const NodeTable&, PreFilterResult&) override;
-  Status Filter(const CycleState&, const PodInfo& pod, const NodeInfo&) const override;
-  Status FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable&,
+  Status PreEnqueue(const PodInfo& pod) override;
+  Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
+                   PreFilterResult&) override;
+  Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
+  Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
-  Status PostFilter(CycleState&, const PodInfo&, const NodeStatuses&, PostFilterResult&) override;
-  absl::StatusOr<int64_t> Score(const CycleState&, const PodInfo&, const NodeInfo&) const override {
-    return 0;
-  }
-  absl::Status ScoreNodes(const CycleState&, const PodInfo&, const NodeTable&,
-                          absl::Span<const NodeRow>, absl::Span<int64_t> scores) const override;
-  Status Reserve(CycleState&, const PodInfo&, absl::string_view) override {
-    return Status::Success();
-  }
-  void Unreserve(CycleState&, const PodInfo&, absl::string_view) override {}
-  Status PreBindPreFlight(CycleState&, const PodInfo&, absl::string_view) override {
-    return Status::Skip();
-  }
-  Status PreBind(CycleState&, const PodInfo&, absl::string_view) override {
-    return Status::Success();
-  }
+  // Deallocates a claim that is in the way: one that no node has which was filtered, and that
+  // nobody else has reserved. An explanation only says so.
+  Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                    PostFilterResult&) override;
+  // For each prioritised list the more, the earlier in the list what the node can give is.
+  absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
+                                const NodeInfo& node) const override;
+  absl::Status ScoreNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                          absl::Span<const NodeRow> rows,
+                          absl::Span<int64_t> scores) const override;
+  absl::Status NormalizeScores(const CycleState& state, const PodInfo& pod,
+                               absl::Span<const NodeRow> rows,
+                               absl::Span<int64_t> scores) const override;
+  Status Reserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  void Unreserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
+  Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
+                          absl::string_view node_name) override;
+  Status PreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) override;
 
-  // None: claims of a pod cannot be changed, and nothing else would help.
-  std::vector<ClusterEventWithHint> EventsToRegister() const override { return {}; }
+  // Nodes, claims, the pod's own claims, classes and slices.
+  std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
+  void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override;
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override;
+
+  // Only pods without claims are signed, and nothing matters for those.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   bool SignsSpecOnly() const override { return true; }
   Aspects DependsOn() const override { return Aspect::kNothing; }
+
+  // Nothing: what it sees are devices.
+  std::vector<NodeNote> ExplainNode(const CycleState&, const PodInfo&,
+                                    const NodeInfo&) const override {
+    return {};
+  }
+  std::vector<PlannedAllocation> ExplainAllocations(const CycleState& state, const PodInfo& pod,
+                                                    const NodeInfo& node) const override;
+
+ private:
+  // What Filter says of a node, as a number that nodes with the same reason share.
+  enum class Verdict : uint8_t {
+    kFeasible,
+    kCannotAllocate,
+    kInvalidPools,
+    kTimedOut,
+    kUnavailable
+  };
+  // An error ends the attempt.
+  absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  static Status StatusOf(Verdict verdict);
+  // What the claims get that have no devices yet.
+  const absl::StatusOr<NodeAllocation>& AllocationOn(const ClaimsOfPod& claims,
+                                                     const NodeInfo& node) const;
+  // A device that is allocated for what the pod asks for.
+  Status CheckClasses(const api::ResourceClaim& claim) const;
+
+  Handle& handle_;
+  const int64_t max_steps_;
+  const std::shared_ptr<ClusterDevices> devices_;
 };
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "api/field_error.h"
+#include "api/json.h"
 #include "api/message_plan.h"
 #include "api/wire_writer.h"
 #include "berth/api/decode.h"
@@ -197,6 +198,8 @@ class Decoder {
       case ValueForm::kTime:
       case ValueForm::kMicroTime:
         return WriteTime(value, tag, path);
+      case ValueForm::kRawExtension:
+        return WriteRaw(value, tag);
       case ValueForm::kMessage:
       case ValueForm::kLabelSelector:
         break;
@@ -272,6 +275,15 @@ class Decoder {
     api::Time message;  // MicroTime has the same fields
     SetTime(*time, &message);
     out_.StringField(tag, message.SerializeAsString());
+  }
+
+  void WriteRaw(Value value, uint32_t tag) {
+    constexpr uint32_t kRawTag = api::RawExtension::kRawFieldNumber << 3 | 2;
+    JsonWriter json;
+    berth::WriteValue(value, json);
+    const size_t begin = out_.Begin(tag);
+    out_.StringField(kRawTag, json.text());
+    out_.End(begin);
   }
 
   // The selector's fields are what was written from `begin` on.

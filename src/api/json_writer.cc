@@ -19,6 +19,13 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// Of a text that is no JSON null.
+void WriteJson(const std::string& text, JsonWriter& out) {
+  Problems problems;
+  const std::vector<Document> documents = ReadDocuments(text, "", problems);
+  WriteValue(documents.empty() ? Value() : documents.front().root(), out);
+}
+
 class MessageWriter {
  public:
   explicit MessageWriter(JsonWriter& out) : out_(out) {}
@@ -131,6 +138,8 @@ class MessageWriter {
       case ValueForm::kMicroTime:
         out_.String(MicroTimeToString(ToTime(static_cast<const api::MicroTime&>(message))));
         return;
+      case ValueForm::kRawExtension:
+        return WriteJson(static_cast<const api::RawExtension&>(message).raw(), out_);
       default:
         out_.BeginObject();
         WriteFields(message);
@@ -182,10 +191,7 @@ void WriteValue(Value value, JsonWriter& out) {
 std::string ToJson(const Message& message, JsonStyle style) {
   JsonWriter writer(style);
   if (message.GetDescriptor() == api::RegisteredObject::descriptor()) {
-    Problems problems;
-    const std::vector<Document> documents = ReadDocuments(
-        static_cast<const api::RegisteredObject&>(message).berth_json(), "", problems);
-    WriteValue(documents.empty() ? Value() : documents.front().root(), writer);
+    WriteJson(static_cast<const api::RegisteredObject&>(message).berth_json(), writer);
     return std::string(writer.text());
   }
   MessageWriter(writer).WriteObject(message);

@@ -107,6 +107,7 @@ ValueForm FormOf(const FieldDescriptor* field) {
   if (type == api::IntOrString::descriptor()) return ValueForm::kIntOrString;
   if (type == api::Time::descriptor()) return ValueForm::kTime;
   if (type == api::MicroTime::descriptor()) return ValueForm::kMicroTime;
+  if (type == api::RawExtension::descriptor()) return ValueForm::kRawExtension;
   if (type == api::LabelSelector::descriptor()) return ValueForm::kLabelSelector;
   return ValueForm::kMessage;
 }

@@ -31,6 +31,7 @@ enum class ValueForm : uint8_t {
   kIntOrString,
   kTime,
   kMicroTime,
+  kRawExtension,   // any value
   kLabelSelector,  // a message, checked as a selector
 };
 

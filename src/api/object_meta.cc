@@ -3,11 +3,13 @@
 #include "api/object_meta.h"
 
 #include "api/json.h"
+#include "api/resource_versions.h"
 #include "berth/api/apps_v1.pb.h"
 #include "berth/api/coordination_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/policy_v1.pb.h"
 #include "berth/api/registered_object.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
@@ -78,6 +80,7 @@ bool DecodeObjectMessage(Kind kind, Value value, const DecodeOptions& options,
     WriteValue(value, json);
     static_cast<api::RegisteredObject&>(message).set_berth_json(std::string(json.text()));
   }
+  ConvertFromBeta(kind, message);
   return decoded;
 }
 

@@ -14,6 +14,10 @@
 #include "app/mark_warnings.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/check.h"
+#include "cluster/resource_claim_controller.h"
 #include "engine/explainer.h"
 
 namespace berth {
@@ -21,6 +25,13 @@ namespace {
 
 // --- JSON, in the shape of tests/conformance/README.md
 // ---------------------------------------------
+
+Document ParseJson(const std::string& json) {
+  Problems problems;
+  std::vector<Document> documents = ReadDocuments(json, "", problems);
+  BERTH_CHECK(problems.ok() && documents.size() == 1) << json;
+  return std::move(documents[0]);
+}
 
 void WriteStatusFields(const Status& status, JsonWriter& json) {
   std::vector<std::string> reasons(status.reasons().begin(), status.reasons().end());
@@ -45,6 +56,42 @@ void WriteScore(int64_t score, int64_t resolution, JsonWriter& json) {
   }
 }
 
+// Devices and configuration in few words, the node selector as in the claim's status.
+void WriteAllocation(const api::AllocationResult& allocation, JsonWriter& json) {
+  json.BeginObject().Key("devices").BeginArray();
+  for (const api::DeviceRequestAllocationResult& device : allocation.devices().results()) {
+    json.BeginArray().String(device.request()).String(device.driver());
+    json.String(device.pool()).String(device.device());
+    if (device.admin_access()) json.String("admin");
+    json.EndArray();
+  }
+  json.EndArray().Key("nodeSelector");
+  if (allocation.has_node_selector()) {
+    WriteValue(ParseJson(ToJson(allocation.node_selector())).root(), json);
+  } else {
+    json.Null();
+  }
+  if (!allocation.devices().config().empty()) {
+    json.Key("config").BeginArray();
+    for (const api::DeviceAllocationConfiguration& config : allocation.devices().config()) {
+      json.BeginArray().String(config.source());
+      json.String(config.device_configuration().opaque().driver());
+      for (const std::string& request : config.requests()) json.String(request);
+      json.EndArray();
+    }
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+void WriteAllocations(absl::Span<const PlannedAllocation> allocations, JsonWriter& json) {
+  json.Key("devices").BeginObject();
+  for (const PlannedAllocation& planned : allocations) {
+    WriteAllocation(*planned.allocation, json.Key(planned.claim));
+  }
+  json.EndObject();
+}
+
 void WriteNode(const NodeExplanation& node, int64_t resolution, JsonWriter& json) {
   json.BeginObject().Key("name").String(node.name).Key("filter");
   WriteStatus(node.filter, json);
@@ -55,6 +102,7 @@ void WriteNode(const NodeExplanation& node, int64_t resolution, JsonWriter& json
     }
     WriteScore(*node.total, resolution, json.EndObject().Key("total"));
   }
+  if (!node.allocations.empty()) WriteAllocations(node.allocations, json);
   if (!node.notes.empty()) {
     json.Key("notes").BeginObject();
     for (const PluginNotes& of_plugin : node.notes) {
@@ -315,6 +363,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
+  AddClaimsOfTemplates(manifests->objects);
   const RealClock clock;
   Problems problems;
   const std::unique_ptr<Explainer> explainer =

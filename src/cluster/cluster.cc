@@ -18,4 +18,9 @@ absl::Status Cluster::Update(const ObjectUpdate& update) {
       absl::StrCat("this cluster takes no updates of ", Plural(update.object.kind())));
 }
 
+absl::Status Cluster::Edit(const ObjectEdit& edit) {
+  return absl::UnimplementedError(
+      absl::StrCat("this cluster takes no edits of ", Plural(edit.object->kind())));
+}
+
 }  // namespace berth

@@ -16,6 +16,7 @@
 #include "cluster/chance.h"
 #include "cluster/cluster_objects.h"
 #include "cluster/disruption_controller.h"
+#include "cluster/resource_claim_controller.h"
 #include "cluster/volume_controller.h"
 #include "cluster/watch_stream.h"
 
@@ -95,7 +96,11 @@ class InMemoryCluster::StoredObjects final : public ClusterObjects {
     return InOrder({&cluster_.StoreOf(kind), 1});
   }
   void Put(Object object) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    cluster_.Put(std::move(object), PodState());
+    PodState state;
+    if (object.kind() == Kind::kPod) {
+      object.packed()->ReadOwn([&](const api::Pod& own) { state = PodState(own); });
+    }
+    cluster_.Put(std::move(object), state);
   }
   void Remove(Kind kind, absl::string_view key) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     cluster_.Remove(kind, key);
@@ -137,8 +142,10 @@ Object InMemoryCluster::Versioned(const Object& object) {
   std::shared_ptr<google::protobuf::Message> message = CopyOf(object.message());
   api::ObjectMeta& metadata = MutableMetadataOf(*message);
   metadata.set_resource_version(absl::StrCat(++last_version_));
-  // Volumes name the uid of their claim.
-  if (object.kind() == Kind::kPersistentVolumeClaim && metadata.uid().empty()) {
+  // Volumes name the uid of their claim; what a claim holds is counted by its uid.
+  const bool is_claim =
+      object.kind() == Kind::kPersistentVolumeClaim || object.kind() == Kind::kResourceClaim;
+  if (is_claim && metadata.uid().empty()) {
     const Stored* const stored = StoreOf(object.kind()).Find(object.key());
     metadata.set_uid(stored != nullptr ? std::string(stored->object.uid())
                                        : absl::StrCat(object.name(), "-", last_version_));
@@ -210,6 +217,7 @@ void InMemoryCluster::Announce(Incident::What what, Object object) {
   if (volumes_ != nullptr && VolumeController::IsConcernedWith(object.kind())) {
     volumes_->Follow(object, is_gone);
   }
+  if (claims_ != nullptr) claims_->Follow(object, is_gone);
   if (disruptions_ == nullptr || !disruptions_->IsConcernedWith(object)) {
     watch_->Push(change, std::move(object), clock_.Now());
     return;
@@ -239,7 +247,7 @@ void InMemoryCluster::UpdateBudgets() {
   for (Object& budget : disruptions_->Reconcile(clock_.Now())) Put(std::move(budget), PodState());
 }
 
-// --- Volumes -------------------------------------------------------------------------------------
+// --- Volumes and claims of devices ---------------------------------------------------------------
 
 void InMemoryCluster::RunVolumeController() {
   MutexLock lock(mutex_);
@@ -247,14 +255,23 @@ void InMemoryCluster::RunVolumeController() {
   for (const Kind kind : {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim}) {
     for (const Object& object : InOrder({&StoreOf(kind), 1})) volumes_->Follow(object, false);
   }
-  UpdateVolumes();
+  RunControllers();
 }
 
-void InMemoryCluster::UpdateVolumes() {
-  if (volumes_ == nullptr) return;
-  if (volumes_->has_work() || volumes_->NextDue() <= clock_.Now()) {
+void InMemoryCluster::RunResourceClaimController() {
+  MutexLock lock(mutex_);
+  claims_ = std::make_unique<ResourceClaimController>(*stored_objects_);
+  for (const Kind kind : {Kind::kResourceClaimTemplate, Kind::kResourceClaim, Kind::kPod}) {
+    for (const Object& object : InOrder({&StoreOf(kind), 1})) claims_->Follow(object, false);
+  }
+  RunControllers();
+}
+
+void InMemoryCluster::RunControllers() {
+  if (volumes_ != nullptr && (volumes_->has_work() || volumes_->NextDue() <= clock_.Now())) {
     volumes_->Reconcile(clock_.Now());
   }
+  if (claims_ != nullptr && claims_->has_work()) claims_->Reconcile();
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -321,14 +338,14 @@ void InMemoryCluster::Set(Object object) {
   MutexLock lock(mutex_);
   if (kind == Kind::kPriorityClass) admission_->Learn(object.As<api::PriorityClass>());
   Put(kind == Kind::kPod ? Admitted(std::move(object)) : std::move(object), state);
-  UpdateVolumes();
+  RunControllers();
 }
 
 bool InMemoryCluster::Delete(Kind kind, absl::string_view key) {
   MutexLock lock(mutex_);
   const bool was_there = Remove(kind, key);
   if (kind == Kind::kPriorityClass) admission_->ForgetPriorityClass(std::string(key));
-  UpdateVolumes();
+  RunControllers();
   return was_there;
 }
 
@@ -337,6 +354,7 @@ bool InMemoryCluster::DeleteGracefully(absl::string_view pod_key) {
   const Stored* const stored = StoreOf(Kind::kPod).Find(pod_key);
   if (stored == nullptr) return false;
   if (!stored->pod.leaving) StartDeletion(Object(stored->object), nullptr);
+  RunControllers();
   return true;
 }
 
@@ -367,6 +385,7 @@ bool InMemoryCluster::Finish(absl::string_view pod_key) {
   const Stored* const stored = StoreOf(Kind::kPod).Find(pod_key);
   if (stored == nullptr) return false;
   FinishPod(Object(stored->object));
+  RunControllers();
   return true;
 }
 
@@ -436,7 +455,7 @@ absl::Time InMemoryCluster::NextDue() const {
 
 void InMemoryCluster::AdvanceTo(absl::Time now) {
   MutexLock lock(mutex_);
-  UpdateVolumes();
+  RunControllers();
   while (true) {
     const absl::Time end = ends_.empty() ? absl::InfiniteFuture() : ends_.begin()->first;
     const absl::Time event = watch_->NextDue();
@@ -447,6 +466,7 @@ void InMemoryCluster::AdvanceTo(absl::Time now) {
       UpdateBudgets();
     } else if (end <= event) {
       Reach(ends_.extract(ends_.begin()).mapped());
+      RunControllers();
     } else {
       watch_->DeliverNext();
     }
@@ -672,11 +692,36 @@ absl::Status InMemoryCluster::Update(const ObjectUpdate& update) {
                      ": the object has been modified; please apply your changes to the latest "
                      "version and try again"));
   }
-  const bool status_only = update.part == ObjectUpdate::Part::kStatus;
-  auto updated = CopyOf(status_only ? current : object.message());
-  CopyStatus(status_only ? object.message() : current, *updated);
-  Put(Object(object.kind(), std::move(updated), object.where()), PodState());
-  UpdateVolumes();
+  PutPart(Object(stored->object), object.message(), update.part);
+  return absl::OkStatus();
+}
+
+void InMemoryCluster::PutPart(const Object& current, const google::protobuf::Message& message,
+                              ObjectUpdate::Part part) {
+  const bool status_only = part == ObjectUpdate::Part::kStatus;
+  auto updated = CopyOf(status_only ? current.message() : message);
+  CopyStatus(status_only ? message : current.message(), *updated);
+  Put(Object(current.kind(), std::move(updated), current.where()), PodState());
+  RunControllers();
+}
+
+absl::Status InMemoryCluster::Edit(const ObjectEdit& edit) {
+  const Identity& who = *edit.object;
+  if (who.kind() == Kind::kPod) {
+    return absl::InvalidArgumentError("pods are bound and patched, not edited");
+  }
+  MutexLock lock(mutex_);
+  const Stored* const stored = StoreOf(who.kind()).Find(who.key());
+  if (stored == nullptr || stored->object.uid() != who.uid()) {
+    return absl::NotFoundError(absl::StrCat(Plural(who.kind()), " \"", who.name(), "\" not found"));
+  }
+  const Object current = stored->object;
+  const auto edited = CopyOf(current.message());
+  absl::Status status = edit.edit(*edited);
+  if (!status.ok()) return status;
+  if (edited->SerializeAsString() != current.message().SerializeAsString()) {
+    PutPart(current, *edited, edit.part);
+  }
   return absl::OkStatus();
 }
 

@@ -157,14 +157,18 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
                                      .nominator = cluster_->nominations()};
   const Evaluation evaluation = evaluator_.Evaluate(request, pre_filter);
   if (!evaluation.status.ok()) explanation.error = evaluation.status.message();
-  if (evaluation.diagnosis == nullptr) return;
+  if (evaluation.diagnosis == nullptr) {
+    if (!evaluation.status.ok()) ExplainEachNode(framework, state, pod, pre_filter, explanation);
+    return;
+  }
   const NodeStatuses& statuses = evaluation.diagnosis->statuses();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     explanation.nodes.push_back({.name = std::string(nodes.node(row).name().view()),
                                  .filter = statuses.status(row),
                                  .scores = {},
                                  .total = std::nullopt,
-                                 .notes = {}});
+                                 .notes = {},
+                                 .allocations = {}});
   }
   const std::string nominated = cluster_->nominations().NominatedNode(pod);
   if (!nominated.empty()) {
@@ -182,7 +186,26 @@ void Explainer::ExplainNodes(const Framework& framework, CycleState& state,
         explanation.post_filter.has_value() ? explanation.post_filter->status.message() : "");
   }
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    explanation.nodes[row].notes = framework.reports().RunExplainNode(state, pod, nodes.node(row));
+    NodeExplanation& node = explanation.nodes[row];
+    node.notes = framework.reports().RunExplainNode(state, pod, nodes.node(row));
+    if (!node.filter.ok()) continue;
+    node.allocations = framework.reports().RunExplainAllocations(state, pod, nodes.node(row));
+  }
+  SortByName(explanation.nodes);
+}
+
+// A filter failed on some node, which ended the evaluation: what does each node by itself come to?
+void Explainer::ExplainEachNode(const Framework& framework, CycleState& state, const PodInfo& pod,
+                                const PreFilterOutcome& pre_filter, PodExplanation& explanation) {
+  const NodeTable& nodes = cluster_->nodes();
+  const auto& names = pre_filter.narrowed.node_names;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    NodeExplanation& shown = explanation.nodes.emplace_back();
+    shown.name = std::string(node.name().view());
+    shown.filter = names.has_value() && !names->contains(node.name())
+                       ? pre_filter.excluded
+                       : framework.nominations().RunFilterWithNominatedPods(state, pod, node);
   }
   SortByName(explanation.nodes);
 }

@@ -28,6 +28,8 @@ struct NodeExplanation {
   std::map<std::string, int64_t> scores;
   std::optional<int64_t> total;
   std::vector<PluginNotes> notes;
+  // Of feasible nodes: what the pod's claims would get that have no devices yet.
+  std::vector<PlannedAllocation> allocations;
 };
 
 struct PreFilterExplanation {
@@ -101,6 +103,8 @@ class Explainer {
   void ExplainNodes(const Framework& framework, CycleState& state,
                     const std::shared_ptr<const PodInfo>& pod, const PreFilterOutcome& pre_filter,
                     PodExplanation& explanation);
+  void ExplainEachNode(const Framework& framework, CycleState& state, const PodInfo& pod,
+                       const PreFilterOutcome& pre_filter, PodExplanation& explanation);
   void ExplainScores(const Framework& framework, PodExplanation& explanation) const;
   void ExplainPostFilter(const Framework& framework, CycleState& state, const PodInfo& pod,
                          const NodeStatuses& statuses, PodExplanation& explanation);

@@ -72,6 +72,19 @@ absl::Status PluginServices::Update(const ObjectUpdate& update) {
       absl::StrCat(KindName(kind), " is a kind that was registered; such objects are only read"));
 }
 
+absl::Status PluginServices::Edit(const ObjectEdit& edit) {
+  const Kind kind = edit.object->kind();
+  if (!IsRegisteredKind(kind)) return options_.cluster->Edit(edit);
+  return absl::InvalidArgumentError(
+      absl::StrCat(KindName(kind), " is a kind that was registered; such objects are only read"));
+}
+
+// The cluster outlives what is on the executor; this need not.
+void PluginServices::EditSoon(ObjectEdit edit) {
+  options_.executor->Run(
+      [cluster = options_.cluster, edit = std::move(edit)] { cluster->Edit(edit).IgnoreError(); });
+}
+
 // The pod stays assumed meanwhile. Were its place given back, and the pod bound after all, somebody
 // else would get it before the watch shows that it is taken.
 absl::Status PluginServices::ResolveLostBinding(const PodBinding& binding,

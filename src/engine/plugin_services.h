@@ -52,6 +52,8 @@ class PluginServices final : public SchedulerServices {
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   absl::Status Update(const ObjectUpdate& update) override;
+  absl::Status Edit(const ObjectEdit& edit) override;
+  void EditSoon(ObjectEdit edit) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override { return timers_.Cancel(timer); }

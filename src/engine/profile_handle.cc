@@ -83,6 +83,15 @@ absl::Status ProfileHandle::Update(const ObjectUpdate& update) {
   return services_->Update(update);
 }
 
+absl::Status ProfileHandle::Edit(const ObjectEdit& edit) {
+  if (services_ == nullptr) return absl::FailedPreconditionError("no scheduler is running");
+  return services_->Edit(edit);
+}
+
+void ProfileHandle::EditSoon(ObjectEdit edit) {
+  if (services_ != nullptr) services_->EditSoon(std::move(edit));
+}
+
 void ProfileHandle::Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) {
   if (services_ != nullptr) services_->Warn(pod, reason, text);
 }

@@ -33,6 +33,8 @@ class SchedulerServices {
   virtual absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                             const BindMetadata& metadata) = 0;
   virtual absl::Status Update(const ObjectUpdate& update) = 0;  // any thread
+  virtual absl::Status Edit(const ObjectEdit& edit) = 0;        // any thread
+  virtual void EditSoon(ObjectEdit edit) = 0;
   virtual void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) = 0;
   virtual TimerId RunAt(absl::Time time, std::function<void()> work) = 0;
   virtual bool CancelTimer(TimerId timer) = 0;
@@ -93,6 +95,8 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   absl::Status Update(const ObjectUpdate& update) override;
+  absl::Status Edit(const ObjectEdit& edit) override;
+  void EditSoon(ObjectEdit edit) override;
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override;

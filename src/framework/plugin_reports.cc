@@ -19,6 +19,20 @@ std::vector<PluginNotes> PluginReports::RunExplainNode(const CycleState& state, 
   return all;
 }
 
+std::vector<PlannedAllocation> PluginReports::RunExplainAllocations(const CycleState& state,
+                                                                    const PodInfo& pod,
+                                                                    const NodeInfo& node) const {
+  std::vector<PlannedAllocation> all;
+  for (const Hook<const ExplainPlugin>& hook : plugins_.node_explainers) {
+    plugins_.calls.GuardedVoid("ExplainAllocations", hook.name, [&] {
+      for (PlannedAllocation& planned : hook.plugin->ExplainAllocations(state, pod, node)) {
+        all.push_back(std::move(planned));
+      }
+    });
+  }
+  return all;
+}
+
 void PluginReports::ExplainWaiting(const PodInfo& pod, const Status& rejection,
                                    const NodeTable& nodes, WaitingFor& waiting) const {
   const Symbol plugin = rejection.plugin_symbol();

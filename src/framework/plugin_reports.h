@@ -28,6 +28,9 @@ class PluginReports {
   // The notes of every plugin that has any, in the order of the profile.
   std::vector<PluginNotes> RunExplainNode(const CycleState& state, const PodInfo& pod,
                                           const NodeInfo& node) const;
+  // What claims of the pod would get there, of all plugins.
+  std::vector<PlannedAllocation> RunExplainAllocations(const CycleState& state, const PodInfo& pod,
+                                                       const NodeInfo& node) const;
   // What the plugin of that name has to say about a rejection of its own: fills in plugin, detail,
   // reason, what the plugin adds, and the events it waits for.
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,

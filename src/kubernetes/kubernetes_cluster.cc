@@ -34,6 +34,7 @@ namespace {
 
 constexpr absl::Duration kLastEvents = absl::Seconds(2);
 constexpr int kEndedPageSize = 500;
+constexpr int kEditTries = 5;
 constexpr char kStrategicMergePatch[] = "application/strategic-merge-patch+json";
 constexpr char kMergePatch[] = "application/merge-patch+json";
 
@@ -91,9 +92,8 @@ PodStatusChange ChangeOf(const PodStatusPatch& patch) {
   return change;
 }
 
-std::string PathOf(const ObjectUpdate& update) {
-  return absl::StrCat(ObjectPath(*update.object.identity()),
-                      update.part == ObjectUpdate::Part::kStatus ? "/status" : "");
+std::string PathOf(const Identity& object, ObjectUpdate::Part part) {
+  return absl::StrCat(ObjectPath(object), part == ObjectUpdate::Part::kStatus ? "/status" : "");
 }
 
 // Leaves of `message` what `part` names, and the resource version.
@@ -364,9 +364,37 @@ absl::Status KubernetesCluster::UpdateBy(ApiClient& client, const ObjectUpdate& 
   std::string body = PatchBody(kind, update.part, *before, *after);
   if (body.empty()) return absl::OkStatus();
   return Call(client, {.method = "PATCH",
-                       .target = PathOf(update),
+                       .target = PathOf(*object.identity(), update.part),
                        .content_type = kMergePatch,
                        .body = std::move(body)})
+      .status();
+}
+
+absl::Status KubernetesCluster::Edit(const ObjectEdit& edit) {
+  if (edit.object->kind() == Kind::kPod) {
+    return absl::InvalidArgumentError("pods are not edited, but bound, evicted and patched");
+  }
+  absl::Status edited;
+  for (int i = 0; i < kEditTries; ++i) {  // as client-go's retry.DefaultRetry
+    edited = EditOnce(edit);
+    if (!absl::IsAborted(edited)) break;
+  }
+  return edited;
+}
+
+absl::Status KubernetesCluster::EditOnce(const ObjectEdit& edit) {
+  const absl::StatusOr<Object> current = ReadBy(client_, *edit.object);
+  if (!current.ok()) return current.status();
+  const std::shared_ptr<google::protobuf::Message> before = Copy(*current);
+  const std::shared_ptr<google::protobuf::Message> after = Copy(*current);
+  const absl::Status edited = edit.edit(*after);
+  if (!edited.ok()) return edited;
+  std::string body = PatchBody(edit.object->kind(), edit.part, *before, *after);
+  if (body.empty()) return absl::OkStatus();
+  return Call(client_, {.method = "PATCH",
+                        .target = PathOf(*edit.object, edit.part),
+                        .content_type = kMergePatch,
+                        .body = std::move(body)})
       .status();
 }
 

@@ -55,6 +55,8 @@ class KubernetesCluster final : public Cluster {
   // By a merge patch of what is different from what the server has: what Berth does not read of an
   // object stays as it is.
   absl::Status Update(const ObjectUpdate& update) override;
+  // Reads it first, five times at most if others are faster.
+  absl::Status Edit(const ObjectEdit& edit) override;
   void Record(RecordedEvent event) override;
 
   int64_t dropped_events() const { return events_.dropped(); }
@@ -75,6 +77,7 @@ class KubernetesCluster final : public Cluster {
   absl::Status SendBinding(const PodBinding& binding, const kubernetes_wire::Binding& body);
   absl::Status ResolveConflict(const PodBinding& binding, const absl::Status& conflict);
   absl::Status UpdateBy(ApiClient& client, const ObjectUpdate& update);
+  absl::Status EditOnce(const ObjectEdit& edit);
   GroupStatuses::Server StatusServer(const KubernetesClusterOptions& options);
   absl::StatusOr<std::vector<Object>> ListEnded(const Identity* group, const std::string& version);
   EventSubject SubjectOf(const IdentityPtr& pod) const;

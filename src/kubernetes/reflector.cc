@@ -310,7 +310,7 @@ absl::Duration Reflector::Refused(const ApiError& error, const absl::Status& sta
     const bool again = now - std::exchange(list_began_, now) < kWorthListing;
     return again ? Failed(Plain(status), now, retries_) : absl::ZeroDuration();
   }
-  if (error.code == 404 && IsCustomResource(kind_)) {
+  if (error.code == 404 && MayBeAbsent(kind_)) {
     known_.DeleteAll(events);
     unusable_.clear();
     ListAnew();

@@ -23,6 +23,10 @@ bool IsCustomResource(Kind kind) {
          (!absl::EndsWith(group, ".k8s.io") || absl::EndsWith(group, ".x-k8s.io"));
 }
 
+bool MayBeAbsent(Kind kind) {
+  return IsCustomResource(kind) || ApiGroup(kind) == "resource.k8s.io";
+}
+
 std::string CollectionPath(Kind kind) { return absl::StrCat(Root(kind), "/", Plural(kind)); }
 
 std::string CollectionPath(Kind kind, absl::string_view namespace_name) {

@@ -14,6 +14,9 @@ namespace berth {
 // Defined by a CustomResourceDefinition, or registered, and then perhaps: it need not be there, and
 // is read and written in JSON only.
 bool IsCustomResource(Kind kind);
+// A custom resource, or a built-in one that servers before Kubernetes 1.34 do not have: as if there
+// were no objects of the kind.
+bool MayBeAbsent(Kind kind);
 
 // "/api/v1/pods", "/apis/storage.k8s.io/v1/csinodes": all of the kind.
 std::string CollectionPath(Kind kind);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "berth/api/identity.h"
 
 namespace berth {
@@ -71,6 +72,15 @@ absl::Status ObservedCluster::Update(const ObjectUpdate& update) {
   return Try([&] { return cluster_.Update(update); }, "Failed to update object", {"object", object},
              [](const absl::Status& status) {
                return absl::IsNotFound(status) || absl::IsAborted(status);
+             });
+}
+
+absl::Status ObservedCluster::Edit(const ObjectEdit& edit) {
+  const std::string object = absl::StrCat(KindName(edit.object->kind()), " ", edit.object->key());
+  return Try([&] { return cluster_.Edit(edit); }, "Failed to update object", {"object", object},
+             [](const absl::Status& status) {
+               return absl::IsNotFound(status) || absl::IsAborted(status) ||
+                      absl::IsFailedPrecondition(status);  // what the edit itself says
              });
 }
 

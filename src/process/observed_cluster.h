@@ -40,6 +40,7 @@ class ObservedCluster final : public Cluster, private WatchSink {
   absl::Status Evict(const Identity& pod, const std::string& message) override;
   absl::Status PatchPodStatus(const PodStatusPatch& patch) override;
   absl::Status Update(const ObjectUpdate& update) override;
+  absl::Status Edit(const ObjectEdit& edit) override;
   void Record(RecordedEvent event) override;
 
  private:

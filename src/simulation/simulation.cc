@@ -26,6 +26,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
   for (Object& object : objects) simulation->cluster_.Set(std::move(object));
   simulation->cluster_.RunDisruptionController();
   simulation->cluster_.RunVolumeController();
+  simulation->cluster_.RunResourceClaimController();
   absl::Status started = simulation->Start();
   if (!started.ok()) return started;
   return simulation;

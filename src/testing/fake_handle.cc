@@ -2,6 +2,8 @@
 // Implementation of fake_handle.h.
 #include "berth/testing/fake_handle.h"
 
+#include <google/protobuf/message.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -265,6 +267,22 @@ std::optional<WaitingFor> FakeHandle::ExplainWaiting(absl::string_view uid) cons
 absl::Status FakeHandle::Update(const ObjectUpdate& update) {
   if (update_status_.ok()) updates_.push_back(update);
   return update_status_;
+}
+
+absl::Status FakeHandle::Edit(const ObjectEdit& edit) {
+  if (!update_status_.ok()) return update_status_;
+  const Identity& who = *edit.object;
+  const Object* const object = objects_.Find(who.kind(), who.namespace_name(), who.name());
+  if (object == nullptr || object->uid() != who.uid()) {
+    return absl::NotFoundError(absl::StrCat(who.key(), " is gone"));
+  }
+  std::shared_ptr<google::protobuf::Message> latest(object->message().New());
+  latest->CopyFrom(object->message());
+  const absl::Status edited = edit.edit(*latest);
+  if (!edited.ok()) return edited;
+  updates_.push_back({.object = Object(who.kind(), std::move(latest)), .part = edit.part});
+  objects_.Set(updates_.back().object);
+  return absl::OkStatus();
 }
 
 absl::Status FakeHandle::Bind(const PodInfo& pod, absl::string_view node_name,

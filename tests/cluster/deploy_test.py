@@ -129,8 +129,15 @@ class Deployed(unittest.TestCase):
              "spec": {"min": {"cpu": "12"}, "max": {"cpu": "32"}}},
             *(pod("member-%d" % i, labels={"scheduling.x-k8s.io/pod-group": "gang"}) for i in range(2)),
             *(pod("with-" + of, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": of}}]) for of in ("late", "by-hand")),
+            {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}},
+            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "node-2-devices"},
+             "spec": {"driver": "driver.example.com", "nodeName": "node-2", "devices": [{"name": "device-0"}],
+                      "pool": {"name": "node-2", "generation": 1, "resourceSliceCount": 1}}},
+            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "device"},
+             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "any"}}]}}},
+            pod("with-device", resourceClaims=[{"name": "device", "resourceClaimName": "device"}]),
             pod("victim", cpu="7", nodeSelector={"kubernetes.io/hostname": "node-3"}))
-        self.wait_placed("member-0", "member-1", "with-late", "with-by-hand", "victim")
+        self.wait_placed("member-0", "member-1", "with-late", "with-by-hand", "with-device", "victim")
         self.apply(pod("preemptor", cpu="7", priorityClassName="high", nodeSelector={"kubernetes.io/hostname": "node-3"}))
         self.wait_placed("preemptor")
         self.apply(pod("too-big", cpu="100"))

@@ -59,8 +59,10 @@ MAY_INCLUDE = {
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],
     "src/cel/": API,
+    "include/berth/devices/": API,
+    "src/devices/": API + ["berth/devices/", "cel/"],
     "src/gpu/": API + ["berth/gpu/"],
-    "plugins/": PUBLIC + ["berth/gpu/"],  # and its own folder; builtin.cc all of them
+    "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/"],  # and its own folder; builtin.cc all of them
 }
 # And what no file may include but those below the prefixes behind it: the full evaluator stands without the
 # incremental one, of which the engine sees the evaluator and none of the caches.

@@ -41,7 +41,10 @@ TEST(Events, AreThoseOfKubeScheduler) {
        "Node/UpdateNodeAllocatable"},
       // Upstream's Pod/Delete, which never is reason enough, has its gate asked again.
       {"DefaultPreemption", ""},
-      {"DynamicResources", ""},
+      {"DynamicResources",
+       "Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel! ResourceClaim/Add "
+       "ResourceClaim/Update Pod/UpdatePodGeneratedResourceClaim DeviceClass/Add "
+       "DeviceClass/Update! ResourceSlice/Add ResourceSlice/Update!"},
       {"GpuDevices",
        "Pod/Delete! Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel "
        "Node/UpdateNodeAnnotation! Device/Add Device/Update!"},

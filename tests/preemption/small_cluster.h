@@ -178,6 +178,8 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
     return absl::OkStatus();
   }
   absl::Status Update(const ObjectUpdate&) override { return absl::OkStatus(); }
+  absl::Status Edit(const ObjectEdit&) override { return absl::OkStatus(); }
+  void EditSoon(ObjectEdit) override {}
   void Warn(const PodInfo&, absl::string_view, absl::string_view) override {}
   TimerId RunAt(absl::string_view, absl::Time, std::function<void()>) override {
     return TimerId::kNone;

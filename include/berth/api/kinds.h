@@ -28,6 +28,11 @@
   X(CSIDriver, "storage.k8s.io", "v1", "csidrivers", false)                   \
   X(CSIStorageCapacity, "storage.k8s.io", "v1", "csistoragecapacities", true) \
   X(VolumeAttachment, "storage.k8s.io", "v1", "volumeattachments", false)     \
+  X(DeviceClass, "resource.k8s.io", "v1", "deviceclasses", false)             \
+  X(ResourceClaim, "resource.k8s.io", "v1", "resourceclaims", true)           \
+  X(ResourceClaimTemplate, "resource.k8s.io", "v1", "resourceclaimtemplates", \
+    true)                                                                     \
+  X(ResourceSlice, "resource.k8s.io", "v1", "resourceslices", false)          \
   X(PriorityClass, "scheduling.k8s.io", "v1", "priorityclasses", false)       \
   X(Lease, "coordination.k8s.io", "v1", "leases", true)                       \
   X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)           \
@@ -101,7 +106,8 @@ bool IsNamespaced(Kind kind);
 absl::string_view GroupResource(Kind kind);
 
 // The kind that `api_version` and `kind` name in a manifest; nullopt if Berth does not know it.
-// PodGroup and ElasticQuota are also known under scheduling.sigs.k8s.io (Koordinator's group).
+// PodGroup and ElasticQuota are also known under scheduling.sigs.k8s.io (Koordinator's group), the
+// kinds of resource.k8s.io as v1beta1 and v1beta2 too.
 std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view kind);
 
 std::ostream& operator<<(std::ostream& out, Kind kind);

@@ -3,6 +3,10 @@
 #ifndef BERTH_API_OBJECT_UPDATE_H_
 #define BERTH_API_OBJECT_UPDATE_H_
 
+#include <functional>
+
+#include "absl/status/status.h"
+#include "berth/api/identity.h"
 #include "berth/api/object.h"
 
 namespace berth {
@@ -14,6 +18,15 @@ struct ObjectUpdate {
   // Which part of it is written. A status has a writer of its own in Kubernetes.
   enum class Part { kAllButStatus, kStatus };
   Part part = Part::kAllButStatus;
+};
+
+// A change of an object as the cluster has it when it is written.
+struct ObjectEdit {
+  IdentityPtr object;
+  ObjectUpdate::Part part = ObjectUpdate::Part::kAllButStatus;
+  // Changes `part` of the latest state; called again if somebody else was faster. If it returns an
+  // error, nothing is written, and that is the answer. Any thread; must not call the cluster.
+  std::function<absl::Status(google::protobuf::Message& latest)> edit;
 };
 
 }  // namespace berth

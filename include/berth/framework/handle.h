@@ -31,6 +31,7 @@
 namespace berth {
 
 struct BindMetadata;
+struct ObjectEdit;
 struct ObjectUpdate;
 class DryRunInputsSource;
 class NodeTable;
@@ -115,6 +116,11 @@ class Handle : public PluginsRunner {
   // Writes an object that is no pod (berth/api/object_update.h); see Cluster::Update(). Blocks; any
   // thread, and meant for PreBind plugins.
   virtual absl::Status Update(const ObjectUpdate& update) = 0;
+  // The same, see Cluster::Edit().
+  virtual absl::Status Edit(const ObjectEdit& edit) = 0;
+  // Scheduling thread, which does not wait: the edit is written on the executor, and what comes of
+  // it is seen by the watch. An explanation writes nothing.
+  virtual void EditSoon(ObjectEdit edit) = 0;
   // Tells people of something wrong with a pod that is not rejected for it: a Warning event with
   // that reason ("UnreadableGpuRecord"), one of few that the plugin has, and text. Does not wait
   // for the cluster.

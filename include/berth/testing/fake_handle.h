@@ -133,7 +133,7 @@ class FakeHandle final : public Handle {
   void SetWaiting(absl::string_view uid, WaitingFor waiting);
   // The kinds that the plugin asked for.
   const std::set<Kind>& watched() const { return watched_; }
-  // Objects of every Update() that was not refused with `update_status`.
+  // Objects of every Update() and Edit() that was not refused with `update_status`.
   const std::vector<ObjectUpdate>& updates() const { return updates_; }
   void set_update_status(absl::Status status) { update_status_ = std::move(status); }
   void set_bind_status(absl::Status status) { bind_status_ = std::move(status); }
@@ -173,6 +173,9 @@ class FakeHandle final : public Handle {
   absl::Status Bind(const PodInfo& pod, absl::string_view node_name,
                     const BindMetadata& metadata) override;
   absl::Status Update(const ObjectUpdate& update) override;
+  // Edits objects of object_store().
+  absl::Status Edit(const ObjectEdit& edit) override;
+  void EditSoon(ObjectEdit edit) override { Edit(edit).IgnoreError(); }
   void Warn(const PodInfo& pod, absl::string_view reason, absl::string_view text) override;
   TimerId RunAt(absl::string_view plugin, absl::Time time, std::function<void()> work) override;
   bool CancelTimer(TimerId timer) override;

@@ -1,47 +1,409 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of DynamicResources as far as it goes.
+// Tests of DynamicResources, by extension point. What claims get is tested in tests/devices.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
 #include "tests/plugins/run_plugin.h"
 
 namespace berth::testing {
 namespace {
 
-class NoStatuses final : public NodeStatuses {
-  Code code(NodeRow) const override { return Code::kUnschedulable; }
-  Status status(NodeRow) const override { return Status::Unschedulable("full"); }
-  std::vector<NodeRow> RowsWith(Code) const override { return {}; }
-};
+constexpr char kClass[] =
+    "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}\n---\n";
 
-PodPtr PodWithClaim() {
+// A slice of a node with the devices x0, x1 ...
+std::string SliceOf(absl::string_view node, int devices) {
+  std::string yaml =
+      absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ", node,
+                   "}, spec: {driver: d, nodeName: ", node, ", pool: {name: ", node,
+                   ", generation: 1, resourceSliceCount: 1}, devices: [");
+  for (int i = 0; i < devices; ++i) absl::StrAppend(&yaml, "{name: x", i, "}, ");
+  return yaml + "]}}\n---\n";
+}
+
+constexpr char kOne[] = "requests: [{name: r, exactly: {deviceClassName: any}}]";
+constexpr char kList[] =
+    "requests: [{name: r, firstAvailable: [{name: two, deviceClassName: any, count: 2}, "
+    "{name: one, deviceClassName: any}]}]";
+
+std::string ClaimOf(absl::string_view name, absl::string_view devices = kOne,
+                    absl::string_view status = "", absl::string_view metadata = "") {
+  return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ",
+                      name, ", namespace: default, uid: uid-", name, metadata,
+                      "}, spec: {devices: {", devices, "}}", status, "}\n---\n");
+}
+
+// Allocated on a node, and reserved for pods by name.
+std::string AllocatedOn(absl::string_view node, const std::vector<std::string>& pods = {}) {
+  std::string yaml = absl::StrCat(
+      ", status: {allocation: {devices: {results: [{request: r, driver: d, pool: ", node,
+      ", device: x0}]}, nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, "
+      "operator: In, values: [",
+      node, "]}]}]}}, reservedFor: [");
+  for (const std::string& pod : pods) {
+    absl::StrAppend(&yaml, "{resource: pods, name: ", pod, ", uid: default/", pod, "}, ");
+  }
+  return yaml + "]}";
+}
+
+PodPtr PodOf(const std::vector<std::string>& claims, absl::string_view name = "p") {
   PodBuilder pod = MakePod();
-  pod.Message().mutable_spec()->add_resource_claims()->set_name("gpu");
+  pod.Name(name);
+  for (const std::string& claim : claims) {
+    auto& reference = *pod.Message().mutable_spec()->add_resource_claims();
+    reference.set_name("ref-" + claim);
+    reference.set_resource_claim_name(claim);
+  }
   return pod.Obj();
 }
 
-TEST(DynamicResourcesTest, PodWithoutClaims) {
-  FakeHandle handle({MakeNode().Name("a").Info(), MakeNode().Name("b").Info()});
-  const auto plugin = MakePlugin<DynamicResources, DynamicResourcesArgs>(handle);
-  const PodPtr pod = MakePod().Obj();
-  CycleState state;
-  PreFilterResult narrowed;
-  PostFilterResult result;
-  EXPECT_TRUE(plugin->PreEnqueue(*pod).ok());
-  EXPECT_TRUE(plugin->PreFilter(state, *pod, handle.nodes(), narrowed).IsSkip());
-  EXPECT_EQ(plugin->PostFilter(state, *pod, NoStatuses(), result),
-            Status::Unschedulable("no new claims to deallocate"));
-  EXPECT_EQ(RunScore(*plugin, pod, handle), (std::vector<int64_t>{0, 0}));
-  EXPECT_TRUE(plugin->PreBindPreFlight(state, *pod, "a").IsSkip());
+// A pod that refers to a template, with the claim that was made for it, if any.
+PodPtr PodOfTemplate(absl::string_view claim, bool no_claim_needed = false) {
+  PodBuilder pod = MakePod();
+  pod.Name("p");
+  auto& reference = *pod.Message().mutable_spec()->add_resource_claims();
+  reference.set_name("ref");
+  reference.set_resource_claim_template_name("t");
+  if (!claim.empty() || no_claim_needed) {
+    auto& status = *pod.Message().mutable_status()->add_resource_claim_statuses();
+    status.set_name("ref");
+    if (!claim.empty()) status.set_resource_claim_name(std::string(claim));
+  }
+  return pod.Obj();
 }
 
-TEST(DynamicResourcesTest, PodWithClaimsIsRejected) {
+std::vector<Object> Objects(const std::string& yaml) { return ObjectsFromYaml(yaml); }
+
+// A small cluster: nodes n0 and n1 with a device each, unless said otherwise.
+struct World {
+  explicit World(const std::string& claims,
+                 const std::string& slices = SliceOf("n0", 1) + SliceOf("n1", 1))
+      : handle({MakeNode().Name("n0").Info(), MakeNode().Name("n1").Info()},
+               Objects(kClass + slices + claims)),
+        plugin(MakePlugin<DynamicResources, DynamicResourcesArgs>(handle)) {}
+
+  Status PreFilter(const PodPtr& pod) {
+    PreFilterResult narrowed;
+    return plugin->PreFilter(state, *pod, handle.nodes(), narrowed);
+  }
+  Status Filter(const PodPtr& pod, NodeRow row) {
+    return plugin->Filter(state, *pod, handle.nodes().node(row));
+  }
+  const api::ResourceClaim& Claim(absl::string_view name) {
+    return *handle.objects().Find<api::ResourceClaim>("default", name);
+  }
+
   FakeHandle handle;
-  const auto plugin = MakePlugin<DynamicResources, DynamicResourcesArgs>(handle);
-  EXPECT_EQ(RunFilter(*plugin, PodWithClaim(), MakeNode().Info()),
-            Unresolvable("resource claims (spec.resourceClaims) are not supported yet"));
+  std::unique_ptr<DynamicResources> plugin;
+  CycleState state;
+};
+
+// All nodes were rejected by the plugin.
+class OwnStatuses final : public NodeStatuses {
+ public:
+  explicit OwnStatuses(absl::string_view plugin = DynamicResources::kName)
+      : plugin_(Symbol::Intern(plugin)) {}
+  Code code(NodeRow) const override { return Code::kUnschedulableAndUnresolvable; }
+  Status status(NodeRow) const override {
+    return Status::UnschedulableAndUnresolvable("x").WithPlugin(plugin_);
+  }
+  std::vector<NodeRow> RowsWith(Code) const override { return {}; }
+
+ private:
+  Symbol plugin_;
+};
+
+TEST(DynamicResourcesTest, PodWithoutClaims) {
+  World world("");
+  const PodPtr pod = MakePod().Obj();
+  PostFilterResult result;
+  EXPECT_TRUE(world.plugin->PreEnqueue(*pod).ok());
+  EXPECT_TRUE(world.PreFilter(pod).IsSkip());
+  EXPECT_EQ(world.plugin->PostFilter(world.state, *pod, OwnStatuses(), result),
+            Status::Unschedulable("no new claims to deallocate"));
+  EXPECT_EQ(RunScore(*world.plugin, pod, world.handle), (std::vector<int64_t>{0, 0}));
+  EXPECT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+  world.plugin->Unreserve(world.state, *pod, "n0");
+  EXPECT_TRUE(world.plugin->PreBindPreFlight(world.state, *pod, "n0").IsSkip());
   PodSignature signature;
-  EXPECT_FALSE(plugin->SignPod(*PodWithClaim(), signature).ok());
+  EXPECT_TRUE(world.plugin->SignPod(*pod, signature).ok());
+  EXPECT_FALSE(world.plugin->SignPod(*PodOf({"c"}), signature).ok());
+}
+
+TEST(DynamicResourcesTest, PreEnqueueAndPreFilterAskForUsableClaims) {
+  struct Case {
+    std::string name, claims;
+    PodPtr pod;
+    std::string want;
+  };
+  const std::string owned =
+      ", ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: default/p, controller: true}]";
+  const std::string others =
+      ", ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: other, controller: true}]";
+  const std::vector<Case> cases = {
+      {"there", ClaimOf("c"), PodOf({"c"}), ""},
+      {"missing", "", PodOf({"c"}), "could not find ResourceClaim \"default/c\""},
+      {"goes", ClaimOf("c", kOne, "", ", deletionTimestamp: '2026-01-01T00:00:00Z'"), PodOf({"c"}),
+       "resourceclaim \"c\" is being deleted"},
+      {"not made yet", "", PodOfTemplate(""), "pod \"default/p\": ResourceClaim not created yet"},
+      {"made", ClaimOf("c", kOne, "", owned), PodOfTemplate("c"), ""},
+      {"another's", ClaimOf("c", kOne, "", others), PodOfTemplate("c"),
+       "ResourceClaim default/c was not created for pod default/p (pod is not owner)"},
+      {"none needed", "", PodOfTemplate("", true), ""},
+  };
+  for (const Case& c : cases) {
+    World world(c.claims);
+    const Status want = c.want.empty() ? Status::Success() : Unresolvable(c.want);
+    EXPECT_EQ(world.plugin->PreEnqueue(*c.pod), want) << c.name;
+    const Status pre_filter = world.PreFilter(c.pod);
+    EXPECT_EQ(pre_filter.IsSkip() ? Status::Success() : pre_filter, want) << c.name;
+  }
+}
+
+TEST(DynamicResourcesTest, PreFilterAsksForClasses) {
+  World world(ClaimOf("c", "requests: [{name: r, exactly: {deviceClassName: gone}}]") +
+              ClaimOf("l",
+                      "requests: [{name: r, firstAvailable: [{name: a, deviceClassName: any}, "
+                      "{name: b, deviceClassName: gone}]}]") +
+              ClaimOf("e", "requests: [{name: r}]"));
+  EXPECT_EQ(world.PreFilter(PodOf({"c"})),
+            Unresolvable("request r: device class gone does not exist"));
+  EXPECT_EQ(world.PreFilter(PodOf({"l"})),
+            Unresolvable("request r/b: device class gone does not exist"));
+  EXPECT_EQ(world.PreFilter(PodOf({"e"})),
+            Unresolvable("resource claim default/e, request r: unknown request type"));
+}
+
+TEST(DynamicResourcesTest, FilterAllocatesOrLooksWhereClaimsAre) {
+  World world(ClaimOf("new") + ClaimOf("there", kOne, AllocatedOn("n0")) +
+              ClaimOf("two", "requests: [{name: r, exactly: {deviceClassName: any, count: 2}}]"));
+  const Status unavailable = Unresolvable("resourceclaim not available on the node");
+  const Status impossible = Unresolvable("cannot allocate all claims");
+  ASSERT_TRUE(world.PreFilter(PodOf({"there"})).ok());
+  EXPECT_TRUE(world.Filter(PodOf({"there"}), 0).ok());
+  EXPECT_EQ(world.Filter(PodOf({"there"}), 1), unavailable);
+  // The device of n0 is taken, and the allocator is asked first.
+  ASSERT_TRUE(world.PreFilter(PodOf({"there", "new"})).ok());
+  EXPECT_EQ(world.Filter(PodOf({"there", "new"}), 0), impossible);
+  EXPECT_EQ(world.Filter(PodOf({"there", "new"}), 1), unavailable);
+  EXPECT_EQ(RunFilter(*world.plugin, PodOf({"two"}), world.handle.nodes().node(1)), impossible);
+  EXPECT_TRUE(RunFilter(*world.plugin, PodOf({"new"}), world.handle.nodes().node(1)).ok());
+}
+
+TEST(DynamicResourcesTest, FilterSaysWhatIsWrongWithPoolsAndClaims) {
+  World world(ClaimOf("c") + ClaimOf("bad",
+                                     "requests: [{name: r, exactly: {deviceClassName: any, "
+                                     "count: 33}}]"),
+              "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: "
+              "{driver: d, allNodes: true, pool: {name: s, generation: 1, resourceSliceCount: 1}, "
+              "devices: [{name: x}, {name: x}]}}\n---\n");
+  EXPECT_EQ(RunFilter(*world.plugin, PodOf({"c"}), world.handle.nodes().node(0)),
+            Unresolvable("invalid resource pools were encountered"));
+  ASSERT_TRUE(world.PreFilter(PodOf({"bad"})).ok());
+  EXPECT_EQ(world.Filter(PodOf({"bad"}), 0),
+            Status::Error("claim default/bad: number of requested devices 33 exceeds the claim "
+                          "limit of 32"));
+}
+
+TEST(DynamicResourcesTest, ScoresTheAlternativesOfLists) {
+  World world(ClaimOf("c", kList) + ClaimOf("there", kOne, AllocatedOn("n0")),
+              SliceOf("n0", 3) + SliceOf("n1", 1));
+  const PodPtr pod = PodOf({"there", "c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  const std::vector<NodeRow> rows = {0, 1};
+  std::vector<int64_t> scores(2);
+  ASSERT_TRUE(
+      world.plugin
+          ->ScoreNodes(world.state, *pod, world.handle.nodes(), rows, absl::MakeSpan(scores))
+          .ok());
+  EXPECT_EQ(scores, (std::vector<int64_t>{8, 7}));
+  ASSERT_TRUE(world.plugin->NormalizeScores(world.state, *pod, rows, absl::MakeSpan(scores)).ok());
+  EXPECT_EQ(scores, (std::vector<int64_t>{100, 87}));
+}
+
+TEST(DynamicResourcesTest, ReserveTakesDevicesUntilUnreserve) {
+  World world(ClaimOf("c") + ClaimOf("e"));
+  const PodPtr pod = PodOf({"c"}), other = PodOf({"e"}, "q");
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  ASSERT_TRUE(world.Filter(pod, 0).ok());
+  world.plugin->OnPodAssigned(*pod, world.handle.nodes().node(0));
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+  EXPECT_EQ(RunFilter(*world.plugin, other, world.handle.nodes().node(0)),
+            Unresolvable("cannot allocate all claims"));
+  EXPECT_TRUE(RunFilter(*world.plugin, other, world.handle.nodes().node(1)).ok());
+  CycleState second;
+  PreFilterResult narrowed;
+  EXPECT_EQ(world.plugin->PreFilter(second, *PodOf({"c"}, "q"), world.handle.nodes(), narrowed),
+            Unresolvable("resource claim default/c is in the process of being allocated"));
+  world.plugin->Unreserve(world.state, *pod, "n0");
+  world.plugin->Unreserve(world.state, *pod, "n0");
+  EXPECT_TRUE(RunFilter(*world.plugin, other, world.handle.nodes().node(0)).ok());
+  EXPECT_TRUE(world.handle.updates().empty());
+}
+
+TEST(DynamicResourcesTest, WhatAPodIsPromisedEndsWithItsAssignment) {
+  World world(ClaimOf("c") + ClaimOf("e"));
+  const PodPtr pod = PodOf({"c"}), other = PodOf({"e"}, "q");
+  const NodeInfo& node = world.handle.nodes().node(0);
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  world.plugin->OnPodAssigned(*pod, node);
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+  // It changes.
+  world.plugin->OnPodUnassigned(*pod, node);
+  world.plugin->OnPodAssigned(*pod, node);
+  EXPECT_FALSE(RunFilter(*world.plugin, other, node).ok());
+  world.plugin->OnPodUnassigned(*pod, node);
+  EXPECT_TRUE(RunFilter(*world.plugin, other, node).ok());
+}
+
+TEST(DynamicResourcesTest, PreBindWritesAllocationReservationAndFinalizer) {
+  World world(ClaimOf("c") + ClaimOf("there", kOne, AllocatedOn("n1", {"q"})), SliceOf("n1", 2));
+  const PodPtr pod = PodOf({"there", "c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  ASSERT_TRUE(world.Filter(pod, 1).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n1").ok());
+  ASSERT_TRUE(world.plugin->PreBindPreFlight(world.state, *pod, "n1").ok());
+  ASSERT_TRUE(world.plugin->PreBind(world.state, *pod, "n1").ok());
+  const api::ResourceClaim& made = world.Claim("c");
+  EXPECT_THAT(made.metadata().finalizers(),
+              ElementsAre("resource.kubernetes.io/delete-protection"));
+  ASSERT_EQ(made.status().allocation().devices().results_size(), 1);
+  EXPECT_EQ(made.status().allocation().devices().results(0).device(), "x1");
+  ASSERT_EQ(made.status().reserved_for_size(), 1);
+  EXPECT_EQ(made.status().reserved_for(0).resource(), "pods");
+  EXPECT_EQ(made.status().reserved_for(0).name(), "p");
+  EXPECT_EQ(made.status().reserved_for(0).uid(), "default/p");
+  const api::ResourceClaim& shared = world.Claim("there");
+  EXPECT_TRUE(shared.metadata().finalizers().empty());
+  EXPECT_EQ(shared.status().reserved_for_size(), 2);
+  // Again, since the answer was lost: nothing changes.
+  const size_t written = world.handle.updates().size();
+  ASSERT_TRUE(world.plugin->PreBind(world.state, *pod, "n1").ok());
+  EXPECT_EQ(world.Claim("there").status().reserved_for_size(), 2);
+  EXPECT_GE(world.handle.updates().size(), written);
+  // The pod is not bound after all: it gives its reservations back, and the claims keep devices.
+  world.plugin->Unreserve(world.state, *pod, "n1");
+  EXPECT_EQ(world.Claim("c").status().reserved_for_size(), 0);
+  EXPECT_TRUE(world.Claim("c").status().has_allocation());
+  EXPECT_EQ(world.Claim("there").status().reserved_for_size(), 1);
+}
+
+TEST(DynamicResourcesTest, PreBindFailsIfTheClaimIsNotWhatItWas) {
+  const auto text = [](const std::string& becomes) {
+    World world(ClaimOf("c"));
+    const PodPtr pod = PodOf({"c"});
+    EXPECT_TRUE(world.PreFilter(pod).ok());
+    EXPECT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+    if (becomes.empty()) {
+      world.handle.object_store().Remove(Kind::kResourceClaim, "default/c");
+    } else {
+      world.handle.object_store().Set(Objects(becomes)[0]);
+    }
+    const Status status = world.plugin->PreBind(world.state, *pod, "n0");
+    EXPECT_TRUE(status.IsError());
+    return status.message();
+  };
+  EXPECT_EQ(text(ClaimOf("c", kOne, AllocatedOn("n1"))),
+            "add finalizer to claim default/c: claim default/c got allocated elsewhere in the "
+            "meantime");
+  EXPECT_EQ(text(ClaimOf("c", kOne, "", ", deletionTimestamp: '2026-01-01T00:00:00Z'")),
+            "add finalizer to claim default/c: claim default/c got deleted in the meantime");
+  EXPECT_THAT(text(""), HasSubstr("add finalizer to claim default/c: default/c is gone"));
+}
+
+TEST(DynamicResourcesTest, PostFilterDeallocatesWhatIsInTheWay) {
+  World world(ClaimOf("idle", kOne, AllocatedOn("n2")) +
+              ClaimOf("mine", kOne, AllocatedOn("n2", {"p"})) +
+              ClaimOf("used", kOne, AllocatedOn("n2", {"q"})) + ClaimOf("new"));
+  const auto post_filter = [&](const std::vector<std::string>& claims, bool explains,
+                               absl::string_view rejected_by = DynamicResources::kName) {
+    const PodPtr pod = PodOf(claims);
+    world.state = CycleState();
+    if (explains) world.state.SetForExplanation();
+    EXPECT_TRUE(world.PreFilter(pod).ok());
+    PostFilterResult result;
+    const Status status =
+        world.plugin->PostFilter(world.state, *pod, OwnStatuses(rejected_by), result);
+    EXPECT_EQ(status.code(), Code::kUnschedulable);
+    return status.message();
+  };
+  EXPECT_EQ(post_filter({"used"}, false), "still not schedulable");
+  EXPECT_EQ(post_filter({"idle"}, false, "NodeResourcesFit"), "still not schedulable");
+  EXPECT_EQ(post_filter({"idle"}, true), "deallocation of ResourceClaim completed");
+  EXPECT_TRUE(world.handle.updates().empty());  // that was a question
+  EXPECT_EQ(post_filter({"used", "idle"}, false), "deallocation of ResourceClaim completed");
+  EXPECT_FALSE(world.Claim("idle").status().has_allocation());
+  EXPECT_EQ(post_filter({"mine"}, false), "deallocation of ResourceClaim completed");
+  EXPECT_FALSE(world.Claim("mine").status().has_allocation());
+  EXPECT_EQ(world.Claim("mine").status().reserved_for_size(), 0);
+  EXPECT_TRUE(world.Claim("used").status().has_allocation());
+}
+
+TEST(DynamicResourcesTest, IsQueuedAgainWhenItsClaimsOrDevicesChange) {
+  World world(ClaimOf("c") + ClaimOf("e"));
+  const PodPtr pod = PodOf({"c"});
+  const auto after = [&](const std::string& before, const std::string& now) {
+    return Queues(*world.plugin, pod, ChangedObject(before, now));
+  };
+  EXPECT_TRUE(after("", ClaimOf("c")));
+  EXPECT_FALSE(after("", ClaimOf("e")));
+  EXPECT_TRUE(after(ClaimOf("c"), ClaimOf("c", kOne, AllocatedOn("n0"))));
+  EXPECT_FALSE(after(ClaimOf("c"), ClaimOf("c", kOne, "", ", labels: {a: b}")));
+  EXPECT_FALSE(after(ClaimOf("e"), ClaimOf("e", kOne, AllocatedOn("n0"))));
+  EXPECT_TRUE(after(ClaimOf("e", kOne, AllocatedOn("n0")), ClaimOf("e")));  // gave back a device
+  world.handle.object_store().Remove(Kind::kResourceClaim, "default/c");
+  EXPECT_FALSE(after(ClaimOf("e", kOne, AllocatedOn("n0")), ClaimOf("e")));
+  EXPECT_TRUE(after("", SliceOf("n0", 1)));
+  EXPECT_TRUE(after("", kClass));
+  EXPECT_TRUE(Queues(*world.plugin, EventResource::Node(), action::kAdd, pod,
+                     NodeAdded(MakeNode().Name("n"))));
+}
+
+TEST(DynamicResourcesTest, IsQueuedAgainWhenItsClaimIsMade) {
+  World world(ClaimOf("c", kOne, "",
+                      ", ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: default/p, "
+                      "controller: true}]"));
+  const auto after = [&](const PodPtr& now) {
+    return Queues(*world.plugin, EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim,
+                  PodOfTemplate(""), PodUpdated(PodOfTemplate(""), now));
+  };
+  EXPECT_TRUE(after(PodOfTemplate("c")));
+  EXPECT_FALSE(after(PodOfTemplate("gone")));
+  EXPECT_FALSE(after(PodOf({"c"}, "other")));
+}
+
+TEST(DynamicResourcesTest, ExplainsWhatClaimsWouldGet) {
+  World world(ClaimOf("c") + ClaimOf("there", kOne, AllocatedOn("n1")), SliceOf("n1", 2));
+  const PodPtr pod = PodOf({"there", "c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  const auto planned =
+      world.plugin->ExplainAllocations(world.state, *pod, world.handle.nodes().node(1));
+  ASSERT_EQ(planned.size(), 1u);
+  EXPECT_EQ(planned[0].claim, "ref-c");
+  EXPECT_EQ(planned[0].allocation->devices().results(0).device(), "x1");
+  EXPECT_TRUE(
+      world.plugin->ExplainAllocations(world.state, *pod, world.handle.nodes().node(0)).empty());
+}
+
+TEST(DynamicResourcesTest, SeveralProfilesShareWhatIsPromised) {
+  World world(ClaimOf("c") + ClaimOf("e"), SliceOf("n0", 1));
+  const auto other = MakePlugin<DynamicResources, DynamicResourcesArgs>(world.handle);
+  const PodPtr pod = PodOf({"c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+  EXPECT_EQ(RunFilter(*other, PodOf({"e"}, "q"), world.handle.nodes().node(0)),
+            Unresolvable("cannot allocate all claims"));
+}
+
+TEST(DynamicResourcesTest, TheTimeoutIsCountedInSteps) {
+  World world(ClaimOf("c", "requests: [{name: r, exactly: {deviceClassName: any, count: 12}}]") +
+                  ClaimOf("e", "requests: [{name: r, exactly: {deviceClassName: any, count: 12}}]"),
+              SliceOf("n0", 20));
+  const auto plugin =
+      MakePlugin<DynamicResources, DynamicResourcesArgs>(world.handle, "{filterTimeout: 1ms}");
+  EXPECT_EQ(RunFilter(*plugin, PodOf({"c", "e"}), world.handle.nodes().node(0)),
+            Unresolvable("timed out trying to allocate devices"));
 }
 
 TEST(DynamicResourcesTest, Args) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the devices of a node for the claims of a pod.
+#ifndef BERTH_DEVICES_DEVICE_ALLOCATOR_H_
+#define BERTH_DEVICES_DEVICE_ALLOCATOR_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "berth/api/labels.h"
+#include "berth/api/symbol.h"
+#include "berth/devices/claim_to_allocate.h"
+#include "berth/devices/device_id.h"
+#include "berth/devices/device_inventory.h"
+
+namespace berth {
+
+namespace api {
+class AllocationResult;
+}  // namespace api
+
+// resource.k8s.io AllocationResultsMaxSize.
+inline constexpr int kMaxDevicesOfClaim = 32;
+
+struct OfferedDevice;
+
+// A device for a requirement of a claim.
+struct PickedDevice {
+  int request = 0;      // position in ClaimToAllocate::requests
+  int alternative = 0;  // position in ClaimedRequest::alternatives
+  const OfferedDevice* device = nullptr;
+};
+
+// What the claims of a pod would get on a node.
+struct NodeAllocation {
+  enum class Outcome {
+    kAllocated,
+    kImpossible,
+    kInvalidPools,  // impossible, and a pool of the node is invalid
+    kOutOfSteps,    // not found in the steps that there were
+  };
+  Outcome outcome = Outcome::kImpossible;
+  // For each claim its devices in the order of its requests, if allocated.
+  std::vector<std::vector<PickedDevice>> picked;
+  // Which alternative of each request of each claim was taken.
+  std::vector<std::vector<int>> alternatives;
+  std::vector<std::shared_ptr<const OfferedSlice>> slices;  // keep what `picked` points to
+};
+
+struct AllocationRequest {
+  const DeviceInventory& inventory;
+  absl::Span<const ClaimToAllocate> claims;
+  // Whether a claim holds the device already.
+  absl::FunctionRef<bool(const DeviceId&)> is_held;
+  // How many devices may be tried; those of one request count each time that they are looked at.
+  int64_t max_steps = std::numeric_limits<int64_t>::max();
+};
+
+// The first solution of a depth-first search: claims in order, their requests in order,
+// alternatives in order, devices by driver, pool, slice and place in the slice. As kube-scheduler
+// v1.35 dynamic-resource-allocation/structured/internal/stable with default feature gates, in the
+// order of pools and slices of v1.36. An error, with its text, is of a claim or class and ends the
+// attempt.
+//
+// The devices of a request with a count are taken in rising order: a choice in another order is the
+// same choice. Upstream tries them all, and finds the same first one.
+absl::StatusOr<NodeAllocation> AllocateDevices(const AllocationRequest& request, Symbol node_name,
+                                               const LabelSet& node_labels);
+
+// What is written to the status of claim `index`, with configuration and node selector. An error if
+// the node selector of a slice is not one that an API server lets through.
+absl::StatusOr<std::shared_ptr<const api::AllocationResult>> AllocationResultOf(
+    const NodeAllocation& allocation, absl::Span<const ClaimToAllocate> claims, int index);
+
+}  // namespace berth
+
+#endif  // BERTH_DEVICES_DEVICE_ALLOCATOR_H_

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices of a cluster as ResourceSlices offer them, and what selectors say of them.
+#ifndef BERTH_DEVICES_DEVICE_INVENTORY_H_
+#define BERTH_DEVICES_DEVICE_INVENTORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/api/labels.h"
+#include "berth/api/symbol.h"
+#include "berth/devices/device_id.h"
+
+namespace berth {
+
+class CompiledSelector;
+class OfferedSlice;
+struct OfferedDevice;
+
+// The devices of one pool that a node can use.
+struct NodePool {
+  Symbol driver, name;
+  // Not all slices of the generation are there: its driver is about to change it.
+  bool incomplete = false;
+  // Two devices have one name.
+  bool invalid = false;
+  std::vector<std::shared_ptr<const OfferedSlice>> slices;  // by name
+
+  std::string ToString() const;  // "driver/name"
+};
+
+// Indexes slices by the nodes that they are for, and remembers what a selector says of a device
+// until its slice changes. As kube-scheduler v1.35 dynamic-resource-allocation/structured
+// GatherPools.
+//
+// Threads: SetSlice() and RemoveSlice() must be alone, the others may run at once.
+class DeviceInventory {
+ public:
+  DeviceInventory();
+  ~DeviceInventory();
+
+  // Adds the slice, or replaces the one of its name.
+  void SetSlice(std::shared_ptr<const api::ResourceSlice> slice);
+  void RemoveSlice(absl::string_view name);
+
+  // The pools of a node, by driver and name. A pool of which a newer generation exists for other
+  // nodes is left out. An error if the node selector of a slice cannot be read.
+  absl::StatusOr<std::vector<NodePool>> PoolsOf(Symbol node_name, const LabelSet& labels) const;
+
+  // The selector of that expression, compiled once.
+  std::shared_ptr<const CompiledSelector> Compile(absl::string_view expression);
+  // Whether the selector, which compiled, matches a device of a pool. An error has the text that
+  // follows "CEL runtime error: ".
+  absl::StatusOr<bool> Matches(const CompiledSelector& selector, const OfferedDevice& device) const;
+
+  // How often a selector was evaluated: once for each device and expression, while slices stay.
+  int64_t evaluations() const;
+
+ private:
+  class Index;
+  const std::unique_ptr<Index> index_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_DEVICES_DEVICE_INVENTORY_H_

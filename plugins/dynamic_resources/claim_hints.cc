@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of claim_hints.h.
+#include "plugins/dynamic_resources/claim_hints.h"
+
+#include <algorithm>
+#include <string>
+
+#include "berth/api/resource_v1.pb.h"
+#include "plugins/dynamic_resources/pod_claims.h"
+
+namespace berth {
+namespace {
+
+// isSchedulableAfterClaimChange.
+QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
+                              const ObjectStore& objects) {
+  std::vector<PodClaim> claims;
+  if (!FindPodClaims(pod, objects, claims).ok()) return QueueingHint::kSkip;
+  const auto& now = change.new_object->As<api::ResourceClaim>();
+  const auto* const before =
+      change.old_object == nullptr ? nullptr : &change.old_object->As<api::ResourceClaim>();
+  // Its devices may be what the pod waits for.
+  if (before != nullptr && before->status().has_allocation() && !now.status().has_allocation()) {
+    return QueueingHint::kQueue;
+  }
+  const bool is_used = std::any_of(claims.begin(), claims.end(), [&](const PodClaim& claim) {
+    return claim.object.uid() == change.new_object->uid();
+  });
+  if (!is_used) return QueueingHint::kSkip;
+  if (before == nullptr) return QueueingHint::kQueue;
+  const bool is_same = before->status().SerializeAsString() == now.status().SerializeAsString();
+  return is_same ? QueueingHint::kSkip : QueueingHint::kQueue;
+}
+
+// isSchedulableAfterPodChange.
+QueueingHint AfterPodChange(const PodInfo& pod, const ObjectChange& change,
+                            const ObjectStore& objects) {
+  if (change.new_pod == nullptr || change.new_pod->uid() != pod.uid()) return QueueingHint::kSkip;
+  std::vector<PodClaim> claims;
+  const bool usable = FindPodClaims(*change.new_pod, objects, claims).ok();
+  return usable ? QueueingHint::kQueue : QueueingHint::kSkip;
+}
+
+}  // namespace
+
+std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects) {
+  constexpr ActionType kAddOrUpdate = action::kAdd | action::kUpdate;
+  const auto with = [&objects](auto hint) -> QueueingHintFn {
+    return [&objects, hint](const PodInfo& pod, const ObjectChange& change) {
+      return hint(pod, change, objects);
+    };
+  };
+  return {
+      {{EventResource::Node(),
+        action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeAllocatable},
+       nullptr},
+      {{EventResource::Of(Kind::kResourceClaim), kAddOrUpdate}, with(&AfterClaimChange)},
+      {{EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim}, with(&AfterPodChange)},
+      {{EventResource::Of(Kind::kDeviceClass), kAddOrUpdate}, nullptr},
+      {{EventResource::Of(Kind::kResourceSlice), kAddOrUpdate}, nullptr},
+  };
+}
+
+}  // namespace berth

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which changes may make a pod schedulable that DynamicResources rejected.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_HINTS_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_HINTS_H_
+
+#include <vector>
+
+#include "berth/framework/enqueue.h"
+#include "berth/handle/object_store.h"
+
+namespace berth {
+
+// As kube-scheduler v1.35 dynamicresources EventsToRegister. `objects` outlives them.
+std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_HINTS_H_

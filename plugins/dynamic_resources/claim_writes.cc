@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of claim_writes.h.
+#include "plugins/dynamic_resources/claim_writes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/object_update.h"
+#include "berth/api/resource_v1.pb.h"
+#include "plugins/dynamic_resources/pod_claims.h"
+
+namespace berth {
+namespace {
+
+using Claim = api::ResourceClaim;
+using Part = ObjectUpdate::Part;
+
+constexpr char kFinalizer[] = "resource.kubernetes.io/delete-protection";
+
+template <class Change>
+ObjectEdit EditOf(const Object& claim, Part part, Change change) {
+  return {.object = claim.identity(),
+          .part = part,
+          .edit = [change = std::move(change)](google::protobuf::Message& latest) -> absl::Status {
+            return change(static_cast<Claim&>(latest));
+          }};
+}
+
+absl::Status Prefixed(absl::string_view prefix, const Object& claim, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(prefix, " claim ", claim.key(), ": ", status.message()));
+}
+
+// It may have changed since it was reserved.
+absl::Status CheckStill(const Claim& latest, const std::string& key, const PodInfo& pod,
+                        const api::AllocationResult* allocation) {
+  if (latest.metadata().has_deletion_timestamp()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("claim ", key, " got deleted in the meantime"));
+  }
+  if (allocation == nullptr || !latest.status().has_allocation()) return absl::OkStatus();
+  // Ours, if the answer to a try was lost.
+  if (IsReservedFor(latest, pod.uid()) &&
+      latest.status().allocation().SerializeAsString() == allocation->SerializeAsString()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("claim ", key, " got allocated elsewhere in the meantime"));
+}
+
+}  // namespace
+
+absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
+                              const std::shared_ptr<const api::AllocationResult>& allocation,
+                              Handle& handle, std::string& written_over) {
+  const std::string key(claim.key());
+  if (allocation != nullptr) {
+    const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
+      const absl::Status still = CheckStill(latest, key, pod, allocation.get());
+      if (!still.ok()) return still;
+      auto& finalizers = *latest.mutable_metadata()->mutable_finalizers();
+      if (!absl::c_linear_search(finalizers, kFinalizer)) *finalizers.Add() = kFinalizer;
+      return absl::OkStatus();
+    }));
+    if (!added.ok()) return Prefixed("add finalizer to", claim, added);
+  }
+  const absl::Status reserved = handle.Edit(EditOf(claim, Part::kStatus, [&](Claim& latest) {
+    const absl::Status still = CheckStill(latest, key, pod, allocation.get());
+    if (!still.ok()) return still;
+    api::ResourceClaimStatus& status = *latest.mutable_status();
+    if (allocation == nullptr && !status.has_allocation()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("claim ", key, " got deallocated in the meantime"));
+    }
+    if (allocation != nullptr) *status.mutable_allocation() = *allocation;
+    written_over = latest.metadata().resource_version();
+    if (IsReservedFor(latest, pod.uid())) return absl::OkStatus();
+    api::ResourceClaimConsumerReference& user = *status.add_reserved_for();
+    user.set_resource("pods");
+    user.set_name(std::string(pod.name()));
+    user.set_uid(pod.uid());
+    return absl::OkStatus();
+  }));
+  return Prefixed(
+      allocation != nullptr ? "add allocation and reservation to" : "add reservation to", claim,
+      reserved);
+}
+
+void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle) {
+  handle.EditSoon(EditOf(claim, Part::kStatus, [uid = std::string(pod_uid)](Claim& latest) {
+    auto& users = *latest.mutable_status()->mutable_reserved_for();
+    users.erase(std::remove_if(users.begin(), users.end(),
+                               [&](const auto& user) { return user.uid() == uid; }),
+                users.end());
+    return absl::OkStatus();
+  }));
+}
+
+void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle) {
+  handle.EditSoon(EditOf(claim, Part::kStatus, [uid = std::string(pod_uid)](Claim& latest) {
+    if (!MayBeDeallocated(latest, uid)) {
+      return absl::FailedPreconditionError("the claim got reserved in the meantime");
+    }
+    latest.mutable_status()->clear_reserved_for();
+    latest.mutable_status()->clear_allocation();
+    latest.mutable_status()->clear_devices();
+    return absl::OkStatus();
+  }));
+}
+
+bool MayBeDeallocated(const Claim& claim, absl::string_view pod_uid) {
+  const auto& users = claim.status().reserved_for();
+  return users.empty() || (users.size() == 1 && users[0].uid() == pod_uid);
+}
+
+}  // namespace berth

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written to claims: allocations, reservations, and their end.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_WRITES_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_WRITES_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/api/object.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth {
+
+namespace api {
+class AllocationResult;
+}  // namespace api
+
+// Reserves the claim for the pod, and gives it the allocation if it is to have one (not null): with
+// the finalizer that keeps an allocated claim. As kube-scheduler v1.35 dynamicresources bindClaim,
+// with its texts. If it succeeds, `written_over` is the version of the claim that it was written
+// over. Blocks; any thread.
+absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
+                              const std::shared_ptr<const api::AllocationResult>& allocation,
+                              Handle& handle, std::string& written_over);
+
+// The pod has no reservation any more. Does not wait.
+void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle);
+
+// The claim has no devices any more, if nobody but the pod has it reserved. Does not wait.
+void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle);
+
+// Whether nobody has it reserved, or only the pod.
+bool MayBeDeallocated(const api::ResourceClaim& claim, absl::string_view pod_uid);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_WRITES_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What DynamicResources knows of a pod in one attempt.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "berth/api/node_selector.h"
+#include "berth/api/symbol.h"
+#include "berth/devices/claim_to_allocate.h"
+#include "berth/devices/device_allocator.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/mutex.h"
+#include "plugins/dynamic_resources/pod_claims.h"
+
+namespace berth {
+
+// The claims as PreFilter found them, and what the allocator said of each node that was filtered
+// since. Shared by the copies of a state: evictions free no devices.
+struct ClaimsOfPod {
+  std::vector<PodClaim> claims;
+  // By claim: where an allocated one can be used; absent if everywhere, or if it is not allocated.
+  std::vector<std::optional<NodeSelector>> available_on;
+  std::vector<ClaimToAllocate> to_allocate;
+  std::vector<int> positions;  // of these in `claims`
+
+  mutable Mutex mutex;
+  mutable absl::flat_hash_map<Symbol, std::unique_ptr<const absl::StatusOr<NodeAllocation>>> on_node
+      ABSL_GUARDED_BY(mutex);  // entries stay where they are
+};
+
+struct ClaimsState : StateData {
+  std::shared_ptr<const ClaimsOfPod> pod;
+  // From Reserve on, by claim: what it gets; null if it has an allocation already.
+  std::vector<std::shared_ptr<const api::AllocationResult>> allocations;
+  // Whether PreBind reserved the claim for the pod, or had begun to.
+  std::vector<bool> written;
+
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<ClaimsState>(*this); }
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices of the cluster and who holds them: one for all profiles.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/kinds.h"
+#include "berth/devices/device_id.h"
+#include "berth/devices/device_inventory.h"
+#include "berth/handle/object_store.h"
+#include "berth/mutex.h"
+
+namespace berth {
+
+namespace api {
+class AllocationResult;
+}  // namespace api
+
+// Follows slices and claims by their journals, and keeps what pods on their way to their nodes are
+// given before the cluster says so. Threads: the scheduling thread, but for Holds() and what is
+// const of the inventory.
+class ClusterDevices {
+ public:
+  // As the cluster has it now. Before each cycle that asks.
+  void Update(const ObjectStore& objects);
+
+  DeviceInventory& inventory() { return inventory_; }
+  const DeviceInventory& inventory() const { return inventory_; }
+
+  // Whether a claim has the device for itself, which admin access does not give, or is about to.
+  bool Holds(const DeviceId& device) const {
+    return held_.contains(device) || promised_.contains(device);
+  }
+  int64_t held() const { return static_cast<int64_t>(held_.size()); }
+  int64_t promised() const { return static_cast<int64_t>(promised_.size()); }
+
+  // --- Allocations in flight: as kube-scheduler v1.35 dra_manager.go inFlightAllocations ---
+
+  bool IsInFlight(absl::string_view claim_uid) const { return in_flight_.contains(claim_uid); }
+  // The pod, which is assumed on its node, takes the devices for the claim. Until it gives them up,
+  // its assignment ends, or the watch shows the claim with its allocation.
+  void Promise(absl::string_view pod_uid, const Object& claim,
+               const api::AllocationResult& allocation);
+  void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
+  // The allocation has been written, over that version of the claim. From now on only the watch
+  // ends it: it may lag behind, and the pod need not live as long. Any thread.
+  void NoteWritten(absl::string_view claim_uid, absl::string_view version);
+
+  // A pod is assigned, or is not any more. A pod that changes is both, one after the other, so what
+  // it was promised stands until the next Update().
+  void OnPodAssigned(absl::string_view uid);
+  void OnPodUnassigned(absl::string_view uid);
+
+ private:
+  struct InFlight {
+    std::string pod_uid;
+    std::string claim_key;
+    std::vector<DeviceId> devices;
+    std::optional<std::string> written_over;  // a version of the claim
+  };
+  using Uids = absl::flat_hash_set<std::string>;
+
+  void TakeNotes();
+  void UpdateSlices(const ObjectStore& objects);
+  void UpdateClaims(const ObjectStore& objects);
+  void SetClaim(const ObjectStore& objects, const Identity& claim);
+  void RemoveClaim(const std::string& key);
+  void DropIfSeen(const Object* now, absl::string_view claim_uid);
+  // The same of what is in flight for the claim, if anything is.
+  void DropIfSeen(const ObjectStore& objects, absl::string_view claim_uid);
+  void DropOfUnassigned();
+  void Drop(const std::string& claim_uid);
+  using Holders = absl::flat_hash_map<DeviceId, int>;
+  static void Add(const std::vector<DeviceId>& devices, Holders& holders);
+  static void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
+
+  DeviceInventory inventory_;
+  uint64_t slices_version_ = 0, claims_version_ = 0;
+  bool has_read_slices_ = false, has_read_claims_ = false;
+  absl::flat_hash_set<std::string> slices_;                           // names
+  absl::flat_hash_map<std::string, std::vector<DeviceId>> by_claim_;  // by key
+  Holders held_;                                                      // how many claims hold it
+  absl::flat_hash_map<std::string, InFlight> in_flight_;              // by the claim's uid
+  Holders promised_;
+  absl::flat_hash_map<std::string, Uids> in_flight_of_;  // claims by their pod's uid
+  std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()
+  Uids unassigned_;                 // pods with something in flight
+
+  Mutex mutex_;
+  std::vector<std::pair<std::string, std::string>> written_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_

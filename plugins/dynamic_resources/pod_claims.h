@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ResourceClaims that a pod refers to.
+#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_POD_CLAIMS_H_
+#define BERTH_PLUGINS_DYNAMIC_RESOURCES_POD_CLAIMS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "berth/api/object.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/framework/pod_info.h"
+#include "berth/handle/object_store.h"
+
+namespace berth {
+
+struct PodClaim {
+  std::string reference;  // its name in spec.resourceClaims
+  Object object;
+
+  const api::ResourceClaim& claim() const { return object.As<api::ResourceClaim>(); }
+};
+
+bool HasResourceClaims(const PodInfo& pod);
+
+// As kube-scheduler v1.35 dynamicresources foreachPodResourceClaim, in the order of the pod. A
+// reference for which no claim is needed is left out. FailedPrecondition, with upstream's text, if
+// one cannot be used.
+absl::Status FindPodClaims(const PodInfo& pod, const ObjectStore& objects,
+                           std::vector<PodClaim>& claims);
+
+// Whether the pod has a reservation.
+bool IsReservedFor(const api::ResourceClaim& claim, absl::string_view pod_uid);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_DYNAMIC_RESOURCES_POD_CLAIMS_H_

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// An allocation as the status of a claim has it: results, configuration, node selector. As
+// kube-scheduler v1.35 allocator_stable.go, the end of Allocate() and createNodeSelector().
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/devices/device_allocator.h"
+#include "devices/offered_slice.h"
+
+namespace berth {
+namespace {
+
+using Requirements = google::protobuf::RepeatedPtrField<api::NodeSelectorRequirement>;
+
+std::set<std::string> ValuesOf(const api::NodeSelectorRequirement& requirement) {
+  return {requirement.values().begin(), requirement.values().end()};
+}
+
+void AddNew(const Requirements& from, Requirements& to) {
+  for (const api::NodeSelectorRequirement& added : from) {
+    const bool is_there = absl::c_any_of(to, [&](const api::NodeSelectorRequirement& there) {
+      return there.key() == added.key() && there.operator_() == added.operator_() &&
+             ValuesOf(there) == ValuesOf(added);
+    });
+    if (!is_there) *to.Add() = added;
+  }
+}
+
+// That of the node if any device belongs to one; absent if all are for all nodes.
+absl::StatusOr<std::optional<api::NodeSelector>> NodeSelectorOf(
+    absl::Span<const PickedDevice> picked, absl::string_view claim_name) {
+  api::NodeSelector selector;
+  api::NodeSelectorTerm& term = *selector.add_node_selector_terms();
+  for (const PickedDevice& pick : picked) {
+    const api::ResourceSliceSpec& slice = pick.device->slice->spec();
+    if (slice.has_node_name()) {
+      selector.Clear();
+      api::NodeSelectorRequirement& name = *selector.add_node_selector_terms()->add_match_fields();
+      name.set_key("metadata.name");
+      name.set_operator_("In");
+      name.add_values(slice.node_name());
+      return selector;
+    }
+    const int terms = slice.node_selector().node_selector_terms_size();
+    if (terms > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("create NodeSelector for claim ", claim_name,
+                       ": unsupported ResourceSlice.NodeSelector with ", terms, " terms"));
+    }
+    if (terms == 0) continue;
+    const api::NodeSelectorTerm& from = slice.node_selector().node_selector_terms(0);
+    AddNew(from.match_fields(), *term.mutable_match_fields());
+    AddNew(from.match_expressions(), *term.mutable_match_expressions());
+  }
+  if (term.match_fields().empty() && term.match_expressions().empty()) return std::nullopt;
+  return selector;
+}
+
+// Each class once, for all requests that it is of.
+void AddClassConfiguration(const ClaimToAllocate& claim, absl::Span<const int> alternatives,
+                           api::DeviceAllocationResult& result) {
+  std::map<std::string, std::pair<int, int>> of_class;  // begin and end in the result
+  for (size_t r = 0; r < claim.requests.size(); ++r) {
+    const DeviceRequirement& used = claim.requests[r].alternatives[alternatives[r]];
+    const auto [known, is_new] = of_class.try_emplace(used.device_class->metadata().name());
+    auto& [begin, end] = known->second;
+    if (is_new) {
+      begin = result.config_size();
+      for (const api::DeviceClassConfiguration& config : used.device_class->spec().config()) {
+        api::DeviceAllocationConfiguration& added = *result.add_config();
+        added.set_source("FromClass");
+        *added.mutable_device_configuration() = config.device_configuration();
+      }
+      end = result.config_size();
+    }
+    for (int i = begin; i < end; ++i) result.mutable_config(i)->add_requests(used.reference);
+  }
+}
+
+// Once for each request that it names.
+void AddClaimConfiguration(const ClaimToAllocate& claim, absl::Span<const int> alternatives,
+                           api::DeviceAllocationResult& result) {
+  for (const api::DeviceClaimConfiguration& config : claim.message->spec().devices().config()) {
+    const auto add = [&] {
+      api::DeviceAllocationConfiguration& added = *result.add_config();
+      added.set_source("FromClaim");
+      *added.mutable_requests() = config.requests();
+      *added.mutable_device_configuration() = config.device_configuration();
+    };
+    if (config.requests().empty()) add();
+    for (size_t r = 0; r < claim.requests.size() && !config.requests().empty(); ++r) {
+      const DeviceRequirement& used = claim.requests[r].alternatives[alternatives[r]];
+      if (absl::c_linear_search(config.requests(), claim.requests[r].name) ||
+          absl::c_linear_search(config.requests(), used.reference)) {
+        add();
+      }
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const api::AllocationResult>> AllocationResultOf(
+    const NodeAllocation& allocation, absl::Span<const ClaimToAllocate> claims, int index) {
+  const ClaimToAllocate& claim = claims[index];
+  auto result = std::make_shared<api::AllocationResult>();
+  api::DeviceAllocationResult& devices = *result->mutable_devices();
+  for (const PickedDevice& pick : allocation.picked[index]) {
+    const DeviceRequirement& requirement =
+        claim.requests[pick.request].alternatives[pick.alternative];
+    api::DeviceRequestAllocationResult& added = *devices.add_results();
+    added.set_request(requirement.reference);
+    added.set_driver(std::string(pick.device->id.driver.view()));
+    added.set_pool(std::string(pick.device->id.pool.view()));
+    added.set_device(std::string(pick.device->id.device.view()));
+    if (requirement.admin_access) added.set_admin_access(true);
+  }
+  AddClassConfiguration(claim, allocation.alternatives[index], devices);
+  AddClaimConfiguration(claim, allocation.alternatives[index], devices);
+  absl::StatusOr<std::optional<api::NodeSelector>> selector =
+      NodeSelectorOf(allocation.picked[index], claim.message->metadata().name());
+  if (!selector.ok()) return selector.status();
+  if (selector->has_value()) *result->mutable_node_selector() = **std::move(selector);
+  return result;
+}
+
+}  // namespace berth

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of device_allocator.h: the search. What becomes of its result is in
+// allocation_result.cc.
+#include "berth/devices/device_allocator.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/resource_v1.pb.h"
+#include "devices/compiled_selector.h"
+#include "devices/offered_slice.h"
+
+namespace berth {
+namespace {
+
+constexpr int kMostDevices = kMaxDevicesOfClaim;
+
+// allocator_stable.go lookupAttribute: as it is written, then without the domain if that is the
+// driver. Null if the device has none.
+const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name) {
+  const auto& attributes = device.message->attributes();
+  const auto whole = attributes.find(std::string(name));
+  if (whole != attributes.end()) return &whole->second;
+  const size_t slash = name.find('/');
+  if (slash == absl::string_view::npos) return nullptr;
+  if (name.substr(0, slash) != device.id.driver.view()) return nullptr;
+  const auto own = attributes.find(std::string(name.substr(slash + 1)));
+  return own == attributes.end() ? nullptr : &own->second;
+}
+
+// Of one type, and with one value. Versions as text.
+bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
+  if (a.has_string()) return b.has_string() && a.string() == b.string();
+  if (a.has_int_()) return b.has_int_() && a.int_() == b.int_();
+  if (a.has_bool_()) return b.has_bool_() && a.bool_() == b.bool_();
+  return a.has_version() && b.has_version() && a.version() == b.version();
+}
+
+class Search {
+ public:
+  Search(const AllocationRequest& request, const std::vector<NodePool>& pools)
+      : request_(request), claims_(request.claims), pools_(pools) {}
+
+  absl::StatusOr<NodeAllocation> Run() {
+    AddCandidates();
+    const absl::Status prepared = Prepare();
+    if (!prepared.ok()) return prepared;
+    NodeAllocation result;
+    result.picked.resize(claims_.size());
+    result.alternatives.resize(claims_.size());
+    for (size_t i = 0; i < claims_.size(); ++i) {
+      result.alternatives[i].resize(claims_[i].requests.size());
+    }
+    result_ = &result;
+    const bool found = AllocateClaims(0);
+    if (!error_.ok()) return error_;
+    if (found) {
+      result.outcome = NodeAllocation::Outcome::kAllocated;
+      for (const NodePool& pool : pools_) {
+        result.slices.insert(result.slices.end(), pool.slices.begin(), pool.slices.end());
+      }
+      return result;
+    }
+    result = NodeAllocation();
+    if (out_of_steps_) {
+      result.outcome = NodeAllocation::Outcome::kOutOfSteps;
+    } else if (std::any_of(pools_.begin(), pools_.end(),
+                           [](const NodePool& pool) { return pool.invalid; })) {
+      result.outcome = NodeAllocation::Outcome::kInvalidPools;
+    }
+    return result;
+  }
+
+ private:
+  enum class Verdict : uint8_t { kUnknown, kNo, kYes };
+
+  // A device of the node.
+  struct Candidate {
+    const OfferedDevice* device;
+    bool held;                              // by a claim of the cluster
+    absl::InlinedVector<int, 1> picked_by;  // which of the pod's claims; several with admin access
+  };
+  // What is known of a requirement on this node.
+  struct Requirement {
+    std::vector<Verdict> verdicts;  // by candidate
+    std::vector<int> all;           // the candidates that match, if it wants all
+    int64_t count = 0;
+  };
+  struct Constraint {
+    const api::DeviceAttribute* value = nullptr;  // of the first device
+    int devices = 0;
+  };
+  struct Claim {
+    std::vector<std::vector<Requirement>> requests;  // by request and alternative
+    std::vector<Constraint> constraints;
+  };
+  // Which requirement is looked at.
+  struct At {
+    size_t claim, request, alternative;
+  };
+
+  const ClaimedRequest& RequestAt(const At& at) const {
+    return claims_[at.claim].requests[at.request];
+  }
+  const DeviceRequirement& SpecAt(const At& at) const {
+    return RequestAt(at).alternatives[at.alternative];
+  }
+  Requirement& StateAt(const At& at) {
+    return state_[at.claim].requests[at.request][at.alternative];
+  }
+
+  // What is incomplete or invalid offers no devices.
+  void AddCandidates() {
+    for (const NodePool& pool : pools_) {
+      if (pool.incomplete || pool.invalid) continue;
+      for (const auto& slice : pool.slices) {
+        for (const OfferedDevice& device : slice->devices()) {
+          candidates_.push_back({&device, request_.is_held(device.id), {}});
+        }
+      }
+    }
+  }
+
+  // --- Before the search: allocator_stable.go Allocate() ---
+
+  // How many devices each requirement needs. Finds what is wrong with the claims.
+  absl::Status Prepare() {
+    state_.resize(claims_.size());
+    for (size_t c = 0; c < claims_.size(); ++c) {
+      const ClaimToAllocate& claim = claims_[c];
+      int64_t fewest_of_claim = 0;
+      state_[c].requests.resize(claim.requests.size());
+      for (size_t r = 0; r < claim.requests.size(); ++r) {
+        std::vector<Requirement>& alternatives = state_[c].requests[r];
+        alternatives.resize(claim.requests[r].alternatives.size());
+        int64_t fewest = std::numeric_limits<int64_t>::max();
+        for (size_t a = 0; a < alternatives.size(); ++a) {
+          const absl::Status prepared = PrepareRequirement({c, r, a});
+          if (!prepared.ok()) return prepared;
+          fewest = std::min(fewest, alternatives[a].count);
+        }
+        fewest_of_claim += std::min<int64_t>(fewest, int64_t{1} << 40);
+      }
+      if (fewest_of_claim > kMostDevices) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("claim ", claim.key, ": number of requested devices ", fewest_of_claim,
+                         " exceeds the claim limit of ", kMostDevices));
+      }
+      for (size_t i = 0; i < claim.constraints.size(); ++i) {
+        if (claim.constraints[i].is_known) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat("claim ", claim.key, ", constraint #", i,
+                         ": empty constraint (unsupported constraint type?)"));
+      }
+      state_[c].constraints.resize(claim.constraints.size());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PrepareRequirement(const At& at) {
+    const DeviceRequirement& spec = SpecAt(at);
+    Requirement& state = StateAt(at);
+    if (!spec.problem.ok()) return spec.problem;
+    state.verdicts.resize(candidates_.size());
+    state.count = spec.count;
+    if (!spec.wants_all) return absl::OkStatus();
+    int candidate = 0;  // of complete and valid pools only, as all before this one are
+    for (const NodePool& pool : pools_) {
+      const char* trouble = pool.incomplete ? "being updated" : pool.invalid ? "invalid" : nullptr;
+      if (trouble != nullptr) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("claim ", claims_[at.claim].key, ", request ", spec.name,
+                         ": asks for all devices, but resource pool ", pool.ToString(),
+                         " is currently ", trouble));
+      }
+      for (const auto& slice : pool.slices) {
+        for (size_t i = 0; i < slice->devices().size(); ++i, ++candidate) {
+          if (Matches(at, candidate)) state.all.push_back(candidate);
+          if (!error_.ok()) return error_;
+        }
+      }
+    }
+    state.count = static_cast<int64_t>(state.all.size());
+    return absl::OkStatus();
+  }
+
+  // --- The search ---
+
+  bool AllocateClaims(size_t claim) {
+    return claim == claims_.size() || AllocateRequests(claim, 0);
+  }
+
+  bool AllocateRequests(size_t claim, size_t request) {
+    if (request == claims_[claim].requests.size()) return AllocateClaims(claim + 1);
+    const size_t alternatives = claims_[claim].requests[request].alternatives.size();
+    for (size_t a = 0; a < alternatives && !stopped(); ++a) {
+      result_->alternatives[claim][request] = static_cast<int>(a);
+      if (AllocateDevicesFrom({claim, request, a}, 0, 0)) return true;
+    }
+    return false;
+  }
+
+  // The devices from number `taken` on, and whatever comes behind. Of a requirement with a count
+  // they come from the candidates from `from` on.
+  bool AllocateDevicesFrom(const At& at, int64_t taken, size_t from) {
+    const DeviceRequirement& spec = SpecAt(at);
+    const Requirement& state = StateAt(at);
+    if (spec.wants_all && state.all.empty()) return false;
+    if (taken >= state.count) return AllocateRequests(at.claim, at.request + 1);
+    const auto so_far = static_cast<int64_t>(result_->picked[at.claim].size());
+    if (so_far + state.count - taken > kMostDevices) return false;
+    if (spec.wants_all) return AllocateAllFrom(at, taken);
+    for (size_t i = from; i < candidates_.size(); ++i) {
+      if (TakeStep()) return false;
+      if (!IsFree(at, candidates_[i]) || !Matches(at, i)) {
+        if (!error_.ok()) return false;
+        continue;
+      }
+      if (!Pick(at, i)) continue;
+      if (AllocateDevicesFrom(at, taken + 1, i + 1)) return true;
+      if (stopped()) return false;
+      PutBack(at, i);
+      if (!AreEnoughLeft(at, i + 1, state.count - taken)) return false;
+    }
+    return false;
+  }
+
+  // Each of them must be had, so there is one order to try.
+  bool AllocateAllFrom(const At& at, int64_t taken) {
+    const size_t candidate = StateAt(at).all[taken];
+    if (TakeStep() || !IsFree(at, candidates_[candidate])) return false;
+    if (!Pick(at, candidate)) {
+      if (broken_constraint_) {
+        error_ = absl::FailedPreconditionError(
+            absl::StrCat("claim ", claims_[at.claim].key, ", request ", SpecAt(at).name,
+                         ": cannot add device ", candidates_[candidate].device->id.ToString(),
+                         " because a claim constraint would not be satisfied"));
+      }
+      return false;
+    }
+    if (AllocateDevicesFrom(at, taken + 1, 0)) return true;
+    if (!stopped()) PutBack(at, candidate);
+    return false;
+  }
+
+  // Whether `wanted` candidates from `from` on may be left. Saves the walk through all subsets of
+  // devices that are too few. What a selector has not seen yet may match.
+  bool AreEnoughLeft(const At& at, size_t from, int64_t wanted) {
+    const Requirement& state = StateAt(at);
+    for (size_t i = from; i < candidates_.size() && wanted > 0; ++i) {
+      if (state.verdicts[i] != Verdict::kNo && IsFree(at, candidates_[i])) --wanted;
+    }
+    return wanted == 0;
+  }
+
+  bool IsFree(const At& at, const Candidate& candidate) const {
+    if (!SpecAt(at).admin_access) return !candidate.held && candidate.picked_by.empty();
+    return std::find(candidate.picked_by.begin(), candidate.picked_by.end(),
+                     static_cast<int>(at.claim)) == candidate.picked_by.end();
+  }
+
+  // The class's selectors, then the request's. False with error_ set if one fails.
+  bool Matches(const At& at, size_t candidate) {
+    const OfferedDevice& device = *candidates_[candidate].device;
+    if (device.has_binding_conditions) return false;
+    Verdict& verdict = StateAt(at).verdicts[candidate];
+    if (verdict == Verdict::kUnknown) {
+      const DeviceRequirement& spec = SpecAt(at);
+      std::optional<bool> matches =
+          AllMatch(spec.class_selectors, device, "class ", spec.device_class->metadata().name());
+      if (matches.value_or(false)) {
+        matches = AllMatch(spec.selectors, device, "claim ", claims_[at.claim].key);
+      }
+      if (!matches.has_value()) return false;
+      verdict = *matches ? Verdict::kYes : Verdict::kNo;
+    }
+    return verdict == Verdict::kYes;
+  }
+
+  std::optional<bool> AllMatch(
+      const std::vector<std::shared_ptr<const CompiledSelector>>& selectors,
+      const OfferedDevice& device, absl::string_view whose, absl::string_view name) {
+    for (size_t i = 0; i < selectors.size(); ++i) {
+      const absl::Status& compiled = selectors[i]->selector().status();
+      const absl::StatusOr<bool> matches =
+          compiled.ok() ? request_.inventory.Matches(*selectors[i], device) : compiled;
+      if (!matches.ok()) {
+        error_ = absl::InvalidArgumentError(absl::StrCat(whose, name, ": selector #", i, ": CEL ",
+                                                         compiled.ok() ? "runtime" : "compile",
+                                                         " error: ", matches.status().message()));
+        return std::nullopt;
+      }
+      if (!*matches) return false;
+    }
+    return true;
+  }
+
+  // The candidate is free and matches.
+  bool Pick(const At& at, size_t candidate) {
+    const OfferedDevice& device = *candidates_[candidate].device;
+    broken_constraint_ = false;
+    if (device.consumes_counters) return false;
+    if (!AddToConstraints(at, device)) {
+      broken_constraint_ = true;
+      return false;
+    }
+    candidates_[candidate].picked_by.push_back(static_cast<int>(at.claim));
+    result_->picked[at.claim].push_back(
+        {static_cast<int>(at.request), static_cast<int>(at.alternative), &device});
+    return true;
+  }
+
+  void PutBack(const At& at, size_t candidate) {
+    RemoveFromConstraints(at, claims_[at.claim].constraints.size());
+    auto& picked_by = candidates_[candidate].picked_by;
+    picked_by.erase(std::find(picked_by.begin(), picked_by.end(), static_cast<int>(at.claim)));
+    result_->picked[at.claim].pop_back();
+  }
+
+  bool AddToConstraints(const At& at, const OfferedDevice& device) {
+    const std::vector<AttributeConstraint>& constraints = claims_[at.claim].constraints;
+    for (size_t i = 0; i < constraints.size(); ++i) {
+      if (!constraints[i].Covers(RequestAt(at).name, SpecAt(at).reference)) continue;
+      Constraint& state = state_[at.claim].constraints[i];
+      const api::DeviceAttribute* const value = FindAttribute(device, constraints[i].attribute);
+      if (value == nullptr || (state.devices > 0 && !AreEqual(*value, *state.value))) {
+        RemoveFromConstraints(at, i);
+        return false;
+      }
+      if (state.devices++ == 0) state.value = value;
+    }
+    return true;
+  }
+
+  // From the first `count` of them.
+  void RemoveFromConstraints(const At& at, size_t count) {
+    const std::vector<AttributeConstraint>& constraints = claims_[at.claim].constraints;
+    for (size_t i = 0; i < count; ++i) {
+      if (!constraints[i].Covers(RequestAt(at).name, SpecAt(at).reference)) continue;
+      --state_[at.claim].constraints[i].devices;
+    }
+  }
+
+  // Returns whether the search is to end.
+  bool TakeStep() {
+    if (++steps_ > request_.max_steps) out_of_steps_ = true;
+    return stopped();
+  }
+  bool stopped() const { return out_of_steps_ || !error_.ok(); }
+
+  const AllocationRequest& request_;
+  const absl::Span<const ClaimToAllocate> claims_;
+  const std::vector<NodePool>& pools_;
+  std::vector<Candidate> candidates_;
+  std::vector<Claim> state_;
+  NodeAllocation* result_ = nullptr;
+  int64_t steps_ = 0;
+  bool out_of_steps_ = false;
+  bool broken_constraint_ = false;  // why Pick() said no
+  absl::Status error_;
+};
+
+}  // namespace
+
+absl::StatusOr<NodeAllocation> AllocateDevices(const AllocationRequest& request, Symbol node_name,
+                                               const LabelSet& node_labels) {
+  const absl::StatusOr<std::vector<NodePool>> pools =
+      request.inventory.PoolsOf(node_name, node_labels);
+  if (!pools.ok()) {
+    return absl::Status(pools.status().code(),
+                        absl::StrCat("gather pool information: ", pools.status().message()));
+  }
+  absl::StatusOr<NodeAllocation> found = Search(request, *pools).Run();
+  if (!found.ok() || found->outcome != NodeAllocation::Outcome::kAllocated) return found;
+  // What an API server lets through has a selector of one term.
+  const bool is_odd = std::any_of(pools->begin(), pools->end(), [](const NodePool& pool) {
+    return std::any_of(pool.slices.begin(), pool.slices.end(), [](const auto& slice) {
+      return slice->spec().node_selector().node_selector_terms_size() > 1;
+    });
+  });
+  for (size_t i = 0; is_odd && i < request.claims.size(); ++i) {
+    const auto result = AllocationResultOf(*found, request.claims, static_cast<int>(i));
+    if (!result.ok()) return result.status();
+  }
+  return found;
+}
+
+}  // namespace berth

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of offered_slice.h.
+#include "devices/offered_slice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+
+namespace berth {
+namespace {
+
+cel::Attribute AttributeOf(const api::DeviceAttribute& attribute) {
+  if (attribute.has_int_()) return attribute.int_();
+  if (attribute.has_bool_()) return attribute.bool_();
+  if (attribute.has_version()) return cel::Version{attribute.version()};
+  return attribute.string();
+}
+
+cel::Device VariableOf(const std::string& driver, const api::SliceDevice& device) {
+  // The feature of devices for several claims is off.
+  cel::DeviceFields fields{
+      .driver = driver, .allow_multiple_allocations = false, .attributes = {}, .capacity = {}};
+  for (const auto& [name, attribute] : device.attributes()) {
+    fields.attributes.emplace_back(name, AttributeOf(attribute));
+  }
+  for (const auto& [name, capacity] : device.capacity()) {
+    fields.capacity.emplace_back(name,
+                                 Quantity::Parse(capacity.value().string()).value_or(Quantity()));
+  }
+  // The maps of a message have an order of their own.
+  const auto by_name = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::sort(fields.attributes.begin(), fields.attributes.end(), by_name);
+  std::sort(fields.capacity.begin(), fields.capacity.end(), by_name);
+  return cel::Device(fields);
+}
+
+}  // namespace
+
+OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message)
+    : message_(std::move(message)),
+      driver_(Symbol::Intern(spec().driver())),
+      pool_(Symbol::Intern(spec().pool().name())),
+      node_name_(Symbol::Intern(spec().node_name())) {
+  // kube-scheduler v1.35 pools_stable.go: with DRAPartitionableDevices off the field alone counts,
+  // whatever its value.
+  if (!spec().has_per_device_node_selection()) {
+    if (!node_name_.empty()) {
+      whom_ = For::kNode;
+    } else if (spec().all_nodes()) {
+      whom_ = For::kAllNodes;
+    } else if (spec().has_node_selector()) {
+      whom_ = For::kSelectedNodes;
+      selector_.emplace(spec().node_selector(), "nodeSelectorTerms");
+    }
+  }
+  absl::flat_hash_set<Symbol> names;
+  devices_.reserve(spec().devices_size());
+  for (const api::SliceDevice& device : spec().devices()) {
+    const Symbol name = Symbol::Intern(device.name());
+    if (!names.insert(name).second) repeats_a_name_ = true;
+    devices_.push_back({.id = {driver_, pool_, name},
+                        .slice = this,
+                        .index = static_cast<int>(devices_.size()),
+                        .message = &device,
+                        .has_binding_conditions = !device.binding_conditions().empty(),
+                        .consumes_counters = !device.consumes_counters().empty()});
+  }
+}
+
+absl::StatusOr<bool> OfferedSlice::Selects(Symbol node_name, const LabelSet& labels) const {
+  if (selector_->has_errors()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("failed to perform node selection for slice ", name(),
+                     ": failed to parse node selector: ", selector_->status().message()));
+  }
+  return selector_->Matches(labels, node_name);
+}
+
+absl::StatusOr<bool> OfferedSlice::Matches(const CompiledSelector& selector, int device,
+                                           std::atomic<int64_t>& evaluations) const {
+  const MutexLock lock(mutex_);
+  Verdicts& verdicts = verdicts_[selector.id()];
+  if (verdicts.empty()) verdicts.resize(devices_.size());
+  Verdict& verdict = verdicts[device];
+  if (verdict != Verdict::kUnknown) return verdict == Verdict::kYes;
+  if (variables_.empty()) variables_.resize(devices_.size());
+  std::optional<cel::Device>& variable = variables_[device];
+  if (!variable.has_value()) variable = VariableOf(spec().driver(), *devices_[device].message);
+  ++evaluations;
+  const absl::StatusOr<bool> matches = selector.selector()->Matches(*variable);
+  // An error ends the attempt, so it is not worth keeping.
+  if (matches.ok()) verdict = *matches ? Verdict::kYes : Verdict::kNo;
+  return matches;
+}
+
+void OfferedSlice::ForgetVerdicts() const {
+  const MutexLock lock(mutex_);
+  verdicts_.clear();
+}
+
+}  // namespace berth

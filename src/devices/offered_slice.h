@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ResourceSlice, parsed: its devices, whom they are for, and what selectors said of them.
+#ifndef BERTH_SRC_DEVICES_OFFERED_SLICE_H_
+#define BERTH_SRC_DEVICES_OFFERED_SLICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "berth/api/labels.h"
+#include "berth/api/node_selector.h"
+#include "berth/api/resource_v1.pb.h"
+#include "berth/api/symbol.h"
+#include "berth/devices/device_id.h"
+#include "berth/mutex.h"
+#include "cel/device.h"
+#include "devices/compiled_selector.h"
+
+namespace berth {
+
+class OfferedSlice;
+
+struct OfferedDevice {
+  DeviceId id;
+  const OfferedSlice* slice;
+  int index;  // in the slice
+  const api::SliceDevice* message;
+  // Of features that are off: it matches nothing, or is never taken.
+  bool has_binding_conditions = false, consumes_counters = false;
+};
+
+// Immutable but for what it remembers. Threads: any.
+class OfferedSlice {
+ public:
+  explicit OfferedSlice(std::shared_ptr<const api::ResourceSlice> message);
+
+  const std::string& name() const { return message_->metadata().name(); }
+  const api::ResourceSliceSpec& spec() const { return message_->spec(); }
+  Symbol driver() const { return driver_; }
+  Symbol pool() const { return pool_; }
+  int64_t generation() const { return spec().pool().generation(); }
+  const std::vector<OfferedDevice>& devices() const { return devices_; }
+  bool repeats_a_name() const { return repeats_a_name_; }
+
+  // Whom it is for. `kNobody`: its devices say so themselves, which is a feature that is off.
+  enum class For { kNobody, kNode, kAllNodes, kSelectedNodes };
+  For whom() const { return whom_; }
+  Symbol node_name() const { return node_name_; }
+  absl::StatusOr<bool> Selects(Symbol node_name, const LabelSet& labels) const;
+
+  // Whether the selector matches the device; an error has the text of the selector's.
+  absl::StatusOr<bool> Matches(const CompiledSelector& selector, int device,
+                               std::atomic<int64_t>& evaluations) const;
+  // Forgets what selectors said.
+  void ForgetVerdicts() const;
+
+ private:
+  enum class Verdict : uint8_t { kUnknown, kNo, kYes };
+  using Verdicts = std::vector<Verdict>;  // by device
+
+  std::shared_ptr<const api::ResourceSlice> message_;
+  Symbol driver_, pool_, node_name_;
+  For whom_ = For::kNobody;
+  std::optional<NodeSelector> selector_;
+  std::vector<OfferedDevice> devices_;
+  bool repeats_a_name_ = false;
+
+  mutable Mutex mutex_;
+  // Made when the first selector asks.
+  mutable std::vector<std::optional<cel::Device>> variables_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<uint64_t, Verdicts> verdicts_ ABSL_GUARDED_BY(mutex_);  // by selector
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_DEVICES_OFFERED_SLICE_H_

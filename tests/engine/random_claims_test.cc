@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random histories of a cluster with claims of devices, and what must hold at every quiet moment:
+// no device has two claims, every pod on a node has its claims there, and no pod waits for a device
+// while one is free. With and without memory the same.
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/api/node_selector.h"
+#include "berth/api/pod_status.h"
+#include "berth/api/resource_v1.pb.h"
+#include "tests/engine/gang_cluster.h"
+
+namespace berth {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using testing::ObjectsFromYaml;
+using testing::PodBuilder;
+
+#ifdef NDEBUG
+constexpr uint64_t kHistories = 150;
+#else
+constexpr uint64_t kHistories = 20;
+#endif
+
+constexpr int kDevicesOfNode = 3;
+
+class History {
+ public:
+  History(uint64_t seed, bool incremental) : random_(seed) {
+    LoadedConfiguration loaded =
+        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
+    EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+    auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
+                                       .registry = &Builtins(),
+                                       .objects = {},
+                                       .seed = seed,
+                                       .incremental = incremental});
+    EXPECT_TRUE(created.ok()) << created.status();
+    simulation_ = *std::move(created);
+  }
+
+  void Run(int steps) {
+    Set("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}");
+    for (const int count : {1, 2}) {
+      Set(absl::StrCat(
+          "{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: of-",
+          count,
+          ", namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
+          "{deviceClassName: any, count: ",
+          count, "}}]}}}}"));
+    }
+    for (int i = 0; i < 2; ++i) AddNode();
+    for (int step = 0; step < steps && !::testing::Test::HasFailure(); ++step) {
+      Change();
+      if (Chance(3)) simulation_->Advance(absl::Seconds(static_cast<int64_t>(random_() % 20)));
+      if (Chance(4)) Quiet();
+    }
+    Quiet();
+  }
+
+  std::vector<std::pair<std::string, std::string>> bindings() const {
+    return simulation_->cluster().Bindings();
+  }
+  int checked() const { return checked_; }
+
+ private:
+  bool Chance(int one_in) { return random_() % static_cast<unsigned>(one_in) == 0; }
+  int Below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  void Set(const std::string& yaml) { simulation_->cluster().Set(ObjectsFromYaml(yaml)[0]); }
+
+  void AddNode() {
+    const std::string name = absl::StrCat("n", next_++);
+    simulation_->cluster().Set(
+        MakeNode().Name(name).Allocatable("cpu", "64").Allocatable("memory", "64Gi").Object());
+    SetSlice(name, kDevicesOfNode);
+  }
+
+  void SetSlice(const std::string& node, int devices) {
+    std::string yaml = absl::StrCat(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ", node,
+        "}, spec: {driver: d, nodeName: ", node, ", pool: {name: ", node,
+        ", generation: 1, resourceSliceCount: 1}, devices: [");
+    for (int i = 0; i < devices; ++i) absl::StrAppend(&yaml, "{name: x", i, "}, ");
+    Set(yaml + "]}}");
+  }
+
+  void AddPod() {
+    PodBuilder pod = MakePod();
+    pod.Name(absl::StrCat("p", next_++)).Namespace("default").Request("cpu", "1");
+    api::PodSpec& spec = *pod.Message().mutable_spec();
+    if (Chance(4)) {  // of a claim that several pods use, and that may not be there
+      auto& claim = *spec.add_resource_claims();
+      claim.set_name("shared");
+      claim.set_resource_claim_name(absl::StrCat("s", Below(3)));
+    }
+    if (spec.resource_claims().empty() || Chance(3)) {
+      auto& claim = *spec.add_resource_claims();
+      claim.set_name("own");
+      claim.set_resource_claim_template_name(Chance(3) ? "of-2" : "of-1");
+    }
+    simulation_->cluster().Set(pod.Object());
+  }
+
+  void Change() {
+    InMemoryCluster& cluster = simulation_->cluster();
+    const std::vector<Object> pods = cluster.List(Kind::kPod);
+    const std::string pod =
+        pods.empty() ? "" : std::string(pods[Below(static_cast<int>(pods.size()))].key());
+    switch (Below(14)) {
+      case 0:
+        if (cluster.List(Kind::kNode).size() < 5) AddNode();
+        return;
+      case 1:
+        if (!pod.empty()) cluster.Finish(pod);
+        return;
+      case 2:
+        if (!pod.empty()) cluster.Delete(Kind::kPod, pod);
+        return;
+      case 3:
+        if (!pod.empty()) cluster.DeleteGracefully(pod);
+        return;
+      case 4:
+        Set(absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: s",
+                         Below(3),
+                         ", namespace: default}, spec: {devices: {requests: [{name: r, exactly: "
+                         "{deviceClassName: any}}]}}}"));
+        return;
+      case 5:
+        cluster.SetBindFault([this](const Identity&, const std::string&) -> absl::Status {
+          return Chance(3) ? absl::UnavailableError("chance") : absl::OkStatus();
+        });
+        return;
+      case 6:
+        simulation_->Restart();
+        return;
+      case 7:
+        cluster.Relist();
+        return;
+      case 8:  // events come late, and bindings take their time
+        cluster.SetFaults({.seed = random_(),
+                           .lost_answer = 0.1,
+                           .slow_bind = 0.5,
+                           .min_bind_delay = absl::Seconds(1),
+                           .max_bind_delay = absl::Seconds(20),
+                           .delayed_event = 0.5,
+                           .max_event_delay = absl::Seconds(10)});
+        return;
+      default:
+        AddPod();
+        return;
+    }
+  }
+
+  void Quiet() {
+    simulation_->cluster().SetBindFault(nullptr);
+    simulation_->cluster().SetFaults({});
+    simulation_->RunUntilQuiet();
+    Check();
+    ++checked_;
+  }
+
+  void Check() {
+    InMemoryCluster& cluster = simulation_->cluster();
+    std::map<std::string, std::string> holder;  // of each device
+    std::map<std::string, const api::ResourceClaim*> claims;
+    const std::vector<Object> objects = cluster.List(Kind::kResourceClaim);
+    for (const Object& object : objects) {
+      const auto& claim = object.As<api::ResourceClaim>();
+      claims[std::string(object.key())] = &claim;
+      for (const auto& result : claim.status().allocation().devices().results()) {
+        const std::string device = absl::StrCat(result.pool(), "/", result.device());
+        const auto [it, is_new] = holder.emplace(device, object.key());
+        EXPECT_TRUE(is_new) << device << " is held by " << it->second << " and " << object.key();
+      }
+    }
+    bool waits = false;  // a pod that one device would help, wherever it is
+    for (const Object& object : cluster.List(Kind::kPod)) {
+      const auto& pod = object.As<api::Pod>();
+      if (HasEnded(pod.status())) continue;
+      const std::string& node = pod.spec().node_name();
+      bool needs_one = node.empty() && pod.spec().resource_claims_size() == 1;
+      for (const auto& status : pod.status().resource_claim_statuses()) {
+        const auto found = claims.find("default/" + status.resource_claim_name());
+        ASSERT_NE(found, claims.end()) << object.key();
+        CheckClaim(*found->second, object, node);
+        needs_one &= found->second->spec().devices().requests(0).exactly().count() == 1 &&
+                     !found->second->status().has_allocation();
+      }
+      for (const auto& reference : pod.spec().resource_claims()) {
+        if (!reference.has_resource_claim_name()) continue;
+        needs_one = false;
+        const auto found = claims.find("default/" + reference.resource_claim_name());
+        if (found != claims.end()) CheckClaim(*found->second, object, node);
+      }
+      waits |= needs_one && !pod.metadata().has_deletion_timestamp();
+    }
+    if (!waits) return;
+    const size_t all = cluster.List(Kind::kNode).size() * kDevicesOfNode;
+    EXPECT_EQ(holder.size(), all) << "a pod waits, and a device is free";
+  }
+
+  static void CheckClaim(const api::ResourceClaim& claim, const Object& pod,
+                         const std::string& node) {
+    if (node.empty()) return;
+    const auto& status = claim.status();
+    // A shared claim may have been replaced under a pod that runs.
+    if (claim.metadata().owner_references().empty() && !status.has_allocation()) return;
+    ASSERT_TRUE(status.has_allocation()) << pod.key() << ", " << claim.metadata().name();
+    EXPECT_TRUE(NodeSelector(status.allocation().node_selector())
+                    .Matches(LabelSet(), Symbol::Intern(node)) ||
+                claim.metadata().owner_references().empty())
+        << pod.key() << " is on " << node;
+    bool reserved = false;
+    for (const auto& user : status.reserved_for()) reserved |= user.uid() == pod.uid();
+    EXPECT_TRUE(reserved || claim.metadata().owner_references().empty()) << pod.key();
+  }
+
+  std::mt19937_64 random_;
+  std::unique_ptr<Simulation> simulation_;
+  int next_ = 0;
+  int checked_ = 0;
+};
+
+uint64_t FirstSeed() {
+  uint64_t seed = 0;
+  const char* const given = std::getenv("BERTH_SEED");
+  return given != nullptr && absl::SimpleAtoi(given, &seed) ? seed : 0;
+}
+
+TEST(RandomClaimsTest, HoldAtEveryQuietMoment) {
+  int checked = 0;
+  for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kHistories; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
+    History history(seed, /*incremental=*/true);
+    history.Run(60);
+    if (HasFailure()) return;
+    checked += history.checked();
+    if (seed % 5 != 0) continue;
+    History plain(seed, /*incremental=*/false);
+    plain.Run(60);
+    ASSERT_EQ(history.bindings(), plain.bindings());
+  }
+  EXPECT_GT(checked, 100);
+}
+
+}  // namespace
+}  // namespace berth
