@@ -205,7 +205,7 @@ void Explainer::ExplainEachNode(const Framework& framework, CycleState& state, c
     shown.name = std::string(node.name().view());
     shown.filter = names.has_value() && !names->contains(node.name())
                        ? pre_filter.excluded
-                       : framework.nominations().RunFilterWithNominatedPods(state, pod, node);
+                       : framework.nomination_filter().RunFilterWithNominatedPods(state, pod, node);
   }
   SortByName(explanation.nodes);
 }
