@@ -274,6 +274,145 @@ def unalike(size, rng):
         yield pod(name, requests=requests_of(f"{50 + rng.randrange(100)}m", str((400 << 20) + i)))
 
 
+# --- Many applications of a few pods each ----------------------------------------------------------------------------
+
+SHAPES = ((4, 16), (8, 32), (16, 64), (32, 128), (64, 256))  # CPUs and GiB of a node
+POOLS = ("general", "general", "compute", "memory", "batch")
+DEDICATED = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
+RACKS = 100
+
+
+def nodes_of_shapes(size, rng):
+    """[(name, milliCPU, MiB)] and the nodes: five shapes, three zones, 100 racks; one in 20 is tainted."""
+    rooms, nodes = [], []
+    for i, name in enumerate(numbered("node", size.nodes, 5)):
+        cpus, gib = rng.choice(SHAPES)
+        labels = {ZONE: ZONES[i % len(ZONES)], RACK: f"rack-{i % RACKS:03d}", "pool": rng.choice(POOLS),
+                  "disk": rng.choice(("ssd", "hdd"))}
+        tainted = rng.random() < 0.05
+        rooms.append([name, 1000 * cpus, 1024 * gib, tainted])
+        nodes.append(node(name, cpu=str(cpus), memory=f"{gib}Gi", labels=labels, taints=[DEDICATED] if tainted else ()))
+    return rooms, nodes
+
+
+def one_of(key, values):
+    return {"matchExpressions": [{"key": key, "operator": "In", "values": values}]}
+
+
+def application(i, count, rng):
+    """The labels and the spec that the pods of an application share, by chance."""
+    name = f"app-{i:05d}"
+    like = {"matchLabels": {"app": name}}
+    node_affinity, anti, pod_affinity, spec = {}, {}, {}, {}
+    required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+    if rng.random() < 0.25:
+        values = rng.choice((["general"], ["general", "compute"], ["memory", "general"], ["compute", "memory"]))
+        node_affinity[required] = {"nodeSelectorTerms": [one_of("pool", values)]}
+    if rng.random() < 0.25:
+        node_affinity[preferred] = [{"weight": rng.choice((1, 10, 50)),
+                                     "preference": one_of(*rng.choice((("disk", ["ssd"]), ("pool", ["compute"]),
+                                                                       (ZONE, [rng.choice(ZONES)]))))}]
+    if rng.random() < 0.25:
+        unless = rng.choice(("DoNotSchedule", "ScheduleAnyway"))
+        spec["topologySpreadConstraints"] = [{"maxSkew": rng.choice((1, 2, 5)), "topologyKey": rng.choice((ZONE, HOST)),
+                                              "whenUnsatisfiable": unless, "labelSelector": like}]
+    if rng.random() < 0.15:
+        term = {"labelSelector": like, "topologyKey": HOST}
+        if rng.random() < 0.5:
+            anti[required] = [term]
+        else:
+            anti[preferred] = [{"weight": rng.choice((10, 100)), "podAffinityTerm": term}]
+    if rng.random() < 0.15:
+        other = {"labelSelector": {"matchLabels": {"app": f"app-{rng.randrange(count):05d}"}}, "topologyKey": ZONE}
+        pod_affinity[preferred] = [{"weight": rng.choice((1, 10, 50)), "podAffinityTerm": other}]
+    if rng.random() < 0.15:
+        spec["tolerations"] = [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]
+    affinity = {"nodeAffinity": node_affinity, "podAntiAffinity": anti, "podAffinity": pod_affinity}
+    affinity = {kind: rules for kind, rules in affinity.items() if rules}
+    if affinity:
+        spec["affinity"] = affinity
+    return {"labels": {"app": name}, "priority": rng.choice((0, 0, 0, 10, 100)),
+            "amounts": (rng.choice((100, 250, 500, 1000, 2000)), rng.choice((256, 512, 1024, 2048, 4096))), "spec": spec}
+
+
+def pod_of(app, name, different=None, **fields):
+    """A pod of the application; `different`, a random source: with requests of its own."""
+    milli, mib = app["amounts"]
+    if different:
+        milli, mib = milli + different.randrange(100), mib + different.randrange(1000)
+    return pod(name, requests=requests_of(f"{milli}m", f"{mib}Mi"), labels=app["labels"], limited=False,
+               **{"priority": app["priority"], **app["spec"], **fields})
+
+
+def placed_at_random(apps, count, rooms, rng, **fields):
+    """Pods that run, each on a node that has room for it."""
+    placed = 0
+    while placed < count:
+        app, room = rng.choice(apps), rng.choice(rooms)
+        milli, mib = app["amounts"]
+        if room[1] >= milli and room[2] >= mib and not room[3]:
+            room[1] -= milli
+            room[2] -= mib
+            yield pod_of(app, f"run-{placed:06d}", on=room[0], **fields)
+            placed += 1
+
+
+def fits_no_shape(app, name, rng):
+    """A pod that no node takes, for one of four reasons."""
+    priority = rng.choice((0, 10, 100))
+    kind = rng.randrange(4)
+    if kind == 0:
+        return pod(name, requests=requests_of(f"{100 + rng.randrange(50)}", "1Gi"), priority=priority, limited=False)
+    if kind == 1:
+        return pod_of(app, name, priority=priority, nodeSelector={"pool": rng.choice(("arm", "tpu"))})
+    if kind == 2:
+        term = {"labelSelector": {"matchLabels": {"app": f"absent-{rng.randrange(50)}"}}, "topologyKey": ZONE}
+        return pod_of(app, name, priority=priority,
+                      affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    return pod(name, requests=requests_of("100m", f"{400 + rng.randrange(50)}Gi"), priority=priority, limited=False)
+
+
+def mixed(different=False, rejected=0):
+    """A workload of `groups` applications whose pods come in random order, and `rejected` of them that fit nowhere."""
+    def objects(size, rng):
+        yield namespace("default")
+        rooms, nodes = nodes_of_shapes(size, rng)
+        yield from nodes
+        apps = [application(i, size.groups, rng) for i in range(size.groups)]
+        yield from placed_at_random(apps, size.placed, rooms, rng)
+        in_vain = set(rng.sample(range(size.pods), int(size.pods * rejected)))
+        for i, name in enumerate(numbered("pod", size.pods)):
+            app = rng.choice(apps)
+            yield fits_no_shape(app, name, rng) if i in in_vain else pod_of(app, name, rng if different else None)
+    objects.__doc__ = ("Many applications in random order" + (", requests all different" if different else "")
+                       + (f", {rejected:.0%} fit nowhere" if rejected else ""))
+    return objects
+
+
+def mixed_preempting(size, rng):
+    """Nodes full of many applications of priority 0; pods of many others, of priority 1000, evict them."""
+    yield namespace("default")
+    rooms, nodes = nodes_of_shapes(size, rng)
+    yield from nodes
+    apps = [application(i, size.groups, rng) for i in range(size.groups)]
+    fillers = [app for app in apps if app["amounts"][0] >= 1000]
+    i = 0
+    for room in rooms:
+        while not room[3]:
+            app = rng.choice(fillers)
+            milli, mib = app["amounts"]
+            if room[1] < milli or room[2] < mib:
+                break
+            room[1] -= milli
+            room[2] -= mib
+            yield pod_of(app, f"run-{i:06d}", on=room[0], priority=0, terminationGracePeriodSeconds=0)
+            i += 1
+    urgent = [application(size.groups + i, size.groups, rng) for i in range(size.groups)]
+    for name in numbered("pod", size.pods):
+        app = rng.choice(urgent)
+        yield pod_of({**app, "amounts": (2 * app["amounts"][0] + 1000, app["amounts"][1])}, name, priority=1000)
+
+
 # --- Clusters with GPUs ---------------------------------------------------------------------------------------------
 
 def gpu_nodes(size):
@@ -381,6 +520,13 @@ WORKLOADS = {
     "huge": Workload(basic, Size(100000, 1000000, 0), "default"),
     "running": Workload(basic, Size(5000, 10000, 150000), "default"),
     "unalike": Workload(unalike, Size(5000, 10000, 1000), "default"),
+    "mixed-40": Workload(mixed(), Size(5000, 10000, 10000, 40), "default"),
+    "mixed-400": Workload(mixed(), Size(5000, 10000, 10000, 400), "default"),
+    "mixed-4000": Workload(mixed(), Size(5000, 10000, 10000, 4000), "default"),
+    "mixed-requests": Workload(mixed(different=True), Size(5000, 10000, 10000, 4000), "default"),
+    "mixed-large": Workload(mixed(), Size(15000, 10000, 150000, 4000), "default"),
+    "mixed-rejected": Workload(mixed(rejected=1 / 6), Size(5000, 12000, 10000, 400), "default"),
+    "mixed-preempting": Workload(mixed_preempting, Size(1000, 1000, 0, 400), "default"),
     "anti-affinity": Workload(anti_affinity, Size(5000, 2000, 1000), "default"),
     "preferred-affinity": Workload(preferred_affinity, Size(5000, 5000, 5000), "default"),
     "topology-spreading": Workload(topology_spreading, Size(5000, 5000, 5000), "default"),

@@ -26,7 +26,7 @@ void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes)
     // First all that may be wrong: a pod may have moved from one of these nodes to another.
     for (const Symbol node : *changes) RemoveFrom(node);
     for (const Symbol node : *changes) Recount(node, nominator, nodes);
-    if (order_version_ != nodes.order_version()) FollowNodes(nominator, nodes);
+    if (order_version_ != nodes.order_version()) CatchUpWithNodes(nominator, nodes);
   } else {
     accounts_.clear();
     pods_on_.clear();
@@ -42,7 +42,7 @@ void NominatedUsage::Refresh(const Nominator& nominator, const NodeTable& nodes)
 }
 
 // Nodes came or went: what was counted stands but on these.
-void NominatedUsage::FollowNodes(const Nominator& nominator, const NodeTable& nodes) {
+void NominatedUsage::CatchUpWithNodes(const Nominator& nominator, const NodeTable& nodes) {
   std::vector<Symbol> came, went;
   for (const Symbol node : missing_) {
     if (nodes.FindRow(node) >= 0) came.push_back(node);

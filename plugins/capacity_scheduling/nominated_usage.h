@@ -56,7 +56,7 @@ class NominatedUsage {
     std::map<int32_t, Sum> by_priority;
   };
 
-  void FollowNodes(const Nominator& nominator, const NodeTable& nodes);
+  void CatchUpWithNodes(const Nominator& nominator, const NodeTable& nodes);
   void Recount(Symbol node, const Nominator& nominator, const NodeTable& nodes);
   void RemoveFrom(Symbol node);
 

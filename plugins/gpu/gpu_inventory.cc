@@ -106,10 +106,10 @@ void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
       changed_.empty()) {
     return;
   }
-  FollowTable(nodes, handle.objects());
+  CatchUpWithTable(nodes, handle.objects());
   if (devices_version_ != devices) {
     for (Row* const row : rows_) {
-      if (FollowDevice(*row, handle.objects())) MarkChanged(*row);
+      if (RefreshDevice(*row, handle.objects())) MarkChanged(*row);
     }
     devices_version_ = devices;
   }
@@ -126,7 +126,7 @@ void GpuInventory::Sync(const NodeTable& nodes, Handle& handle) {
   table_version_ = nodes.version();
 }
 
-void GpuInventory::FollowTable(const NodeTable& nodes, const ObjectStore& objects) {
+void GpuInventory::CatchUpWithTable(const NodeTable& nodes, const ObjectStore& objects) {
   bool some_are_new = false;
   const auto on_change = [&](const RowChange& change) {
     if (rows_[change.row] != nullptr) changed_.push_back(rows_[change.row]->name);
@@ -164,13 +164,13 @@ GpuInventory::Row* GpuInventory::AddRow(Symbol node, const ObjectStore& objects)
   row->name = node;
   row->entry.slot = free_slots_.back();
   free_slots_.pop_back();
-  FollowDevice(*row, objects);
+  RefreshDevice(*row, objects);
   changed_.push_back(node);
   return (row_of_[node] = std::move(row)).get();
 }
 
 // Of another Device the node is read anew.
-bool GpuInventory::FollowDevice(Row& row, const ObjectStore& objects) {
+bool GpuInventory::RefreshDevice(Row& row, const ObjectStore& objects) {
   const Object* const object = objects.Find(Kind::kDevice, "", row.name.view());
   std::shared_ptr<const api::Device> device;
   if (object != nullptr) device = object->Share<api::Device>();

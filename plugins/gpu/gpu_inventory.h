@@ -111,11 +111,11 @@ class GpuInventory {
     Entry entry;
   };
 
-  void FollowTable(const NodeTable& nodes, const ObjectStore& objects);
+  void CatchUpWithTable(const NodeTable& nodes, const ObjectStore& objects);
   void Move(const RowMove& move);
   Row* AddRow(Symbol node, const ObjectStore& objects);
   // Returns whether it is another one now.
-  static bool FollowDevice(Row& row, const ObjectStore& objects);
+  static bool RefreshDevice(Row& row, const ObjectStore& objects);
   void Refresh(Row& row, const NodeInfo& node, Handle& handle);
   void Warn(const PodUse& use, Handle& handle);
   void MarkChanged(Row& row);

@@ -9,7 +9,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "berth/columns/exact_doubles.h"
 #include "berth/columns/pod_table.h"
+#include "berth/columns/vector_clones.h"
 #include "plugins/inter_pod_affinity/affinity_terms.h"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.h"
 
@@ -96,6 +98,24 @@ int64_t WeightOf(const PodTerm& term, int64_t hard_weight) {
   }
 }
 
+BERTH_VECTOR_CLONES std::pair<int64_t, int64_t> Extremes(absl::Span<const int64_t> scores) {
+  int64_t min = scores.front(), max = scores.front();
+  for (const int64_t score : scores) {  // one pass of vector instructions
+    min = std::min(min, score);
+    max = std::max(max, score);
+  }
+  return {min, max};
+}
+
+// As NormalizeScores() below; all differences are from 0 to `difference`.
+BERTH_VECTOR_CLONES void Scale(int64_t min, int64_t difference, int64_t* scores, size_t size) {
+  const double divisor = static_cast<double>(difference);
+  for (size_t i = 0; i < size; ++i) {
+    const double share = ToDouble(scores[i] - min) / divisor;
+    scores[i] = Truncated(static_cast<double>(kMaxNodeScore) * share);
+  }
+}
+
 }  // namespace
 
 Status InterPodAffinity::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -179,16 +199,17 @@ absl::Status InterPodAffinity::NormalizeScores(const CycleState&, const PodInfo&
                                                absl::Span<const NodeRow>,
                                                absl::Span<int64_t> scores) const {
   if (scores.empty()) return absl::OkStatus();
-  const auto [min_it, max_it] = std::minmax_element(scores.begin(), scores.end());
-  const int64_t min = *min_it;
-  const int64_t difference = *max_it - min;
-  for (int64_t& score : scores) {
-    if (difference == 0) {
-      score = 0;
-      continue;
+  const auto [min, max] = Extremes(scores);
+  const int64_t difference = max - min;
+  if (difference == 0) {
+    absl::c_fill(scores, 0);
+  } else if (difference < kExactAmounts) {
+    Scale(min, difference, scores.data(), scores.size());
+  } else {
+    for (int64_t& score : scores) {
+      const double share = static_cast<double>(score - min) / static_cast<double>(difference);
+      score = static_cast<int64_t>(static_cast<double>(kMaxNodeScore) * share);
     }
-    const double share = static_cast<double>(score - min) / static_cast<double>(difference);
-    score = static_cast<int64_t>(static_cast<double>(kMaxNodeScore) * share);
   }
   return absl::OkStatus();
 }

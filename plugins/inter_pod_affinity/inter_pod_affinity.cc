@@ -99,7 +99,7 @@ void ListExistingAntiAffinity(const PodInfo& pod, const LabelSet* namespace_labe
 // In a dry run, `difference` more pods on `node` have a term with this key that the pod matches.
 // They are added to any rule about such terms: that of another term rejects nodes just so. None
 // counts fewer than no pods.
-void FollowExistingTerm(Symbol key, const NodeInfo& node, int64_t difference, DomainRules& rules) {
+void CountExistingTerm(Symbol key, const NodeInfo& node, int64_t difference, DomainRules& rules) {
   for (int i = 0; i < rules.size(); ++i) {
     const DomainCounts& counts = rules.counts(i);
     if (counts.key() != key || !rules.Rejects(i, kKeptOffByPods)) continue;
@@ -132,16 +132,16 @@ Status InterPodAffinity::ListRules(const PodInfo& pod, const NodeTable&, DomainR
   return Status::Success();
 }
 
-void InterPodAffinity::FollowOthers(const PodInfo& pod, const PodInfo& changed,
-                                    const NodeInfo& node, int64_t difference,
-                                    DomainRules& rules) const {
+void InterPodAffinity::CountOtherPods(const PodInfo& pod, const PodInfo& changed,
+                                      const NodeInfo& node, int64_t difference,
+                                      DomainRules& rules) const {
   if (changed.required_anti_affinity_terms().empty()) return;
   const LabelSet* const labels = handle_.objects().NamespaceLabels(pod.namespace_name());
   const LabelSet none;
   for (const AffinityTerm& term : changed.required_anti_affinity_terms()) {
     const bool matches =
         term.Matches(pod.namespace_name(), pod.labels(), labels != nullptr ? labels : &none);
-    if (matches) FollowExistingTerm(term.topology_key, node, difference, rules);
+    if (matches) CountExistingTerm(term.topology_key, node, difference, rules);
   }
 }
 

@@ -46,8 +46,8 @@ class InterPodAffinity final : public Plugin,
   // A rule a required term of the pod, and a term of other pods.
   Status ListRules(const PodInfo& pod, const NodeTable&, DomainRules& rules) override;
   // The terms of other pods.
-  void FollowOthers(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
-                    int64_t difference, DomainRules& rules) const override;
+  void CountOtherPods(const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
+                      int64_t difference, DomainRules& rules) const override;
   void AddListInputs(const PodInfo&, FilterInputs& inputs) const override;
 
   // Finds the terms that match, and what pods they count.
@@ -57,6 +57,7 @@ class InterPodAffinity final : public Plugin,
   std::optional<Status> PreScoreDomains(CycleState& state, const PodInfo& pod,
                                         const NodeTable& nodes,
                                         std::vector<DomainSum>& sums) override;
+  bool ScoresDependOnFeasible() const override { return false; }
   // The sum over the node's domains; negative where anti-affinity prevails.
   absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo&,
                                 const NodeInfo& node) const override;

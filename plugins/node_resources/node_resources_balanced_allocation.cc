@@ -89,7 +89,8 @@ bool ScoreBlock(const Columns& first, const Columns& second, absl::Span<const No
   if (!a.exact() || !b.exact() || !first.exact() || !second.exact()) return false;
   const double request_a = static_cast<double>(first.pod_request);
   const double request_b = static_cast<double>(second.pod_request);
-  ScoreTwo(a, request_a, b, request_b, rows.size(), scores.data());
+  BlockScores out(block, scores);
+  ScoreTwo(a, request_a, b, request_b, block.size(), out.values());
   return true;
 }
 

@@ -59,8 +59,9 @@ constexpr size_t kMostColumns = 62;
 
 enum class Found : uint8_t { kNothing, kShortages, kDoubtful };
 
-// What the rows of a block lack: a bit for each reason, a place for another pod and each column. Of
-// amounts from 2^62 on or below 0 differences might overflow: if there are any, that is kDoubtful.
+// What the nodes of a block's values lack: a bit for each reason, a place for another pod and each
+// column. Of amounts from 2^62 on or below 0 differences might overflow: if there are any, that is
+// kDoubtful.
 BERTH_VECTOR_CLONES Found FindShortages(absl::Span<const Columns> columns, const int64_t* pod_count,
                                         const int64_t* allowed_pods, const RowBlock& block,
                                         uint64_t (&lacks)[kRowBlock]) {
@@ -170,18 +171,19 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   };
   uint64_t lacks[kRowBlock];
   ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
-    const Found found =
-        columns.size() > kMostColumns
-            ? Found::kDoubtful
-            : FindShortages(columns, pod_count, allowed_pods, RowBlock(rows), lacks);
+    const RowBlock block(rows);
+    const Found found = columns.size() > kMostColumns
+                            ? Found::kDoubtful
+                            : FindShortages(columns, pod_count, allowed_pods, block, lacks);
     if (found == Found::kNothing) return;
     for (size_t i = 0; i < rows.size(); ++i) {
+      const uint64_t lacking = found == Found::kDoubtful ? 0 : lacks[block.At(i)];
       if (found == Found::kDoubtful) {
         check(rows[i]);
-      } else if (lacks[i] != 0) {
-        const bool too_small = IsTooSmall(columns, rows[i], lacks[i]);
+      } else if (lacking != 0) {
+        const bool too_small = IsTooSmall(columns, rows[i], lacking);
         verdicts.Set(rows[i], CodeOf(too_small ? Shortage::kTooSmall : Shortage::kOccupied),
-                     words_of(lacks[i]));
+                     words_of(lacking));
       }
     }
   });

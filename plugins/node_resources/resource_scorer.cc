@@ -198,9 +198,10 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
                                 absl::Span<int64_t> scores) const {
   constexpr bool kHasShape = type == Type::kRequestedToCapacityRatio;
   const RowBlock block(rows);
+  const size_t size = block.size();
   double sums[kRowBlock] = {};
   double weights_of_rows[kRowBlock];  // with a shape
-  if (kHasShape) std::fill_n(weights_of_rows, rows.size(), 0);
+  if (kHasShape) std::fill_n(weights_of_rows, size, 0);
   double weights = 0;
   for (const Columns& c : columns) {
     const BlockAmounts amounts(block, c.requested, c.allocatable);
@@ -208,18 +209,18 @@ bool ResourceScorer::ScoreBlock(absl::Span<const Columns> columns, absl::Span<co
     const double weight = static_cast<double>(c.weight);
     const double pod_request = static_cast<double>(c.pod_request);
     if constexpr (kHasShape) {
-      AddShapedScores(score_at_.data(), amounts, pod_request, weight, rows.size(), sums,
-                      weights_of_rows);
+      AddShapedScores(score_at_.data(), amounts, pod_request, weight, size, sums, weights_of_rows);
     } else {
-      AddScores(type == Type::kLeastAllocated, amounts, pod_request, weight, rows.size(), sums);
+      AddScores(type == Type::kLeastAllocated, amounts, pod_request, weight, size, sums);
     }
     weights += weight;
   }
   if (weights == 0) return false;
+  BlockScores out(block, scores);
   if constexpr (kHasShape) {
-    DivideRounded(sums, weights_of_rows, rows.size(), scores.data());
+    DivideRounded(sums, weights_of_rows, size, out.values());
   } else {
-    Divide(sums, weights, rows.size(), scores.data());
+    Divide(sums, weights, size, out.values());
   }
   return true;
 }

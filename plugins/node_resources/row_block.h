@@ -5,12 +5,12 @@
 #define BERTH_PLUGINS_NODE_RESOURCES_ROW_BLOCK_H_
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "berth/columns/exact_doubles.h"
 #include "berth/columns/node_table.h"
 
 namespace berth {
@@ -19,46 +19,78 @@ inline constexpr size_t kRowBlock = 128;
 // Fewer rows are not worth the preparations.
 inline constexpr size_t kFewRows = 8;
 
-// Amounts below this are exact as doubles, and so is 100 times one of them. A quotient of two such
-// numbers that is at most 100 truncates as the quotient of the integers does: it would have to be
-// nearer to the next integer than the division rounds.
-inline constexpr int64_t kExactAmounts = int64_t{1} << 46;
-
-// Conversions that SSE2 has no instruction for, and the rest without a branch: a number from 0 to
-// 2^51 becomes the low bits of 2^52 plus it.
-inline double ToDouble(int64_t amount) {
-  return std::bit_cast<double>(static_cast<uint64_t>(amount) | std::bit_cast<uint64_t>(0x1p52)) -
-         0x1p52;
-}
-inline int64_t Truncated(double value) {
-  const double shifted = value + 0x1p52;  // rounds to the nearest integer
-  const uint64_t rounded_up = std::bit_cast<uint64_t>(value - (shifted - 0x1p52)) >> 63;
-  return static_cast<int64_t>(std::bit_cast<uint64_t>(shifted) - std::bit_cast<uint64_t>(0x1p52) -
-                              rounded_up);
-}
 // What is left of a capacity; 0 if more is requested. Both are whole numbers.
 inline double Free(double capacity, double requested) {
   const double free = capacity - requested;
   return (free + std::abs(free)) / 2;
 }
 
-// At most kRowBlock rows.
+struct RowRange {
+  NodeRow first, last;
+};
+RowRange RangeOf(absl::Span<const NodeRow> rows);  // at least one
+// Whether all capacities are above 0 and everything is below kExactAmounts.
+bool AreExact(const int64_t* requested, const int64_t* capacity, size_t size);
+// scores[i] is of rows[i], values[0] of row `first`.
+void PickScores(const int64_t* values, NodeRow first, absl::Span<const NodeRow> rows,
+                int64_t* scores);
+
+// At most kRowBlock rows, at least one, and their values in columns side by side. Where most rows
+// of a range are asked for, the block has the values of the whole range: they are read where they
+// stand.
 class RowBlock {
  public:
-  explicit RowBlock(absl::Span<const NodeRow> rows) : rows_(rows), adjoin_(AreConsecutive(rows)) {}
-  size_t size() const { return rows_.size(); }
+  explicit RowBlock(absl::Span<const NodeRow> rows) : rows_(rows), size_(rows.size()) {
+    const auto [first, last] = RangeOf(rows);
+    const size_t range = static_cast<size_t>(last - first) + 1;
+    if (range > kRowBlock || range > 2 * rows.size()) return;
+    first_ = first;
+    size_ = range;
+    holes_ = range != rows.size() || !AreConsecutive(rows);
+  }
+
   absl::Span<const NodeRow> rows() const { return rows_; }
 
-  // The rows' values in `column`: where they stand if the rows follow one another, or in `copy`.
+  // The number of values, at most kRowBlock.
+  size_t size() const { return size_; }
   const int64_t* Values(const int64_t* column, int64_t (&copy)[kRowBlock]) const {
-    if (adjoin_) return column + rows_[0];
+    if (first_ >= 0) return column + first_;
     for (size_t i = 0; i < rows_.size(); ++i) copy[i] = column[rows_[i]];
     return copy;
   }
 
+  // Whether the i-th value is not that of the i-th row; At() is its place then.
+  bool has_holes() const { return holes_; }
+  size_t At(size_t i) const { return holes_ ? static_cast<size_t>(rows_[i] - first_) : i; }
+  // The first row of the range, if there are holes.
+  NodeRow first() const { return first_; }
+
  private:
   absl::Span<const NodeRow> rows_;
-  bool adjoin_;
+  NodeRow first_ = -1;  // of the range; -1: the values are copied
+  size_t size_;
+  bool holes_ = false;
+};
+
+// A score for each value of a block, and then for each of its rows.
+class BlockScores {
+ public:
+  // `scores`: of the block's rows.
+  BlockScores(const RowBlock& block, absl::Span<int64_t> scores)
+      : block_(block), scores_(scores), values_(block.has_holes() ? of_range_ : scores.data()) {}
+  ~BlockScores() {
+    if (block_.has_holes()) PickScores(of_range_, block_.first(), block_.rows(), scores_.data());
+  }
+  BlockScores(const BlockScores&) = delete;
+  BlockScores& operator=(const BlockScores&) = delete;
+
+  int64_t* values() { return values_; }
+
+ private:
+  const RowBlock& block_;
+  const absl::Span<int64_t> scores_;
+  int64_t of_range_[kRowBlock];
+  int64_t* const values_;
 };
 
 // What is requested on a block's rows of one resource, and their capacity.
@@ -66,13 +98,8 @@ class BlockAmounts {
  public:
   BlockAmounts(const RowBlock& block, const int64_t* requested, const int64_t* capacity)
       : requested_(block.Values(requested, requested_copy_)),
-        capacity_(block.Values(capacity, capacity_copy_)) {
-    uint64_t bits = 0;  // of 0 - 1, all are set
-    for (size_t i = 0; i < block.size(); ++i) {
-      bits |= (static_cast<uint64_t>(capacity_[i]) - 1) | static_cast<uint64_t>(requested_[i]);
-    }
-    exact_ = bits < static_cast<uint64_t>(kExactAmounts);
-  }
+        capacity_(block.Values(capacity, capacity_copy_)),
+        exact_(AreExact(requested_, capacity_, block.size())) {}
 
   // Whether all capacities are above 0 and everything is below kExactAmounts.
   bool exact() const { return exact_; }
@@ -83,7 +110,7 @@ class BlockAmounts {
   int64_t requested_copy_[kRowBlock], capacity_copy_[kRowBlock];
   const int64_t* const requested_;
   const int64_t* const capacity_;
-  bool exact_;
+  const bool exact_;
 };
 
 // Calls visit(rows) for one block after the other.

@@ -22,9 +22,9 @@ void AttachedVolumes::Sync(const NodeTable& nodes, const ObjectStore& objects) {
   const bool same_table = table_ == nodes.id() && objects_ == &objects;
   const Versions versions = VersionsOf(objects);
   if (same_table && table_version_ == nodes.version() && versions_ == versions) return;
-  if (!same_table || !FollowObjects(objects)) {
+  if (!same_table || !CatchUpWithObjects(objects)) {
     Restart(nodes, objects);
-  } else if (!FollowTable(nodes)) {
+  } else if (!CatchUpWithTable(nodes)) {
     Realign(nodes);
   }
   for (const Symbol name : changed_) {
@@ -59,7 +59,7 @@ void AttachedVolumes::Restart(const NodeTable& nodes, const ObjectStore& objects
 
 // --- The table ---
 
-bool AttachedVolumes::FollowTable(const NodeTable& nodes) {
+bool AttachedVolumes::CatchUpWithTable(const NodeTable& nodes) {
   bool some_came = false;
   const auto on_change = [&](const RowChange& change) {
     if (drivers_.empty()) return;  // no node is limited
@@ -125,16 +125,16 @@ void AttachedVolumes::NoteRoom(NodeRow row) {
 
 // --- The objects ---
 
-bool AttachedVolumes::FollowObjects(const ObjectStore& objects) {
+bool AttachedVolumes::CatchUpWithObjects(const ObjectStore& objects) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     const auto changes = objects.ChangesSince(kKinds[i], versions_[i]);
     if (!changes.has_value()) return false;
-    for (const IdentityPtr& changed : *changes) FollowObject(*changed, objects);
+    for (const IdentityPtr& changed : *changes) ApplyChange(*changed, objects);
   }
   return true;
 }
 
-void AttachedVolumes::FollowObject(const Identity& changed, const ObjectStore& objects) {
+void AttachedVolumes::ApplyChange(const Identity& changed, const ObjectStore& objects) {
   switch (changed.kind()) {
     case Kind::kCSINode:
       return Mark(changed.name(), &Node::csi_node_changed);

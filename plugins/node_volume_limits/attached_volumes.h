@@ -97,12 +97,12 @@ class AttachedVolumes {
   static Versions VersionsOf(const ObjectStore& objects);
 
   void Restart(const NodeTable& nodes, const ObjectStore& objects);
-  bool FollowTable(const NodeTable& nodes);
+  bool CatchUpWithTable(const NodeTable& nodes);
   void Realign(const NodeTable& nodes);
   void AddNodes(const NodeTable& nodes);
   void RemoveNode(Node& node);
-  bool FollowObjects(const ObjectStore& objects);
-  void FollowObject(const Identity& changed, const ObjectStore& objects);
+  bool CatchUpWithObjects(const ObjectStore& objects);
+  void ApplyChange(const Identity& changed, const ObjectStore& objects);
   void Mark(Node& node, bool Node::*what);
   void Mark(absl::string_view node_name, bool Node::*what);
 

@@ -19,9 +19,9 @@
 #include "berth/incremental/domain_rules.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/sign.h"
+#include "plugins/pod_topology_spread/counted_pods.h"
 #include "plugins/pod_topology_spread/default_selector.h"
 #include "plugins/pod_topology_spread/pod_topology_spread_args.h"
-#include "plugins/pod_topology_spread/spread_rules.h"
 
 namespace berth {
 

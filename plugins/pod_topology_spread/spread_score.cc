@@ -9,7 +9,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/check.h"
+#include "berth/columns/exact_doubles.h"
 #include "berth/columns/match_rows.h"
+#include "berth/columns/vector_clones.h"
 #include "plugins/pod_topology_spread/pod_topology_spread.h"
 
 namespace berth {
@@ -97,6 +99,35 @@ int CountNodes(const EquivalentNodes& feasible, const SpreadScoreState& s) {
   return nodes;
 }
 
+// Scores, none of them negative, and what becomes of one of them.
+struct ScoreRange {
+  int64_t min = std::numeric_limits<int64_t>::max();
+  int64_t max = 0;
+
+  void Add(int64_t score) {
+    min = std::min(min, score);
+    max = std::max(max, score);
+  }
+  // 100 * (max + min - score) / max, truncated; 100 if max is 0.
+  int64_t Normalized(int64_t score) const {
+    return max == 0 ? kMaxNodeScore : kMaxNodeScore * (max + min - score) / max;
+  }
+};
+
+BERTH_VECTOR_CLONES void NormalizeAll(int64_t* scores, size_t size) {
+  ScoreRange range;
+  for (size_t i = 0; i < size; ++i) range.Add(scores[i]);
+  if (range.max == 0 || range.max >= kExactAmounts) {
+    for (size_t i = 0; i < size; ++i) scores[i] = range.Normalized(scores[i]);
+    return;
+  }
+  const double max = static_cast<double>(range.max);
+  const int64_t sum = range.max + range.min;
+  for (size_t i = 0; i < size; ++i) {
+    scores[i] = Truncated(ToDouble(sum - scores[i]) * kMaxNodeScore / max);
+  }
+}
+
 }  // namespace
 
 Status PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
@@ -115,9 +146,9 @@ std::optional<Status> PodTopologySpread::PreScoreDomains(CycleState& state, cons
   for (const SpreadShares& shares : state.Find(kScoreState)->shares) {
     // Two nodes of one host name are a domain, but score by their own pods; and nodes without the
     // label may be in the domain of one that has it.
-    const bool has_nominated_room =
+    const bool sum_decides_score =
         shares.by_host ? HasOneNodePerValue(*shares.column) : !shares.none_and_empty.has_value();
-    if (!has_nominated_room) return std::nullopt;
+    if (!sum_decides_score) return std::nullopt;
     sums.push_back({.column = shares.column, .parts = {{.pods = shares.pods}}});
   }
   return status;
@@ -206,26 +237,23 @@ absl::Status PodTopologySpread::ScoreNodes(const CycleState& state, const PodInf
   return absl::OkStatus();
 }
 
-// 100 * (max + min - score) / max, truncated; 100 if max is 0; 0 for nodes that are not scored.
+// As ScoreRange says; 0 for nodes that are not scored.
 absl::Status PodTopologySpread::NormalizeScores(const CycleState& state, const PodInfo&,
                                                 absl::Span<const NodeRow> rows,
                                                 absl::Span<int64_t> scores) const {
   const absl::StatusOr<const SpreadScoreState*> read = state.Read(kScoreState);
   if (!read.ok()) return read.status();
   const SpreadScoreState* const s = *read;
-  int64_t min = std::numeric_limits<int64_t>::max();
-  int64_t max = 0;
+  if (!s->ignores_some) {
+    NormalizeAll(scores.data(), scores.size());
+    return absl::OkStatus();
+  }
+  ScoreRange range;
   for (size_t k = 0; k < rows.size(); ++k) {
-    if (s->Ignores(rows[k])) continue;
-    min = std::min(min, scores[k]);
-    max = std::max(max, scores[k]);
+    if (!s->Ignores(rows[k])) range.Add(scores[k]);
   }
   for (size_t k = 0; k < rows.size(); ++k) {
-    if (s->Ignores(rows[k])) {
-      scores[k] = 0;
-    } else {
-      scores[k] = max == 0 ? kMaxNodeScore : kMaxNodeScore * (max + min - scores[k]) / max;
-    }
+    scores[k] = s->Ignores(rows[k]) ? 0 : range.Normalized(scores[k]);
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_scorer.h"
 #include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/object_filter.h"
 #include "berth/incremental/sign.h"
 #include "plugins/volume_binding/assumed_volumes.h"
 #include "plugins/volume_binding/pod_volumes.h"

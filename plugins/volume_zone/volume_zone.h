@@ -16,6 +16,7 @@
 #include "berth/framework/plugin.h"
 #include "berth/framework/prefilter.h"
 #include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/object_filter.h"
 #include "berth/incremental/sign.h"
 
 namespace berth {

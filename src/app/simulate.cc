@@ -62,29 +62,34 @@ int64_t PeakRssBytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-}  // namespace
-
-int RunSimulate(const CommandOptions& options, const Registry& registry) {
-  if (!options.scenarios.empty()) return RunScenarios(options, registry);
-  if (!options.trace.empty()) return RunTrace(options, registry);
-  const absl::Time begin = absl::Now();
+// Of the files that the options name. Null after an error, which is printed.
+std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
+                                             const Registry& registry) {
   std::optional<KubeSchedulerConfiguration> configuration =
       ReadConfiguration(options.configs, registry);
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
-  if (!configuration.has_value() || !manifests.has_value()) return 1;
+  if (!configuration.has_value() || !manifests.has_value()) return nullptr;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
-
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = *std::move(configuration),
                           .registry = &registry,
                           .objects = std::move(manifests->objects),
                           .seed = options.seed,
                           .start = absl::Now()});
-  if (!created.ok()) {
-    PrintErrorF("%s", created.status().message());
-    return 1;
-  }
-  Simulation& simulation = **created;
+  if (created.ok()) return *std::move(created);
+  PrintErrorF("%s", created.status().message());
+  return nullptr;
+}
+
+}  // namespace
+
+int RunSimulate(const CommandOptions& options, const Registry& registry) {
+  if (!options.scenarios.empty()) return RunScenarios(options, registry);
+  if (!options.trace.empty()) return RunTrace(options, registry);
+  const absl::Time begin = absl::Now();
+  const std::unique_ptr<Simulation> created = CreateSimulation(options, registry);
+  if (created == nullptr) return 1;
+  Simulation& simulation = *created;
   SimulationReport report(simulation);
 
   Progress progress;

@@ -30,6 +30,8 @@ class Budget {
 
   // As Work, for going over so many bytes.
   bool WorkOnBytes(uint64_t count) { return Work(1 + count / kBytesPerStep); }
+  // As Work, for taking so many bytes apart into characters.
+  bool WorkOnRunes(uint64_t bytes) { return Work(1 + bytes / 4); }
   // As Work, for looking for `part` in a text the simple way.
   bool WorkOnSearch(uint64_t text_bytes, uint64_t part_bytes) {
     return Work(1 + text_bytes / kBytesPerStep * (1 + part_bytes));

@@ -138,7 +138,8 @@ class Formatter {
 
   // What %s makes of a value that stands alone.
   absl::StatusOr<std::string> String(const Value& value) {
-    if (!budget_.Work(1)) return Invalid(Budget::Exceeded().text());
+    constexpr uint64_t kSteps = 20;  // texts are made and put together
+    if (!budget_.Work(kSteps)) return Invalid(Budget::Exceeded().text());
     if (value.IsList()) return FormatList(value.elements());
     if (value.IsMap()) return FormatMap(value.map());
     if (value.Is<NullValue>()) return "null";

@@ -174,6 +174,11 @@ std::optional<int> CompareNumbers(const Value& a, const Value& b) {
   return Order(x, y);
 }
 
+bool HasOrder(const Value& value) {
+  const Kind kind = value.kind();
+  return kind >= Kind::kBool && kind <= Kind::kTimestamp;
+}
+
 std::optional<int> Compare(const Value& a, const Value& b) {
   if (IsNumber(a) && IsNumber(b)) return CompareNumbers(a, b);
   if (a.kind() != b.kind()) return std::nullopt;

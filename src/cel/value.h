@@ -186,6 +186,8 @@ inline constexpr int kMaxValueDepth = 200;
 std::optional<int> CompareNumbers(const Value& a, const Value& b);
 bool IsNumber(const Value& value);
 
+// Whether there is an order among values of its kind.
+bool HasOrder(const Value& value);
 // -1, 0 or 1 for values that have an order among each other; nullopt if they have none.
 std::optional<int> Compare(const Value& a, const Value& b);
 

@@ -161,7 +161,7 @@ bool Engine::RunSteps(int64_t most) {
 }
 
 // Does one thing that is due: takes in what has arrived, settles bindings, or runs timers and tries
-// one group. Returns false if nothing was.
+// one entry. Returns false if nothing was.
 bool Engine::Step() {
   entry_scheduler_.PrefetchAhead();
   const absl::Time now = options_.clock->Now();

@@ -21,7 +21,7 @@ bool MayFitLater(const Framework& framework, const PodInfo& pod,
   return absl::c_any_of(rejecting_plugins, [&](Symbol plugin) {
     const uint8_t filter = framework.plugins().FilterIndex(plugin);
     if (filter == NodeVerdicts::kNotFiltered) return true;
-    const PluginMask mask = PluginMask{1} << framework.plugins().filter[filter].index;
+    const PluginMask mask = MaskOf(framework.plugins().filter[filter]);
     return (mask & node_by_node) == 0 ||
            (framework.signer().DependenciesOf(mask) & Aspect::kNodePods) != 0;
   });
@@ -210,13 +210,12 @@ int GroupScheduler::CountFeasible(const AttemptRequest& request, const PodInfo& 
   }
   NodeVerdicts verdicts;
   verdicts.Reset(nodes.size());
-  if (!request.framework->nominations()
+  if (!request.framework->nomination_filter()
            .RunFilterNodesWithNominatedPods(state, pod, nodes, rows, verdicts)
            .ok())
     return 0;
-  return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](NodeRow row) {
-    return verdicts.rejector(row) == NodeVerdicts::kNone;
-  }));
+  return static_cast<int>(std::count_if(rows.begin(), rows.end(),
+                                        [&](NodeRow row) { return verdicts.IsFeasible(row); }));
 }
 
 }  // namespace berth

@@ -20,8 +20,7 @@ bool AsksForMore(const ResourceVector& now, const ResourceVector& before) {
 Status Refilter(ClusterState& cluster, const Framework& framework, const PodInfo& pod,
                 const NodeInfo& node) {
   PluginMask filters = 0;
-  for (const Hook<FilterPlugin>& hook : framework.plugins().filter)
-    filters |= PluginMask{1} << hook.index;
+  for (const Hook<FilterPlugin>& hook : framework.plugins().filter) filters |= MaskOf(hook);
   cluster.Refresh();
   CycleState state;
   PreFilterOutcome pre_filter =

@@ -35,8 +35,7 @@ bool AnyIsAmong(absl::Span<const std::shared_ptr<const PodInfo>> victims,
 }  // namespace
 
 void PodScheduler::PrefetchAhead() {
-  if (fetched_ < Cache::kPrefetchSteps)
-    cluster_.cache().PrefetchAhead(cycle_.runner_up(), fetched_++);
+  if (fetched_ < Cache::kPrefetchSteps) cluster_.cache().PrefetchAhead(runner_up_, fetched_++);
 }
 
 void PodScheduler::RollBack(AttemptResult& result) {
@@ -56,6 +55,7 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
+  runner_up_ = cycle.runner_up;
   result.yielded = state.work_budget().yielded();
   if (result.yielded) return false;
   if (cycle.row < 0) {
@@ -88,9 +88,8 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   return true;
 }
 
-// kube-scheduler v1.35 schedule_one.go
-// schedulingCycle: a rejection reads like one of the only node, an error as it is; either clears
-// the nomination.
+// kube-scheduler v1.35 schedule_one.go schedulingCycle: a rejection reads like one of the only
+// node, an error as it is; either clears the nomination.
 PodFailure PodScheduler::Refused(const AttemptRequest& request,
                                  const std::shared_ptr<const PodInfo>& pod,
                                  const Status& status) const {
@@ -141,48 +140,59 @@ void PodScheduler::Diagnose(const AttemptRequest& request,
   const NodeStatuses& statuses = evaluated ? cycle.diagnosis->statuses() : uniform;
   // Reasons first: PostFilter may change `state`.
   const ReasonCounts reasons = evaluated ? cycle.diagnosis->CountReasons() : ReasonCounts();
-
-  std::string post_filter_message;
-  absl::Time retry_at = absl::InfiniteFuture();
-  bool rejected_by_post_filter = false;
-  if (request.framework->plugins().post_filter.empty()) {
-    failure.post_filter_ran = true;
-    failure.nominated_node = "";
-  } else if (MayPreempt(request, result)) {
-    failure.post_filter_ran = true;
-    PostFilterResult found;
-    const Status status = request.framework->point_metrics().Measure(
-        PointMetrics::Point::kPostFilter,
-        [&] { return request.framework->RunPostFilter(state, *pod, statuses, found); });
-    result.yielded = state.work_budget().yielded();
-    if (result.yielded) return;
-    ++result.post_filters;
-    post_filter_message = status.message();
-    retry_at = found.retry_at;
-    if (!CostsTheGroup(request, result, found)) {
-      failure.nominated_node = found.nominated_node;
-      if (status.ok()) result.plans.push_back({pod, std::move(found)});
-    }
-    // Where evicting helps nowhere, no event of a plugin that evicts does.
-    rejected_by_post_filter = status.IsRejected() && statuses.CountWith(Code::kUnschedulable) > 0;
-  }
-  failure.message = evaluated ? FilterFailureMessage(nodes.size(), reasons, post_filter_message)
+  const PostFilterOutcome post_filter = RunPostFilter(request, state, statuses, failure, result);
+  if (result.yielded) return;
+  failure.message = evaluated ? FilterFailureMessage(nodes.size(), reasons, post_filter.message)
                               : PreFilterFailureMessage(nodes.size(), cycle.status.message(),
-                                                        post_filter_message);
+                                                        post_filter.message);
   if (failure.status.plugin().empty() && !failure.rejecting_plugins.empty()) {
     failure.status.SetPlugin(failure.rejecting_plugins.front());
   }
-  if (rejected_by_post_filter) {  // who is blamed is settled
+  if (post_filter.rejected) {  // who is blamed is settled
     WaitForPostFilter(*request.framework, *pod, failure.rejecting_plugins);
   }
   const Symbol blamed = failure.status.plugin_symbol();
   failure.waiting = evaluated ? WhyNoNodeFits(*request.framework, *pod, nodes,
                                               {*cycle.diagnosis, reasons, blamed, result.placed})
                               : WhyRejected(*request.framework, *pod, nodes, failure.status);
-  if (retry_at < absl::InfiniteFuture()) {
-    failure.waiting = WhyVictimsMayNotGoYet(*failure.waiting, retry_at);
+  if (post_filter.retry_at < absl::InfiniteFuture()) {
+    failure.waiting = WhyVictimsMayNotGoYet(*failure.waiting, post_filter.retry_at);
   }
   result.failed.push_back(std::move(failure));
+}
+
+// If the pod may preempt. Sets the nomination of `failure`, and `yielded` of `result`; adds the
+// plan.
+PodScheduler::PostFilterOutcome PodScheduler::RunPostFilter(const AttemptRequest& request,
+                                                            CycleState& state,
+                                                            const NodeStatuses& statuses,
+                                                            PodFailure& failure,
+                                                            AttemptResult& result) const {
+  PostFilterOutcome outcome;
+  const Framework& framework = *request.framework;
+  if (framework.plugins().post_filter.empty()) {
+    failure.post_filter_ran = true;
+    failure.nominated_node = "";
+    return outcome;
+  }
+  if (!MayPreempt(request, result)) return outcome;
+  failure.post_filter_ran = true;
+  PostFilterResult found;
+  const Status status = framework.point_metrics().Measure(PointMetrics::Point::kPostFilter, [&] {
+    return framework.RunPostFilter(state, *failure.pod, statuses, found);
+  });
+  result.yielded = state.work_budget().yielded();
+  if (result.yielded) return outcome;
+  ++result.post_filters;
+  outcome.message = status.message();
+  outcome.retry_at = found.retry_at;
+  // Where evicting helps nowhere, no event of a plugin that evicts does.
+  outcome.rejected = status.IsRejected() && statuses.CountWith(Code::kUnschedulable) > 0;
+  if (!CostsTheGroup(request, result, found)) {
+    failure.nominated_node = found.nominated_node;
+    if (status.ok()) result.plans.push_back({failure.pod, std::move(found)});
+  }
+  return outcome;
 }
 
 Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) {

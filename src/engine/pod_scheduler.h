@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules one pod: a scheduling cycle, then assume and Reserve, or a diagnosis and PostFilter. As
-// kube-scheduler v1.35 schedule_one.go schedulingCycle.
+// Schedules one pod: SchedulingCycle, then assume and Reserve, or a diagnosis and PostFilter. As
+// kube-scheduler v1.35 schedule_one.go schedulingCycle(), whose Permit is EntryScheduler::Permit.
 #ifndef BERTH_SRC_ENGINE_POD_SCHEDULER_H_
 #define BERTH_SRC_ENGINE_POD_SCHEDULER_H_
 
 #include <memory>
+#include <string>
 
+#include "absl/time/time.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/scheduling_cycle.h"
@@ -47,13 +49,23 @@ class PodScheduler {
  private:
   bool CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
                      const PostFilterResult& plan) const;
+  // What came of PostFilter, if it ran.
+  struct PostFilterOutcome {
+    std::string message;
+    absl::Time retry_at = absl::InfiniteFuture();
+    bool rejected = false;  // so that events of its plugins may help
+  };
   void Diagnose(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                 CycleState& state, const CycleResult& cycle, AttemptResult& result);
+  PostFilterOutcome RunPostFilter(const AttemptRequest& request, CycleState& state,
+                                  const NodeStatuses& statuses, PodFailure& failure,
+                                  AttemptResult& result) const;
 
   ClusterState& cluster_;
   const bool incremental_;
   SchedulingCycle cycle_;
-  int fetched_ = 0;  // steps, of where the cycle expects the next pod to go
+  NodeRow runner_up_ = -1;  // where the last cycle expects the next pod to go
+  int fetched_ = 0;         // steps, of that row
 };
 
 }  // namespace berth

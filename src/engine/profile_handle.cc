@@ -17,7 +17,7 @@ Status ProfileHandle::RunFilterPlugins(const CycleState& state, const PodInfo& p
 Status ProfileHandle::RunFilterPluginsWithNominatedPods(const CycleState& state, const PodInfo& pod,
                                                         const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->nominations().RunFilterWithNominatedPods(state, pod, node);
+  return framework_->nomination_filter().RunFilterWithNominatedPods(state, pod, node);
 }
 
 Status ProfileHandle::RunPreFilterExtensionAddPod(CycleState& state, const PodInfo& pod,
@@ -35,13 +35,13 @@ Status ProfileHandle::RunPreFilterExtensionRemovePod(CycleState& state, const Po
 bool ProfileHandle::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
                                      DryRunInputs& inputs) {
   if (services_ == nullptr || !services_->incremental()) return false;
-  return framework_->inputs().FindDryRunInputs(state, pod, inputs);
+  return framework_->dependencies().FindDryRunInputs(state, pod, inputs);
 }
 
 std::optional<ResourceNeed> ProfileHandle::FindNeededResources(const CycleState& state,
                                                                const PodInfo& pod) {
   BERTH_CHECK(framework_ != nullptr);
-  return framework_->inputs().FindNeededResources(state, pod);
+  return framework_->dependencies().FindNeededResources(state, pod);
 }
 
 void ProfileHandle::Activate(absl::Span<const std::shared_ptr<const PodInfo>> pods) {

@@ -46,7 +46,7 @@ NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterResul
   const NodeRow row = request.nodes.FindRow(name);
   if (row < 0) return -1;
   if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return -1;
-  const Status status = request.framework.nominations().RunFilterWithNominatedPods(
+  const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
       request.state, *request.pod, request.nodes.node(row));
   return status.ok() ? row : -1;
 }
@@ -56,9 +56,10 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
                      std::vector<Symbol> narrowing_plugins) {
   CycleResult result;
   result.row = evaluation.best;
+  result.runner_up = evaluation.runner_up;
   result.status = std::move(evaluation.status);
   if (result.row >= 0 || evaluation.diagnosis == nullptr) return result;
-  result.status = Status::Unschedulable("");
+  result.status = Status::Unschedulable("");  // the text: `diagnosis`, by PodScheduler::Diagnose
   result.diagnosis = evaluation.diagnosis;
   result.rejecting_plugins = std::move(narrowing_plugins);
   const absl::Span<const Hook<FilterPlugin>> filters = request.framework.plugins().filter;
@@ -78,7 +79,6 @@ SchedulingCycle::SchedulingCycle(bool incremental, int filter_block_size)
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                                  const Nominator& nominator, int percentage) {
-  runner_up_ = -1;
   if (nodes.size() == 0) return NoNodes(framework);
   const EvaluationRequest request = {.framework = framework,
                                      .state = state,
@@ -91,10 +91,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   // node first.
   if (request.nominated_node.empty()) {
     std::optional<Evaluation> known = evaluator_->Recall(request);
-    if (known.has_value()) {
-      runner_up_ = known->runner_up;
-      return Conclude(request, *std::move(known), {});
-    }
+    if (known.has_value()) return Conclude(request, *std::move(known), {});
   }
   PreFilterOutcome pre_filter = framework.point_metrics().Measure(
       PointMetrics::Point::kPreFilter,
@@ -103,7 +100,6 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   const NodeRow nominated = FindNominatedNode(request, pre_filter.narrowed);
   if (nominated >= 0) return Conclude(request, {.best = nominated}, {});
   Evaluation evaluation = evaluator_->Evaluate(request, pre_filter);
-  runner_up_ = evaluation.runner_up;
   return Conclude(request, std::move(evaluation), std::move(pre_filter.narrowing_plugins));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pod's scheduling cycle: PreFilter, the nominated node, the evaluation of all nodes. Decides;
-// changes nothing but the pod's own state. As kube-scheduler v1.35 schedule_one.go schedulePod.
+// changes nothing but the pod's own state. As kube-scheduler v1.35 schedule_one.go schedulePod(),
+// not its schedulingCycle(), which also assumes, reserves and permits: that is PodScheduler and
+// EntryScheduler::Permit.
 #ifndef BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_
 #define BERTH_SRC_ENGINE_SCHEDULING_CYCLE_H_
 
@@ -18,10 +20,13 @@ struct CycleResult {
   Status status;     // Success, the rejection, or the Error that ended the cycle
   NodeRow row = -1;  // the chosen node
   bool pre_filter_rejected = false;
-  // The plugins that rejected the pod or a node, in the profile's order.
+  // The plugins that rejected the pod or a node: PreFilter plugins that narrowed the nodes first,
+  // then the others in the profile's order.
   std::vector<Symbol> rejecting_plugins;
   // If nodes were evaluated and none is feasible: why. Valid until the next cycle.
   Diagnosis* diagnosis = nullptr;
+  // Where the next pod of the class will probably go; -1 if nothing is known. Only a hint.
+  NodeRow runner_up = -1;
 };
 
 // Runs cycles. One per scheduler. Scheduling thread.
@@ -36,13 +41,10 @@ class SchedulingCycle {
                   const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
                   const Nominator& nominator, int percentage);
 
-  // Where the next pod of the class will probably go, as of the last Run(); -1 if nothing is known.
-  NodeRow runner_up() const { return runner_up_; }
   const NodeEvaluator& evaluator() const { return *evaluator_; }
 
  private:
   const std::unique_ptr<NodeEvaluator> evaluator_;
-  NodeRow runner_up_ = -1;
 };
 
 }  // namespace berth

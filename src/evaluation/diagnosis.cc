@@ -28,8 +28,8 @@ Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
 
 Status VerdictStatuses::Ask(NodeRow row) const {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return excluded_;
-  if (verdicts_.rejector(row) == NodeVerdicts::kNone) return Status::Success();
-  return framework_.nominations().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
+  if (verdicts_.IsFeasible(row)) return Status::Success();
+  return framework_.nomination_filter().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 
 // The status of the first row is that of its group, if its per-node form agrees with the verdict.
@@ -38,7 +38,7 @@ int VerdictStatuses::FindGroup(NodeRow row, uint32_t key) const {
   if (!is_new) return it->second;
   Status status = Ask(row);
   const uint8_t rejector = verdicts_.rejector(row);
-  const bool agrees = rejector >= NodeVerdicts::kNone ||
+  const bool agrees = rejector >= NodeVerdicts::kNoRejector ||
                       (status.code() == verdicts_.code(row) &&
                        framework_.plugins().FilterIndex(status.plugin_symbol()) == rejector);
   if (!agrees) return kNoReasonGroup;
@@ -88,9 +88,9 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code) {
 
 FreeCapacity VerdictDiagnosis::MeasureFree(const FreeCapacityQuestion& question) {
   FreeCapacity free = MeasureFreeCapacity(question, nodes_, verdicts_);
-  if (HasRejector(verdicts_, NodeVerdicts::kNone)) {
+  if (HasRejector(verdicts_, NodeVerdicts::kNoRejector)) {
     FreeCapacityQuestion of_feasible = question;
-    of_feasible.rejector = NodeVerdicts::kNone;
+    of_feasible.rejector = NodeVerdicts::kNoRejector;
     free.all_free =
         SaturatingAdd(free.all_free, MeasureFreeCapacity(of_feasible, nodes_, verdicts_).all_free);
   }

@@ -55,7 +55,7 @@ class VerdictStatuses final : public StatusColumns {
   // without a reason id.
   int group(NodeRow row) const {
     const uint8_t rejector = verdicts_.rejector(row);
-    const uint8_t reason_id = rejector < NodeVerdicts::kNone ? verdicts_.reason_id(row) : 0;
+    const uint8_t reason_id = rejector < NodeVerdicts::kNoRejector ? verdicts_.reason_id(row) : 0;
     if (reason_id == NodeVerdicts::kNoReasonId) return kNoReasonGroup;
     const uint8_t code = static_cast<uint8_t>(verdicts_.code(row));
     const uint32_t key = uint32_t{rejector} << 16 | uint32_t{code} << 8 | reason_id;

@@ -30,7 +30,7 @@ class FreeColumn {
 // little.
 struct FreeCapacityQuestion {
   std::string resource;
-  uint8_t rejector = NodeVerdicts::kNone;
+  uint8_t rejector = NodeVerdicts::kNoRejector;
   int64_t needed = 0;
   friend bool operator==(const FreeCapacityQuestion&, const FreeCapacityQuestion&) = default;
 };

@@ -73,7 +73,7 @@ Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
   const absl::Span<const NodeRow> rows = rows_;
   const size_t most = filter_block_size_ > 0 ? filter_block_size_ : rows.size();
   for (size_t begin = 0; begin < rows.size(); begin += most) {
-    Status error = request.framework.nominations().RunFilterNodesWithNominatedPods(
+    Status error = request.framework.nomination_filter().RunFilterNodesWithNominatedPods(
         request.state, *request.pod, request.nodes, rows.subspan(begin, most), verdicts_);
     if (!error.ok()) return error;
   }
@@ -89,13 +89,13 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
   int filtered = 0;
   while (filtered < count && static_cast<int>(feasible_.size()) < wanted) {
     const absl::Span<const NodeRow> rows = absl::MakeSpan(rows_).subspan(filtered, most);
-    Status error = request.framework.nominations().RunFilterNodesWithNominatedPods(
+    Status error = request.framework.nomination_filter().RunFilterNodesWithNominatedPods(
         request.state, *request.pod, request.nodes, rows, verdicts_);
     if (!error.ok()) return error;
     for (const NodeRow row : rows) {
       if (static_cast<int>(feasible_.size()) == wanted) break;
       ++filtered;
-      if (verdicts_.rejector(row) == NodeVerdicts::kNone) feasible_.push_back(row);
+      if (verdicts_.IsFeasible(row)) feasible_.push_back(row);
     }
   }
   next_start_ = (next_start_ + filtered) % count;
@@ -133,7 +133,7 @@ Status FullEvaluator::ChooseBest(const EvaluationRequest& request, NodeRow& best
   while (!feasible_.empty()) {
     const auto best = absl::c_max_element(totals_) - totals_.begin();
     const NodeRow row = feasible_[best];
-    const Status confirmed = request.framework.nominations().RunFilterWithNominatedPods(
+    const Status confirmed = request.framework.nomination_filter().RunFilterWithNominatedPods(
         request.state, *request.pod, request.nodes.node(row));
     if (confirmed.ok()) {
       best_row = row;

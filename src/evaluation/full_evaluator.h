@@ -24,7 +24,9 @@ class FullEvaluator final : public NodeEvaluator {
                       const PreFilterOutcome& pre_filter) override;
   Counters counters() const override { return {.unconfirmed = unconfirmed_}; }
 
-  // As of the last Evaluate(). The feasible rows in order, and their totals if they were scored.
+  // As of the last Evaluate(). The verdict on each row that was filtered.
+  const NodeVerdicts& verdicts() const { return verdicts_; }
+  // The feasible rows in order, and their totals if they were scored.
   absl::Span<const NodeRow> feasible() const { return feasible_; }
   absl::Span<const int64_t> totals() const { return totals_; }
   // What each Score plugin adds to the totals; for an explanation only.
@@ -52,7 +54,8 @@ class FullEvaluator final : public NodeEvaluator {
 };
 
 // kube-scheduler v1.35 schedule_one.go numFeasibleNodesToFind: how many feasible nodes end a search
-// over `nodes`. `percentage` 0 means all.
+// over `nodes`. `percentage` 0, the default, is every node (kube-scheduler: adaptive;
+// docs/parity.md). Without Score plugins (`scores`) the first feasible node ends it.
 int FeasibleNodesToFind(int nodes, int percentage, bool scores);
 
 }  // namespace berth

@@ -56,8 +56,9 @@ class NodeEvaluator {
                               const PreFilterOutcome& pre_filter) = 0;
 
   struct Counters {
-    int64_t recalled = 0;     // evaluations that did not filter every node
-    int64_t unconfirmed = 0;  // nodes that FilterNodes() accepted and Filter() rejected
+    int64_t recalled = 0;      // evaluations that did not filter every node
+    int64_t scored_first = 0;  // others that did not
+    int64_t unconfirmed = 0;   // nodes that FilterNodes() accepted and Filter() rejected
   };
   virtual Counters counters() const = 0;
 };

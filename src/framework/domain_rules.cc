@@ -81,26 +81,26 @@ bool DomainRules::Rejects(int i, const DomainRejection& otherwise) const {
 
 // --- What a rule says ----------------------------------------------------------------------------
 
-DomainVerdict DomainRules::VerdictOf(const Rule& rule) const {
+DomainThreshold DomainRules::ThresholdOf(const Rule& rule) const {
   const DomainLimit& limit = rule.limit;
-  DomainVerdict verdict = {.without_label = rule.without_key};
+  DomainThreshold threshold = {.without_key = rule.without_key};
   switch (limit.kind_) {
     case Limit::kAtMost:
-      verdict.most = limit.pods_;
-      verdict.above_max = rule.otherwise;
+      threshold.most = limit.pods_;
+      threshold.above_max = rule.otherwise;
       break;
     case Limit::kAtMostAboveFewest:
-      verdict.most = limit.pods_ + (rule.fewest.domains < limit.min_domains_ ? 0 : Fewest(rule));
-      verdict.above_max = rule.otherwise;
+      threshold.most = limit.pods_ + (rule.fewest.domains < limit.min_domains_ ? 0 : Fewest(rule));
+      threshold.above_max = rule.otherwise;
       break;
     case Limit::kAtLeastOne:
-      verdict.others = rule.otherwise;
+      threshold.others = rule.otherwise;
       break;
     case Limit::kAtLeastOneOrFirst:
-      verdict.others = MayBeFirst() ? uint8_t{0} : rule.otherwise;
+      threshold.others = MayBeFirst() ? uint8_t{0} : rule.otherwise;
       break;
   }
-  return verdict;
+  return threshold;
 }
 
 // How many pods have to leave a domain before its nodes take the pod.
@@ -109,10 +109,10 @@ DomainVerdict DomainRules::VerdictOf(const Rule& rule) const {
 // - AtLeastOne: never known. A domain with too few pods gets no more as pods leave, and one with
 //   enough may then have too few.
 // - AtLeastOneOrFirst: the same, and when the last pod of all has left, the pod is the first.
-DomainExcess DomainRules::DistanceOf(const Rule& rule) const {
-  const DomainVerdict verdict = VerdictOf(rule);
-  DomainExcess distance = {.most = verdict.most,
-                           .without_label = verdict.without_label != 0 ? -1 : 0};
+DomainDistance DomainRules::DistanceOf(const Rule& rule) const {
+  const DomainThreshold threshold = ThresholdOf(rule);
+  DomainDistance distance = {.most = threshold.most,
+                             .without_key = threshold.without_key != 0 ? -1 : 0};
   const Limit limit = rule.limit.kind_;
   if (limit == Limit::kAtLeastOne || limit == Limit::kAtLeastOneOrFirst) distance.most = -1;
   if (limit == Limit::kAtLeastOneOrFirst) distance.whole = rule.total;
@@ -150,7 +150,7 @@ void DomainRules::AddPods(int i, const NodeInfo& node, int64_t difference) {
   if (domain.has_value()) counts.Add(*domain, difference);
 }
 
-void DomainRules::Follow(const PodInfo& changed, const NodeInfo& node, int64_t difference) {
+void DomainRules::CountPod(const PodInfo& changed, const NodeInfo& node, int64_t difference) {
   for (int i = 0; i < size(); ++i) {
     const DomainPods* const pods = rules_[i].pods.get();
     const bool counts =
@@ -169,9 +169,9 @@ DomainRules::RejectionNumber DomainRules::Evaluate(const LabelSet& node_labels) 
       column = &rule.counts.column();
       domain = rule.counts.FindDomain(node_labels);
     }
-    const DomainVerdict verdict = VerdictOf(rule);
+    const DomainThreshold threshold = ThresholdOf(rule);
     const RejectionNumber number =
-        domain.has_value() ? verdict.Of(rule.counts.at(*domain)) : verdict.without_label;
+        domain.has_value() ? threshold.Of(rule.counts.at(*domain)) : threshold.without_key;
     if (number != 0) return number;
   }
   return 0;
@@ -181,8 +181,8 @@ DomainRules::RejectionNumber DomainRules::Evaluate(const LabelSet& node_labels) 
 // that follow one another and are about the same domains are one pass.
 void DomainRules::Evaluate(NodeVerdicts& verdicts) const {
   const absl::Span<const NodeRow> rows = verdicts.candidates();
-  absl::InlinedVector<DomainVerdict, 4> verdict_of;
-  for (const Rule& rule : rules_) verdict_of.push_back(VerdictOf(rule));
+  absl::InlinedVector<DomainThreshold, 4> threshold_of;
+  for (const Rule& rule : rules_) threshold_of.push_back(ThresholdOf(rule));
   for (size_t begin = rules_.size(), end = begin; end > 0; end = begin) {
     const LabelColumn& column = rules_[end - 1].counts.column();
     while (begin > 0 && &rules_[begin - 1].counts.column() == &column) --begin;
@@ -192,8 +192,8 @@ void DomainRules::Evaluate(NodeVerdicts& verdicts) const {
           const bool has_label = column.values()[domain].present;
           RejectionNumber number = 0;
           for (size_t i = begin; i < end && number == 0; ++i) {
-            number = has_label ? verdict_of[i].Of(rules_[i].counts.at(domain))
-                               : verdict_of[i].without_label;
+            number = has_label ? threshold_of[i].Of(rules_[i].counts.at(domain))
+                               : threshold_of[i].without_key;
           }
           return number;
         },
@@ -218,19 +218,19 @@ Status DomainRulesPlugin::PreFilter(CycleState& state, const PodInfo& pod, const
 
 Status DomainRulesPlugin::AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
                                  const NodeInfo& node) {
-  return Follow(state, pod, added, node, 1);
+  return CountPod(state, pod, added, node, 1);
 }
 
 Status DomainRulesPlugin::RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
                                     const NodeInfo& node) {
-  return Follow(state, pod, removed, node, -1);
+  return CountPod(state, pod, removed, node, -1);
 }
 
-Status DomainRulesPlugin::Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed,
-                                 const NodeInfo& node, int64_t difference) const {
+Status DomainRulesPlugin::CountPod(CycleState& state, const PodInfo& pod, const PodInfo& changed,
+                                   const NodeInfo& node, int64_t difference) const {
   if (DomainRules* const rules = state.FindMutable(key_)) {
-    rules->Follow(changed, node, difference);
-    FollowOthers(pod, changed, node, difference, *rules);
+    rules->CountPod(changed, node, difference);
+    CountOtherPods(pod, changed, node, difference, *rules);
   }
   return rejections_.too_many() ? TooManyRejections() : Status::Success();
 }
@@ -251,22 +251,22 @@ Status DomainRulesPlugin::FilterNodes(const CycleState& state, const PodInfo&, c
   return Status::Success();
 }
 
-void DomainRulesPlugin::FilterDomains(const CycleState& state,
-                                      std::vector<DomainVerdictRule>& verdicts) const {
+void DomainRulesPlugin::DescribeDomains(const CycleState& state,
+                                        std::vector<TrackedThreshold>& thresholds) const {
   const DomainRules* const rules = state.Find(key_);
   BERTH_CHECK(rules != nullptr);
   for (const DomainRules::Rule& rule : rules->rules_) {
-    verdicts.push_back({.counts = rule.counts, .limits = rules->VerdictOf(rule)});
+    thresholds.push_back({.counts = rule.counts, .answer = rules->ThresholdOf(rule)});
   }
 }
 
 bool DomainRulesPlugin::DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
-                                                 std::vector<DomainExcessRule>& numbers,
+                                                 std::vector<TrackedDistance>& distances,
                                                  FilterInputs& inputs) const {
   const DomainRules* const rules = state.Find(key_);
   if (rules == nullptr) return false;
   for (const DomainRules::Rule& rule : rules->rules_) {
-    numbers.push_back({.counts = rule.counts, .limits = rules->DistanceOf(rule)});
+    distances.push_back({.counts = rule.counts, .answer = rules->DistanceOf(rule)});
   }
   AddListInputs(pod, inputs);
   return true;

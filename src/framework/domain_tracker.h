@@ -16,11 +16,11 @@
 
 namespace berth {
 
-// `Limits` is DomainVerdict or DomainExcess. Scheduling thread.
-template <class Limits>
+// `Answer` is DomainThreshold or DomainDistance. Scheduling thread.
+template <class Answer>
 class DomainTracker {
  public:
-  using Rule = DerivedDomainRule<Limits>;
+  using Rule = TrackedDomainRule<Answer>;
 
   bool empty() const { return kept_.empty(); }  // no rules
 
@@ -34,13 +34,13 @@ class DomainTracker {
   // before, some more than once. A rule that comes or goes lets everybody in before or afterwards,
   // which is 0. Returns false if that is not known of all rows: then keep them anew.
   template <class Mark>
-  bool Follow(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
+  bool CatchUp(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
     const bool is_known = absl::c_all_of(
         kept_, [](const Kept& kept) { return kept.numbering == kept.column->numbering(); });
     if (!is_known) return false;
     for (size_t i = 0; i < std::min(kept_.size(), rules.size()); ++i) {
       if (kept_[i].IsOf(rules[i])) {
-        FollowRule(kept_[i], rules[i], nodes, mark);
+        CatchUpWithRule(kept_[i], rules[i], nodes, mark);
         continue;
       }
       MarkRows(kept_[i], {}, nodes, mark);
@@ -56,7 +56,7 @@ class DomainTracker {
   }
 
  private:
-  using Number = decltype(Limits().Of(0));
+  using Number = decltype(Answer().Of(0));
 
   // A rule as of the last call.
   struct Kept {
@@ -69,26 +69,26 @@ class DomainTracker {
     }
     // Reads all counts.
     void Count(const Rule& rule) {
-      limits = rule.limits;
+      answer = rule.answer;
       version = rule.counts.version();
       numbers.resize(column->values().size());
       rule.counts.ForEach(
-          [&](uint32_t domain, int64_t pods) { numbers[domain] = limits.Of(pods); });
+          [&](uint32_t domain, int64_t pods) { numbers[domain] = answer.Of(pods); });
       const auto none = column->Find(LabelValue{});
-      if (none.has_value()) numbers[*none] = limits.without_label;
+      if (none.has_value()) numbers[*none] = answer.without_key;
     }
 
     int plugin;
     const LabelColumn* column;
     uint64_t numbering;  // of the column
-    Limits limits;
+    Answer answer;
     std::optional<PodCounts::Version> version;  // of the counts
     std::vector<Number> numbers;                // by index in column->values()
   };
 
   template <class Mark>
-  static void FollowRule(Kept& kept, const Rule& rule, const NodeTable& nodes, Mark mark) {
-    const auto changes = kept.limits == rule.limits && kept.version.has_value()
+  static void CatchUpWithRule(Kept& kept, const Rule& rule, const NodeTable& nodes, Mark mark) {
+    const auto changes = kept.answer == rule.answer && kept.version.has_value()
                              ? rule.counts.ChangesSince(*kept.version)
                              : std::nullopt;
     if (!changes.has_value()) {
@@ -101,7 +101,7 @@ class DomainTracker {
     std::vector<Number> before;  // if domains of many nodes changed
     for (const auto& [domain, row] : *changes) {
       if (!kept.column->values()[domain].present) continue;
-      const Number number = rule.limits.Of(rule.counts.at(domain));
+      const Number number = rule.answer.Of(rule.counts.at(domain));
       if (number == kept.numbers[domain]) continue;
       if (kept.column->row_count(domain) == 1) {
         mark(row);

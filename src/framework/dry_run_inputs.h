@@ -25,7 +25,7 @@ struct DryRunInputs {
   FilterInputs filter_inputs;  // the rest that is about all nodes
   // What rules say of topology domains: only those of the node count. A rule that is missing says
   // 0 of all of them.
-  std::vector<DomainExcessRule> domains;
+  std::vector<TrackedDistance> domains;
 };
 
 // The first ResourceFilter among the Filter plugins that the pod's state does not skip, and what it

@@ -68,14 +68,14 @@ PreFilterOutcome FilterRunner::RunPreFilter(CycleState& state, const PodInfo& po
   state.skips().filter = ~only;
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreFilterPlugin>& hook : plugins_.pre_filter) {
-    if (state.skips().filter & SkipBit(hook)) continue;
+    if (state.skips().filter & MaskOf(hook)) continue;
     PreFilterResult result;
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kPreFilter, hook.name, [&] { return hook.plugin->PreFilter(state, pod, nodes, result); });
     timer.Lap(hook.name, kPreFilter.name);
     if (status.IsSkip()) {
-      state.skips().filter |= SkipBit(hook);
+      state.skips().filter |= MaskOf(hook);
       continue;
     }
     if (status.code() == Code::kUnschedulable) {
@@ -106,7 +106,7 @@ Status FilterRunner::RunPreFilterAddPod(CycleState& state, const PodInfo& pod, c
                                         const NodeInfo& node) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreFilterExtensions>& hook : plugins_.pre_filter_extensions) {
-    if (state.skips().filter & SkipBit(hook)) continue;
+    if (state.skips().filter & MaskOf(hook)) continue;
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kAddPod, hook.name, [&] { return hook.plugin->AddPod(state, pod, added, node); });
@@ -120,7 +120,7 @@ Status FilterRunner::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod
                                            const PodInfo& removed, const NodeInfo& node) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreFilterExtensions>& hook : plugins_.pre_filter_extensions) {
-    if (state.skips().filter & SkipBit(hook)) continue;
+    if (state.skips().filter & MaskOf(hook)) continue;
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kRemovePod, hook.name, [&] { return hook.plugin->RemovePod(state, pod, removed, node); });
@@ -132,7 +132,7 @@ Status FilterRunner::RunPreFilterRemovePod(CycleState& state, const PodInfo& pod
 
 bool FilterRunner::HasPreFilterExtensions(const CycleState& state) const {
   return absl::c_any_of(plugins_.pre_filter_extensions, [&](const auto& hook) {
-    return (state.skips().filter & SkipBit(hook)) == 0;
+    return (state.skips().filter & MaskOf(hook)) == 0;
   });
 }
 
@@ -140,7 +140,7 @@ Status FilterRunner::RunFilter(const CycleState& state, const PodInfo& pod,
                                const NodeInfo& node) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<FilterPlugin>& hook : plugins_.filter) {
-    if (state.skips().filter & SkipBit(hook)) continue;
+    if (state.skips().filter & MaskOf(hook)) continue;
     timer.Start();
     Status status = plugins_.calls.Guarded(kFilter, hook.name,
                                            [&] { return hook.plugin->Filter(state, pod, node); });
@@ -157,7 +157,8 @@ Status FilterRunner::RunFilterNodes(const CycleState& state, const PodInfo& pod,
   CallTimer timer(plugins_.fault_log);
   for (size_t i = 0; i < plugins_.filter.size() && !verdicts.candidates().empty(); ++i) {
     const Hook<FilterPlugin>& hook = plugins_.filter[i];
-    if ((state.skips().filter | ~only) & SkipBit(hook)) continue;
+    if ((state.skips().filter | ~only) & MaskOf(hook)) continue;
+    // Errors and times count as Filter's; only the code set is FilterNodes' own.
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kFilter, hook.name, [&] { return hook.plugin->FilterNodes(state, pod, nodes, verdicts); });

@@ -12,13 +12,13 @@
 #include "berth/framework/postfilter.h"
 #include "framework/fault_log.h"
 #include "framework/filter_runner.h"
-#include "framework/inputs_finder.h"
 #include "framework/nomination_filter.h"
 #include "framework/placement_runner.h"
 #include "framework/plugin_reports.h"
 #include "framework/pod_signer.h"
 #include "framework/profile_plugins.h"
 #include "framework/score_runner.h"
+#include "framework/verdict_dependencies.h"
 
 namespace berth {
 
@@ -45,13 +45,13 @@ class Framework {
   // PreFilter with AddPod and RemovePod, and Filter as if no pod were nominated anywhere.
   const FilterRunner& filters() const { return filters_; }
   // Filter with regard to nominated pods: what decides where a pod may run.
-  const NominationFilter& nominations() const { return nomination_filter_; }
+  const NominationFilter& nomination_filter() const { return nomination_filter_; }
   // PreScore, Score and NormalizeScores.
   const ScoreRunner& scores() const { return scores_; }
   // Reserve, Permit, PreBind, Bind and PostBind.
   const PlacementRunner& placement() const { return placement_; }
   // What verdicts depend on, and which pods have them in common.
-  const InputsFinder& inputs() const { return inputs_; }
+  const VerdictDependencies& dependencies() const { return dependencies_; }
   const PodSigner& signer() const { return signer_; }
   // What plugins say to people.
   const PluginReports& reports() const { return reports_; }
@@ -70,9 +70,9 @@ class Framework {
  private:
   const std::unique_ptr<const ProfilePlugins> plugins_;
   const PodSigner signer_{*plugins_};
-  const InputsFinder inputs_{*plugins_, signer_};
+  const VerdictDependencies dependencies_{*plugins_, signer_};
   const FilterRunner filters_{*plugins_};
-  const NominationFilter nomination_filter_{*plugins_, filters_, inputs_, signer_};
+  const NominationFilter nomination_filter_{*plugins_, filters_, dependencies_, signer_};
   const ScoreRunner scores_{*plugins_};
   const PlacementRunner placement_{*plugins_};
   const PluginReports reports_{*plugins_};

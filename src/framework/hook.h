@@ -27,10 +27,10 @@ struct Hook {
 using PluginMask = uint64_t;
 inline constexpr PluginMask kAllPlugins = ~PluginMask{0};
 
-// The bit of CycleState::Skips that stands for a plugin.
+// The set of one plugin; also its bit in CycleState::Skips.
 template <class P>
-uint64_t SkipBit(const Hook<P>& hook) {
-  return uint64_t{1} << hook.index;
+PluginMask MaskOf(const Hook<P>& hook) {
+  return PluginMask{1} << hook.index;
 }
 
 }  // namespace berth

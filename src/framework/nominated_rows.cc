@@ -6,9 +6,9 @@
 
 namespace berth {
 
-void NominatedRows::Follow(const NodeTable& nodes, const Nominator& nominator) {
+void NominatedRows::CatchUp(const NodeTable& nodes, const Nominator& nominator) {
   const auto changes = nominator.ChangesSince(nominations_version_);
-  if (!changes.has_value() || !FollowMoves(nodes, nominator)) {
+  if (!changes.has_value() || !CatchUpWithMoves(nodes, nominator)) {
     Collect(nodes, nominator);
   } else {
     for (const Symbol node : *changes) {
@@ -27,7 +27,7 @@ void NominatedRows::Follow(const NodeTable& nodes, const Nominator& nominator) {
 }
 
 // False if too much happened. A node that came may be one that pods were nominated to before.
-bool NominatedRows::FollowMoves(const NodeTable& nodes, const Nominator& nominator) {
+bool NominatedRows::CatchUpWithMoves(const NodeTable& nodes, const Nominator& nominator) {
   bool moved = false;
   const bool followed = table_ == nodes.id() && nodes.Replay(
                                                     version_, [](const RowChange&) {},

@@ -60,7 +60,7 @@ inline absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeR
 class NominatedRows {
  public:
   // What follows is as of now.
-  void Follow(const NodeTable& nodes, const Nominator& nominator);
+  void CatchUp(const NodeTable& nodes, const Nominator& nominator);
 
   absl::Span<const NodeRow> rows() const { return rows_; }  // in no order
   bool contains(NodeRow row) const { return place_of_[row] >= 0; }
@@ -68,7 +68,7 @@ class NominatedRows {
  private:
   static constexpr int32_t kNone = -1, kCame = -2;
 
-  bool FollowMoves(const NodeTable& nodes, const Nominator& nominator);
+  bool CatchUpWithMoves(const NodeTable& nodes, const Nominator& nominator);
   void Collect(const NodeTable& nodes, const Nominator& nominator);
   void Add(NodeRow row);
   void Remove(NodeRow row);

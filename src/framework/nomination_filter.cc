@@ -21,8 +21,8 @@ struct NominationFilter::NominatedNode {
 };
 
 NominationFilter::NominationFilter(const ProfilePlugins& plugins, const FilterRunner& filters,
-                                   const InputsFinder& inputs, const PodSigner& signer)
-    : plugins_(plugins), filters_(filters), inputs_(inputs), signer_(signer) {}
+                                   const VerdictDependencies& dependencies, const PodSigner& signer)
+    : plugins_(plugins), filters_(filters), dependencies_(dependencies), signer_(signer) {}
 
 NominationFilter::~NominationFilter() = default;
 
@@ -103,18 +103,18 @@ struct NominationFilter::FirstResourceFilter {
 std::optional<NominationFilter::FirstResourceFilter> NominationFilter::FindFirstResourceFilter(
     const CycleState& state, const PodInfo& pod, const NodeTable& nodes) const {
   if (filters_.HasPreFilterExtensions(state)) return std::nullopt;
-  const auto needed = inputs_.FindNeededResources(state, pod);
+  const auto needed = dependencies_.FindNeededResources(state, pod);
   if (!needed.has_value() || needed->needed.requests.size() > CapacityBesideNominated::kMostNeeds) {
     return std::nullopt;
   }
   const uint8_t index = plugins_.FilterIndex(needed->plugin);
   PluginMask earlier = 0;
   for (size_t i = 0; i < index; ++i) {
-    if (state.skips().filter & SkipBit(plugins_.filter[i])) continue;
+    if (state.skips().filter & MaskOf(plugins_.filter[i])) continue;
     if ((signer_.DependenciesOfFilter(i) & ~Aspects{Aspect::kOfNodeObject}) != 0) {
       return std::nullopt;
     }
-    earlier |= SkipBit(plugins_.filter[i]);
+    earlier |= MaskOf(plugins_.filter[i]);
   }
   return FirstResourceFilter{index, earlier, CapacityBesideNominated(needed->needed, nodes)};
 }
@@ -124,6 +124,7 @@ Status NominationFilter::FilterRowsWithNominations(const CycleState& state, cons
                                                    absl::Span<const NodeRow> rows,
                                                    NodeVerdicts& verdicts) const {
   const std::optional<FirstResourceFilter> first = FindFirstResourceFilter(state, pod, nodes);
+  // With no plugin this only makes `rows` the candidates.
   Status status = filters_.RunFilterNodes(state, pod, nodes, rows, verdicts,
                                           first.has_value() ? first->earlier : 0);
   if (!status.ok()) return status;

@@ -15,10 +15,10 @@
 #include "berth/framework/cycle_state.h"
 #include "framework/filter_runner.h"
 #include "framework/hook.h"
-#include "framework/inputs_finder.h"
 #include "framework/nominated_rows.h"
 #include "framework/pod_signer.h"
 #include "framework/profile_plugins.h"
+#include "framework/verdict_dependencies.h"
 
 namespace berth {
 
@@ -28,7 +28,7 @@ class NominationFilter {
  public:
   // All of these outlive this.
   NominationFilter(const ProfilePlugins& plugins, const FilterRunner& filters,
-                   const InputsFinder& inputs, const PodSigner& signer);
+                   const VerdictDependencies& dependencies, const PodSigner& signer);
   ~NominationFilter();
 
   // The per-node form.
@@ -44,7 +44,7 @@ class NominationFilter {
 
   // The rows that pods are nominated to, in no order. Valid until the next call.
   absl::Span<const NodeRow> RowsWithNominatedPods(const NodeTable& nodes) const {
-    nominated_rows_.Follow(nodes, plugins_.handle.nominator());
+    nominated_rows_.CatchUp(nodes, plugins_.handle.nominator());
     return nominated_rows_.rows();
   }
   // Parts `rows` into those with nominated pods that count for `pod`, and the others.
@@ -76,7 +76,7 @@ class NominationFilter {
 
   const ProfilePlugins& plugins_;
   const FilterRunner& filters_;
-  const InputsFinder& inputs_;
+  const VerdictDependencies& dependencies_;
   const PodSigner& signer_;
   mutable NominatedRows nominated_rows_;
   mutable std::vector<std::unique_ptr<NominatedNode>> nominated_nodes_;  // by the node's name

@@ -94,7 +94,7 @@ Status PlacementRunner::RunPreBindPreFlight(CycleState& state, const PodInfo& po
     });
     timer.Lap(hook.name, kPreBindPreFlight.name);
     if (status.IsSkip()) {
-      skipped |= SkipBit(hook);
+      skipped |= MaskOf(hook);
     } else if (status.ok()) {
       result = Status::Success();
     } else {
@@ -109,13 +109,13 @@ Status PlacementRunner::RunPreBind(CycleState& state, const PodInfo& pod,
                                    absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreBindPlugin>& hook : plugins_.pre_bind) {
-    if (state.skips().pre_bind & SkipBit(hook)) continue;
+    if (state.skips().pre_bind & MaskOf(hook)) continue;
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kPreBind, hook.name, [&] { return hook.plugin->PreBind(state, pod, node_name); });
     timer.Lap(hook.name, kPreBind.name);
     if (!status.ok()) return status;
-    state.skips().pre_bind |= SkipBit(hook);
+    state.skips().pre_bind |= MaskOf(hook);
   }
   return Status::Success();
 }
@@ -123,13 +123,13 @@ Status PlacementRunner::RunPreBind(CycleState& state, const PodInfo& pod,
 Status PlacementRunner::RunPollPreBind(CycleState& state, const PodInfo& pod,
                                        absl::string_view node_name) const {
   for (const Hook<PreBindPlugin>& hook : plugins_.pre_bind) {
-    if (state.skips().pre_bind & SkipBit(hook)) continue;
+    if (state.skips().pre_bind & MaskOf(hook)) continue;
     CallTimer timer(plugins_.fault_log);
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kPollPreBind, hook.name, [&] { return hook.plugin->PollPreBind(state, pod, node_name); });
     timer.Lap(hook.name, kPollPreBind.name);
-    if (status.ok()) state.skips().pre_bind |= SkipBit(hook);
+    if (status.ok()) state.skips().pre_bind |= MaskOf(hook);
     return status;
   }
   return Status::Success();
@@ -162,7 +162,7 @@ void PlacementRunner::RunPostBind(CycleState& state, const PodInfo& pod,
 PluginMask PlacementRunner::PlacementPlugins() const {
   PluginMask plugins = 0;
   const auto add = [&](const auto& hooks) {
-    for (const auto& hook : hooks) plugins |= SkipBit(hook);
+    for (const auto& hook : hooks) plugins |= MaskOf(hook);
   };
   add(plugins_.reserve);
   add(plugins_.permit);

@@ -58,7 +58,7 @@ PluginMask PodSigner::SignForNodes(const PodInfo& pod, bool spec_only,
         kSignPod, hook.name, [&] { return hook.plugin->SignPod(pod, plugin_signature_); });
     if (!status.ok()) continue;
     signature.Add(plugin_signature_.bytes());
-    signed_by |= SkipBit(hook);
+    signed_by |= MaskOf(hook);
   }
   return signed_by;
 }
@@ -66,7 +66,7 @@ PluginMask PodSigner::SignForNodes(const PodInfo& pod, bool spec_only,
 Aspects PodSigner::DependenciesOf(PluginMask plugins) const {
   Aspects aspects = Aspect::kNothing;
   for (const Signer& hook : plugins_.signers) {
-    if (plugins & SkipBit(hook)) aspects |= hook.depends_on;
+    if (plugins & MaskOf(hook)) aspects |= hook.depends_on;
   }
   return aspects;
 }

@@ -31,7 +31,7 @@
 #include "berth/framework/score.h"
 #include "berth/incremental/domain_filter.h"
 #include "berth/incremental/domain_scorer.h"
-#include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/object_filter.h"
 #include "berth/incremental/resource_filter.h"
 #include "berth/incremental/sign.h"
 #include "framework/fault_log.h"

@@ -7,6 +7,7 @@
 
 #include "absl/numeric/int128.h"
 #include "berth/check.h"
+#include "berth/columns/exact_doubles.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/vector_clones.h"
 
@@ -39,6 +40,18 @@ BERTH_VECTOR_CLONES Extremes ExtremesOf(const int64_t* scores, size_t size) {
   return extremes;
 }
 
+// score * 100 / max, truncated, or what that leaves of 100. Scores are from 0 to `max`, which is
+// below kExactAmounts.
+BERTH_VECTOR_CLONES void Scale(int64_t max, bool reverse, int64_t* scores, size_t size) {
+  const double divisor = static_cast<double>(max);
+  const int64_t from = reverse ? kMaxNodeScore : 0;
+  const int64_t sign = reverse ? -1 : 0;  // x ^ -1 - -1 is -x
+  for (size_t i = 0; i < size; ++i) {
+    const int64_t share = Truncated(ToDouble(scores[i]) * kMaxNodeScore / divisor);
+    scores[i] = from + ((share ^ sign) - sign);
+  }
+}
+
 }  // namespace
 
 void DefaultNormalizeScores(ScoreDirection direction, absl::Span<int64_t> scores) {
@@ -47,6 +60,9 @@ void DefaultNormalizeScores(ScoreDirection direction, absl::Span<int64_t> scores
   if (max == 0) {
     if (reverse) std::fill(scores.begin(), scores.end(), kMaxNodeScore);
     return;
+  }
+  if (min == 0 && max < kExactAmounts) {
+    return Scale(max, reverse, scores.data(), scores.size());
   }
   constexpr int64_t kSafe = std::numeric_limits<int64_t>::max() / kMaxNodeScore;
   const bool fits = max <= kSafe && min >= -kSafe;

@@ -82,13 +82,13 @@ Status ScoreRunner::RunPreScore(CycleState& state, const PodInfo& pod, const Nod
   state.skips().score = ~only;
   CallTimer timer(plugins_.fault_log);
   for (const Hook<PreScorePlugin>& hook : plugins_.pre_score) {
-    if (state.skips().score & SkipBit(hook)) continue;
+    if (state.skips().score & MaskOf(hook)) continue;
     timer.Start();
     Status status = plugins_.calls.Guarded(
         kPreScore, hook.name, [&] { return hook.plugin->PreScore(state, pod, nodes, feasible); });
     timer.Lap(hook.name, kPreScore.name);
     if (status.IsSkip()) {
-      state.skips().score |= SkipBit(hook);
+      state.skips().score |= MaskOf(hook);
     } else if (!status.ok()) {
       return status;
     }
@@ -101,14 +101,14 @@ bool ScoreRunner::RunPreScoreDomains(CycleState& state, const PodInfo& pod, cons
   PluginMask& skips = state.skips().score;
   skips = ~only;
   for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {  // before any of them is called
-    if (plugins_.domain_scorers[i] == nullptr && (skips & SkipBit(plugins_.pre_score[i])) == 0)
+    if (plugins_.domain_scorers[i] == nullptr && (skips & MaskOf(plugins_.pre_score[i])) == 0)
       return false;
   }
   PluginMask asked = 0;
   CallTimer timer(plugins_.fault_log);
   for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
     const Hook<PreScorePlugin>& hook = plugins_.pre_score[i];
-    if (skips & SkipBit(hook)) continue;
+    if (skips & MaskOf(hook)) continue;
     bool can_say = false;
     timer.Start();
     const Status status = plugins_.calls.Guarded(kPreScoreDomains, hook.name, [&] {
@@ -119,18 +119,18 @@ bool ScoreRunner::RunPreScoreDomains(CycleState& state, const PodInfo& pod, cons
     });
     timer.Lap(hook.name, kPreScoreDomains.name);
     if (!can_say || (!status.ok() && !status.IsSkip())) return false;
-    (status.IsSkip() ? skips : asked) |= SkipBit(hook);
+    (status.IsSkip() ? skips : asked) |= MaskOf(hook);
   }
   return std::all_of(
       plugins_.score.begin(), plugins_.score.end(),
-      [&](const Hook<ScorePlugin>& hook) { return ((skips | asked) & SkipBit(hook)) != 0; });
+      [&](const Hook<ScorePlugin>& hook) { return ((skips | asked) & MaskOf(hook)) != 0; });
 }
 
 bool ScoreRunner::SetFeasible(CycleState& state, const EquivalentNodes& feasible) const {
   CallTimer timer(plugins_.fault_log);
   for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
     const Hook<PreScorePlugin>& hook = plugins_.pre_score[i];
-    if (state.skips().score & SkipBit(hook)) continue;
+    if (state.skips().score & MaskOf(hook)) continue;
     timer.Start();
     const Status status = plugins_.calls.Guarded(kSetFeasible, hook.name, [&] {
       plugins_.domain_scorers[i]->SetFeasible(state, feasible);
@@ -140,6 +140,16 @@ bool ScoreRunner::SetFeasible(CycleState& state, const EquivalentNodes& feasible
     if (!status.ok()) return false;
   }
   return true;
+}
+
+bool ScoreRunner::ScoresDependOnFeasible(const CycleState& state) const {
+  for (size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+    if ((state.skips().score & MaskOf(plugins_.pre_score[i])) == 0 &&
+        plugins_.domain_scorers[i]->ScoresDependOnFeasible()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // kube-scheduler runs each phase for all plugins before the next one. One plugin after the other
@@ -154,7 +164,7 @@ Status ScoreRunner::RunScore(const CycleState& state, const PodInfo& pod, const 
   if (rows.empty()) return Status::Success();
   CallTimer timer(plugins_.fault_log);
   for (const Hook<ScorePlugin>& hook : plugins_.score) {
-    if (state.skips().score & SkipBit(hook)) continue;
+    if (state.skips().score & MaskOf(hook)) continue;
     scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
     timer.Start();
     Status status = RunScorePlugin(hook, state, pod, nodes, rows, absl::MakeSpan(scores_));
@@ -164,10 +174,7 @@ Status ScoreRunner::RunScore(const CycleState& state, const PodInfo& pod, const 
     status = Normalize(hook, state, pod, rows, absl::MakeSpan(scores_));
     timer.Lap(hook.name, kNormalizeScores.name);
     if (!status.ok()) return status;
-    const int64_t max = kMaxNodeScore * hook.resolution;
-    if (!AddInRange(scores_, max, ScoreFactor(hook), totals.data())) {
-      return CheckScores(hook, scores_);
-    }
+    if (!AddScores(hook, scores_, totals)) return CheckScores(hook, scores_);
     if (by_plugin == nullptr) continue;
     by_plugin->push_back({hook.name, scores_});
     for (int64_t& score : by_plugin->back().weighted) score *= ScoreFactor(hook);
@@ -197,6 +204,11 @@ Status ScoreRunner::RunNormalizeScores(const Hook<ScorePlugin>& hook, const Cycl
                                        absl::Span<int64_t> scores) const {
   Status status = Normalize(hook, state, pod, rows, scores);
   return status.ok() ? CheckScores(hook, scores) : status;
+}
+
+bool ScoreRunner::AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+                            absl::Span<int64_t> totals) const {
+  return AddInRange(scores, kMaxNodeScore * hook.resolution, ScoreFactor(hook), totals.data());
 }
 
 Status ScoreRunner::CheckScores(const Hook<ScorePlugin>& hook,

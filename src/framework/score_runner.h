@@ -36,6 +36,9 @@ class ScoreRunner {
   bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           PluginMask only, std::vector<DomainSum>& sums) const;
   bool SetFeasible(CycleState& state, const EquivalentNodes& feasible) const;
+  // After RunPreScoreDomains(): whether one of the plugins that score is still to be told which
+  // nodes are feasible.
+  bool ScoresDependOnFeasible(const CycleState& state) const;
 
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;
   // `by_plugin`, if not null, gets every plugin's share.
@@ -50,6 +53,10 @@ class ScoreRunner {
   Status RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const;
+  // Adds a plugin's points, times ScoreFactor(), to `totals`. False if one is out of range: then
+  // the totals are worth nothing.
+  bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
+                 absl::Span<int64_t> totals) const;
   // Error if one of a plugin's points is out of range.
   Status CheckScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores) const;
   int64_t ScoreFactor(const Hook<ScorePlugin>& hook) const {

@@ -29,7 +29,7 @@ struct PreemptionQuery {
   const NodeStatuses& statuses;
   int potential_nodes;
   PreemptionRules::SearchRange range;
-  std::vector<PreemptionRules::CandidateScore> scores;  // empty: DefaultScores()
+  std::vector<PreemptionRules::CandidateScore> scores;  // empty: ScoresByDefaultRules()
   const FollowedBudgets& budgets;
 };
 

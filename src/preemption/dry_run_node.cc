@@ -21,7 +21,7 @@ Status SelectVictims(DryRun& run, const PreemptionQuery& query, PreemptionCandid
 }
 
 CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQuery& query) {
-  if (query.scores.empty()) return DefaultScores(candidate);
+  if (query.scores.empty()) return ScoresByDefaultRules(candidate);
   CandidateScores scores;
   for (const PreemptionRules::CandidateScore& score : query.scores) {
     scores.push_back(score(candidate));

@@ -35,7 +35,7 @@ void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes
                            : std::nullopt;
   version_ = version;
   if (changes.has_value()) {
-    for (const IdentityPtr& who : *changes) Follow(*who, objects, nodes);
+    for (const IdentityPtr& who : *changes) ApplyChange(*who, objects, nodes);
     return;
   }
   budgets_ = DisruptionBudgets();
@@ -46,8 +46,8 @@ void FollowedBudgets::Refresh(const ObjectStore& objects, const NodeTable& nodes
   changed_nodes_.Restart();
 }
 
-void FollowedBudgets::Follow(const Identity& who, const ObjectStore& objects,
-                             const NodeTable& nodes) {
+void FollowedBudgets::ApplyChange(const Identity& who, const ObjectStore& objects,
+                                  const NodeTable& nodes) {
   std::optional<DisruptionBudget> now =
       Parse(objects.Find<api::PodDisruptionBudget>(who.namespace_name(), who.name()));
   std::optional<DisruptionBudget> before;

@@ -27,7 +27,7 @@ class FollowedBudgets {
   const NodeJournal& changed_nodes() const { return changed_nodes_; }
 
  private:
-  void Follow(const Identity& who, const ObjectStore& objects, const NodeTable& nodes);
+  void ApplyChange(const Identity& who, const ObjectStore& objects, const NodeTable& nodes);
   void AddNodesWithMore(const PodSelector& selected, int64_t than, const NodeTable& nodes);
 
   DisruptionBudgets budgets_;

@@ -2,17 +2,13 @@
 // Implementation of lease_lock.h.
 #include "process/lease_lock.h"
 
-#include <rapidjson/document.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "api/json.h"
+#include "berth/api/value.h"
 #include "kubernetes/http_loop.h"
 
 namespace berth {
@@ -20,12 +16,6 @@ namespace {
 
 constexpr char kJson[] = "application/json";
 constexpr char kMicroTime[] = "%Y-%m-%dT%H:%M:%E6SZ";  // metav1.MicroTime
-
-// Deeper than any Lease. What is read is written again, by a function that calls itself.
-constexpr int kMostNesting = 64;
-
-using JsonDocument = rapidjson::Document;
-using JsonValue = rapidjson::Value;
 
 std::string MicroTime(absl::Time time) {
   return absl::FormatTime(kMicroTime, time, absl::UTCTimeZone());
@@ -37,86 +27,62 @@ absl::Time ParseMicroTime(const std::string& text) {
   return absl::ParseTime(absl::RFC3339_full, text, &time, &error) ? time : absl::UnixEpoch();
 }
 
-const JsonValue* Find(const JsonValue& object, const char* key) {
-  const auto found = object.FindMember(key);
-  return found == object.MemberEnd() ? nullptr : &found->value;
-}
-std::string Text(const JsonValue& object, const char* key) {
-  const JsonValue* const value = Find(object, key);
-  return value == nullptr || !value->IsString()
-             ? ""
-             : std::string(value->GetString(), value->GetStringLength());
-}
-int64_t Number(const JsonValue& object, const char* key) {
-  const JsonValue* const value = Find(object, key);
-  return value == nullptr || !value->IsInt64() ? 0 : value->GetInt64();
+std::string Text(Value value) { return std::string(value.AsString().value_or("")); }
+
+absl::Time MicroTime(Value value) { return ParseMicroTime(Text(value)); }
+
+// The Lease that `json` is, as one document; none if it is anything else.
+std::vector<Document> ReadLease(absl::string_view json) {
+  Problems problems;
+  std::vector<Document> documents = ReadDocuments(json, "", problems);
+  const bool one = problems.ok() && documents.size() == 1;
+  if (!one || Text(documents.front().root().Find("kind")) != "Lease") documents.clear();
+  return documents;
 }
 
-JsonValue StringValue(absl::string_view text, JsonDocument& document) {
-  return JsonValue(text.data(), static_cast<unsigned>(text.size()), document.GetAllocator());
-}
-
-struct NestingCheck : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NestingCheck> {
-  bool StartObject() { return ++nesting <= kMostNesting; }
-  bool StartArray() { return ++nesting <= kMostNesting; }
-  bool EndObject(unsigned) { return --nesting >= 0; }
-  bool EndArray(unsigned) { return --nesting >= 0; }
-  int nesting = 0;
-};
-
-bool IsSane(absl::string_view json) {
-  rapidjson::MemoryStream stream(json.data(), json.size());
-  rapidjson::Reader reader;
-  NestingCheck check;
-  return !reader.Parse<rapidjson::kParseIterativeFlag>(stream, check).IsError();
+void WriteSpec(const LeaseRecord& record, JsonWriter& json) {
+  json.Key("spec").BeginObject();
+  json.Key("holderIdentity").String(record.holder);
+  json.Key("leaseDurationSeconds").Int(record.duration_seconds);
+  json.Key("acquireTime").String(MicroTime(record.acquired));
+  json.Key("renewTime").String(MicroTime(record.renewed));
+  json.Key("leaseTransitions").Int(record.transitions);
+  json.EndObject();
 }
 
 }  // namespace
 
 absl::StatusOr<LeaseRecord> ParseLease(absl::string_view json) {
-  JsonDocument lease;
-  if (IsSane(json)) lease.Parse(json.data(), json.size());
-  if (lease.HasParseError() || !lease.IsObject() || Text(lease, "kind") != "Lease") {
-    return absl::InternalError("the server's answer is no Lease");
-  }
+  const std::vector<Document> documents = ReadLease(json);
+  if (documents.empty()) return absl::InternalError("the server's answer is no Lease");
+  const Value spec = documents.front().root().Find("spec");
   LeaseRecord record;
-  const JsonValue* const spec = Find(lease, "spec");
-  if (spec == nullptr || !spec->IsObject()) return record;
-  record.holder = Text(*spec, "holderIdentity");
-  record.duration_seconds = Number(*spec, "leaseDurationSeconds");
-  record.acquired = ParseMicroTime(Text(*spec, "acquireTime"));
-  record.renewed = ParseMicroTime(Text(*spec, "renewTime"));
-  record.transitions = Number(*spec, "leaseTransitions");
+  record.holder = Text(spec.Find("holderIdentity"));
+  record.duration_seconds = spec.Find("leaseDurationSeconds").AsInt64().value_or(0);
+  record.acquired = MicroTime(spec.Find("acquireTime"));
+  record.renewed = MicroTime(spec.Find("renewTime"));
+  record.transitions = spec.Find("leaseTransitions").AsInt64().value_or(0);
   return record;
 }
 
 std::string LeaseWith(absl::string_view json, const std::string& namespace_name,
                       const std::string& name, const LeaseRecord& record) {
-  JsonDocument lease;
-  if (!json.empty()) lease.Parse(json.data(), json.size());
-  auto& allocator = lease.GetAllocator();
-  if (json.empty()) {
-    lease.SetObject();
-    lease.AddMember("apiVersion", "coordination.k8s.io/v1", allocator);
-    lease.AddMember("kind", "Lease", allocator);
-    JsonValue metadata(rapidjson::kObjectType);
-    metadata.AddMember("name", StringValue(name, lease), allocator);
-    metadata.AddMember("namespace", StringValue(namespace_name, lease), allocator);
-    lease.AddMember("metadata", metadata, allocator);
+  const std::vector<Document> read = ReadLease(json);
+  JsonWriter lease;
+  lease.BeginObject();
+  if (read.empty()) {
+    lease.Key("apiVersion").String("coordination.k8s.io/v1").Key("kind").String("Lease");
+    lease.Key("metadata").BeginObject();
+    lease.Key("name").String(name).Key("namespace").String(namespace_name).EndObject();
+  } else {
+    for (const Value::Item item : read.front().root().items()) {
+      if (item.key == "spec") continue;
+      WriteValue(item.value, lease.Key(item.key));
+    }
   }
-  JsonValue spec(rapidjson::kObjectType);
-  spec.AddMember("holderIdentity", StringValue(record.holder, lease), allocator);
-  spec.AddMember("leaseDurationSeconds", JsonValue(record.duration_seconds), allocator);
-  spec.AddMember("acquireTime", StringValue(MicroTime(record.acquired), lease), allocator);
-  spec.AddMember("renewTime", StringValue(MicroTime(record.renewed), lease), allocator);
-  spec.AddMember("leaseTransitions", JsonValue(record.transitions), allocator);
-  while (lease.RemoveMember("spec")) {  // of nonsense there may be two
-  }
-  lease.AddMember("spec", spec, allocator);
-  rapidjson::StringBuffer out;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(out);
-  lease.Accept(writer);
-  return std::string(out.GetString(), out.GetSize());
+  WriteSpec(record, lease);
+  lease.EndObject();
+  return std::string(lease.text());
 }
 
 std::string ApiLeaseLock::Target() const {

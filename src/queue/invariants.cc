@@ -10,85 +10,128 @@
 
 namespace berth {
 
-absl::Status CheckQueueInvariants(const QueueParts& queue) {
-  const auto broken = [](const auto&... what) {
-    return absl::InvalidArgumentError(absl::StrCat(what...));
-  };
-  if (!queue.places.IsConsistent()) {
-    return broken("a place is out of order");
+namespace {
+
+template <class... What>
+absl::Status Broken(const What&... what) {
+  return absl::InvalidArgumentError(absl::StrCat(what...));
+}
+
+// How many entries or pods there are of each kind, to be compared with what the parts have counted.
+struct Counts {
+  size_t pods = 0, placed = 0, in_hint_classes = 0, retries = 0;
+  int gated = 0, in_flight = 0;
+
+  void Add(const QueueEntry& entry) {
+    pods += entry.members.size() + entry.gated_members.size();
+    placed += entry.place != QueueEntry::kNotInList;
+    in_hint_classes += entry.hint_class != nullptr;
+    retries += HasRetry(entry);
+    gated += entry.state == QueueState::kGated;
+    in_flight += entry.state == QueueState::kInFlight;
   }
-  size_t pods = 0, placed = 0, indexed = 0, retries = 0;
-  int gated = 0, flying = 0;
-  std::vector<const QueueEntry*> entries;
-  queue.entries.ForEach([&](const QueueEntry& entry) { entries.push_back(&entry); });
-  for (const QueueEntry* const entry : entries) {
-    const std::string& key = entry->key;
-    if (queue.entries.Find(key) != entry) return broken(key, " is kept under another key");
-    const bool has_member = !entry->members.empty() || !entry->gated_members.empty();
-    if (!entry->is_group && entry->is_taken != has_member) {
-      return broken(key, has_member ? " has a pod" : " has no pod", " and does not know it");
-    }
-    const bool in_flight = entry->state == QueueState::kInFlight;
-    pods += entry->members.size() + entry->gated_members.size();
-    if (entry->hint_class != nullptr) {
-      ++indexed;
-      const void* const who = entry->hint_class->key.who;
-      if (entry->hint_class->is_indexed && who != entry &&
-          (entry->is_group || !has_member || who != entry->AnyMember().pod->shared_spec().get())) {
-        return broken(key, " waits with others that are not like it");
+  static bool HasRetry(const QueueEntry& entry) {
+    return entry.state == QueueState::kUnschedulable && entry.retry_at < absl::InfiniteFuture();
+  }
+};
+
+absl::Status CheckMembers(const QueueParts& queue, const QueueEntry& entry) {
+  const std::string& key = entry.key;
+  const bool has_member = !entry.members.empty() || !entry.gated_members.empty();
+  if (!entry.is_group && entry.is_taken != has_member) {
+    return Broken(key, has_member ? " has a pod" : " has no pod", " and does not know it");
+  }
+  if (entry.members.empty() && entry.state != QueueState::kInFlight &&
+      (entry.state != QueueState::kGated || entry.gated_members.empty())) {
+    return Broken(key, " has no member and is ", QueueStateName(entry.state));
+  }
+  if (!entry.is_group && entry.members.size() + entry.gated_members.size() > 1) {
+    return Broken(key, " is a single pod with several");
+  }
+  for (const auto* members : {&entry.members, &entry.gated_members}) {
+    for (size_t i = 0; i < members->size(); ++i) {
+      if (queue.entries.FindByPod((*members)[i].pod->uid()) != &entry) {
+        return Broken((*members)[i].pod->uid(), " is in ", key, " and not recorded so");
+      }
+      if (i > 0 && (*members)[i - 1].arrival >= (*members)[i].arrival) {
+        return Broken(key, " has its members out of order");
       }
     }
-    if (entry->state == QueueState::kGated) ++gated;
-    if (in_flight) ++flying;
-    const bool has_place = entry->place != QueueEntry::kNotInList;
-    if (has_place) ++placed;
-    if (has_place != (!in_flight && entry->state != QueueState::kGated)) {
-      return broken(key, " is ", QueueStateName(entry->state), " and at ", entry->place);
-    }
-    if (entry->state == QueueState::kUnschedulable && entry->retry_at < absl::InfiniteFuture()) {
-      ++retries;
-      if (!queue.places.HasRetry(*entry)) return broken(key, " is not tried again");
-    }
-    if (in_flight && queue.in_flight.Find(entry) == nullptr) {
-      return broken(key, " is in flight and not recorded so");
-    }
-    if (entry->members.empty() && !in_flight &&
-        (entry->state != QueueState::kGated || entry->gated_members.empty())) {
-      return broken(key, " has no member and is ", QueueStateName(entry->state));
-    }
-    if (!entry->is_group && entry->members.size() + entry->gated_members.size() > 1) {
-      return broken(key, " is a single pod with several");
-    }
-    for (const auto* members : {&entry->members, &entry->gated_members}) {
-      for (size_t i = 0; i < members->size(); ++i) {
-        if (queue.entries.FindByPod((*members)[i].pod->uid()) != entry) {
-          return broken((*members)[i].pod->uid(), " is in ", key, " and not recorded so");
-        }
-        if (i > 0 && (*members)[i - 1].arrival >= (*members)[i].arrival) {
-          return broken(key, " has its members out of order");
-        }
-      }
-    }
-    if ((entry->state == QueueState::kActive || entry->state == QueueState::kBackoff) &&
-        std::none_of(entry->members.begin(), entry->members.end(),
-                     [&](const PendingPod& member) { return member.pod == entry->lead.pod; })) {
-      return broken(key, " is led by a pod that is not its member");
-    }
   }
-  if (absl::Status events = queue.events.CheckInvariants(indexed); !events.ok()) return events;
-  if (static_cast<int>(pods) != queue.entries.size())
-    return broken(pods, " members, ", queue.entries.size(), " recorded");
-  if (retries != queue.places.retries())
-    return broken(queue.places.retries(), " are tried again of ", retries);
-  if (gated != queue.places.gated_size())
-    return broken(gated, " gated, ", queue.places.gated_size(), " recorded");
-  if (flying != queue.in_flight.size())
-    return broken(flying, " in flight, ", queue.in_flight.size(), " recorded");
+  if ((entry.state == QueueState::kActive || entry.state == QueueState::kBackoff) &&
+      std::none_of(entry.members.begin(), entry.members.end(),
+                   [&](const PendingPod& member) { return member.pod == entry.lead.pod; })) {
+    return Broken(key, " is led by a pod that is not its member");
+  }
+  return absl::OkStatus();
+}
+
+// Whether the entry is where its state says.
+absl::Status CheckPlace(const QueueParts& queue, const QueueEntry& entry) {
+  const std::string& key = entry.key;
+  const bool in_flight = entry.state == QueueState::kInFlight;
+  const bool has_place = entry.place != QueueEntry::kNotInList;
+  if (has_place != (!in_flight && entry.state != QueueState::kGated)) {
+    return Broken(key, " is ", QueueStateName(entry.state), " and at ", entry.place);
+  }
+  if (Counts::HasRetry(entry) && !queue.places.HasRetry(entry)) {
+    return Broken(key, " is not tried again");
+  }
+  if (in_flight && queue.in_flight.Find(&entry) == nullptr) {
+    return Broken(key, " is in flight and not recorded so");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckHintClass(const QueueEntry& entry) {
+  if (entry.hint_class == nullptr || !entry.hint_class->is_indexed) return absl::OkStatus();
+  const void* const who = entry.hint_class->key.who;
+  const bool has_member = !entry.members.empty() || !entry.gated_members.empty();
+  if (who != &entry &&
+      (entry.is_group || !has_member || who != entry.AnyMember().pod->shared_spec().get())) {
+    return Broken(entry.key, " waits with others that are not like it");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCounts(const QueueParts& queue, const Counts& counts) {
+  if (static_cast<int>(counts.pods) != queue.entries.size())
+    return Broken(counts.pods, " members, ", queue.entries.size(), " recorded");
+  if (counts.retries != queue.places.retries())
+    return Broken(queue.places.retries(), " are tried again of ", counts.retries);
+  if (counts.gated != queue.places.gated_size())
+    return Broken(counts.gated, " gated, ", queue.places.gated_size(), " recorded");
+  if (counts.in_flight != queue.in_flight.size())
+    return Broken(counts.in_flight, " in flight, ", queue.in_flight.size(), " recorded");
   const int places =
       queue.places.active_size() + queue.places.backoff_size() + queue.places.unschedulable_size();
-  if (static_cast<int>(placed) != places) return broken(placed, " have a place of ", places);
+  if (static_cast<int>(counts.placed) != places)
+    return Broken(counts.placed, " have a place of ", places);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckQueueInvariants(const QueueParts& queue) {
+  if (!queue.places.IsConsistent()) return Broken("a place is out of order");
+  std::vector<const QueueEntry*> entries;
+  queue.entries.ForEach([&](const QueueEntry& entry) { entries.push_back(&entry); });
+  Counts counts;
+  for (const QueueEntry* const entry : entries) {
+    if (queue.entries.Find(entry->key) != entry) {
+      return Broken(entry->key, " is kept under another key");
+    }
+    absl::Status status = CheckMembers(queue, *entry);
+    if (status.ok()) status = CheckPlace(queue, *entry);
+    if (status.ok()) status = CheckHintClass(*entry);
+    if (!status.ok()) return status;
+    counts.Add(*entry);
+  }
+  absl::Status status = queue.events.CheckInvariants(counts.in_hint_classes);
+  if (status.ok()) status = CheckCounts(queue, counts);
+  if (!status.ok()) return status;
   if (queue.in_flight.size() == 0 && queue.in_flight.log().size() > 0)
-    return broken(queue.in_flight.log().size(), " events for nobody");
+    return Broken(queue.in_flight.log().size(), " events for nobody");
   return absl::OkStatus();
 }
 

@@ -34,30 +34,30 @@ void NodeVerdicts::BeginBlock(absl::Span<const NodeRow> rows) {
     BERTH_DCHECK(rows.empty() || (rows.front() >= 0 && rows.back() < this->rows()));
     const NodeRow first = rows.empty() ? 0 : rows.front();
     std::fill_n(codes_.begin() + first, rows.size(), Code::kSuccess);
-    std::fill_n(rejectors_.begin() + first, rows.size(), kNone);
+    std::fill_n(rejectors_.begin() + first, rows.size(), kNoRejector);
     return;
   }
   for (const NodeRow row : rows) {
     BERTH_DCHECK(row >= 0 && row < this->rows()) << row;
     codes_[row] = Code::kSuccess;
-    rejectors_[row] = kNone;
+    rejectors_[row] = kNoRejector;
   }
 }
 
 void NodeVerdicts::EndPlugin(uint8_t plugin) {
-  BERTH_DCHECK(plugin < kNone);
+  BERTH_DCHECK(plugin < kNoRejector);
   const uint32_t rejections = codes_set_ & ~(uint32_t{1} << static_cast<uint8_t>(Code::kSuccess));
   ended_codes_set_ |= std::exchange(codes_set_, 0);
   if (rejections == 0) return;  // mostly a plugin has nothing against any node
-  auto kept = candidates_.begin();
+  // Without a branch a row: which are rejected is hard to foretell.
+  NodeRow* kept = candidates_.data();
   for (const NodeRow row : candidates_) {
-    if (codes_[row] == Code::kSuccess) {
-      *kept++ = row;
-    } else {
-      rejectors_[row] = plugin;
-    }
+    const bool feasible = codes_[row] == Code::kSuccess;
+    rejectors_[row] = feasible ? kNoRejector : plugin;
+    *kept = row;
+    kept += feasible;
   }
-  candidates_.erase(kept, candidates_.end());
+  candidates_.resize(kept - candidates_.data());
 }
 
 // Without a branch a row, and mostly without a look at each if there are none.
@@ -65,14 +65,14 @@ void NodeVerdicts::AppendFeasible(absl::Span<const NodeRow> rows,
                                   std::vector<NodeRow>& feasible) const {
   if (AreConsecutive(rows) && !rows.empty()) {
     const uint8_t* const first = &rejectors_[rows.front()];
-    if (std::memchr(first, kNone, rows.size()) == nullptr) return;
+    if (std::memchr(first, kNoRejector, rows.size()) == nullptr) return;
   }
   const size_t before = feasible.size();
   feasible.resize(before + rows.size());
   NodeRow* next = feasible.data() + before;
   for (const NodeRow row : rows) {
     *next = row;
-    next += rejectors_[row] == kNone;
+    next += rejectors_[row] == kNoRejector;
   }
   feasible.resize(next - feasible.data());
 }

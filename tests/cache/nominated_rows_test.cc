@@ -48,7 +48,7 @@ TEST(NominatedRows, AreThoseWithNominatedPodsAfterAnyChange) {
       nominations.Nominate(pods[below(pods.size())], below(2) == 0 ? "" : node);
     }
     if (below(3) > 0) continue;
-    rows.Follow(table, nominations);
+    rows.CatchUp(table, nominations);
     std::vector<NodeRow> expected;
     for (NodeRow row = 0; row < table.size(); ++row) {
       const bool nominated = !nominations.NominatedPods(table.node(row).name()).empty();

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every selector in recorded/ on every device there: the same verdict as kube-scheduler's.
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 #include <yaml-cpp/yaml.h>
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -41,13 +38,8 @@ std::vector<Device> ReadDevices() {
   return devices;
 }
 
-rapidjson::Document ReadExpressions() {
-  std::ifstream file(std::string(kFolder) + "expressions.json");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  rapidjson::Document document;
-  document.Parse(text.c_str());
-  return document;
-}
+// Whether the file has a text there, not true, false or a number.
+bool IsText(const YAML::Node& node) { return node.IsScalar() && node.Tag() == "!"; }
 
 struct Counts {
   int expressions = 0, equal = 0;
@@ -70,28 +62,27 @@ class RecordedSelectors : public testing::Test {
 
   // Whether it gives the same on `device`.
   bool CheckResult(const DeviceSelector& selector, const std::string& expression,
-                   const Device& device, const rapidjson::Value& want,
-                   const rapidjson::Value& want_cost) {
+                   const Device& device, const YAML::Node& want, const YAML::Node& want_cost) {
     uint64_t cost = 0;
     const absl::StatusOr<bool> got = selector.Matches(device, &cost);
-    if (want.IsString()) {
+    if (IsText(want)) {
       ++counts_.error_texts;
       if (got.ok()) {
-        ADD_FAILURE() << expression << "\nwant: " << want.GetString() << "\n got: " << *got;
+        ADD_FAILURE() << expression << "\nwant: " << want.Scalar() << "\n got: " << *got;
         return false;
       }
-      counts_.equal_error_texts += got.status().message() == want.GetString();
+      counts_.equal_error_texts += got.status().message() == want.Scalar();
       return true;
     }
-    if (!got.ok() || *got != want.GetBool()) {
-      ADD_FAILURE() << expression << "\nwant: " << want.GetBool() << "\n got: "
+    if (!got.ok() || *got != want.as<bool>()) {
+      ADD_FAILURE() << expression << "\nwant: " << want.as<bool>() << "\n got: "
                     << (got.ok() ? (*got ? "true" : "false") : got.status().ToString());
       return false;
     }
     if (want_cost.IsNull()) return true;
     ++counts_.costs;
-    counts_.equal_costs += cost == want_cost.GetUint64();
-    EXPECT_EQ(cost, want_cost.GetUint64()) << expression;
+    counts_.equal_costs += cost == want_cost.as<uint64_t>();
+    EXPECT_EQ(cost, want_cost.as<uint64_t>()) << expression;
     return true;
   }
 
@@ -100,13 +91,13 @@ class RecordedSelectors : public testing::Test {
 
 TEST_F(RecordedSelectors, GiveTheSameOnEveryDevice) {
   const std::vector<Device> devices = ReadDevices();
-  const rapidjson::Document document = ReadExpressions();
-  ASSERT_TRUE(document.IsArray());
-  for (const auto& entry : document.GetArray()) {
-    const std::string expression = entry["expression"].GetString();
+  // JSON is YAML.
+  const YAML::Node entries = YAML::LoadFile(std::string(kFolder) + "expressions.json");
+  for (const YAML::Node& entry : entries) {
+    const std::string expression = entry["expression"].Scalar();
     ++counts_.expressions;
-    if (entry.HasMember("compileError")) {
-      counts_.equal += CheckCompileError(expression, entry["compileError"].GetString());
+    if (entry["compileError"]) {
+      counts_.equal += CheckCompileError(expression, entry["compileError"].Scalar());
       continue;
     }
     const auto selector = DeviceSelector::Compile(expression);
@@ -114,9 +105,9 @@ TEST_F(RecordedSelectors, GiveTheSameOnEveryDevice) {
       ADD_FAILURE() << expression << "\n" << selector.status();
       continue;
     }
-    ASSERT_EQ(entry["results"].Size(), devices.size());
+    ASSERT_EQ(entry["results"].size(), devices.size());
     bool equal = true;
-    for (rapidjson::SizeType i = 0; i < devices.size(); ++i) {
+    for (size_t i = 0; i < devices.size(); ++i) {
       equal &=
           CheckResult(*selector, expression, devices[i], entry["results"][i], entry["costs"][i]);
     }

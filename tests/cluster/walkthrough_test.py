@@ -57,11 +57,11 @@ def type_(cluster, commands):
 def told_of_scheduling(cluster):
     """The lines of `kubectl describe` and `kubectl get events` that are the scheduler's, each once: how often and when it tries
     depends on the clock, and which of equal nodes it takes on chance. So does whether a pod is tried while a new node still has
-    the taint of one that is not ready."""
+    the taint of one that is not ready, or before the scheduler has heard of the claim that came with the pod."""
     lines = {"describe: " + line for line in type_(cluster, "kubectl describe pods").splitlines()
              if re.search(r"default-scheduler|PodScheduled|^(Name|Node|Status|Reason|Message|Priority|Nominated[^:]*):", line)}
     lines |= {"events: " + line for line in type_(cluster, "kubectl get events -o wide").splitlines() if "default-scheduler" in line}
-    return {plain(line) for line in lines if "untolerated taint" not in line}
+    return {plain(line) for line in lines if not re.search(r"untolerated taint|persistentvolumeclaim .* not found", line)}
 
 
 def plain(line):

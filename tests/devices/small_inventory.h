@@ -34,9 +34,8 @@ inline std::string Slice(const std::string& pool, const std::vector<std::string>
 
 // `devices` is the claim's spec.devices in YAML flow form.
 inline std::string ClaimYaml(const std::string& name, const std::string& devices) {
-  return absl::StrCat(
-      "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ", name,
-      ", namespace: default}, spec: {devices: ", devices, "}}");
+  return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ",
+                      name, ", namespace: default}, spec: {devices: ", devices, "}}");
 }
 
 class SmallInventory {

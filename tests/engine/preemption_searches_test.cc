@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What preemption caches between cycles changes no decision: the same random history of
-// priorities, budgets, quotas, nominations, topology rules and volumes with memory and without.
+// What preemption caches between cycles changes no decision: the same random history of priorities,
+// budgets, quotas, nominations, topology rules and volumes with SchedulerOptions::incremental and
+// without.
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -330,18 +331,18 @@ void Compare(absl::string_view configuration, Rules rules = Rules::kFew) {
   EXPECT_GT(incremental_cycles, 6 * count);
 }
 
-TEST(PreemptionMemory, ChangesNoDecisionByPriority) { Compare(kByPriority); }
-TEST(PreemptionMemory, ChangesNoDecisionByPriorityAndTopology) {
+TEST(PreemptionHistories, ChangesNoDecisionByPriority) { Compare(kByPriority); }
+TEST(PreemptionHistories, ChangesNoDecisionByPriorityAndTopology) {
   Compare(kByPriority, Rules::kDomains);
 }
-TEST(PreemptionMemory, ChangesNoDecisionByPriorityAndVolumes) {
+TEST(PreemptionHistories, ChangesNoDecisionByPriorityAndVolumes) {
   Compare(kByPriority, Rules::kVolumes);
 }
-TEST(PreemptionMemory, ChangesNoDecisionByTolerationAndTopology) {
+TEST(PreemptionHistories, ChangesNoDecisionByTolerationAndTopology) {
   Compare(kByToleration, Rules::kDomains);
 }
-TEST(PreemptionMemory, ChangesNoDecisionByQuota) { Compare(kByQuota); }
-TEST(PreemptionMemory, ChangesNoDecisionByToleration) { Compare(kByToleration); }
+TEST(PreemptionHistories, ChangesNoDecisionByQuota) { Compare(kByQuota); }
+TEST(PreemptionHistories, ChangesNoDecisionByToleration) { Compare(kByToleration); }
 
 }  // namespace
 }  // namespace berth

@@ -21,6 +21,7 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/score.h"
 #include "berth/incremental/filter_inputs.h"
+#include "berth/incremental/object_filter.h"
 #include "berth/incremental/sign.h"
 #include "tests/engine/gang_cluster.h"
 #include "tests/engine/random_storage.h"

@@ -87,7 +87,8 @@ class History {
       rejected_.erase(rejected_.begin() + static_cast<std::ptrdiff_t>(which));
       Try(std::move(pod));
     } else {
-      PodBuilder pod = random_.OneOf(templates_);
+      PodBuilder pod =
+          random_.Percent(70) ? random_.OneOf(templates_) : MakeRandomPod(random_, "of its own");
       pod.NodeName("").NominatedNodeName("");
       if (random_.Percent(30)) pod.Priority(random_.Below(3));
       for (int copies = 1 + random_.Below(3); copies > 0; --copies) {
@@ -190,7 +191,7 @@ TEST(Evaluators, FindTheSame) {
   if (const char* text = std::getenv("BERTH_SEQUENCES"); text != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(text, &count));
   }
-  int64_t evaluations = 0, rejections = 0, recalled = 0;
+  int64_t evaluations = 0, rejections = 0, recalled = 0, scored_first = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed));
     History history(seed);
@@ -199,10 +200,12 @@ TEST(Evaluators, FindTheSame) {
     evaluations += history.evaluations();
     rejections += history.rejections();
     recalled += history.incremental().counters().recalled;
+    scored_first += history.incremental().counters().scored_first;
     EXPECT_EQ(history.incremental().counters().unconfirmed, 0);
   }
   if (count == 1) return;
   EXPECT_GT(recalled * 4, evaluations) << "hardly anything was recalled";
+  EXPECT_GT(scored_first * 100, evaluations) << "hardly any pod was scored first";
   EXPECT_GT(rejections * 20, evaluations) << "hardly anything was rejected";
 }
 

@@ -196,8 +196,8 @@ TEST(DomainRules, EveryFormIsWhatAWalkFinds) {
     for (NodeRow row = 0; row < nodes.table().size(); ++row) rows.push_back(row);
     verdicts.BeginBlock(rows);
     ASSERT_TRUE(plugin.FilterNodes(state, *pod, nodes.table(), verdicts).ok());
-    std::vector<DomainVerdictRule> by_domain;
-    plugin.FilterDomains(state, by_domain);
+    std::vector<TrackedThreshold> by_domain;
+    plugin.DescribeDomains(state, by_domain);
     std::map<uint8_t, std::string> meanings = {{0, ""}};
     for (const NodeRow row : rows) {
       const Status status = plugin.Filter(state, *pod, nodes.node(row));

@@ -185,19 +185,19 @@ TEST(PodCounts, HostsThatAllHaveVeryManyPods) {
 
 // --- DomainTracker -----------------------------------------------------------------------------
 
-DomainVerdict RandomSays(Random& random, DomainVerdict) {
+DomainThreshold RandomSays(Random& random, DomainThreshold) {
   return {.most = random.Below(3),
           .above_max = static_cast<uint8_t>(random.Below(3)),
           .others = static_cast<uint8_t>(random.Below(2)),
-          .without_label = static_cast<uint8_t>(random.Below(3))};
+          .without_key = static_cast<uint8_t>(random.Below(3))};
 }
-DomainExcess RandomSays(Random& random, DomainExcess) {
-  return {.most = random.Below(3) - 1, .whole = random.Below(6) - 1, .without_label = -1};
+DomainDistance RandomSays(Random& random, DomainDistance) {
+  return {.most = random.Below(3) - 1, .whole = random.Below(6) - 1, .without_key = -1};
 }
 
 // What a rule says of each row; all zeros of one that is not there.
 template <class Says>
-std::vector<int64_t> SaidOfRows(const std::vector<DerivedDomainRule<Says>>& rules, size_t i,
+std::vector<int64_t> SaidOfRows(const std::vector<TrackedDomainRule<Says>>& rules, size_t i,
                                 const NodeTable& nodes) {
   std::vector<int64_t> says(nodes.size());
   if (i >= rules.size()) return says;
@@ -206,11 +206,11 @@ std::vector<int64_t> SaidOfRows(const std::vector<DerivedDomainRule<Says>>& rule
 }
 
 template <class Says>
-void FollowRules(Random& random) {
+void CatchUpWithRules(Random& random) {
   Cluster cluster(random);
   const NodeTable& nodes = cluster.table();
   DomainTracker<Says> followed;
-  std::vector<DerivedDomainRule<Says>> rules;
+  std::vector<TrackedDomainRule<Says>> rules;
   std::vector<std::vector<int64_t>> before(3, std::vector<int64_t>(kNodes));
   uint64_t last_version = nodes.version();
   for (int step = 0; step < kSteps; ++step) {
@@ -219,7 +219,7 @@ void FollowRules(Random& random) {
     if (random.Percent(10)) cluster.Relabel();
     const std::vector<Says> same = [&] {
       std::vector<Says> says;
-      for (const auto& rule : rules) says.push_back(rule.limits);
+      for (const auto& rule : rules) says.push_back(rule.answer);
       return says;
     }();
     rules.clear();
@@ -237,7 +237,7 @@ void FollowRules(Random& random) {
       rules.push_back({std::move(counts), says, random.Percent(97) ? 0 : 1});
     }
     std::set<NodeRow> marked;
-    const bool is_known = followed.Follow(rules, nodes, [&](NodeRow row) { marked.insert(row); });
+    const bool is_known = followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.insert(row); });
     // Whoever follows rules knows of these anyway.
     const auto changes = nodes.ChangesSince(last_version);
     ASSERT_TRUE(changes.has_value());
@@ -254,8 +254,8 @@ void FollowRules(Random& random) {
 }
 
 TEST(DomainTracker, MarkRowsWhoseDomainVerdictChanged) {
-  ForEachHistory(FollowRules<DomainVerdict>);
-  ForEachHistory(FollowRules<DomainExcess>);
+  ForEachHistory(CatchUpWithRules<DomainThreshold>);
+  ForEachHistory(CatchUpWithRules<DomainDistance>);
 }
 
 // It costs what changed: that is why they are followed.
@@ -263,13 +263,13 @@ TEST(DomainTracker, MarkNoOthers) {
   Random random(1);
   Cluster cluster(random);
   const NodeTable& nodes = cluster.table();
-  DomainTracker<DomainVerdict> followed;
+  DomainTracker<DomainThreshold> followed;
   const auto follow = [&] {
     std::vector<NodeRow> marked;
     const LabelColumn& column = cluster.column(Host());
-    std::vector<DomainVerdictRule> rules = {
+    std::vector<TrackedThreshold> rules = {
         {DomainCounts(Host(), column, cluster.counts(0)), {.most = 1, .above_max = 2}}};
-    EXPECT_TRUE(followed.Follow(rules, nodes, [&](NodeRow row) { marked.push_back(row); }));
+    EXPECT_TRUE(followed.CatchUp(rules, nodes, [&](NodeRow row) { marked.push_back(row); }));
     return marked;
   };
   const auto lonely = [&](NodeRow row) {
@@ -293,14 +293,14 @@ TEST(DomainTracker, MarkNoOthers) {
 TEST(DomainTracker, CountsToWhichSomethingWasAddedAreCompared) {
   Random random(1);
   Cluster cluster(random);
-  DomainTracker<DomainVerdict> followed;
+  DomainTracker<DomainThreshold> followed;
   const LabelColumn& column = cluster.column(Host());
   int marked = 0;
   const auto follow = [&](int added) {
-    DomainVerdictRule rule{DomainCounts(Host(), column, cluster.counts(0)), {.above_max = 2}};
+    TrackedThreshold rule{DomainCounts(Host(), column, cluster.counts(0)), {.above_max = 2}};
     for (uint32_t domain = 1; domain <= 5; ++domain) rule.counts.Add(domain, added);
     marked = 0;
-    EXPECT_TRUE(followed.Follow({rule}, cluster.table(), [&](NodeRow) { ++marked; }));
+    EXPECT_TRUE(followed.CatchUp({rule}, cluster.table(), [&](NodeRow) { ++marked; }));
   };
   follow(1);
   EXPECT_GT(marked, 0);

@@ -186,7 +186,7 @@ TEST_F(FilterRunnerTest, SkipLeavesOutTheCoupledCallsForThisCycleOnly) {
     EXPECT_TRUE(framework->filters().RunFilter(state_, *pod_, nodes_.node(0)).ok());
     NodeVerdicts verdicts;
     verdicts.Reset(3);
-    EXPECT_TRUE(framework->nominations()
+    EXPECT_TRUE(framework->nomination_filter()
                     .RunFilterNodesWithNominatedPods(state_, *pod_, nodes_.table(), {1}, verdicts)
                     .ok());
   };
@@ -259,12 +259,12 @@ TEST_F(FilterRunnerTest, FirstFailureStops) {
     // The batch form on the same plugins.
     NodeVerdicts verdicts;
     verdicts.Reset(3);
-    const Status batch = framework->nominations().RunFilterNodesWithNominatedPods(
+    const Status batch = framework->nomination_filter().RunFilterNodesWithNominatedPods(
         state_, *pod_, nodes_.table(), {0}, verdicts);
     if (c.answer.ok() || c.answer.IsRejected()) {
       EXPECT_EQ(batch.ToString(), "Success");
       EXPECT_EQ(verdicts.code(0), c.answer.code());
-      EXPECT_EQ(verdicts.rejector(0), c.answer.ok() ? NodeVerdicts::kNone : 0);
+      EXPECT_EQ(verdicts.rejector(0), c.answer.ok() ? NodeVerdicts::kNoRejector : 0);
     } else {
       EXPECT_EQ(batch.ToString(), c.want);
       EXPECT_EQ(framework->fault_log().faults(), 2 * c.faults);
@@ -280,7 +280,7 @@ TEST_F(FilterRunnerTest, FaultsOfBatchForms) {
   const auto run = [&] {
     NodeVerdicts verdicts;
     verdicts.Reset(3);
-    return framework->nominations()
+    return framework->nomination_filter()
         .RunFilterNodesWithNominatedPods(state_, *pod_, nodes_.table(), {0, 2}, verdicts)
         .ToString();
   };
@@ -332,10 +332,10 @@ TEST_F(FilterRunnerTest, LaterPluginsSeeOnlyWhatIsLeft) {
   NodeVerdicts verdicts;
   verdicts.Reset(3);
   const std::vector<NodeRow> rows = {2, 1, 0};
-  EXPECT_TRUE(framework->nominations()
+  EXPECT_TRUE(framework->nomination_filter()
                   .RunFilterNodesWithNominatedPods(state_, *pod_, nodes_.table(), rows, verdicts)
                   .ok());
-  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNone);
+  EXPECT_TRUE(verdicts.IsFeasible(0));
   EXPECT_EQ(verdicts.rejector(1), framework->plugins().FilterIndex(Symbol::Intern("A")));
   EXPECT_EQ(verdicts.rejector(2), framework->plugins().FilterIndex(Symbol::Intern("B")));
   EXPECT_EQ(verdicts.code(2), Code::kUnschedulableAndUnresolvable);

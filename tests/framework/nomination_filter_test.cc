@@ -56,7 +56,8 @@ class NominatedPodsTest : public RunnerTest {
   }
   Status Filter(NodeRow row = 0) {
     seen_.clear();
-    return framework_->nominations().RunFilterWithNominatedPods(state_, *pod_, nodes_.node(row));
+    return framework_->nomination_filter().RunFilterWithNominatedPods(state_, *pod_,
+                                                                      nodes_.node(row));
   }
 
   std::unique_ptr<Framework> framework_;
@@ -102,7 +103,7 @@ TEST_F(NominatedPodsTest, FailingAddPodIsAnError) {
   EXPECT_EQ(Filter().ToString(), "Error by A: running AddPod on PreFilter plugin \"A\": x");
   NodeVerdicts verdicts;
   verdicts.Reset(3);
-  EXPECT_EQ(framework_->nominations()
+  EXPECT_EQ(framework_->nomination_filter()
                 .RunFilterNodesWithNominatedPods(state_, *pod_, nodes_.table(), {0, 1}, verdicts)
                 .ToString(),
             "Error by A: running AddPod on PreFilter plugin \"A\": x");
@@ -164,15 +165,15 @@ TEST_F(Crowd, BatchFormDecidesAsThePerNodeForm) {
       state.skips().filter = draw(3) == 0 ? uint64_t{1} << draw(3) : 0;
       NodeVerdicts verdicts;
       verdicts.Reset(nodes.size());
-      ASSERT_TRUE(framework->nominations()
+      ASSERT_TRUE(framework->nomination_filter()
                       .RunFilterNodesWithNominatedPods(state, *pod, nodes.table(), rows, verdicts)
                       .ok());
       for (const NodeRow row : rows) {
         const Status alone =
-            framework->nominations().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
+            framework->nomination_filter().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
         ASSERT_EQ(verdicts.code(row), alone.code()) << "round " << round << " row " << row;
         const uint8_t rejector = verdicts.rejector(row);
-        ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNone
+        ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNoRejector
                                        : framework->plugins().FilterIndex(alone.plugin_symbol()))
             << "round " << round << " row " << row;
         if (!alone.ok() && framework->filters().RunFilter(state, *pod, nodes.node(row)).ok()) {
@@ -255,7 +256,7 @@ TEST_F(NominationFilterTest, ResourcesThatNominatedPodsTakeAreCountedInColumns) 
     verdicts.Reset(nodes.size());
     const CycleState state;
     asked = 0;
-    ASSERT_TRUE(framework->nominations()
+    ASSERT_TRUE(framework->nomination_filter()
                     .RunFilterNodesWithNominatedPods(state, *pod, nodes.table(), rows, verdicts)
                     .ok());
     const int asked_at_once = asked;
@@ -263,10 +264,10 @@ TEST_F(NominationFilterTest, ResourcesThatNominatedPodsTakeAreCountedInColumns) 
     std::map<std::tuple<uint8_t, Code, uint8_t>, Status> said;
     for (const NodeRow row : rows) {
       const Status alone =
-          framework->nominations().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
+          framework->nomination_filter().RunFilterWithNominatedPods(state, *pod, nodes.node(row));
       ASSERT_EQ(verdicts.code(row), alone.code()) << "round " << round << " row " << row;
       const uint8_t rejector = verdicts.rejector(row);
-      ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNone
+      ASSERT_EQ(rejector, alone.ok() ? NodeVerdicts::kNoRejector
                                      : framework->plugins().FilterIndex(alone.plugin_symbol()));
       if (alone.ok() || verdicts.reason_id(row) == NodeVerdicts::kNoReasonId) continue;
       const auto [first, is_new] =

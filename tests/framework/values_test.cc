@@ -157,7 +157,7 @@ TEST(NodeVerdicts, KeepsTheFirstRejector) {
   verdicts.EndPlugin(1);
 
   EXPECT_EQ(verdicts.code(0), Code::kSuccess);
-  EXPECT_EQ(verdicts.rejector(0), NodeVerdicts::kNone);
+  EXPECT_TRUE(verdicts.IsFeasible(0));
   EXPECT_EQ(verdicts.code(1), Code::kUnschedulable);
   EXPECT_EQ(verdicts.rejector(1), 0);
   EXPECT_EQ(verdicts.code(2), Code::kUnschedulableAndUnresolvable);
@@ -166,7 +166,7 @@ TEST(NodeVerdicts, KeepsTheFirstRejector) {
   EXPECT_EQ(verdicts.rejector(3), 1);
 
   verdicts.BeginBlock({2});  // the next block leaves the rows of the first alone
-  EXPECT_EQ(verdicts.rejector(2), NodeVerdicts::kNone);
+  EXPECT_TRUE(verdicts.IsFeasible(2));
   EXPECT_EQ(verdicts.rejector(1), 0);
   verdicts.Reset(1);
   EXPECT_EQ(verdicts.rows(), 1);

@@ -168,7 +168,7 @@ class Evaluation {
       shared_reasons_ += reasons.Check(verdicts, row, filter->Filter(state, pod, nodes.node(row)));
     }
     if (const auto* domains = stage_.As<DomainFilter>()) {
-      FilterDomains(*domains, state, pod);
+      CompareDescribedDomains(*domains, state, pod);
       DescribeDomainsForDryRun(*domains, state, pod);
     }
   }
@@ -176,12 +176,12 @@ class Evaluation {
   // Where all numbers are 0 the pod is let in, whatever pods of the node go.
   void DescribeDomainsForDryRun(const DomainFilter& plugin, const CycleState& state,
                                 const PodInfo& pod) {
-    std::vector<DomainExcessRule> rules;
+    std::vector<TrackedDistance> rules;
     FilterInputs inputs;
     if (!plugin.DescribeDomainsForDryRun(state, pod, rules, inputs)) return;
     for (const NodeRow row : stage_.rows) {
       const bool lets_in = absl::c_all_of(
-          rules, [row](const DomainExcessRule& rule) { return rule.OfRow(row) == 0; });
+          rules, [row](const TrackedDistance& rule) { return rule.OfRow(row) == 0; });
       if (!lets_in) continue;
       CycleState without = state.Clone();
       NodeInfo node = stage_.handle.nodes().node(row);
@@ -196,12 +196,13 @@ class Evaluation {
   }
 
   // A row's verdict is that of the first rule that does not let the pod in, in its words.
-  void FilterDomains(const DomainFilter& plugin, const CycleState& state, const PodInfo& pod) {
-    std::vector<DomainVerdictRule> rules;
-    plugin.FilterDomains(state, rules);
+  void CompareDescribedDomains(const DomainFilter& plugin, const CycleState& state,
+                               const PodInfo& pod) {
+    std::vector<TrackedThreshold> rules;
+    plugin.DescribeDomains(state, rules);
     for (const NodeRow row : stage_.rows) {
       uint8_t verdict = 0;
-      for (const DomainVerdictRule& rule : rules) {
+      for (const TrackedThreshold& rule : rules) {
         if (verdict == 0) verdict = rule.OfRow(row);
       }
       const Status status =

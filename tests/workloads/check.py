@@ -4,8 +4,8 @@
 
     check.py BERTH [--gpus-in-use SHARE] [--all-bound] [--expect BOUND/PENDING/EVICTED] WORKLOAD [generator's flags]
 
-Every group has its minimum of pods on nodes, or none; no node's GPUs are given out twice. The configuration is the
-workload's own.
+Every group has its minimum of pods on nodes, or none; no node's CPU, memory or GPUs are given out twice. The configuration is
+the workload's own.
 """
 import argparse
 import collections
@@ -20,8 +20,19 @@ from workloads import WORKLOADS  # noqa: E402
 GPU = "nvidia.com/gpu"
 
 
-def gpus(requests):
-    return int(requests.get(GPU, 0))
+RESOURCES = ("cpu", "memory", GPU)
+UNITS = {"m": 1, "Ki": 1000 << 10, "Mi": 1000 << 20, "Gi": 1000 << 30}
+
+
+def thousandths(quantity):
+    for unit, size in UNITS.items():
+        if str(quantity).endswith(unit):
+            return int(quantity[:-len(unit)]) * size
+    return 1000 * int(quantity)
+
+
+def amounts(resources):
+    return collections.Counter({name: thousandths(resources[name]) for name in RESOURCES if name in resources})
 
 
 def main():
@@ -43,26 +54,27 @@ def main():
     result = json.loads(out.stdout)
 
     failures = []
-    capacity = {o["metadata"]["name"]: gpus(o["status"]["allocatable"])
+    capacity = {o["metadata"]["name"]: amounts(o["status"]["allocatable"])
                 for o in objects if o["kind"] == "Node"}
     evicted = set(result["evicted"])
     node_of = {p["pod"]: p["node"] for p in result["placements"]}
-    used = collections.Counter()
+    used = collections.defaultdict(collections.Counter)
     for o in objects:
         if o["kind"] != "Pod":
             continue
         name = "%s/%s" % (o["metadata"]["namespace"], o["metadata"]["name"])
         node = node_of.get(name) or o["spec"].get("nodeName")
         if node and name not in evicted:
-            used[node] += sum(gpus(c.get("resources", {}).get("requests", {}))
-                              for c in o["spec"]["containers"])
-    for node, count in used.items():
-        if count > capacity[node]:
-            failures.append("%s has %d GPUs and gives out %d" % (node, capacity[node], count))
+            for container in o["spec"]["containers"]:
+                used[node] += amounts(container.get("resources", {}).get("requests", {}))
+    for node, given in used.items():
+        for name, amount in given.items():
+            if amount > capacity[node][name]:
+                failures.append("%s has %s/1000 of %s and gives out %s" % (node, capacity[node][name], name, amount))
     for group in result["groups"]:
         if 0 < group["bound"] < group["minMember"]:
             failures.append("group %s runs in part: %s" % (group["group"], group))
-    share = sum(used.values()) / max(1, sum(capacity.values()))
+    share = sum(given[GPU] for given in used.values()) / max(1, sum(each[GPU] for each in capacity.values()))
     if share < options.gpus_in_use:
         failures.append("%.1f %% of the GPUs are in use" % (100 * share))
     if options.all_bound and result["summary"]["pending"]:

@@ -12,31 +12,30 @@
 #include "absl/types/span.h"
 
 // The one list: enumerator and message name, group, version, plural, whether it has a namespace.
-#define BERTH_KINDS(X)                                                        \
-  X(Pod, "", "v1", "pods", true)                                              \
-  X(Node, "", "v1", "nodes", false)                                           \
-  X(Namespace, "", "v1", "namespaces", false)                                 \
-  X(Service, "", "v1", "services", true)                                      \
-  X(ReplicationController, "", "v1", "replicationcontrollers", true)          \
-  X(ReplicaSet, "apps", "v1", "replicasets", true)                            \
-  X(StatefulSet, "apps", "v1", "statefulsets", true)                          \
-  X(PodDisruptionBudget, "policy", "v1", "poddisruptionbudgets", true)        \
-  X(PersistentVolume, "", "v1", "persistentvolumes", false)                   \
-  X(PersistentVolumeClaim, "", "v1", "persistentvolumeclaims", true)          \
-  X(StorageClass, "storage.k8s.io", "v1", "storageclasses", false)            \
-  X(CSINode, "storage.k8s.io", "v1", "csinodes", false)                       \
-  X(CSIDriver, "storage.k8s.io", "v1", "csidrivers", false)                   \
-  X(CSIStorageCapacity, "storage.k8s.io", "v1", "csistoragecapacities", true) \
-  X(VolumeAttachment, "storage.k8s.io", "v1", "volumeattachments", false)     \
-  X(DeviceClass, "resource.k8s.io", "v1", "deviceclasses", false)             \
-  X(ResourceClaim, "resource.k8s.io", "v1", "resourceclaims", true)           \
-  X(ResourceClaimTemplate, "resource.k8s.io", "v1", "resourceclaimtemplates", \
-    true)                                                                     \
-  X(ResourceSlice, "resource.k8s.io", "v1", "resourceslices", false)          \
-  X(PriorityClass, "scheduling.k8s.io", "v1", "priorityclasses", false)       \
-  X(Lease, "coordination.k8s.io", "v1", "leases", true)                       \
-  X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)           \
-  X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)   \
+#define BERTH_KINDS(X)                                                              \
+  X(Pod, "", "v1", "pods", true)                                                    \
+  X(Node, "", "v1", "nodes", false)                                                 \
+  X(Namespace, "", "v1", "namespaces", false)                                       \
+  X(Service, "", "v1", "services", true)                                            \
+  X(ReplicationController, "", "v1", "replicationcontrollers", true)                \
+  X(ReplicaSet, "apps", "v1", "replicasets", true)                                  \
+  X(StatefulSet, "apps", "v1", "statefulsets", true)                                \
+  X(PodDisruptionBudget, "policy", "v1", "poddisruptionbudgets", true)              \
+  X(PersistentVolume, "", "v1", "persistentvolumes", false)                         \
+  X(PersistentVolumeClaim, "", "v1", "persistentvolumeclaims", true)                \
+  X(StorageClass, "storage.k8s.io", "v1", "storageclasses", false)                  \
+  X(CSINode, "storage.k8s.io", "v1", "csinodes", false)                             \
+  X(CSIDriver, "storage.k8s.io", "v1", "csidrivers", false)                         \
+  X(CSIStorageCapacity, "storage.k8s.io", "v1", "csistoragecapacities", true)       \
+  X(VolumeAttachment, "storage.k8s.io", "v1", "volumeattachments", false)           \
+  X(DeviceClass, "resource.k8s.io", "v1", "deviceclasses", false)                   \
+  X(ResourceClaim, "resource.k8s.io", "v1", "resourceclaims", true)                 \
+  X(ResourceClaimTemplate, "resource.k8s.io", "v1", "resourceclaimtemplates", true) \
+  X(ResourceSlice, "resource.k8s.io", "v1", "resourceslices", false)                \
+  X(PriorityClass, "scheduling.k8s.io", "v1", "priorityclasses", false)             \
+  X(Lease, "coordination.k8s.io", "v1", "leases", true)                             \
+  X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)                 \
+  X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)         \
   X(Device, "scheduling.koordinator.sh", "v1alpha1", "devices", false)
 
 namespace google::protobuf {

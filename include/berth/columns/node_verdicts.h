@@ -13,13 +13,13 @@
 
 namespace berth {
 
-// The engine runs the Filter plugins in order over blocks of rows; each plugin sees the rows that
-// no plugin before it rejected. Rows that were not evaluated have code
+// The framework runs the Filter plugins in order over blocks of rows; each plugin sees the rows
+// that no plugin before it rejected. Rows that were not evaluated have code
 // kUnschedulableAndUnresolvable and rejector kNotFiltered. Threads: owned by one cycle.
 class NodeVerdicts {
  public:
   static constexpr uint8_t kNotFiltered = 255;  // excluded by PreFilter, or the search ended before
-  static constexpr uint8_t kNone = 254;         // feasible
+  static constexpr uint8_t kNoRejector = 254;   // feasible
   // No reason id: the row shares its message with no other row.
   static constexpr uint8_t kNoReasonId = 255;
 
@@ -28,10 +28,10 @@ class NodeVerdicts {
   // The rows to filter, in the order of the search. Valid until the call returns.
   absl::Span<const NodeRow> candidates() const { return candidates_; }
 
-  // Gives `row`, a candidate, its code: Success, Unschedulable or UnschedulableAndUnresolvable.
-  // A candidate without a code stays feasible. `reason_id` is a reason id, any number below
-  // kNoReasonId: in this cycle Filter() returns the same Status for all rows to which the plugin
-  // gives this code and this id. It is called for one of them when the message is read.
+  // Gives `row`, a candidate, its code: Success, Unschedulable, UnschedulableAndUnresolvable or
+  // Pending. A candidate without a code stays feasible. `reason_id` is a reason id, any number
+  // below kNoReasonId: in this cycle Filter() returns the same Status for all rows to which the
+  // plugin gives this code and this id. It is called for one of them when the message is read.
   void Set(NodeRow row, Code code, uint8_t reason_id = kNoReasonId) {
     codes_[row] = code;
     reason_ids_[row] = reason_id;
@@ -41,7 +41,7 @@ class NodeVerdicts {
   // the eight highest reason ids.
   void Set(NodeRow row, const Status& status);
 
-  // --- For the engine ---
+  // --- For the framework ---
 
   // Drops everything; `rows` nodes, none evaluated.
   void Reset(int rows);
@@ -68,13 +68,15 @@ class NodeVerdicts {
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
   absl::Span<const Code> codes() const { return codes_; }
-  // Index of the Filter plugin that rejected `row` first, kNone or kNotFiltered.
+  // Index of the Filter plugin that rejected `row` first, kNoRejector or kNotFiltered.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
+  // Whether it was filtered and no plugin has rejected it.
+  bool IsFeasible(NodeRow row) const { return rejectors_[row] == kNoRejector; }
   absl::Span<const uint8_t> rejectors() const { return rejectors_; }
   // The reason id of the rejection, or kNoReasonId.
   uint8_t reason_id(NodeRow row) const { return reason_ids_[row]; }
   // Marks `row` as feasible after all.
-  void Accept(NodeRow row) { Reject(row, Code::kSuccess, kNone); }
+  void Accept(NodeRow row) { Reject(row, Code::kSuccess, kNoRejector); }
   // Marks `row` as rejected by `rejector` outside the batch form.
   void Reject(NodeRow row, Code code, uint8_t rejector) {
     codes_[row] = code;

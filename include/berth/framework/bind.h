@@ -23,8 +23,8 @@ class PreBindPlugin {
  public:
   virtual ~PreBindPlugin() = default;
 
-  // Runs before the pod waits for Permit, and says whether PreBind has
-  // anything to do: Success, Skip (PreBind is left out) or an error.
+  // Runs before the pod waits for Permit, and says whether PreBind has anything to do: Success,
+  // Skip (PreBind is left out) or an error.
   virtual Status PreBindPreFlight(CycleState& state, const PodInfo& pod,
                                   absl::string_view node_name);
 

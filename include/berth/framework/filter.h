@@ -18,13 +18,14 @@ class FilterPlugin {
   virtual ~FilterPlugin() = default;
 
   // Returns Success if `pod` may run on `node`; Unschedulable if not, but evicting pods might
-  // help; UnschedulableAndUnresolvable if nothing would; Error to end the pod's cycle.
+  // help; UnschedulableAndUnresolvable if nothing would; Pending if something outside the pod has
+  // to happen first, and evicting would not help; Error to end the pod's cycle.
   //
   // Evaluate `node` as given, not the snapshot's node of that name: in preemption it is a copy
   // with pods removed.
   //
-  // Threads: may run concurrently for different nodes of one cycle. Only read `state`, or
-  // lock what you write in it.
+  // Threads: today the scheduling thread; the contract keeps parallel calls open, for different
+  // nodes of one cycle. Only read `state`, or lock what you write in it.
   virtual Status Filter(const CycleState& state, const PodInfo& pod,
                         const NodeInfo& node) const = 0;
 

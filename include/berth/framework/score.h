@@ -40,7 +40,8 @@ class ScorePlugin {
 
   // The score of `node`, from kMinNodeScore to kMaxNodeScore in steps of 1/ScoreResolution(). Of a
   // plugin that derives from ScoreExtensions too, on any scale.
-  // Threads: may run concurrently for different nodes of one cycle.
+  // Threads: today the scheduling thread; the contract keeps parallel calls open, for different
+  // nodes of one cycle.
   virtual absl::StatusOr<int64_t> Score(const CycleState& state, const PodInfo& pod,
                                         const NodeInfo& node) const = 0;
 

@@ -2,6 +2,13 @@
 // DomainFilter: what a Filter plugin says of topology domains, so that it stands until a domain
 // changes. Plugins state rules (domain_rules.h), from which this follows; it is for those whose
 // rules cannot be stated so.
+//
+// An example: racks a, b and c run 3, 1 and 0 pods of an app, and a rack takes a pod if it has no
+// more than 1. The threshold {.most = 1, .above_max = 1} answers 1 ("rack is full") of a, 0
+// ("fits") of b and c. A pod that comes to b changes b's answer, so the rows of b are filtered
+// again and no others; a second one in b changes no answer, so none are. In a dry run the distance
+// {.most = 1} counts how much has to change: 2 * (3 - 1) = 4 of a, 0 of b and c. The dry run of a
+// node in a is reused as long as a's number is 4, whatever happens in b and c.
 #ifndef BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 #define BERTH_INCREMENTAL_DOMAIN_FILTER_H_
 
@@ -15,48 +22,50 @@
 
 namespace berth {
 
-// What a rule says of a topology domain, by how many pods are in it: 0 lets the pod in; every other
-// number stands for one Status, the same in all cycles.
-struct DomainVerdict {
-  int64_t most = 0;           // pods of a domain that is not crowded
-  uint8_t above_max = 0;      // of a domain with more
-  uint8_t others = 0;         // of one with no more
-  uint8_t without_label = 0;  // of nodes that are in no domain
+// What a rule says of a domain with n pods: above_max if n > most, else others. 0 is "fits"; every
+// other number stands for one Status, the same in all cycles.
+struct DomainThreshold {
+  int64_t most = 0;
+  uint8_t above_max = 0;
+  uint8_t others = 0;
+  uint8_t without_key = 0;  // of nodes that lack the label, and so are in no domain
 
   uint8_t Of(int64_t pods) const { return pods > most ? above_max : others; }
-  friend bool operator==(const DomainVerdict&, const DomainVerdict&) = default;
+  friend bool operator==(const DomainThreshold&, const DomainThreshold&) = default;
 };
 
-// How far a rule is from saying something else of a domain: 0 if it lets the pod in, and would if
-// pods of one node went and came back, as it does with no more pods than `most`.
-struct DomainExcess {
+// How far a domain with n pods is from fitting: 0 if n <= most, when the pod fits, and still does
+// if pods of one node go and come back; otherwise a number that is the same only for the same n -
+// most.
+struct DomainDistance {
   int64_t most = 0;
-  int64_t whole = -1;         // a domain with just so many is another case
-  int32_t without_label = 0;  // of nodes that are in no domain
+  int64_t whole = -1;       // a domain with just so many is another case
+  int32_t without_key = 0;  // of nodes that lack the label: 0 if the pod fits
 
   int32_t Of(int64_t pods) const {
     return pods > most ? static_cast<int32_t>(2 * (pods - most) + (pods == whole ? 1 : 0)) : 0;
   }
-  friend bool operator==(const DomainExcess&, const DomainExcess&) = default;
+  friend bool operator==(const DomainDistance&, const DomainDistance&) = default;
 };
 
-// Said of each domain of counts.column(). Counts from a PodTable are followed change by
-// change from cycle to cycle, as long as the rest is the same; others are compared.
-template <class Limits>
-struct DerivedDomainRule {
+// An answer for each domain of counts.column(): a DomainThreshold or a DomainDistance. Counts from
+// a PodTable are tracked change by change from cycle to cycle, as long as the rest is the same;
+// others are compared.
+template <class Answer>
+struct TrackedDomainRule {
   DomainCounts counts;
-  Limits limits;
+  Answer answer;
   int plugin = 0;  // whose rule it is: set by the framework
 
   // Of the domain of a row.
   auto OfRow(NodeRow row) const {
     const uint32_t domain = counts.column().index(row);
     const bool has_label = counts.column().values()[domain].present;
-    return has_label ? limits.Of(counts.at(domain)) : limits.without_label;
+    return has_label ? answer.Of(counts.at(domain)) : answer.without_key;
   }
 };
-using DomainVerdictRule = DerivedDomainRule<DomainVerdict>;
-using DomainExcessRule = DerivedDomainRule<DomainExcess>;
+using TrackedThreshold = TrackedDomainRule<DomainThreshold>;
+using TrackedDistance = TrackedDomainRule<DomainDistance>;
 
 // Optional, for Filter plugins whose verdicts are not cached node by node (sign.h), because
 // they depend on other nodes. Pods that they reject cost what changed when they are tried again.
@@ -68,16 +77,16 @@ class DomainFilter {
   // table it returns the Status of the first rule that does not let the pod into the node's domain,
   // Success if there is none. `state` is as PreFilter left it, which did not say Skip. Scheduling
   // thread.
-  virtual void FilterDomains(const CycleState& state,
-                             std::vector<DomainVerdictRule>& rules) const = 0;
+  virtual void DescribeDomains(const CycleState& state,
+                               std::vector<TrackedThreshold>& rules) const = 0;
 
   // Optional, for preemption. Appends numbers, a rule at a time, and adds to `inputs` what else has
   // to be the same: with equal numbers of the node's domains and equal inputs, Filter() says the
   // same, word for word, of a node that did not change, and of one from which pods went by
   // RemovePod() or to which some of them came back by AddPod(). Returns false if that cannot be
-  // said: then dry runs are not cached. Otherwise as FilterDomains().
+  // said: then dry runs are not cached. Otherwise as DescribeDomains().
   virtual bool DescribeDomainsForDryRun(const CycleState& /*state*/, const PodInfo& /*pod*/,
-                                        std::vector<DomainExcessRule>& /*rules*/,
+                                        std::vector<TrackedDistance>& /*rules*/,
                                         FilterInputs& /*inputs*/) const {
     return false;
   }

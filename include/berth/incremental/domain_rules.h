@@ -6,9 +6,17 @@
 //     rules.Add({.topology_key = rack, .selector = PodsOfTheAppOf(pod)},
 //               {.limit = DomainLimit::AtMost(19),
 //                .otherwise = {Code::kUnschedulable, "node(s) were in a full rack"},
-//                .without_key = {Code::kUnschedulableAndUnresolvable, "node(s) were in no rack"}});
+//                .without_key = {{Code::kUnschedulableAndUnresolvable,
+//                                 "node(s) were in no rack"}}});
 //     return Status::Success();
 //   }
+//   // It stays empty if the list depends on spec, labels and namespace, nodes and counted pods
+//   alone. void AddListInputs(const PodInfo&, FilterInputs&) const override {}
+//
+// Racks a, b and c run 20, 19 and 0 pods of the app. Filter rejects the nodes of a as
+// Unschedulable, accepts those of b and c, and rejects a node without the label as
+// UnschedulableAndUnresolvable. In preemption's dry run of a node in a, RemovePod of one of the
+// app's pods leaves 19: the node fits.
 #ifndef BERTH_INCREMENTAL_DOMAIN_RULES_H_
 #define BERTH_INCREMENTAL_DOMAIN_RULES_H_
 
@@ -98,7 +106,7 @@ class DomainRules final : public StateData {
   void Add(DomainPods pods, const DomainRule& rule);
   // Those that a dry run counts along, where others count in the table.
   void Add(DomainPods pods, DomainCounts counts, const DomainRule& rule);
-  // Pods that the plugin counts along, in FollowOthers().
+  // Pods that the plugin counts along, in CountOtherPods().
   void Add(DomainCounts counts, const DomainRule& rule);
 
   const NodeTable& nodes() const { return *nodes_; }
@@ -142,15 +150,15 @@ class DomainRules final : public StateData {
       : nodes_(&nodes), rejections_(&rejections) {}
 
   void Add(std::shared_ptr<const DomainPods> pods, DomainCounts counts, const DomainRule& rule);
-  // What `rule` comes to at the moment, by the numbers of rejections: every form of Filter goes by
-  // it.
-  DomainVerdict VerdictOf(const Rule& rule) const;
-  // How far it is from another one: as DomainFilter::DescribeDomainsForDryRun().
-  DomainExcess DistanceOf(const Rule& rule) const;
+  // What `rule` comes to at the moment; its numbers are those of rejections. Every form of Filter
+  // goes by it.
+  DomainThreshold ThresholdOf(const Rule& rule) const;
+  // For DomainFilter::DescribeDomainsForDryRun().
+  DomainDistance DistanceOf(const Rule& rule) const;
   int64_t Fewest(const Rule& rule) const;
   bool MayBeFirst() const;
 
-  void Follow(const PodInfo& changed, const NodeInfo& node, int64_t difference);
+  void CountPod(const PodInfo& changed, const NodeInfo& node, int64_t difference);
   RejectionNumber Evaluate(const LabelSet& node_labels) const;
   void Evaluate(NodeVerdicts& verdicts) const;
 
@@ -172,9 +180,9 @@ class DomainRulesPlugin : public PreFilterPlugin,
 
   // Optional. `changed` came to `node` (1) or went from it (-1): adds it where it counts, to rules
   // whose pods the plugin counts itself, or to new rules.
-  virtual void FollowOthers(const PodInfo& /*pod*/, const PodInfo& /*changed*/,
-                            const NodeInfo& /*node*/, int64_t /*difference*/,
-                            DomainRules& /*rules*/) const {}
+  virtual void CountOtherPods(const PodInfo& /*pod*/, const PodInfo& /*changed*/,
+                              const NodeInfo& /*node*/, int64_t /*difference*/,
+                              DomainRules& /*rules*/) const {}
 
   // Adds to `inputs` what the list depends on besides the pod's spec, labels and namespace and the
   // pods and nodes that it counts, as FilterInputs says. Nothing, if that is all. Results of dry
@@ -197,14 +205,15 @@ class DomainRulesPlugin : public PreFilterPlugin,
   Status Filter(const CycleState& state, const PodInfo&, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo&, const NodeTable&,
                      NodeVerdicts& verdicts) const override;
-  void FilterDomains(const CycleState& state, std::vector<DomainVerdictRule>& rules) const override;
+  void DescribeDomains(const CycleState& state,
+                       std::vector<TrackedThreshold>& rules) const override;
   bool DescribeDomainsForDryRun(const CycleState& state, const PodInfo& pod,
-                                std::vector<DomainExcessRule>& rules,
+                                std::vector<TrackedDistance>& rules,
                                 FilterInputs& inputs) const override;
 
  private:
-  Status Follow(CycleState& state, const PodInfo& pod, const PodInfo& changed, const NodeInfo& node,
-                int64_t difference) const;
+  Status CountPod(CycleState& state, const PodInfo& pod, const PodInfo& changed,
+                  const NodeInfo& node, int64_t difference) const;
 
   const StateKey<DomainRules> key_{"domain rules"};
   DomainRules::Rejections rejections_;

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // DomainScorer: a Score plugin that looks beyond a node only at pods in its topology domains, and
 // says which, so that nodes with as many of them are scored as one.
+//
+// An example: racks a, b and c, of 10 nodes each, run 2, 2 and 0 pods of an app. A plugin prefers
+// racks with few of them, and appends one sum: column = the label of racks, parts = the pods of the
+// app. Nodes of a and b have equal sums, so a row of a may stand for the 20 nodes of both, and one
+// of c for its 10: EquivalentNodes{rows = {0, 20}, counts = {20, 10}}. How many racks have feasible
+// nodes? CountDomains() of this column says 2 if `takes` accepts row 0 only, and 3 if it accepts
+// both; `domains` knows which racks a row stands for.
 #ifndef BERTH_INCREMENTAL_DOMAIN_SCORER_H_
 #define BERTH_INCREMENTAL_DOMAIN_SCORER_H_
 
@@ -34,8 +41,7 @@ struct DomainSum {
 // Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
 // itself included. No counts: each stands for itself.
 struct EquivalentNodes {
-  // Of columns whose domains do not tell nodes apart, a row stands for nodes of
-  // several.
+  // Of columns whose domains do not tell nodes apart, a row stands for nodes of several.
   class Domains {
    public:
     virtual ~Domains() = default;
@@ -55,8 +61,8 @@ struct EquivalentNodes {
   int CountDomains(const LabelColumn& column, absl::FunctionRef<bool(NodeRow)> takes) const;
 };
 
-// Optional, for plugins with PreScore and Score whose scores are not cached node by node
-// (sign.h), because they depend on other nodes: then a cycle of pods like others before them costs
+// Optional, for plugins with PreScore and Score whose scores are not cached node by node (sign.h),
+// because they depend on other nodes: then a cycle of pods like others before them costs
 // what changed, as ScoreNodes and NormalizeScores are asked about one node of those that are alike.
 // Both have to say of a row what they would with the others among `rows`; so NormalizeScores goes
 // by the lowest and the highest score, and by what tells nodes apart. Scheduling thread.
@@ -76,6 +82,9 @@ class DomainScorer {
   // those that one row stands for are not distinguished by any of the sums. `feasible` is valid for
   // the call. Not called if nothing is to be scored.
   virtual void SetFeasible(CycleState& /*state*/, const EquivalentNodes& /*feasible*/) {}
+  // Whether the raw score of a node depends on which nodes are feasible, as after a SetFeasible()
+  // that does something. Always the same. If not, nodes may be scored that the filters reject.
+  virtual bool ScoresDependOnFeasible() const { return true; }
 };
 
 }  // namespace berth

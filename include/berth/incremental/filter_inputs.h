@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FilterInputs: what the verdicts of a Filter plugin go by besides the pod and the node, so that
-// what it said of a node stands as long as that is the same. ObjectFilter: a plugin that says so.
+// FilterInputs: what the verdicts of a Filter plugin depend on besides the pod and the node, so
+// that what it said of a node stands as long as that is the same.
 #ifndef BERTH_INCREMENTAL_FILTER_INPUTS_H_
 #define BERTH_INCREMENTAL_FILTER_INPUTS_H_
 
@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "berth/framework/cycle_state.h"
-#include "berth/framework/pod_info.h"
 #include "berth/incremental/sign.h"
 
 namespace berth {
@@ -38,21 +36,6 @@ class FilterInputs {
  private:
   PodSignature values_;
   std::vector<std::shared_ptr<const void>> objects_;
-};
-
-// Optional, for Filter plugins whose verdicts are not cached node by node (sign.h), because
-// they depend on objects of the cluster. Pods that they look at cost what changed when they are
-// tried again, and when others of the same spec came before them.
-class ObjectFilter {
- public:
-  virtual ~ObjectFilter() = default;
-
-  // Adds everything that Filter() goes by in this cycle but the pod's spec, labels and namespace
-  // and the node with its pods. With equal inputs it says the same, word for word, of a node that
-  // did not change, and of one to which pods came or from which they went by AddPod() and
-  // RemovePod(). `state` is as PreFilter left it, which did not say Skip. Scheduling thread.
-  virtual void AddInputs(const CycleState& state, const PodInfo& pod,
-                         FilterInputs& inputs) const = 0;
 };
 
 }  // namespace berth

@@ -41,9 +41,10 @@ class SignPlugin {
   virtual bool SignsSpecOnly() const { return false; }
 
   // What else its verdicts and scores read; always the same. Without kOtherNodes and kObjects the
-  // engine caches them node by node between cycles: then PreFilter and PreScore must not look at
+  // framework caches them node by node between cycles: then PreFilter and PreScore must not look at
   // nodes, and NormalizeScores must map each score by its value and the lowest and highest one
-  // only.
+  // only. ScoreNodes may be called for nodes that the filters reject; its errors then count for
+  // nothing.
   virtual Aspects DependsOn() const = 0;
 };
 

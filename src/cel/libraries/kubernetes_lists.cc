@@ -11,9 +11,16 @@
 namespace berth::cel {
 namespace {
 
-Value IsSorted(Budget&, Arguments a) {
+// Whether there is enough left to compare `value` with another.
+bool MayCompareWithin(Budget& budget, const Value& value) {
+  const bool is_text = value.IsString() || value.Is<BytesValue>();
+  return budget.WorkOnBytes(is_text ? value.text().size() : 0);
+}
+
+Value IsSorted(Budget& budget, Arguments a) {
   const std::vector<Value>& list = a[0].elements();
   for (size_t i = 1; i < list.size(); ++i) {
+    if (!MayCompareWithin(budget, list[i])) return Budget::Exceeded();
     if (Compare(list[i - 1], list[i]) == 1) return Value::Bool(false);
   }
   return Value::Bool(true);
@@ -29,9 +36,10 @@ Value Sum(const Value& zero, Arguments a) {
 }
 
 // The first of the elements that none precedes by `order`.
-Value Extreme(absl::string_view name, int order, Arguments a) {
+Value Extreme(absl::string_view name, int order, Budget& budget, Arguments a) {
   const Value* result = nullptr;
   for (const Value& element : a[0].elements()) {
+    if (!MayCompareWithin(budget, element)) return Budget::Exceeded();
     if (result == nullptr || Compare(*result, element) == order) result = &element;
   }
   if (result == nullptr) return Value::Error(absl::StrCat(name, " called on empty list"));
@@ -73,10 +81,11 @@ void AddKubernetesLists(Environment& environment) {
       return absl::StrCat("list_", type.name(), "_", name);
     };
     environment.AddMember("isSorted", id("is_sorted_bool"), list, Type::Bool(), IsSorted);
-    environment.AddMember("max", id("max"), list, type,
-                          [](Budget&, Arguments a) { return Extreme("max", -1, a); });
+    environment.AddMember("max", id("max"), list, type, [](Budget& budget, Arguments a) {
+      return Extreme("max", -1, budget, a);
+    });
     environment.AddMember("min", id("min"), list, type,
-                          [](Budget&, Arguments a) { return Extreme("min", 1, a); });
+                          [](Budget& budget, Arguments a) { return Extreme("min", 1, budget, a); });
   }
   const Type a = Type::Parameter(0), list = Type::List(a);
   environment.AddMember("indexOf", "list_a_index_of_int", {list, a}, Type::Int(), IndexOf);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cel-go ext/lists.go, version 3, and what the macros transformMap and transformMapEntry call.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -92,7 +93,8 @@ Value SortByKeys(Budget& budget, const std::vector<Value>& list, const std::vect
   for (const Value& key : keys) {
     if (key.kind() != keys[0].kind()) return Value::Error("list elements must have the same type");
     // NaN has no place in an order; a sort of them may end anywhere.
-    if (!Compare(key, key)) return Value::Error("list elements must be comparable");
+    const bool is_nan = key.Is<double>() && std::isnan(key.Get<double>());
+    if (is_nan || !HasOrder(key)) return Value::Error("list elements must be comparable");
     const bool is_text = key.IsString() || key.Is<BytesValue>();
     if (is_text) longest = std::max<uint64_t>(longest, key.text().size());
   }

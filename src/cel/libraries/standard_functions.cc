@@ -28,7 +28,7 @@ Value Same(const Value& value) { return value; }
 Value TypeOf(const Value& value) { return Value::TypeNamed(value.type_name()); }
 
 Value Size(Budget& budget, Arguments a) {
-  if (a[0].IsString() && !budget.WorkOnBytes(a[0].text().size())) return Budget::Exceeded();
+  if (a[0].IsString() && !budget.WorkOnRunes(a[0].text().size())) return Budget::Exceeded();
   return Value::Int(static_cast<int64_t>(SizeOf(a[0])));
 }
 

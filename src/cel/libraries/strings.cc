@@ -28,7 +28,7 @@ std::string ToText(Runes::const_iterator begin, Runes::const_iterator end) {
 }
 
 Value CharAt(Budget& budget, Arguments a) {
-  if (!budget.WorkOnBytes(a[0].text().size())) return Budget::Exceeded();
+  if (!budget.WorkOnRunes(a[0].text().size())) return Budget::Exceeded();
   const Runes runes = DecodeRunes(a[0].text());
   const int64_t index = a[1].Get<int64_t>(), size = static_cast<int64_t>(runes.size());
   if (index < 0 || index > size) return OutOfRange(index);
@@ -40,6 +40,7 @@ Value IndexOf(Budget& budget, Arguments a) {
   const int64_t offset = a.size() == 3 ? a[2].Get<int64_t>() : 0;
   if (a[1].text().empty()) return Value::Int(offset);
   if (offset < 0) return OutOfRange(offset);
+  if (!budget.WorkOnRunes(a[0].text().size() + a[1].text().size())) return Budget::Exceeded();
   const Runes runes = DecodeRunes(a[0].text()), part = DecodeRunes(a[1].text());
   if (!budget.WorkOnSearch(runes.size(), part.size())) return Budget::Exceeded();
   if (offset >= static_cast<int64_t>(runes.size())) return Value::Int(-1);
@@ -48,6 +49,7 @@ Value IndexOf(Budget& budget, Arguments a) {
 }
 
 Value LastIndexOf(Budget& budget, Arguments a) {
+  if (!budget.WorkOnRunes(a[0].text().size() + a[1].text().size())) return Budget::Exceeded();
   const Runes runes = DecodeRunes(a[0].text()), part = DecodeRunes(a[1].text());
   if (!budget.WorkOnSearch(runes.size(), part.size())) return Budget::Exceeded();
   const int64_t size = static_cast<int64_t>(runes.size());
@@ -125,7 +127,7 @@ Value Split(Budget& budget, Arguments a) {
 }
 
 Value Substring(Budget& budget, Arguments a) {
-  if (!budget.WorkOnBytes(a[0].text().size())) return Budget::Exceeded();
+  if (!budget.WorkOnRunes(a[0].text().size())) return Budget::Exceeded();
   const Runes runes = DecodeRunes(a[0].text());
   const int64_t size = static_cast<int64_t>(runes.size());
   const int64_t begin = a[1].Get<int64_t>();
@@ -146,7 +148,7 @@ bool IsSpace(char32_t rune) {
 }
 
 Value Trim(Budget& budget, Arguments a) {
-  if (!budget.WorkOnBytes(a[0].text().size())) return Budget::Exceeded();
+  if (!budget.WorkOnRunes(a[0].text().size())) return Budget::Exceeded();
   const Runes runes = DecodeRunes(a[0].text());
   const auto begin = std::find_if_not(runes.begin(), runes.end(), IsSpace);
   const auto end = std::find_if_not(runes.rbegin(), std::make_reverse_iterator(begin), IsSpace);

@@ -18,13 +18,13 @@ constexpr int kMostTries = 64;
 // Whether one of `plugins` is among the hooks.
 template <class Hooks>
 bool TakesPart(const Hooks& hooks, PluginMask plugins) {
-  return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins >> hook.index & 1) != 0; });
+  return absl::c_any_of(hooks, [&](const auto& hook) { return (plugins & MaskOf(hook)) != 0; });
 }
 
 // Whether a filter that is not in the cache depends on cluster objects.
 bool OthersDependOnObjects(const Framework& framework, const CycleState& state,
                            const ScoreCache& scores) {
-  const PluginMask others = framework.inputs().object_filters() & ~scores.filters();
+  const PluginMask others = framework.dependencies().object_filters() & ~scores.filters();
   return TakesPart(framework.plugins().filter, others & ~state.skips().filter);
 }
 
@@ -40,7 +40,7 @@ bool BestNodeSearch::Find(const EvaluationRequest& request, CycleState& state, S
   if (!Choose(in, choice) || choice.row < 0) return false;
   // The plugins of the cache, then the others.
   if (!scores.Confirm(choice.row, in.pod).ok()) return false;
-  if (!framework.nominations()
+  if (!framework.nomination_filter()
            .RunFilterWithNominatedPods(state, in.pod, in.nodes.node(choice.row))
            .ok()) {
     return false;
@@ -59,8 +59,8 @@ bool BestNodeSearch::Choose(const Search& in, Choice& choice) {
   const bool by_domains =
       in.framework.scores().RunPreScoreDomains(in.state, in.pod, in.nodes, others, sums);
   // If other plugins score, or filter where that may change totals, all rows are evaluated below.
-  const bool asks_now =
-      by_domains || (!scores.others_score() && (in.all_filtered || scores.uniform()));
+  const bool asks_now = by_domains || (!scores.others_score() &&
+                                       (in.all_filtered || scores.totals_hold_for_any_subset()));
   if (asks_now) {
     if (!by_domains && !in.framework.scores()
                             .RunPreScore(in.state, in.pod, in.nodes, scores.feasible(), others)
@@ -95,13 +95,15 @@ void BestNodeSearch::CacheObjectFilters(const Search& in) {
 bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
   NodeRow row = in.scores.best();
   if (!in.all_filtered) {
-    if (!in.scores.uniform()) return false;
+    if (!in.scores.totals_hold_for_any_subset()) return false;
     int asked = 0;
     row = in.scores.BestThat(
         [&](NodeRow row) {
           if (++asked == kFewTries) CacheObjectFilters(in);
           const NodeInfo& node = in.nodes.node(row);
-          return in.framework.nominations().RunFilterWithNominatedPods(in.state, in.pod, node).ok();
+          return in.framework.nomination_filter()
+              .RunFilterWithNominatedPods(in.state, in.pod, node)
+              .ok();
         },
         tries);
   }
@@ -117,30 +119,31 @@ bool BestNodeSearch::ChooseBest(const Search& in, int tries, Choice& choice) {
 // there are no classes.
 bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums, Choice& choice) {
   ScoreCache& scores = in.scores;
-  if (scores.looked_at_all()) return false;  // one pass over all rows in a cycle is enough
-  RejectionInputs inputs;
-  if (!in.framework.inputs().FindRejectionInputs(in.state, in.pod, scores.filters(), inputs) ||
-      !inputs.objects.empty()) {
+  if (scores.read_all_rows()) return false;  // one pass over all rows in a cycle is enough
+  DependenciesBeyondNode beyond_node;
+  if (!in.framework.dependencies().FindBeyondNode(in.state, in.pod, scores.filters(),
+                                                  beyond_node) ||
+      !beyond_node.objects.empty()) {
     return false;
   }
-  for (const DomainVerdictRule& rule : inputs.domains) {
+  for (const TrackedThreshold& rule : beyond_node.domains) {
     sums.push_back({.column = &rule.counts.column(), .parts = {{.pods = rule.counts.pods()}}});
   }
   NodeEquivalenceClasses* const classes = caches_.NodeClasses(scores, sums, in.nodes);
   // Nominated pods count in domains too, but on their node only, for pods of at most their
   // priority.
   const NodeEquivalenceClasses::EvaluatedPod evaluated_pod = {
-      in.pod, inputs.domains.empty() ? nullptr : &in.request.nominator};
+      in.pod, beyond_node.domains.empty() ? nullptr : &in.request.nominator};
   if (classes == nullptr || !classes->Refresh(scores, in.nodes, sums, evaluated_pod)) return false;
   bool failed = false;
   classes->List(scores, [&](NodeRow row) {
     if (classes->has_nominated_room(row)) {
-      const Status status = in.framework.nominations().RunFilterWithNominatedPods(
+      const Status status = in.framework.nomination_filter().RunFilterWithNominatedPods(
           in.state, in.pod, in.nodes.node(row));
       failed |= status.IsError();
       return status.ok();
     }
-    return absl::c_none_of(inputs.domains,
+    return absl::c_none_of(beyond_node.domains,
                            [row](const auto& rule) { return rule.OfRow(row) != 0; });
   });
   if (failed) return false;  // the full evaluation will report the error
@@ -150,7 +153,7 @@ bool BestNodeSearch::ChooseByClass(const Search& in, std::vector<DomainSum> sums
     return true;
   }
   // The totals were normalised over more rows than are feasible.
-  if (classes->some_rejected() && !scores.uniform()) return false;
+  if (classes->some_rejected() && !scores.totals_hold_for_any_subset()) return false;
   if (!ScoreClasses(in, feasible)) return false;
   size_t best = 0;
   for (size_t i = 1; i < feasible.rows.size(); ++i) {
@@ -224,7 +227,7 @@ Status BestNodeSearch::FilterRows(const Search& in) {
   CacheObjectFilters(in);
   const absl::Span<const NodeRow> rows = in.scores.feasible();
   verdicts_.Reset(in.nodes.size());
-  Status status = in.framework.nominations().RunFilterNodesWithNominatedPods(
+  Status status = in.framework.nomination_filter().RunFilterNodesWithNominatedPods(
       in.state, in.pod, in.nodes, rows, verdicts_, ~in.scores.filters());
   feasible_.clear();
   if (status.ok()) verdicts_.AppendFeasible(rows, feasible_);

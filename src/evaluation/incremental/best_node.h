@@ -16,7 +16,8 @@ namespace berth {
 // than one node, are called in one of three ways, the cheapest first:
 //
 //   1. If none of them scores, and what they reject cannot change the totals of other rows
-//      (ScoreCache::uniform()), the best row that they accept is the best of all.
+//      (ScoreCache::totals_hold_for_any_subset()), the best row that they accept is the best of
+//      all.
 //   2. If all of them depend on topology domains, one row of each node equivalence class is scored.
 //   3. Otherwise they filter and score every feasible row.
 //

@@ -4,6 +4,7 @@
 #define BERTH_SRC_EVALUATION_INCREMENTAL_EQUIVALENCE_CACHE_H_
 
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <string>
@@ -41,6 +42,9 @@ class EquivalenceCache {
  public:
   bool empty() const { return entries_.empty(); }
 
+  // The version of the node table at the uses that follow.
+  void SetVersion(uint64_t version) { version_ = version; }
+
   // What is kept for the class, or null. Counts as a use.
   T* Find(const ClassKey& key) {
     if (entries_.empty()) return nullptr;
@@ -51,28 +55,37 @@ class EquivalenceCache {
       entries_.splice(entries_.begin(), entries_, it->second);
     }
     entries_.front().last_use = uses_;
+    behind_ = version_ - std::exchange(entries_.front().version, version_);
     return entries_.front().value.get();
   }
+  // Of the class that Find() found: how many rows changed since its use before that.
+  uint64_t behind() const { return behind_; }
 
   // Keeps make() for a class of which nothing is kept, if that pays: if the class came before, and
   // there are fewer than `most` classes, or one of them was not used since. So if too many classes
   // alternate, some of them stay. Null if it does not pay. `pod_hash`, if not 0: a class that came
-  // for one pod only, which is tried again, does not count as having come before.
+  // for one pod only, which is tried again, does not count as having come before. Nor does one
+  // since which more than `most_behind` rows changed.
   template <class Make>
-  T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0) {
+  T* Add(const ClassKey& key, size_t most, Make make, size_t pod_hash = 0,
+         uint64_t most_behind = std::numeric_limits<uint64_t>::max()) {
     ++uses_;
     while (entries_.size() > most) DropOldest();  // it was more when there were fewer nodes
     if (seen_.size() >= kMaxSeen) seen_.clear();
-    const auto [seen, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, pod_hash});
+    const auto [seen, is_new] = seen_.try_emplace(key.hash(), Seen{uses_, version_, pod_hash});
     const uint64_t before = std::exchange(seen->second.use, uses_);
+    const uint64_t behind = version_ - std::exchange(seen->second.version, version_);
     const bool same_pod = pod_hash != 0 && seen->second.pod_hash == pod_hash;
-    if (is_new || same_pod || by_hash_.contains(key.hash())) return nullptr;
+    if (is_new || same_pod || behind > most_behind || by_hash_.contains(key.hash())) {
+      return nullptr;
+    }
     while (entries_.size() >= most) {
       if (entries_.back().last_use > before) return nullptr;
       DropOldest();
     }
     seen_.erase(seen);
-    entries_.push_front({std::string(key.signature()), key.owner(), key.hash(), make(), uses_});
+    entries_.push_front(
+        {std::string(key.signature()), key.owner(), key.hash(), make(), uses_, version_});
     by_hash_.emplace(key.hash(), entries_.begin());
     return entries_.front().value.get();
   }
@@ -101,6 +114,7 @@ class EquivalenceCache {
     size_t hash;
     std::unique_ptr<T> value;
     uint64_t last_use;
+    uint64_t version;  // at that use
 
     bool Is(const ClassKey& key) const {
       return owner == key.owner() && signature == key.signature();
@@ -108,12 +122,13 @@ class EquivalenceCache {
   };
 
   uint64_t uses_ = 0;
+  uint64_t version_ = 0, behind_ = 0;
   std::list<Entry> entries_;  // the last one used first
   // Of two classes with one hash only one is kept.
   absl::flat_hash_map<size_t, typename std::list<Entry>::iterator> by_hash_;
   // When classes came last, and for whom first, by hash.
   struct Seen {
-    uint64_t use;
+    uint64_t use, version;
     size_t pod_hash;
   };
   absl::flat_hash_map<size_t, Seen> seen_;

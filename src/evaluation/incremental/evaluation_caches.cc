@@ -21,6 +21,10 @@ constexpr size_t kMaxNodeClassesRows = size_t{4} << 20;
 constexpr size_t kMaxRejectionsRows = size_t{16} << 20;
 constexpr size_t kMinEntries = 8;
 
+// When more rows changed since the last pod of a class, its cached scores save nothing: the rows
+// that changed cost more than all rows in batches, filtered last (ScoreFirstSearch).
+uint64_t MostBehind(int rows) { return 16 + static_cast<uint64_t>(rows) / 32; }
+
 // An entry of few rows takes as much as if it had some more.
 size_t MostEntries(size_t most_rows, int rows) {
   constexpr int kFew = 1024;
@@ -29,8 +33,10 @@ size_t MostEntries(size_t most_rows, int rows) {
 
 }  // namespace
 
-void EvaluationCaches::SetClass(const Framework& framework,
-                                const std::shared_ptr<const PodInfo>& pod) {
+void EvaluationCaches::SetClass(const EvaluationRequest& request) {
+  const Framework& framework = request.framework;
+  const std::shared_ptr<const PodInfo>& pod = request.pod;
+  scores_.SetVersion(request.nodes.version());
   PodSignature& beside_spec = scratch_;
   beside_spec.clear();
   const PluginMask signed_by = framework.signer().SignForNodesExceptSpec(*pod, beside_spec);
@@ -49,14 +55,18 @@ void EvaluationCaches::SetClass(const Framework& framework,
 }
 
 ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
-  ScoreCache* const scores = scores_.Find(key_);
-  if (scores != nullptr || !add) return scores;
-  return scores_.Add(key_, MostEntries(kMaxScoresRows, rows),
-                     [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); });
+  const uint64_t most_behind = MostBehind(rows);
+  if (ScoreCache* const scores = scores_.Find(key_); scores != nullptr) {
+    return scores_.behind() <= most_behind ? scores : nullptr;
+  }
+  if (!add) return nullptr;
+  return scores_.Add(
+      key_, MostEntries(kMaxScoresRows, rows),
+      [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); }, 0, most_behind);
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {
-  const bool all_signed = (framework_->inputs().object_filters() & ~plugins_) == 0;
+  const bool all_signed = (framework_->dependencies().object_filters() & ~plugins_) == 0;
   return all_signed ? nullptr : scores_by_spec_.Find(key_with_spec_);
 }
 
@@ -66,8 +76,8 @@ void EvaluationCaches::AddScoresBySpec(int rows) {
   scores_by_spec_.Add(
       key_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
       [&] {
-        return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
-                                            framework_->inputs().object_filters() & ~plugins_);
+        return std::make_unique<ScoreCache>(
+            *framework_, pod_, plugins_, framework_->dependencies().object_filters() & ~plugins_);
       },
       pod_hash);
 }
@@ -95,7 +105,8 @@ bool EvaluationCaches::WasRejected() {
   if (rejections_.empty() && rejections_.saw_nothing()) return false;
   for (const bool by_spec : {false, true}) {
     const RejectionCache* const rejections = Rejections(by_spec);
-    if (rejections != nullptr ? rejections->was_last() : rejections_.Saw(KeyOf(by_spec))) {
+    if (rejections != nullptr ? rejections->last_pod_was_rejected()
+                              : rejections_.Saw(KeyOf(by_spec))) {
       return true;
     }
   }
@@ -106,7 +117,7 @@ void EvaluationCaches::SetPlaced() {
   for (const bool by_spec : {false, true}) {
     rejections_.ForgetFirstUse(KeyOf(by_spec));
     if (RejectionCache* const rejections = Rejections(by_spec); rejections != nullptr) {
-      rejections->set_was_last(false);
+      rejections->set_last_pod_was_rejected(false);
     }
   }
 }

@@ -10,19 +10,21 @@
 #include "evaluation/incremental/node_equivalence_classes.h"
 #include "evaluation/incremental/rejection_cache.h"
 #include "evaluation/incremental/score_cache.h"
+#include "evaluation/node_evaluator.h"
 
 namespace berth {
 
 // Scheduling thread.
 class EvaluationCaches {
  public:
-  // The calls that follow are about the class of `pod` under the profile.
-  void SetClass(const Framework& framework, const std::shared_ptr<const PodInfo>& pod);
+  // The calls that follow are about the class of the request's pod under its profile.
+  void SetClass(const EvaluationRequest& request);
   // The plugins that depend on one node at a time and signed the pod.
   PluginMask plugins() const { return plugins_; }
 
   // The class's scores of `rows` nodes. Null if they are not kept; if `add`, they are from now on,
-  // but not for the first pod of a class, which would not pay.
+  // but not for the first pod of a class, which would not pay. Null too if so many rows changed
+  // since the last pod of the class that all would be evaluated again.
   ScoreCache* Scores(int rows, bool add);
   // The same for pods of one spec, with the verdicts of filters that depend on cluster objects.
   // Null if they are not kept.
@@ -55,7 +57,8 @@ class EvaluationCaches {
 
  private:
   // The address identifies the spec. If another spec gets that address, RejectionCache compares
-  // rules and specs, finds that they differ, and filters again.
+  // rules and specs, finds that they differ, and filters again. A ScoreCache keeps its pod, so its
+  // spec's address stays taken.
   const ClassKey& KeyOf(bool by_spec) const { return by_spec ? key_with_spec_ : key_; }
 
   const Framework* framework_ = nullptr;

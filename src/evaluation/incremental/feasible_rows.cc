@@ -17,7 +17,7 @@ absl::Span<const NodeRow> FeasibleRows::Reset(int rows) {
 }
 
 void FeasibleRows::Count() {
-  count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNone));
+  count_ = static_cast<int>(absl::c_count(verdicts_.rejectors(), NodeVerdicts::kNoRejector));
   rows_.clear();
   unlisted_.clear();
   if (count_ > 0) Unlist({0, verdicts_.rows()});
@@ -64,7 +64,7 @@ void FeasibleRows::Unlist(Range range) {
 void FeasibleRows::List(Range range) const {
   const uint8_t* const rejectors = verdicts_.rejectors().data();
   const auto count =
-      std::count(rejectors + range.begin, rejectors + range.end, NodeVerdicts::kNone);
+      std::count(rejectors + range.begin, rejectors + range.end, NodeVerdicts::kNoRejector);
   const auto begin = absl::c_lower_bound(rows_, range.begin);
   const auto end = std::lower_bound(begin, rows_.end(), range.end);
   const auto first = begin - rows_.begin();

@@ -19,7 +19,7 @@ namespace berth {
 class FeasibleRows {
  public:
   const NodeVerdicts& verdicts() const { return verdicts_; }
-  bool contains(NodeRow row) const { return verdicts_.rejector(row) == NodeVerdicts::kNone; }
+  bool contains(NodeRow row) const { return verdicts_.IsFeasible(row); }
   int count() const { return count_; }
   // In order.
   absl::Span<const NodeRow> rows() const {

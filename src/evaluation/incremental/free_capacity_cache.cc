@@ -33,9 +33,9 @@ class FreeCapacityCache::ByFree {
   int64_t needed_;
 };
 
-FreeCapacity FreeCapacityCache::Follow(const FreeCapacityQuestion& question, const NodeTable& nodes,
-                                       const NodeVerdicts& verdicts,
-                                       std::optional<absl::Span<const NodeRow>> found_again) {
+FreeCapacity FreeCapacityCache::Measure(const FreeCapacityQuestion& question,
+                                        const NodeTable& nodes, const NodeVerdicts& verdicts,
+                                        std::optional<absl::Span<const NodeRow>> found_again) {
   const auto changes = nodes.ChangesSince(table_version_);
   const size_t size = static_cast<size_t>(nodes.size());
   const bool few_changed = table_ == nodes.id() && question_ == question && changes.has_value() &&
@@ -52,8 +52,8 @@ FreeCapacity FreeCapacityCache::Follow(const FreeCapacityQuestion& question, con
   if (free_.size() != size) {
     Build(column, verdicts);
   } else {
-    for (const RowChange& change : *changes) Measure(change.row, column, verdicts);
-    for (const NodeRow row : *found_again) Measure(row, column, verdicts);
+    for (const RowChange& change : *changes) MeasureRow(change.row, column, verdicts);
+    for (const NodeRow row : *found_again) MeasureRow(row, column, verdicts);
   }
   const NodeRow most = too_little_.best();
   return {.all_free = ClampToInt64(all_free_), .most_free = most < 0 ? 0 : free_[most]};
@@ -71,8 +71,8 @@ void FreeCapacityCache::Build(const FreeColumn& column, const NodeVerdicts& verd
   too_little_.Build(verdicts.rows(), ByFree(*this));
 }
 
-void FreeCapacityCache::Measure(NodeRow row, const FreeColumn& column,
-                                const NodeVerdicts& verdicts) {
+void FreeCapacityCache::MeasureRow(NodeRow row, const FreeColumn& column,
+                                   const NodeVerdicts& verdicts) {
   const bool counts = verdicts.rejector(row) == question_.rejector;
   const int64_t free = counts ? column.free(row) : kNotCounted;
   const int64_t before = std::exchange(free_[row], free);

@@ -22,16 +22,16 @@ class FreeCapacityCache {
  public:
   // As MeasureFreeCapacity(). `found_again`: the rows whose verdicts may be others than at the last
   // call; absent: all.
-  FreeCapacity Follow(const FreeCapacityQuestion& question, const NodeTable& nodes,
-                      const NodeVerdicts& verdicts,
-                      std::optional<absl::Span<const NodeRow>> found_again);
+  FreeCapacity Measure(const FreeCapacityQuestion& question, const NodeTable& nodes,
+                       const NodeVerdicts& verdicts,
+                       std::optional<absl::Span<const NodeRow>> found_again);
 
  private:
   class ByFree;
   static constexpr int64_t kNotCounted = -1;
 
   void Build(const FreeColumn& column, const NodeVerdicts& verdicts);
-  void Measure(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts);
+  void MeasureRow(NodeRow row, const FreeColumn& column, const NodeVerdicts& verdicts);
 
   FreeCapacityQuestion question_;
   uint64_t table_ = 0, table_version_ = 0;  // NodeTable::id() and version()

@@ -11,7 +11,7 @@ using Outcome = RejectionCache::Outcome;
 std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& request) {
   asked_to_cache_ = false;
   if (!EvaluatesEveryNode(request)) return std::nullopt;
-  caches_.SetClass(request.framework, request.pod);
+  caches_.SetClass(request);
   const bool was_rejected = caches_.WasRejected();
   if (was_rejected) {
     std::optional<Evaluation> rejection = RecallRejection(request, nullptr);
@@ -39,9 +39,18 @@ Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
     std::optional<Evaluation> recalled = Recall(request);
     if (recalled.has_value()) return *std::move(recalled);
   }
+  if (may_cache && !request.state.for_explanation()) {
+    caches_.SetClass(request);
+    Evaluation evaluation;
+    if (!caches_.WasRejected() &&
+        score_first_search_.Find(request, caches_.plugins(), evaluation)) {
+      ++scored_first_;
+      return evaluation;
+    }
+  }
   Evaluation evaluation = full_.Evaluate(request, pre_filter);
   if (!may_cache || !evaluation.status.ok()) return evaluation;
-  caches_.SetClass(request.framework, request.pod);
+  caches_.SetClass(request);
   if (evaluation.best >= 0) {
     if (caches_.WasRejected()) caches_.SetPlaced();
   } else if (Diagnosis* const cached = CacheRejection(request); cached != nullptr) {
@@ -71,7 +80,7 @@ ScoreCache* IncrementalEvaluator::FindScores(const EvaluationRequest& request, b
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return nullptr;
   ScoreCache::ObjectInputs objects{own, {}};
   const bool with_objects = by_spec != nullptr &&
-                            request.framework.inputs().FindFilterInputs(
+                            request.framework.dependencies().FindFilterInputs(
                                 own, pod, by_spec->object_filters(), objects.inputs) &&
                             by_spec->IsWorthwhile(objects, request.nominator, pod);
   if (by_spec != nullptr && !with_objects) {
@@ -97,26 +106,26 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
   const PreFilterOutcome pre_filter =
       request.framework.filters().RunPreFilter(own, pod, request.nodes);
   if (!pre_filter.status.ok() || pre_filter.narrowed.node_names.has_value()) return std::nullopt;
-  RejectionInputs inputs;
-  if (!request.framework.inputs().FindRejectionInputs(own, pod, caches_.plugins(), inputs)) {
+  DependenciesBeyondNode beyond_node;
+  if (!request.framework.dependencies().FindBeyondNode(own, pod, caches_.plugins(), beyond_node)) {
     return std::nullopt;
   }
-  const bool by_spec = !inputs.empty();
+  const bool by_spec = !beyond_node.empty();
   RejectionCache* const cache = caches_.AddRejections(by_spec, request.nodes.size());
   asked_to_cache_ = true;
   if (cache == nullptr) return std::nullopt;
   if (by_spec) known_verdicts = nullptr;  // other plugins filter, too
   WorkBudget& budget = request.state.work_budget();
   budget.Refill();
-  const Outcome outcome =
-      cache->Refresh(own, pod, request.nodes, request.nominator, inputs, known_verdicts, budget);
+  const Outcome outcome = cache->Refresh(own, pod, request.nodes, request.nominator, beyond_node,
+                                         known_verdicts, budget);
   if (outcome == Outcome::kYielded) {
     budget.Yield();
     return Evaluation();
   }
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return std::nullopt;
-  cache->set_was_last(true);
+  cache->set_last_pod_was_rejected(true);
   ++recalled_;
   own.SetWorkBudget(budget);
   request.state = std::move(own);
@@ -128,22 +137,23 @@ std::optional<Evaluation> IncrementalEvaluator::RecallRejection(
 // After a full evaluation: caches its rejections for the next pod of the class. Null if that does
 // not pay.
 Diagnosis* IncrementalEvaluator::CacheRejection(const EvaluationRequest& request) {
-  RejectionInputs inputs;
-  if (!request.framework.inputs().FindRejectionInputs(request.state, *request.pod,
-                                                      caches_.plugins(), inputs)) {
+  DependenciesBeyondNode beyond_node;
+  if (!request.framework.dependencies().FindBeyondNode(request.state, *request.pod,
+                                                       caches_.plugins(), beyond_node)) {
     return nullptr;
   }
-  const bool by_spec = !inputs.empty();
+  const bool by_spec = !beyond_node.empty();
   RejectionCache* const cache = asked_to_cache_
                                     ? caches_.Rejections(by_spec)
                                     : caches_.AddRejections(by_spec, request.nodes.size());
   if (cache == nullptr) return nullptr;
   WorkBudget no_limit;
-  const Outcome outcome = cache->Refresh(request.state, *request.pod, request.nodes,
-                                         request.nominator, inputs, nullptr, no_limit);
+  const Outcome outcome =
+      cache->Refresh(request.state, *request.pod, request.nodes, request.nominator, beyond_node,
+                     &full_.verdicts(), no_limit);
   if (outcome == Outcome::kUnknown) caches_.ForgetRejections(by_spec);
   if (outcome != Outcome::kRejected) return nullptr;
-  cache->set_was_last(true);
+  cache->set_last_pod_was_rejected(true);
   return &diagnosis_.emplace(request.framework, *cache, request.nodes);
 }
 

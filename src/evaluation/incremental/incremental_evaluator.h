@@ -10,6 +10,7 @@
 #include "evaluation/full_evaluator.h"
 #include "evaluation/incremental/best_node.h"
 #include "evaluation/incremental/evaluation_caches.h"
+#include "evaluation/incremental/score_first_search.h"
 #include "evaluation/node_evaluator.h"
 
 namespace berth {
@@ -25,7 +26,9 @@ class IncrementalEvaluator final : public NodeEvaluator {
   Evaluation Evaluate(const EvaluationRequest& request,
                       const PreFilterOutcome& pre_filter) override;
   Counters counters() const override {
-    return {.recalled = recalled_, .unconfirmed = full_.counters().unconfirmed};
+    return {.recalled = recalled_,
+            .scored_first = scored_first_,
+            .unconfirmed = full_.counters().unconfirmed};
   }
 
  private:
@@ -38,9 +41,10 @@ class IncrementalEvaluator final : public NodeEvaluator {
   FullEvaluator full_;
   EvaluationCaches caches_;
   BestNodeSearch best_node_{caches_};
+  ScoreFirstSearch score_first_search_;
   std::optional<CachedDiagnosis> diagnosis_;  // of the last evaluation
   bool asked_to_cache_ = false;               // in this evaluation: AddRejections() was called
-  int64_t recalled_ = 0;
+  int64_t recalled_ = 0, scored_first_ = 0;
 };
 
 }  // namespace berth

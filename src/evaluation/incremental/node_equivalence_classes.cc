@@ -66,7 +66,8 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
     --pauses_;
     return false;
   }
-  if (!Follow(scores, nodes, sums, evaluated_pod) && !Rebuild(scores, nodes, sums, evaluated_pod)) {
+  if (!CatchUp(scores, nodes, sums, evaluated_pod) &&
+      !Rebuild(scores, nodes, sums, evaluated_pod)) {
     followed_.clear();
     scores_seen_ = {};
     pauses_ = kPauses;
@@ -78,11 +79,11 @@ bool NodeEquivalenceClasses::Refresh(const ScoreCache& scores, const NodeTable& 
 // --- What changed --------------------------------------------------------------------------------
 
 // False if all rows are to be looked at.
-bool NodeEquivalenceClasses::Follow(const ScoreCache& scores, const NodeTable& nodes,
-                                    const std::vector<DomainSum>& sums,
-                                    const EvaluatedPod& evaluated_pod) {
-  if (!IsKnown(sums) || !FollowRows(scores, sums) || !FollowDomains(sums) ||
-      !FollowNominations(scores, nodes, sums, evaluated_pod)) {
+bool NodeEquivalenceClasses::CatchUp(const ScoreCache& scores, const NodeTable& nodes,
+                                     const std::vector<DomainSum>& sums,
+                                     const EvaluatedPod& evaluated_pod) {
+  if (!IsKnown(sums) || !CatchUpWithRows(scores, sums) || !CatchUpWithDomains(sums) ||
+      !CatchUpWithNominations(scores, nodes, sums, evaluated_pod)) {
     return false;
   }
   for (const int number : std::exchange(touched_, {})) ShowCell(scores, number);
@@ -105,8 +106,8 @@ bool NodeEquivalenceClasses::IsKnown(const std::vector<DomainSum>& sums) const {
 }
 
 // Rows whose total changed, or whose own sum.
-bool NodeEquivalenceClasses::FollowRows(const ScoreCache& scores,
-                                        const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::CatchUpWithRows(const ScoreCache& scores,
+                                             const std::vector<DomainSum>& sums) {
   const auto changes = scores.changes().Since(scores_seen_);
   if (!changes.has_value()) return false;
   for (const NodeRow row : *changes) {
@@ -129,7 +130,7 @@ bool NodeEquivalenceClasses::FollowRows(const ScoreCache& scores,
 }
 
 // Domains whose sum changed.
-bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
+bool NodeEquivalenceClasses::CatchUpWithDomains(const std::vector<DomainSum>& sums) {
   for (size_t i = 0; i < sums.size(); ++i) {
     TrackedSum& followed = followed_[i];
     if (followed.way != Way::kBySumOfCells) continue;
@@ -149,9 +150,10 @@ bool NodeEquivalenceClasses::FollowDomains(const std::vector<DomainSum>& sums) {
 }
 
 // Places the rows again on which nominations count now, or not any more.
-bool NodeEquivalenceClasses::FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
-                                               const std::vector<DomainSum>& sums,
-                                               const EvaluatedPod& evaluated_pod) {
+bool NodeEquivalenceClasses::CatchUpWithNominations(const ScoreCache& scores,
+                                                    const NodeTable& nodes,
+                                                    const std::vector<DomainSum>& sums,
+                                                    const EvaluatedPod& evaluated_pod) {
   if (evaluated_pod.nominator == nullptr) return nominated_rows_.empty();
   const bool is_known = evaluated_pod.pod.priority() == evaluated_priority_;
   if (is_known && evaluated_pod.nominator->version() == nominations_version_) return true;

@@ -30,6 +30,13 @@ namespace berth {
 // (hosts), a new pod moves a node to another class. Where domains have several nodes (racks), it
 // moves all of them: rows are in cells then, of one rack each, and cells in classes. A node with
 // nominated pods that the pod yields to is a class of its own.
+//
+// An example: of many racks, a, b and c have 10 nodes each and run 2, 2 and 0 pods that count. The
+// way of this topology is kBySumOfCells: each rack is a cell, a and b are in the class of sum 2, c
+// is in that of sum 0. Each cell shows its best row, say 5, 13 and 20, to its class, whose best
+// row, 5 or 13, is scored for all 20 nodes. A pod that comes to c moves one cell to the class of
+// sum 1, not 10 rows. By hosts (kBySum) there are no such cells: a row goes from class to class.
+// With 16 racks or fewer (kByDomain) each rack is a class, and nothing moves.
 class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
  public:
   // Adds what identifies the classes of these sums. Addresses are among it: if something else gets
@@ -94,18 +101,19 @@ class NodeEquivalenceClasses final : public EquivalentNodes::Domains {
     // Where its rows are in order_, until one comes or goes: only the best is in the heap so far.
     int begin = 0, end = 0;
     int of_class = -1;
-    ScoredRow shown;  // the last one that went into the heap of the class
+    ScoredRow shown;  // its best row: the last one that went into the heap of the class
   };
 
   static std::optional<Way> WayOf(const DomainSum& sum, const NodeTable& nodes);
   bool FindWays(const NodeTable& nodes, const std::vector<DomainSum>& sums);
-  bool Follow(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
-              const EvaluatedPod& evaluated_pod);
+  bool CatchUp(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
+               const EvaluatedPod& evaluated_pod);
   bool IsKnown(const std::vector<DomainSum>& sums) const;
-  bool FollowRows(const ScoreCache& scores, const std::vector<DomainSum>& sums);
-  bool FollowDomains(const std::vector<DomainSum>& sums);
-  bool FollowNominations(const ScoreCache& scores, const NodeTable& nodes,
-                         const std::vector<DomainSum>& sums, const EvaluatedPod& evaluated_pod);
+  bool CatchUpWithRows(const ScoreCache& scores, const std::vector<DomainSum>& sums);
+  bool CatchUpWithDomains(const std::vector<DomainSum>& sums);
+  bool CatchUpWithNominations(const ScoreCache& scores, const NodeTable& nodes,
+                              const std::vector<DomainSum>& sums,
+                              const EvaluatedPod& evaluated_pod);
   bool Rebuild(const ScoreCache& scores, const NodeTable& nodes, const std::vector<DomainSum>& sums,
                const EvaluatedPod& evaluated_pod);
   absl::flat_hash_set<NodeRow> FindNominatedRows(const NodeTable& nodes,

@@ -14,12 +14,12 @@
 namespace berth {
 namespace {
 
-// The first filter whose inputs changed, or that is in one of the two only; NodeVerdicts::kNone
-// if there is none.
+// The first filter whose inputs changed, or that is in one of the two only;
+// NodeVerdicts::kNoRejector if there is none.
 uint8_t FirstChanged(const std::vector<PluginInputs>& before,
                      const std::vector<PluginInputs>& now) {
   const auto [old, young] = absl::c_mismatch(before, now);
-  uint8_t first = NodeVerdicts::kNone;
+  uint8_t first = NodeVerdicts::kNoRejector;
   if (old != before.end()) first = old->filter;
   if (young != now.end()) first = std::min(first, young->filter);
   return first;
@@ -30,21 +30,21 @@ uint8_t FirstChanged(const std::vector<PluginInputs>& before,
 RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
                                                 const PodInfo& evaluated_pod,
                                                 const NodeTable& nodes, const Nominator& nominator,
-                                                const RejectionInputs& inputs,
+                                                const DependenciesBeyondNode& beyond_node,
                                                 const NodeVerdicts* known_verdicts,
                                                 WorkBudget& budget) {
-  Aspects depends_on = framework_.inputs().FilterDependenciesOf(plugins_);
-  if (!inputs.domains.empty()) depends_on |= Aspect::kNodeLabels;
-  if (!inputs.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
-  if (!Follow(nodes, nominator, evaluated_pod, depends_on, !inputs.empty()) ||
-      !UpdateInputs(nodes, evaluated_pod, inputs) || counts_.is_crowded()) {
-    domains_.Keep(inputs.domains);
+  Aspects depends_on = framework_.dependencies().FilterDependenciesOf(plugins_);
+  if (!beyond_node.domains.empty()) depends_on |= Aspect::kNodeLabels;
+  if (!beyond_node.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
+  if (!CatchUp(nodes, nominator, evaluated_pod, depends_on, !beyond_node.empty()) ||
+      !CatchUpBeyondNode(nodes, evaluated_pod, beyond_node) || counts_.is_crowded()) {
+    domains_.Keep(beyond_node.domains);
     MarkAll(nodes.size());
     if (known_verdicts != nullptr) verdicts_ = *known_verdicts;
   } else {
     known_verdicts = nullptr;  // evaluating the changed rows mostly costs less
   }
-  if (!(objects_ == inputs.objects)) objects_ = inputs.objects;
+  if (!(objects_ == beyond_node.objects)) objects_ = beyond_node.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
   version_ = nodes.version();
   nominations_version_ = nominator.version();
@@ -79,8 +79,8 @@ RejectionCache::Outcome RejectionCache::FilterMarked(const CycleState& state,
 RejectionCache::Outcome RejectionCache::FilterOne(const CycleState& state,
                                                   const PodInfo& evaluated_pod,
                                                   const NodeTable& nodes, NodeRow row) {
-  const Status status =
-      framework_.nominations().RunFilterWithNominatedPods(state, evaluated_pod, nodes.node(row));
+  const Status status = framework_.nomination_filter().RunFilterWithNominatedPods(
+      state, evaluated_pod, nodes.node(row));
   if (status.ok()) return Outcome::kFits;
   const auto index = status.IsError() ? std::nullopt : counts_.IndexOf(status);
   if (!index.has_value()) return Outcome::kUnknown;
@@ -132,7 +132,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
   absl::Span<const NodeRow> rows = some, with_nominations;
   if (filter) {
     const NominationFilter::RowsByNomination parted =
-        framework_.nominations().SplitByNomination(evaluated_pod, nodes, rows);
+        framework_.nomination_filter().SplitByNomination(evaluated_pod, nodes, rows);
     rows = parted.others;
     if (!framework_.filters().RunFilterNodes(state, evaluated_pod, nodes, rows, verdicts_).ok()) {
       return Outcome::kUnknown;
@@ -144,7 +144,7 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
                                  nothing_excluded);
   std::vector<std::optional<uint16_t>> index_of;  // by group
   for (const NodeRow row : rows) {
-    if (verdicts_.rejector(row) == NodeVerdicts::kNone) {
+    if (verdicts_.IsFeasible(row)) {
       Mark(row);
       continue;
     }
@@ -173,8 +173,8 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
 
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything with the rows. False if all of them have to be filtered.
-bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
-                            const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
+bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
+                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node = std::exchange(
       own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
@@ -209,19 +209,20 @@ bool RejectionCache::Follow(const NodeTable& nodes, const Nominator& nominator,
   // Priority decides which nominations count. Pods that are nominated count in a domain as well,
   // and on their node a plugin may have let the pod in that does not any more.
   if (looks_further || evaluated_pod.priority() != evaluated_priority_) {
-    for (const NodeRow row : framework_.nominations().RowsWithNominatedPods(nodes)) Mark(row);
+    for (const NodeRow row : framework_.nomination_filter().RowsWithNominatedPods(nodes)) Mark(row);
   }
   return !spread_changed;
 }
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
 // that a plugin rejected whose objects are others now, or a later plugin. False if all are.
-bool RejectionCache::UpdateInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
-                                  const RejectionInputs& inputs) {
-  if (!inputs.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
-  const bool followed = domains_.Follow(inputs.domains, nodes, [this](NodeRow row) { Mark(row); });
-  const uint8_t changed = FirstChanged(objects_, inputs.objects);
-  if (!followed || changed == NodeVerdicts::kNone) return followed;
+bool RejectionCache::CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                                       const DependenciesBeyondNode& beyond_node) {
+  if (!beyond_node.objects.empty() && spec_ != evaluated_pod.shared_spec()) return false;
+  const bool followed =
+      domains_.CatchUp(beyond_node.domains, nodes, [this](NodeRow row) { Mark(row); });
+  const uint8_t changed = FirstChanged(objects_, beyond_node.objects);
+  if (!followed || changed == NodeVerdicts::kNoRejector) return followed;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (verdicts_.rejector(row) >= changed) Mark(row);
   }
@@ -232,7 +233,7 @@ FreeCapacity RejectionCache::MeasureFree(const FreeCapacityQuestion& question,
                                          const NodeTable& nodes) {
   const auto found_again = filtered_.Since(measured_);
   measured_ = filtered_.end();
-  return free_capacity_.Follow(question, nodes, verdicts_, found_again);
+  return free_capacity_.Measure(question, nodes, verdicts_, found_again);
 }
 
 void RejectionCache::Mark(NodeRow row) {

@@ -38,17 +38,19 @@ class RejectionCache {
     kYielded,   // the budget is spent: the next Refresh() continues
   };
   // Brings everything up to date with `nodes` and the pods nominated to them, for `evaluated_pod`,
-  // a pod of this signature. `state` is that of its PreFilter with all plugins; `inputs` the
-  // result of InputsFinder::FindRejectionInputs() for it. Stops at nodes that fit.
+  // a pod of this signature. `state` is that of its PreFilter with all plugins; `beyond_node` the
+  // result of VerdictDependencies::FindBeyondNode() for it. Stops at nodes that fit.
   // `known_verdicts`: the verdicts of filters that have just rejected all nodes, if they ran; not
-  // used if there are inputs, or plugins that did not sign. Spends `budget`.
+  // used if there are dependencies beyond the node, or plugins that did not sign. Spends `budget`.
   Outcome Refresh(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
-                  const Nominator& nominator, const RejectionInputs& inputs,
+                  const Nominator& nominator, const DependenciesBeyondNode& beyond_node,
                   const NodeVerdicts* known_verdicts, WorkBudget& budget);
 
   // Whether the last pod of this class was rejected.
-  bool was_last() const { return was_last_; }
-  void set_was_last(bool was_last) { was_last_ = was_last; }
+  bool last_pod_was_rejected() const { return last_pod_was_rejected_; }
+  void set_last_pod_was_rejected(bool last_pod_was_rejected) {
+    last_pod_was_rejected_ = last_pod_was_rejected;
+  }
 
   const NodeVerdicts& verdicts() const { return verdicts_; }
   const RejectionCounts& counts() const { return counts_; }
@@ -58,10 +60,10 @@ class RejectionCache {
   FreeCapacity MeasureFree(const FreeCapacityQuestion& question, const NodeTable& nodes);
 
  private:
-  bool Follow(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
-              Aspects depends_on, bool looks_further);
-  bool UpdateInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
-                    const RejectionInputs& inputs);
+  bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
+               Aspects depends_on, bool looks_further);
+  bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                         const DependenciesBeyondNode& beyond_node);
   Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
                        const NodeTable& nodes, bool filter, WorkBudget& budget);
   Outcome FilterOne(const CycleState& state, const PodInfo& evaluated_pod, const NodeTable& nodes,
@@ -76,14 +78,14 @@ class RejectionCache {
 
   const Framework& framework_;
   const PluginMask plugins_;
-  bool was_last_ = true;
+  bool last_pod_was_rejected_ = true;
 
   uint64_t version_ = 0;  // of the table, as of the last Refresh()
   uint64_t nominations_version_ = 0;
   int32_t evaluated_priority_ = 0;
   Symbol own_node_;  // that the pod itself was nominated to, or empty
   // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
-  DomainTracker<DomainVerdict> domains_;
+  DomainTracker<DomainThreshold> domains_;
   std::vector<PluginInputs> objects_;
   std::shared_ptr<const void> spec_;
   NodeVerdicts verdicts_;        // kNotFiltered: to be filtered

@@ -60,7 +60,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   BERTH_DCHECK((objects != nullptr) == (object_filters_ != 0));
   nodes_ = &nodes;
   objects_ = objects == nullptr ? nullptr : &objects->state;
-  rebuilt_ = looked_at_all_ = false;
+  rebuilt_ = read_all_rows_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   version_ = nodes.version();
@@ -72,7 +72,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (have_moved && scored_) feasible_.Renumber(first_moved_);
   if (other_inputs) {
     bool scored_anew = false;
-    Status status = FollowInputs(nodes, evaluated_pod, scored_anew);
+    Status status = AdoptInputs(nodes, evaluated_pod, scored_anew);
     if (!status.ok() || scored_anew) return status;
   }
   if (!scored_) return LookForFeasible(nodes, evaluated_pod);
@@ -117,8 +117,8 @@ Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evalua
 
 // Object filters have other inputs now: asks them again about rows that nobody else rejects.
 // Sets `scored_anew` if others are feasible then, and everything is up to date.
-Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
-                                bool& scored_anew) {
+Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
+                               bool& scored_anew) {
   const std::vector<NodeRow> before(feasible().begin(), feasible().end());
   std::vector<NodeRow> rows;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
@@ -141,14 +141,14 @@ Status ScoreCache::FollowInputs(const NodeTable& nodes, const PodInfo& evaluated
 Status ScoreCache::AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                     absl::Span<const NodeRow> rows) {
   return AskOnly(object_filters_, *objects_, [&] {
-    return framework_.nominations().RunFilterNodesWithNominatedPods(
+    return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
         *objects_, evaluated_pod, nodes, rows, feasible_.unlisted_verdicts());
   });
 }
 
 bool ScoreCache::IsObjectFilter(uint8_t filter) const {
   return filter < framework_.plugins().filter.size() &&
-         (object_filters_ >> framework_.plugins().filter[filter].index & 1) != 0;
+         (object_filters_ & MaskOf(framework_.plugins().filter[filter])) != 0;
 }
 
 // Fills changed_ with the rows to be filtered again, each once, and moves everything as the rows
@@ -159,7 +159,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
   const Symbol last_own_node = std::exchange(
       own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
   if (version_ == 0 || !nominations.has_value()) return false;
-  if (IsFarBehind(nodes, version_) || !Follow(nodes)) return false;
+  if (IsFarBehind(nodes, version_) || !CatchUp(nodes)) return false;
   const auto mark = [&](Symbol node, Aspects aspects) {
     if (!node.empty()) MarkChanged(nodes.FindRow(node), aspects);
   };
@@ -184,7 +184,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
 }
 
 // What became of the rows since the last Refresh(). False if all of them are to be filtered again.
-bool ScoreCache::Follow(const NodeTable& nodes) {
+bool ScoreCache::CatchUp(const NodeTable& nodes) {
   changed_.clear();
   first_moved_ = kNothingMoved;
   spread_changed_ = false;
@@ -236,7 +236,7 @@ Status ScoreCache::Prepare(const NodeTable& nodes) {
   if (!status.ok()) return status;
   depends_on_ = columns_.AddPlugins();
   for (const Hook<FilterPlugin>& hook : framework_.plugins().filter) {
-    const PluginMask plugin = PluginMask{1} << hook.index;
+    const PluginMask plugin = MaskOf(hook);
     if ((plugin & plugins_ & ~state_.skips().filter) == 0) continue;
     filters_.push_back({plugin, framework_.signer().DependenciesOf(plugin)});
     depends_on_ |= filters_.back().depends_on;
@@ -250,7 +250,7 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
   Status status = Prepare(nodes);
   if (!status.ok() || narrows_) return status;
   const absl::Span<const NodeRow> all = feasible_.Reset(nodes.size());
-  status = framework_.nominations().RunFilterNodesWithNominatedPods(
+  status = framework_.nomination_filter().RunFilterNodesWithNominatedPods(
       state_, evaluated_pod, nodes, all, feasible_.unlisted_verdicts());
   if (!status.ok()) return status;
   feasible_.Count();
@@ -292,8 +292,8 @@ Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& eval
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
   const auto filter = [&](CycleState& state) {
-    return framework_.nominations().RunFilterWithNominatedPods(state, evaluated_pod,
-                                                               nodes_->node(row));
+    return framework_.nomination_filter().RunFilterWithNominatedPods(state, evaluated_pod,
+                                                                     nodes_->node(row));
   };
   Status status;
   if (concerned != 0) status = AskOnly(concerned, state_, [&] { return filter(state_); });
@@ -303,9 +303,9 @@ Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& eval
 }
 
 void ScoreCache::SetVerdict(NodeRow row, const Status& status) {
-  feasible_.Set(
-      row, status,
-      status.ok() ? NodeVerdicts::kNone : framework_.plugins().FilterIndex(status.plugin_symbol()));
+  feasible_.Set(row, status,
+                status.ok() ? NodeVerdicts::kNoRejector
+                            : framework_.plugins().FilterIndex(status.plugin_symbol()));
 }
 
 Status ScoreCache::Renormalize() {
@@ -316,7 +316,7 @@ Status ScoreCache::Renormalize() {
 
 void ScoreCache::NoteAllChanged() {
   changes_.Restart();
-  looked_at_all_ = true;
+  read_all_rows_ = true;
 }
 
 void ScoreCache::PrefetchRow(NodeRow row) const {

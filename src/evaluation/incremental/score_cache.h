@@ -31,7 +31,7 @@ class ScoreCache {
   static constexpr int64_t kInfeasible = ScoreColumns::kInfeasible;
 
   // `plugins` are those that signed (PodSigner::SignForNodes), `object_filters` others, of
-  // InputsFinder::object_filters(); `pod` stands for its class.
+  // VerdictDependencies::object_filters(); `pod` stands for its class.
   ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
              PluginMask object_filters = 0);
 
@@ -71,7 +71,7 @@ class ScoreCache {
   }
   // Whether the last Refresh() read all rows: to filter them, because they moved, or because all
   // totals changed.
-  bool looked_at_all() const { return looked_at_all_; }
+  bool read_all_rows() const { return read_all_rows_; }
   // Rows whose total changed, or that became feasible or infeasible.
   const RowJournal& changes() const { return changes_; }
   // Rows that none of filters() rejects, in order. The list is made on demand, which moves all rows
@@ -92,7 +92,7 @@ class ScoreCache {
   void set_others_score(bool others_score) { others_score_ = others_score; }
   // What follows is about feasible rows: requires that there are any.
   // Whether the totals are the same over any part of the feasible rows.
-  bool uniform() const { return columns_.uniform(); }
+  bool totals_hold_for_any_subset() const { return columns_.totals_hold_for_any_subset(); }
   // The best of the feasible rows that `accepts`, called for better rows first; -1 if it accepts
   // none of the `most` best.
   NodeRow BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int most) {
@@ -104,8 +104,8 @@ class ScoreCache {
   }
   // The result of the per-node Filter of plugins() for one row.
   Status Confirm(NodeRow row, const PodInfo& evaluated_pod) const {
-    return framework_.nominations().RunFilterWithNominatedPods(state_, evaluated_pod,
-                                                               nodes_->node(row));
+    return framework_.nomination_filter().RunFilterWithNominatedPods(state_, evaluated_pod,
+                                                                     nodes_->node(row));
   }
 
  private:
@@ -120,12 +120,12 @@ class ScoreCache {
   Status Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod);
   Status ScoreAnew(const NodeTable& nodes);
   Status LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod);
-  Status FollowInputs(const NodeTable& nodes, const PodInfo& evaluated_pod, bool& scored_anew);
+  Status AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod, bool& scored_anew);
   Status AskObjectFilters(const NodeTable& nodes, const PodInfo& evaluated_pod,
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
-  bool Follow(const NodeTable& nodes);
+  bool CatchUp(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
   void NoteAllChanged();
@@ -160,7 +160,7 @@ class ScoreCache {
   FeasibleRows feasible_;
   ScoreColumns columns_;
   RowJournal changes_;
-  bool rebuilt_ = false, looked_at_all_ = false;  // by the last Refresh()
+  bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;
   std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls

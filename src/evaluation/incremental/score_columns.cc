@@ -72,8 +72,8 @@ void ScoreColumns::Column::Remove(int64_t score) {
 Aspects ScoreColumns::AddPlugins() {
   Aspects all = Aspect::kNothing;
   for (const Hook<ScorePlugin>& hook : framework_.plugins().score) {
-    if (state_.skips().score >> hook.index & 1) continue;
-    const Aspects depends_on = framework_.signer().DependenciesOf(PluginMask{1} << hook.index);
+    if (state_.skips().score & MaskOf(hook)) continue;
+    const Aspects depends_on = framework_.signer().DependenciesOf(MaskOf(hook));
     (hook.extensions != nullptr ? normalized_ : plain_)
         .push_back({.hook = &hook, .depends_on = depends_on, .raw = {}});
     all |= depends_on;
@@ -209,7 +209,7 @@ Status ScoreColumns::Renormalize(int size) {
   for (const Column& column : normalized_) {
     if (rows.empty()) break;
     const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
-    if (column.uniform()) {  // the extremes stand for all
+    if (column.all_equal()) {  // the extremes stand for all
       int64_t score = 0;
       Status status = Normalized(column, rows.front(), score);
       if (!status.ok()) return status;
@@ -288,7 +288,7 @@ NodeRow ScoreColumns::BestThat(absl::FunctionRef<bool(NodeRow)> accepts, int mos
 }
 
 Status ScoreColumns::TotalsOf(absl::Span<const NodeRow> rows, absl::Span<int64_t> totals) const {
-  if (uniform() || rows.size() == static_cast<size_t>(feasible_.count())) {
+  if (totals_hold_for_any_subset() || rows.size() == static_cast<size_t>(feasible_.count())) {
     for (size_t i = 0; i < rows.size(); ++i) totals[i] = totals_[rows[i]];
     return Status::Success();
   }

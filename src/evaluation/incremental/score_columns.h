@@ -66,9 +66,9 @@ class ScoreColumns {
   // Looks for those at which no row is left. Returns whether one is another than `before`.
   bool FindExtremes(const Extremes& before);
   // Whether the totals are the same over any part of the feasible rows.
-  bool uniform() const {
+  bool totals_hold_for_any_subset() const {
     return std::all_of(normalized_.begin(), normalized_.end(),
-                       [](const Column& column) { return column.uniform(); });
+                       [](const Column& column) { return column.all_equal(); });
   }
 
   // --- Totals ---
@@ -100,7 +100,7 @@ class ScoreColumns {
     void SetScore(NodeRow row, int64_t score, int rows);
     void Add(int64_t score);
     void Remove(int64_t score);
-    bool uniform() const { return low == high; }
+    bool all_equal() const { return low == high; }
   };
 
   Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "framework/inputs_finder.h"
+#include "framework/verdict_dependencies.h"
 
 namespace berth {
 

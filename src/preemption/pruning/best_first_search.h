@@ -20,7 +20,8 @@
 
 namespace berth {
 
-// Best-first branch and bound, for candidates that are scored by DefaultScores(). One search.
+// Best-first branch and bound, for candidates that are scored by ScoresByDefaultRules(). One
+// search.
 class BestFirstSearch {
  public:
   // `is_left`: by row, the potential nodes that are to be tried. `bounds` and `levels` are as of

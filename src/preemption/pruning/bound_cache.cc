@@ -93,7 +93,7 @@ CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTab
     found = latest_.insert(latest_.end(), std::make_unique<CandidateBounds>(preemptor));
   }
   std::rotate(latest_.begin(), found, found + 1);
-  with_nominated_pods_.Follow(nodes, nominator);
+  with_nominated_pods_.CatchUp(nodes, nominator);
   latest_.front()->Refresh(nodes, levels, nominator, with_nominated_pods_.rows(), budget_changes,
                            own_row);
   return *latest_.front();

@@ -62,9 +62,9 @@ class EvictionFeasibility {
   uint32_t bits_;
 };
 
-// If something is possible, an upper bound of DefaultScores(): at best, the number of victims, and
-// of those whose eviction violates a budget, the priority of the first one, when it started, if it
-// has that priority, and the sum that DefaultScores() has.
+// If something is possible, an upper bound of ScoresByDefaultRules(): at best, the number of
+// victims, and of those whose eviction violates a budget, the priority of the first one, when it
+// started, if it has that priority, and the sum that ScoresByDefaultRules() has.
 struct CandidateBound {
   int32_t victims = 0;
   int32_t violations = 0;
@@ -105,7 +105,7 @@ class BoundCalculator {
                              const DisruptionBudgets& budgets) const;
 
  private:
-  // Of an PriorityLevel. Columns by place.
+  // Of a PriorityLevel. Columns by place.
   struct Level {
     const int64_t* priority;
     const int32_t* pods;

@@ -45,7 +45,7 @@ bool CachedResults::UpdateInputs(const NodeTable& nodes, const Nominator& nomina
   if (inputs.domains.empty() && domains_.empty() && inputs.filter_inputs.empty()) return true;
   const auto forget = [this](NodeRow row) { Forget(row); };
   ForEachNominatedRow(nominator, nodes, forget);
-  return domains_.Follow(inputs.domains, nodes, forget);
+  return domains_.CatchUp(inputs.domains, nodes, forget);
 }
 
 void CachedResults::Restart(const NodeTable& nodes, const DryRunInputs& inputs) {

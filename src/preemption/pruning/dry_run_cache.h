@@ -21,7 +21,8 @@
 
 namespace berth {
 
-// Of one class: pods with the same DryRunInputs::pod_class and priority. Scheduling thread.
+// Of one class: pods with the same DryRunInputs::pod_class and priority, whose rules may evict the
+// same kinds of pods (PreemptorClass::by_priority). Scheduling thread.
 class CachedResults {
  public:
   // Brings everything in step with the nodes, the nominations, the budgets and what the filters
@@ -76,8 +77,8 @@ class CachedResults {
   uint64_t nodes_version_ = 0, nominations_version_ = 0;
   NodeJournal::Position budget_changes_;
   NodeRow own_row_ = -1;
-  FilterInputs filter_inputs_;           // as of the last Refresh()
-  DomainTracker<DomainExcess> domains_;  // the same
+  FilterInputs filter_inputs_;             // as of the last Refresh()
+  DomainTracker<DomainDistance> domains_;  // the same
   // By row: one of the constants, a candidate, or an index in failures_.
   std::vector<int32_t> outcome_of_;
   int known_count_ = 0;

@@ -97,7 +97,7 @@ class PriorityLevels::NodeLevels {
 };
 
 bool PriorityLevels::Refresh(const NodeTable& nodes, WorkBudget& budget) {
-  FollowRows(nodes);
+  CatchUpWithRows(nodes);
   if (!ReadForgotten(nodes, budget)) {
     if (yields_.MayYieldWith(forgotten_.size())) {
       budget.Yield();
@@ -110,7 +110,7 @@ bool PriorityLevels::Refresh(const NodeTable& nodes, WorkBudget& budget) {
   return true;
 }
 
-void PriorityLevels::FollowRows(const NodeTable& nodes) {
+void PriorityLevels::CatchUpWithRows(const NodeTable& nodes) {
   if (table_ == nodes.id() && version_ == nodes.version()) return;
   const bool followed =
       table_ == nodes.id() && nodes.Replay(

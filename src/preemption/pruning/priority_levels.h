@@ -61,7 +61,7 @@ class PriorityLevels {
   int64_t LowestAt(int32_t place) const {
     return levels_.empty() ? kNone : levels_.front().priority[place];
   }
-  void FollowRows(const NodeTable& nodes);
+  void CatchUpWithRows(const NodeTable& nodes);
   void Restart(const NodeTable& nodes);
   void Move(const RowMove& move);
   void AddPlaces(size_t count);

@@ -64,7 +64,7 @@ TEST(FreeCapacityCache, FollowsPodsAndVerdicts) {
     }
     const FreeCapacityQuestion question = {below(4) > 0 ? "cpu" : "pods", 1,
                                            below(8) > 0 ? 3 : 6000};
-    const FreeCapacity free = cache.Follow(question, table, verdicts, evaluated.Since(seen));
+    const FreeCapacity free = cache.Measure(question, table, verdicts, evaluated.Since(seen));
     seen = evaluated.end();
 
     int64_t all_free = 0, most_free = 0;

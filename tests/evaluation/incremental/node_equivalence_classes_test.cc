@@ -270,9 +270,9 @@ class FewOfApp final : public Plugin,
     return PodsNear(node) + state.Find(kNominated)->pods <= 2 ? Status::Success()
                                                               : Status::Unschedulable("too many");
   }
-  void FilterDomains(const CycleState&, std::vector<DomainVerdictRule>& rules) const override {
+  void DescribeDomains(const CycleState&, std::vector<TrackedThreshold>& rules) const override {
     rules.push_back({.counts = DomainCounts(key_, *column_, pods_),
-                     .limits = {.most = 2, .above_max = 1, .others = 0, .without_label = 0}});
+                     .answer = {.most = 2, .above_max = 1, .others = 0, .without_key = 0}});
   }
 
   Status PreScore(CycleState&, const PodInfo&, const NodeTable&,

@@ -272,7 +272,7 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
     const CandidateBounds& kept = cache.Find(preemptor, table, levels, nominator, budgets, own_row);
     CandidateBounds fresh(preemptor);
     NominatedRows nominated_rows;
-    nominated_rows.Follow(table, nominator);
+    nominated_rows.CatchUp(table, nominator);
     fresh.Refresh(table, levels, nominator, nominated_rows.rows(), budgets, own_row);
     for (NodeRow row = 0; row < table.size(); ++row) {
       ASSERT_EQ(kept.feasibility(row), fresh.feasibility(row)) << step;

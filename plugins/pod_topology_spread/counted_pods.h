@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What hard and soft constraints have in common: which nodes and pods they count.
-#ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_RULES_H_
-#define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_RULES_H_
+#ifndef BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_COUNTED_PODS_H_
+#define BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_COUNTED_PODS_H_
 
 #include <cstdint>
 #include <memory>
@@ -38,4 +38,4 @@ int64_t CountMatchingPods(const NodeInfo& node, const LabelSelector& selector,
 
 }  // namespace berth
 
-#endif  // BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_SPREAD_RULES_H_
+#endif  // BERTH_PLUGINS_POD_TOPOLOGY_SPREAD_COUNTED_PODS_H_

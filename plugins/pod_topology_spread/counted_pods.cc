@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kube-scheduler v1.35 podtopologyspread/common.go.
-#include "plugins/pod_topology_spread/spread_rules.h"
+#include "plugins/pod_topology_spread/counted_pods.h"
 
 #include "absl/algorithm/container.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of inputs_finder.h.
-#include "framework/inputs_finder.h"
+// Implementation of verdict_dependencies.h.
+#include "framework/verdict_dependencies.h"
 
 #include <utility>
 
 namespace berth {
 namespace {
 
-constexpr PluginPoint kFilterDomains{"FilterDomains", Codes(),
-                                     "running FilterDomains of plugin \"$0\": $1"};
+constexpr PluginPoint kDescribeDomains{"DescribeDomains", Codes(),
+                                       "running DescribeDomains of plugin \"$0\": $1"};
 constexpr PluginPoint kDescribeDomainsForDryRun{
     "DescribeDomainsForDryRun", Codes(), "running DescribeDomainsForDryRun of plugin \"$0\": $1"};
 constexpr PluginPoint kAddInputs{"AddInputs", Codes(), "running AddInputs of plugin \"$0\": $1"};
@@ -27,31 +27,31 @@ void NoteWhose(int plugin, size_t first, std::vector<Rule>& rules) {
 
 }  // namespace
 
-InputsFinder::InputsFinder(const ProfilePlugins& plugins, const PodSigner& signer)
+VerdictDependencies::VerdictDependencies(const ProfilePlugins& plugins, const PodSigner& signer)
     : plugins_(plugins), signer_(signer) {
   for (size_t i = 0; i < plugins.filter.size(); ++i) {
-    all_filters_ |= SkipBit(plugins.filter[i]);
+    all_filters_ |= MaskOf(plugins.filter[i]);
     if (plugins.object_filters[i] != nullptr && plugins.domain_filters[i] == nullptr) {
-      object_filters_ |= SkipBit(plugins.filter[i]);
+      object_filters_ |= MaskOf(plugins.filter[i]);
     }
   }
 }
 
-bool InputsFinder::CanSay(size_t filter) const {
+bool VerdictDependencies::CanSay(size_t filter) const {
   return plugins_.domain_filters[filter] != nullptr || plugins_.object_filters[filter] != nullptr;
 }
 
-bool InputsFinder::FindRejectionInputs(const CycleState& state, const PodInfo& pod,
-                                       PluginMask known, RejectionInputs& inputs) const {
+bool VerdictDependencies::FindBeyondNode(const CycleState& state, const PodInfo& pod,
+                                         PluginMask known, DependenciesBeyondNode& inputs) const {
   inputs = {};
   for (size_t i = 0; i < plugins_.filter.size(); ++i) {
     const Hook<FilterPlugin>& hook = plugins_.filter[i];
-    if ((state.skips().filter | known) & SkipBit(hook)) continue;
+    if ((state.skips().filter | known) & MaskOf(hook)) continue;
     Status status;
     if (plugins_.domain_filters[i] != nullptr) {
       const size_t first = inputs.domains.size();
-      status = plugins_.calls.Guarded(kFilterDomains, hook.name, [&] {
-        plugins_.domain_filters[i]->FilterDomains(state, inputs.domains);
+      status = plugins_.calls.Guarded(kDescribeDomains, hook.name, [&] {
+        plugins_.domain_filters[i]->DescribeDomains(state, inputs.domains);
         return Status::Success();
       });
       NoteWhose(hook.index, first, inputs.domains);
@@ -64,40 +64,41 @@ bool InputsFinder::FindRejectionInputs(const CycleState& state, const PodInfo& p
   return true;
 }
 
-bool InputsFinder::FindFilterInputs(const CycleState& state, const PodInfo& pod, PluginMask plugins,
-                                    std::vector<PluginInputs>& inputs) const {
+bool VerdictDependencies::FindFilterInputs(const CycleState& state, const PodInfo& pod,
+                                           PluginMask plugins,
+                                           std::vector<PluginInputs>& inputs) const {
   inputs.clear();
   for (size_t i = 0; i < plugins_.filter.size(); ++i) {
-    if ((plugins & ~state.skips().filter & SkipBit(plugins_.filter[i])) == 0) continue;
+    if ((plugins & ~state.skips().filter & MaskOf(plugins_.filter[i])) == 0) continue;
     if (!AddInputs(i, state, pod, inputs).ok()) return false;
   }
   return true;
 }
 
-Status InputsFinder::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
-                               std::vector<PluginInputs>& inputs) const {
+Status VerdictDependencies::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
+                                      std::vector<PluginInputs>& inputs) const {
   PluginInputs& of_plugin = inputs.emplace_back();
   of_plugin.filter = static_cast<uint8_t>(filter);
   return AddInputs(filter, state, pod, of_plugin.inputs);
 }
 
-Status InputsFinder::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
-                               FilterInputs& inputs) const {
+Status VerdictDependencies::AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
+                                      FilterInputs& inputs) const {
   return plugins_.calls.Guarded(kAddInputs, plugins_.filter[filter].name, [&] {
     plugins_.object_filters[filter]->AddInputs(state, pod, inputs);
     return Status::Success();
   });
 }
 
-bool InputsFinder::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
-                                    DryRunInputs& inputs) const {
+bool VerdictDependencies::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
+                                           DryRunInputs& inputs) const {
   inputs = {};
   PodSignature signature;
   const PluginMask known = signer_.SignForNodes(pod, signature) | state.skips().filter;
   bool signed_by_all = true;
   for (size_t i = 0; i < plugins_.filter.size(); ++i) {
     const Hook<FilterPlugin>& hook = plugins_.filter[i];
-    if (known & SkipBit(hook)) continue;
+    if (known & MaskOf(hook)) continue;
     signed_by_all = false;
     Status status;
     bool can_say = true;
@@ -124,13 +125,13 @@ bool InputsFinder::FindDryRunInputs(const CycleState& state, const PodInfo& pod,
   return true;
 }
 
-std::optional<ResourceNeed> InputsFinder::FindNeededResources(const CycleState& state,
-                                                              const PodInfo& pod) const {
+std::optional<ResourceNeed> VerdictDependencies::FindNeededResources(const CycleState& state,
+                                                                     const PodInfo& pod) const {
   ResourceNeed need;
   need.others_allow_removal = true;
   for (size_t i = 0; i < plugins_.filter.size(); ++i) {
     const Hook<FilterPlugin>& hook = plugins_.filter[i];
-    if (state.skips().filter & SkipBit(hook)) continue;
+    if (state.skips().filter & MaskOf(hook)) continue;
     if (plugins_.resource_filters[i] == nullptr) {
       need.others_allow_removal &= (signer_.DependenciesOfFilter(i) & ~kLeftAloneByRemovals) == 0;
       continue;
@@ -145,7 +146,7 @@ std::optional<ResourceNeed> InputsFinder::FindNeededResources(const CycleState& 
   return std::nullopt;
 }
 
-Aspects InputsFinder::FilterDependenciesOf(PluginMask plugins) const {
+Aspects VerdictDependencies::FilterDependenciesOf(PluginMask plugins) const {
   return signer_.DependenciesOf(plugins & all_filters_);
 }
 

@@ -8,9 +8,9 @@
 namespace berth::testing {
 namespace {
 
-using InputsFinderTest = RunnerTest;
+using VerdictDependenciesTest = RunnerTest;
 
-TEST_F(InputsFinderTest, NeededResourcesAreWhatTheFirstSays) {
+TEST_F(VerdictDependenciesTest, NeededResourcesAreWhatTheFirstSays) {
   const auto one_cpu = [] { return NeededResources{{{kCpu, 1000}}}; };
   const auto two_cpus = [] { return NeededResources{{{kCpu, 2000}}}; };
   Add<FakeFilter, FakeResourceFilter>("One").needed = one_cpu;
@@ -40,9 +40,10 @@ TEST_F(InputsFinderTest, NeededResourcesAreWhatTheFirstSays) {
     const auto framework = Build(absl::StrCat("filter: ", c.filters));
     CycleState state;
     for (const Hook<FilterPlugin>& hook : framework->plugins().filter) {
-      if (hook.name.view() == c.skipped) state.skips().filter |= uint64_t{1} << hook.index;
+      if (hook.name.view() == c.skipped) state.skips().filter |= MaskOf(hook);
     }
-    const std::optional<ResourceNeed> need = framework->inputs().FindNeededResources(state, *pod_);
+    const std::optional<ResourceNeed> need =
+        framework->dependencies().FindNeededResources(state, *pod_);
     ASSERT_EQ(need.has_value(), !c.plugin.empty());
     if (!need.has_value()) continue;
     EXPECT_EQ(need->plugin.view(), c.plugin);

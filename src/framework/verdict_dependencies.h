@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the verdicts of a profile's Filter plugins depend on, so that they need not be asked again.
-#ifndef BERTH_SRC_FRAMEWORK_INPUTS_FINDER_H_
-#define BERTH_SRC_FRAMEWORK_INPUTS_FINDER_H_
+#ifndef BERTH_SRC_FRAMEWORK_VERDICT_DEPENDENCIES_H_
+#define BERTH_SRC_FRAMEWORK_VERDICT_DEPENDENCIES_H_
 
 #include <cstdint>
 #include <optional>
@@ -25,24 +25,24 @@ struct PluginInputs {
 };
 
 // What the rejections of several Filter plugins depend on.
-struct RejectionInputs {
-  std::vector<DomainVerdictRule> domains;
+struct DependenciesBeyondNode {
+  std::vector<TrackedThreshold> domains;
   std::vector<PluginInputs> objects;  // in the order of ProfilePlugins::filter
   bool empty() const { return domains.empty() && objects.empty(); }
 };
 
 // Scheduling thread.
-class InputsFinder {
+class VerdictDependencies {
  public:
   // Both outlive this.
-  InputsFinder(const ProfilePlugins& plugins, const PodSigner& signer);
+  VerdictDependencies(const ProfilePlugins& plugins, const PodSigner& signer);
 
   // The Filter plugins that depend on objects, and on nothing else that is beyond the node.
   PluginMask object_filters() const { return object_filters_; }
   // What the verdicts of the Filter plugins beyond `known` that `state` does not skip depend on.
   // False if one of them cannot say.
-  bool FindRejectionInputs(const CycleState& state, const PodInfo& pod, PluginMask known,
-                           RejectionInputs& inputs) const;
+  bool FindBeyondNode(const CycleState& state, const PodInfo& pod, PluginMask known,
+                      DependenciesBeyondNode& inputs) const;
   // What the verdicts of those among `plugins`, all of them object_filters(), depend on that
   // `state` does not skip. False if one of them fails.
   bool FindFilterInputs(const CycleState& state, const PodInfo& pod, PluginMask plugins,
@@ -56,7 +56,7 @@ class InputsFinder {
   Aspects FilterDependenciesOf(PluginMask plugins) const;
 
  private:
-  // Whether FilterDomains or AddInputs says what the verdicts of that filter depend on.
+  // Whether DescribeDomains or AddInputs says what the verdicts of that filter depend on.
   bool CanSay(size_t filter) const;
   Status AddInputs(size_t filter, const CycleState& state, const PodInfo& pod,
                    FilterInputs& inputs) const;
@@ -71,4 +71,4 @@ class InputsFinder {
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_FRAMEWORK_INPUTS_FINDER_H_
+#endif  // BERTH_SRC_FRAMEWORK_VERDICT_DEPENDENCIES_H_

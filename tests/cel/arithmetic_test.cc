@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers, times, conversions, equality and logic.
+#include "tests/cel/evaluation.h"
+
+namespace berth::cel {
+namespace {
+
+TEST(Arithmetic, NoticesOverflow) {
+  ExpectEach({{"9223372036854775807 + 1", "error: integer overflow"},
+              {"-9223372036854775808 - 1", "error: integer overflow"},
+              {"9223372036854775807 * 2", "error: integer overflow"},
+              {"-9223372036854775808 / -1", "error: integer overflow"},
+              {"-9223372036854775808 % -1", "error: integer overflow"},
+              {"-(-9223372036854775808)", "error: integer overflow"},
+              {"18446744073709551615u + 1u", "error: unsigned integer overflow"},
+              {"0u - 1u", "error: unsigned integer overflow"},
+              {"1 / 0", "error: division by zero"},
+              {"1u % 0u", "error: modulus by zero"},
+              {"9223372036854775807 + 0", "9223372036854775807"},
+              {"4 - 9", "-5"},
+              {"7u - 3u", "4"},
+              {"-7 % 3", "-1"},
+              {"7 / -2", "-3"}});
+}
+
+TEST(Arithmetic, HasInfinitiesAndNan) {
+  ExpectTrue({"1.0 / 0.0 > 1e308", "-1.0 / 0.0 < -1e308", "0.0 / 0.0 != 0.0 / 0.0",
+              "!(0.0 / 0.0 == 1.0)", "string(1.0 / 0.0) == '+Inf'", "string(0.0 / 0.0) == 'NaN'",
+              "double('Infinity') == 1.0 / 0.0"});
+  ExpectEach({{"0.0 / 0.0 < 1.0", "error: NaN values cannot be ordered"}});
+}
+
+TEST(Arithmetic, ComparesAcrossKinds) {
+  ExpectTrue({"1 < 1.5", "2u > 1", "1 <= 1u", "-1 < 0u",
+              "9223372036854775807 < 9223372036854775808.0", "1.5 >= 1",
+              "dyn(1) == 1u && dyn(1u) == 1.0", "!(dyn(-1) == 18446744073709551615u)",
+              "'a' < 'b' && b'a' < b'b' && false < true"});
+}
+
+TEST(Arithmetic, Converts) {
+  ExpectEach({{"int(-1.9)", "-1"},
+              {"int(9.3e18)", "program instantiation failed: integer overflow"},
+              {"int(9223372036854775808u)", "program instantiation failed: integer overflow"},
+              {"uint(1.9)", "1"},
+              {"double(dyn('x'))",
+               "program instantiation failed: type conversion error from 'string' to 'double'"},
+              {"int(dyn(' 1'))",
+               "program instantiation failed: type conversion error from 'string' to 'int'"},
+              {"int(dyn('+1'))", "1"},
+              {"uint(dyn('-1'))",
+               "program instantiation failed: type conversion error from 'string' to 'uint'"},
+              {"string(1e6)", "1e+06"},
+              {"string(123456.5)", "123456.5"},
+              {"string(1e-5)", "1e-05"},
+              {"string(0.0001)", "0.0001"},
+              {"string(2.0)", "2"},
+              {"string(b'abc')", "abc"},
+              {"string(dyn(b'\\xff'))",
+               "program instantiation failed: invalid UTF-8 in bytes, cannot convert to string"},
+              {"bool(dyn('maybe'))",
+               "program instantiation failed: type conversion error from 'string' to 'bool'"},
+              {"string(duration('1h1m1.5s'))", "3661.5s"},
+              {"string(timestamp('2025-01-02T03:04:05.060Z'))", "2025-01-02T03:04:05.06Z"},
+              {"string(timestamp('2025-01-02T03:04:05+02:00'))", "2025-01-02T03:04:05+02:00"},
+              {"int(timestamp('1970-01-01T00:01:00Z'))", "60"},
+              {"int(duration('1us'))", "1000"}});
+  ExpectTrue({"bool('t') && bool('1') && !bool('FALSE')", "bytes('é') == b'\\xc3\\xa9'"});
+}
+
+TEST(Arithmetic, KnowsTimes) {
+  ExpectTrue(
+      {"timestamp('2025-01-01T00:00:00Z') + duration('24h') == timestamp('2025-01-02T00:00:00Z')",
+       "timestamp('2025-01-02T00:00:00Z') - timestamp('2025-01-01T00:00:00Z') == duration('24h')",
+       "timestamp('2025-01-01T01:00:00+01:00') == timestamp('2025-01-01T00:00:00Z')",
+       "duration('1h') - duration('30m') == duration('1800s')",
+       "timestamp('2025-02-03T04:05:06.789Z').getMonth() == 1",
+       "timestamp('2025-02-03T04:05:06.789Z').getDate() == 3",
+       "timestamp('2025-02-03T04:05:06.789Z').getDayOfMonth() == 2",
+       "timestamp('2025-02-03T04:05:06.789Z').getDayOfYear() == 33",
+       "timestamp('2025-02-03T04:05:06.789Z').getDayOfWeek() == 1",
+       "timestamp('2025-02-03T04:05:06.789Z').getMilliseconds() == 789",
+       "timestamp('2025-02-03T04:05:06Z').getHours('+02:30') == 6",
+       "timestamp('2025-02-03T04:05:06Z').getHours('-02:30') == 1",
+       "timestamp('2025-02-03T04:05:06+02:00').getHours() == 2",
+       "timestamp('2025-02-03T04:05:06Z').getHours('UTC') == 4",
+       "duration('90m').getHours() == 1 && duration('90m').getMinutes() == 90"});
+  ExpectEach(
+      {{"timestamp(253402300799) + duration('1s')", "error: timestamp overflow"},
+       {"timestamp(253402300800)", "program instantiation failed: timestamp overflow"},
+       {"timestamp(0).getHours('../../etc/passwd')", "error: unknown time zone ../../etc/passwd"}});
+}
+
+TEST(Logic, AbsorbsErrors) {
+  ExpectTrue({"true || 1 / 0 == 0", "1 / 0 == 0 || true", "!(false && 1 / 0 == 0)",
+              "!(1 / 0 == 0 && false)", "1 / 0 == 0 || 1 / 0 == 1 || true"});
+  ExpectEach({{"false || 1 / 0 == 0", "error: division by zero"},
+              {"true && 1 % 0 == 0", "error: modulus by zero"},
+              {"1 / 0 == 0 || 1 % 0 == 0", "error: division by zero"},
+              {"1 / 0 == 0 ? true : false", "error: division by zero"}});
+}
+
+TEST(Equality, GoesIntoListsAndMaps) {
+  ExpectTrue({"[1, 2] == [1, 2]", "[1, 2] != [2, 1]", "[dyn(1)] == [dyn(1.0)]",
+              "{'a': 1, 'b': 2} == {'b': 2, 'a': 1}", "{'a': 1} != {'a': 2}",
+              "dyn({1: 'a'}) == {1u: 'a'}", "null == null", "dyn(1) != null", "dyn([1]) != 1"});
+}
+
+TEST(Lists, AreIndexed) {
+  ExpectTrue({"[1, 2][0] == 1", "dyn([1, 2])[1.0] == 2", "dyn([1, 2])[1u] == 2",
+              "{'a': 1}['a'] == 1", "{'a': 1}.a == 1", "{1: 'x'}[1] == 'x'",
+              "dyn({1: 'x'})[1.0] == 'x'", "has({'a': 1}.a) && !has({'a': 1}.b)",
+              "[1] + [2, 3] == [1, 2, 3]", "'a' in {'a': 1}", "!('b' in {'a': 1})"});
+  ExpectEach({{"[1][1]", "error: index out of bounds: 1"},
+              {"[1][-1]", "error: index out of bounds: -1"},
+              {"dyn([1])['a']", "error: unsupported index type 'string' in list"},
+              {"{'a': 1}.b", "error: no such key: b"},
+              {"{2: 1}[3]", "error: no such key: 3"},
+              {"{[1]: 1}.size()", "program instantiation failed: unsupported key type: list"}});
+}
+
+}  // namespace
+}  // namespace berth::cel

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of src/evaluation/incremental/score_first_search.h. That it finds what FullEvaluator finds
+// is part of evaluators_test.cc.
+#include "evaluation/incremental/score_first_search.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/evaluation/one_profile.h"
+
+namespace berth {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using testing::NodeBuilder;
+using testing::PodBuilder;
+
+class ScoreFirstSearchTest : public ::testing::Test {
+ protected:
+  static NodeBuilder Node(const std::string& name, const std::string& cpu) {
+    return MakeNode().Name(name).Allocatable("cpu", cpu).Allocatable("pods", "9");
+  }
+  void AddNodes(int count, const std::string& cpu) {
+    for (int i = 0; i < count; ++i)
+      world_.Set(Node(absl::StrCat("node-", cpu, "-", i), cpu).Object());
+  }
+
+  // The name of the node; empty if none is found.
+  std::string Find(const PodBuilder& builder) {
+    PodBuilder named = builder;
+    const std::shared_ptr<const PodInfo> pod = world_.Set(named.Name("p").Object());
+    CycleState state;
+    const EvaluationRequest request = {.framework = world_.framework(),
+                                       .state = state,
+                                       .pod = pod,
+                                       .nodes = world_.nodes(),
+                                       .nominator = world_.cluster().nominations()};
+    EXPECT_TRUE(request.framework.filters().RunPreFilter(state, *pod, request.nodes).status.ok());
+    PodSignature signature;
+    const PluginMask node_plugins = request.framework.signer().SignForNodes(*pod, signature);
+    Evaluation evaluation;
+    if (!search_.Find(request, node_plugins, evaluation)) return "";
+    return std::string(request.nodes.node(evaluation.best).name().view());
+  }
+
+  OneProfile world_;
+  ScoreFirstSearch search_;
+};
+
+TEST_F(ScoreFirstSearchTest, FindsTheBestOfTheFeasible) {
+  AddNodes(20, "2");
+  world_.Set(Node("large", "8").Object());
+  world_.Set(Node("largest", "64").Unschedulable().Object());
+  EXPECT_EQ(Find(MakePod().Request("cpu", "1")), "large");
+}
+
+// With the node that is not feasible the others would be normalised otherwise.
+TEST_F(ScoreFirstSearchTest, NothingIsFoundIfTheHighestRawScoreIsOfNoFeasibleNode) {
+  AddNodes(20, "2");
+  world_.Set(Node("small", "1").Label("disk", "ssd").Object());
+  const PodBuilder pod = MakePod().PreferredNodeAffinityIn(10, "disk", {"ssd"});
+  EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "1500m")), "");
+  EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "500m")), "");  // the next pods are not tried
+  EXPECT_EQ(Find(PodBuilder(pod).Request("cpu", "500m")), "small");
+}
+
+TEST_F(ScoreFirstSearchTest, NothingIsFoundIfManyOfTheBestAreNotFeasible) {
+  AddNodes(20, "2");
+  for (int i = 0; i < 20; ++i) {
+    world_.Set(Node(absl::StrCat("closed-", i), "64").Unschedulable().Object());
+  }
+  EXPECT_EQ(Find(MakePod().Request("cpu", "1")), "");
+}
+
+TEST_F(ScoreFirstSearchTest, PodsThatAreSpreadNeedTheFeasibleNodes) {
+  AddNodes(20, "2");
+  EXPECT_EQ(Find(MakePod().Label("a", "b").SpreadConstraint(
+                1, "kubernetes.io/hostname", UnsatisfiableAction::kScheduleAnyway, {{"a", "b"}})),
+            "");
+}
+
+TEST_F(ScoreFirstSearchTest, PreferredAffinityToPodsIsScoredFirst) {
+  AddNodes(20, "2");
+  const LabelSet to = {{"app", "db"}};
+  world_.Set(MakePod().Name("db").Label("app", "db").NodeName("node-2-7").Object());
+  EXPECT_EQ(Find(MakePod().PreferredPodAffinity(10, "kubernetes.io/hostname", to)),
+            "node-2-0");  // no node has the label
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = absl::StrCat("node-2-", i);
+    world_.Set(Node(name, "2").Label("kubernetes.io/hostname", name).Object());
+  }
+  EXPECT_EQ(Find(MakePod().PreferredPodAffinity(10, "kubernetes.io/hostname", to)), "node-2-7");
+}
+
+}  // namespace
+}  // namespace berth
