@@ -35,16 +35,15 @@ absl::Status Prefixed(absl::string_view prefix, const Object& claim, const absl:
 }
 
 // It may have changed since it was reserved.
-absl::Status CheckStill(const Claim& latest, const std::string& key, const PodInfo& pod,
+absl::Status CheckStill(const Claim& latest, const std::string& key,
                         const api::AllocationResult* allocation) {
   if (latest.metadata().has_deletion_timestamp()) {
     return absl::FailedPreconditionError(
         absl::StrCat("claim ", key, " got deleted in the meantime"));
   }
   if (allocation == nullptr || !latest.status().has_allocation()) return absl::OkStatus();
-  // Ours, if the answer to a try was lost.
-  if (IsReservedFor(latest, pod.uid()) &&
-      latest.status().allocation().SerializeAsString() == allocation->SerializeAsString()) {
+  // Ours: of a try whose answer was lost, or of another pod that shares what was in flight.
+  if (latest.status().allocation().SerializeAsString() == allocation->SerializeAsString()) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
@@ -59,7 +58,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
   const std::string key(claim.key());
   if (allocation != nullptr) {
     const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
-      const absl::Status still = CheckStill(latest, key, pod, allocation.get());
+      const absl::Status still = CheckStill(latest, key, allocation.get());
       if (!still.ok()) return still;
       auto& finalizers = *latest.mutable_metadata()->mutable_finalizers();
       if (!absl::c_linear_search(finalizers, kFinalizer)) *finalizers.Add() = kFinalizer;
@@ -68,7 +67,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
     if (!added.ok()) return Prefixed("add finalizer to", claim, added);
   }
   const absl::Status reserved = handle.Edit(EditOf(claim, Part::kStatus, [&](Claim& latest) {
-    const absl::Status still = CheckStill(latest, key, pod, allocation.get());
+    const absl::Status still = CheckStill(latest, key, allocation.get());
     if (!still.ok()) return still;
     api::ResourceClaimStatus& status = *latest.mutable_status();
     if (allocation == nullptr && !status.has_allocation()) {

@@ -25,7 +25,10 @@ namespace berth {
 // since. Shared by the copies of a state: evictions free no devices.
 struct ClaimsOfPod {
   std::vector<PodClaim> claims;
-  // By claim: where an allocated one can be used; absent if everywhere, or if it is not allocated.
+  // By claim: what other pods are about to give it; null for most.
+  std::vector<std::shared_ptr<const api::AllocationResult>> in_flight;
+  // By claim: where an allocated one, or one in flight, can be used; absent if everywhere, or if it
+  // is to be allocated.
   std::vector<std::optional<NodeSelector>> available_on;
   std::vector<ClaimToAllocate> to_allocate;
   std::vector<int> positions;  // of these in `claims`
@@ -37,7 +40,8 @@ struct ClaimsOfPod {
 
 struct ClaimsState : StateData {
   std::shared_ptr<const ClaimsOfPod> pod;
-  // From Reserve on, by claim: what it gets; null if it has an allocation already.
+  // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation
+  // already.
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;
   // Whether PreBind reserved the claim for the pod, or had begun to.
   std::vector<bool> written;

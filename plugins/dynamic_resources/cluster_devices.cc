@@ -135,26 +135,45 @@ void ClusterDevices::DropOfUnassigned() {
   for (const std::string& pod : std::exchange(unassigned_, {})) {
     const auto claims = in_flight_of_.find(pod);
     if (claims == in_flight_of_.end()) continue;
-    for (const std::string& claim : Uids(claims->second)) {
-      if (!in_flight_.at(claim).written_over.has_value()) Drop(claim);
-    }
+    for (const std::string& claim : Uids(claims->second)) Leave(pod, claim);
   }
 }
 
+ClusterDevices::Allocation ClusterDevices::InFlight(absl::string_view claim_uid) const {
+  const auto found = in_flight_.find(claim_uid);
+  return found == in_flight_.end() ? nullptr : found->second.allocation;
+}
+
 void ClusterDevices::Promise(absl::string_view pod_uid, const Object& claim,
-                             const api::AllocationResult& allocation) {
-  std::vector<DeviceId> devices = DevicesOf(allocation);
-  Add(devices, promised_);
+                             const Allocation& allocation) {
+  const auto [entry, is_new] = in_flight_.try_emplace(claim.uid());
+  Flight& flight = entry->second;
+  if (is_new) {
+    flight.claim_key = std::string(claim.key());
+    flight.allocation = allocation;
+    flight.devices = DevicesOf(*allocation);
+    Add(flight.devices, promised_);
+  }
+  flight.pods.emplace(pod_uid);
   in_flight_of_[pod_uid].emplace(claim.uid());
-  in_flight_.emplace(claim.uid(),
-                     InFlight{std::string(pod_uid), std::string(claim.key()), std::move(devices)});
 }
 
 void ClusterDevices::GiveUp(absl::string_view pod_uid, absl::string_view claim_uid) {
   TakeNotes();
   const auto found = in_flight_.find(claim_uid);
-  if (found == in_flight_.end() || found->second.pod_uid != pod_uid) return;
-  if (!found->second.written_over.has_value()) Drop(std::string(claim_uid));
+  if (found == in_flight_.end() || !found->second.pods.contains(pod_uid)) return;
+  Leave(std::string(pod_uid), std::string(claim_uid));
+}
+
+void ClusterDevices::Leave(const std::string& pod_uid, const std::string& claim_uid) {
+  Flight& flight = in_flight_.at(claim_uid);
+  // Somebody will see it.
+  if (flight.written_over.has_value()) return;
+  if (flight.pods.size() == 1) return Drop(claim_uid);
+  flight.pods.erase(pod_uid);
+  const auto of_pod = in_flight_of_.find(pod_uid);
+  of_pod->second.erase(claim_uid);
+  if (of_pod->second.empty()) in_flight_of_.erase(of_pod);
 }
 
 void ClusterDevices::NoteWritten(absl::string_view claim_uid, absl::string_view version) {
@@ -175,9 +194,11 @@ void ClusterDevices::TakeNotes() {
 void ClusterDevices::Drop(const std::string& claim_uid) {
   const auto found = in_flight_.find(claim_uid);
   Subtract(found->second.devices, promised_);
-  const auto of_pod = in_flight_of_.find(found->second.pod_uid);
-  of_pod->second.erase(claim_uid);
-  if (of_pod->second.empty()) in_flight_of_.erase(of_pod);
+  for (const std::string& pod : found->second.pods) {
+    const auto of_pod = in_flight_of_.find(pod);
+    of_pod->second.erase(claim_uid);
+    if (of_pod->second.empty()) in_flight_of_.erase(of_pod);
+  }
   in_flight_.erase(found);
 }
 

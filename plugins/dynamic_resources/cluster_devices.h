@@ -4,6 +4,7 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,11 +46,13 @@ class ClusterDevices {
 
   // --- Allocations in flight: as kube-scheduler v1.35 dra_manager.go inFlightAllocations ---
 
-  bool IsInFlight(absl::string_view claim_uid) const { return in_flight_.contains(claim_uid); }
-  // The pod, which is assumed on its node, takes the devices for the claim. Until it gives them up,
-  // its assignment ends, or the watch shows the claim with its allocation.
-  void Promise(absl::string_view pod_uid, const Object& claim,
-               const api::AllocationResult& allocation);
+  using Allocation = std::shared_ptr<const api::AllocationResult>;
+  // What the claim is about to get; null if it is not known to.
+  Allocation InFlight(absl::string_view claim_uid) const;
+  // The pod, which is assumed on its node, takes the devices for the claim, or joins those that
+  // take them already. Until all give it up or their assignments end, or the watch shows the claim
+  // with its allocation.
+  void Promise(absl::string_view pod_uid, const Object& claim, const Allocation& allocation);
   void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
   // The allocation has been written, over that version of the claim. From now on only the watch
   // ends it: it may lag behind, and the pod need not live as long. Any thread.
@@ -61,13 +64,14 @@ class ClusterDevices {
   void OnPodUnassigned(absl::string_view uid);
 
  private:
-  struct InFlight {
-    std::string pod_uid;
+  using Uids = absl::flat_hash_set<std::string>;
+  struct Flight {
+    Uids pods;
     std::string claim_key;
+    Allocation allocation;
     std::vector<DeviceId> devices;
     std::optional<std::string> written_over;  // a version of the claim
   };
-  using Uids = absl::flat_hash_set<std::string>;
 
   void TakeNotes();
   void UpdateSlices(const ObjectStore& objects);
@@ -79,6 +83,8 @@ class ClusterDevices {
   void DropIfSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropOfUnassigned();
   void Drop(const std::string& claim_uid);
+  // The pod has no part in it any more.
+  void Leave(const std::string& pod_uid, const std::string& claim_uid);
   using Holders = absl::flat_hash_map<DeviceId, int>;
   static void Add(const std::vector<DeviceId>& devices, Holders& holders);
   static void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
@@ -89,7 +95,7 @@ class ClusterDevices {
   absl::flat_hash_set<std::string> slices_;                           // names
   absl::flat_hash_map<std::string, std::vector<DeviceId>> by_claim_;  // by key
   Holders held_;                                                      // how many claims hold it
-  absl::flat_hash_map<std::string, InFlight> in_flight_;              // by the claim's uid
+  absl::flat_hash_map<std::string, Flight> in_flight_;                // by the claim's uid
   Holders promised_;
   absl::flat_hash_map<std::string, Uids> in_flight_of_;  // claims by their pod's uid
   std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()

@@ -121,20 +121,21 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
     return found == nullptr ? nullptr : found->Share<api::DeviceClass>();
   };
   of_pod->available_on.resize(of_pod->claims.size());
+  of_pod->in_flight.resize(of_pod->claims.size());
   for (size_t i = 0; i < of_pod->claims.size(); ++i) {
     const Object& object = of_pod->claims[i].object;
     const api::ResourceClaim& claim = of_pod->claims[i].claim();
-    if (claim.status().has_allocation()) {
-      if (!claim.status().allocation().has_node_selector()) continue;
+    const bool is_allocated = claim.status().has_allocation();
+    if (!is_allocated) of_pod->in_flight[i] = devices_->InFlight(object.uid());
+    const api::AllocationResult* const allocation =
+        is_allocated ? &claim.status().allocation() : of_pod->in_flight[i].get();
+    if (allocation != nullptr) {
+      if (!allocation->has_node_selector()) continue;
       absl::StatusOr<NodeSelector> selector =
-          NodeSelector::Create(claim.status().allocation().node_selector(), "nodeSelectorTerms");
+          NodeSelector::Create(allocation->node_selector(), "nodeSelectorTerms");
       if (!selector.ok()) return Status::Error(selector.status());
       of_pod->available_on[i] = *std::move(selector);
       continue;
-    }
-    if (devices_->IsInFlight(object.uid())) {
-      return Status::UnschedulableAndUnresolvable(
-          absl::StrCat("resource claim ", object.key(), " is in the process of being allocated"));
     }
     Status status = CheckClasses(claim);
     if (!status.ok()) return status;
@@ -250,7 +251,7 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
   };
   for (size_t i = 0; i < claims.claims.size(); ++i) {
     const PodClaim& claim = claims.claims[i];
-    if (!claims.available_on[i].has_value()) continue;
+    if (!claims.available_on[i].has_value() || claims.in_flight[i] != nullptr) continue;
     if (!MayBeDeallocated(claim.claim(), pod.uid())) continue;
     if (!is_in_the_way(*claims.available_on[i])) continue;
     if (!state.for_explanation()) Deallocate(claim.object, pod.uid(), handle_);
@@ -306,9 +307,21 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr) return Status::Success();
   const ClaimsOfPod& claims = *data->pod;
-  data->allocations.assign(claims.claims.size(), nullptr);
+  data->allocations = claims.in_flight;
   data->written.assign(claims.claims.size(), false);
-  if (claims.to_allocate.empty()) return Status::Success();
+  if (!claims.to_allocate.empty()) {
+    Status status = ReserveNew(claims, node_name, data->allocations);
+    if (!status.ok()) return status;
+  }
+  for (size_t i = 0; i < claims.claims.size(); ++i) {
+    if (data->allocations[i] == nullptr) continue;
+    devices_->Promise(pod.uid(), claims.claims[i].object, data->allocations[i]);
+  }
+  return Status::Success();
+}
+
+Status DynamicResources::ReserveNew(const ClaimsOfPod& claims, absl::string_view node_name,
+                                    std::vector<ClusterDevices::Allocation>& allocations) const {
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
   const absl::StatusOr<NodeAllocation>& allocation =
@@ -320,10 +333,7 @@ Status DynamicResources::Reserve(CycleState& state, const PodInfo& pod,
   for (size_t i = 0; i < claims.positions.size(); ++i) {
     auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
     if (!result.ok()) return Status::Error(result.status());
-    data->allocations[claims.positions[i]] = *std::move(result);
-  }
-  for (const int i : claims.positions) {
-    devices_->Promise(pod.uid(), claims.claims[i].object, *data->allocations[i]);
+    allocations[claims.positions[i]] = *std::move(result);
   }
   return Status::Success();
 }

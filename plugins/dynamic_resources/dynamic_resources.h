@@ -114,8 +114,12 @@ class DynamicResources final : public Plugin,
   // What the claims get that have no devices yet.
   const absl::StatusOr<NodeAllocation>& AllocationOn(const ClaimsOfPod& claims,
                                                      const NodeInfo& node) const;
-  // A device that is allocated for what the pod asks for.
+  // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
+
+  // What the claims get on the node that have no devices yet.
+  Status ReserveNew(const ClaimsOfPod& claims, absl::string_view node_name,
+                    std::vector<ClusterDevices::Allocation>& allocations) const;
 
   Handle& handle_;
   const int64_t max_steps_;

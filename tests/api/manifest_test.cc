@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
+#include "berth/api/resource_v1.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 
 namespace berth {
@@ -94,6 +96,63 @@ TEST(ParseManifestTest, PodGroupsOfBothGroups) {
   EXPECT_EQ(manifests.objects[0].As<api::PodGroup>().spec().min_resources().at("cpu").string(),
             "1");
   EXPECT_EQ(manifests.objects[1].As<api::PodGroup>().spec().min_member(), 4);
+}
+
+// v1beta2 has the shape of v1.
+TEST(ParseManifestTest, ResourceClaimsOfAllVersions) {
+  const std::string v1 =
+      "requests: [{name: r, exactly: {deviceClassName: c, count: 2, adminAccess: true, selectors: "
+      "[{cel: {expression: 'true'}}]}}, {name: l, firstAvailable: [{name: s, deviceClassName: "
+      "c}]}], config: [{opaque: {driver: d, parameters: {kind: P, n: [1, 2.5, null, yes]}}}]";
+  const std::string beta =
+      "requests: [{name: r, deviceClassName: c, count: 2, adminAccess: true, selectors: [{cel: "
+      "{expression: 'true'}}]}, {name: l, firstAvailable: [{name: s, deviceClassName: c}]}], "
+      "config: [{opaque: {driver: d, parameters: {kind: P, n: [1, 2.5, null, yes]}}}]";
+  const auto claim = [](const std::string& version, const std::string& devices) {
+    return absl::StrCat("{apiVersion: resource.k8s.io/", version,
+                        ", kind: ResourceClaim, metadata: {name: ", version, "}, spec: {devices: {",
+                        devices, "}}}\n---\n", "{apiVersion: resource.k8s.io/", version,
+                        ", kind: ResourceClaimTemplate, metadata: {name: ", version,
+                        "}, spec: {spec: {devices: {", devices, "}}}}\n---\n");
+  };
+  const Manifests manifests =
+      ParseManifest(claim("v1", v1) + claim("v1beta2", v1) + claim("v1beta1", beta), "f");
+  ASSERT_THAT(Lines(manifests), IsEmpty());
+  ASSERT_EQ(manifests.objects.size(), 6u);
+  const std::string want = ToJson(manifests.objects[0].As<api::ResourceClaim>().spec());
+  EXPECT_THAT(want, HasSubstr(R"("exactly":{"deviceClassName":"c")"));
+  EXPECT_THAT(want, HasSubstr(R"("parameters":{"kind":"P","n":[1,2.5,null,true]})"));
+  for (const Object& object : manifests.objects) {
+    EXPECT_EQ(ToJson(object.kind() == Kind::kResourceClaim
+                         ? object.As<api::ResourceClaim>().spec()
+                         : object.As<api::ResourceClaimTemplate>().spec().spec()),
+              want)
+        << object.ToString();
+  }
+}
+
+TEST(ParseManifestTest, ResourceSlicesOfAllVersions) {
+  const auto slice = [](const std::string& version, const std::string& device) {
+    return absl::StrCat(
+        "{apiVersion: resource.k8s.io/", version,
+        ", kind: ResourceSlice, metadata: {name: ", version,
+        "}, spec: {driver: d, nodeName: node, pool: {name: p}, devices: [{name: x, ", device,
+        "}]}}\n---\n");
+  };
+  const std::string fields =
+      "attributes: {a: {int: 1}, b: {bool: true}, c: {string: s}, d: {version: 1.0.0}}, capacity: "
+      "{memory: {value: 40Gi}}";
+  const Manifests manifests = ParseManifest(
+      slice("v1", fields) + slice("v1beta2", fields) + slice("v1beta1", "basic: {" + fields + "}"),
+      "f");
+  ASSERT_THAT(Lines(manifests), IsEmpty());
+  ASSERT_EQ(manifests.objects.size(), 3u);
+  for (const Object& object : manifests.objects) {
+    EXPECT_EQ(ToJson(object.As<api::ResourceSlice>().spec().devices(0)),
+              R"({"name":"x","attributes":{"a":{"int":1},"b":{"bool":true},"c":{"string":"s"},)"
+              R"("d":{"version":"1.0.0"}},"capacity":{"memory":{"value":"40Gi"}}})")
+        << object.ToString();
+  }
 }
 
 TEST(ParseManifestTest, OtherKindsAreCounted) {

@@ -379,6 +379,29 @@ TEST_F(UpdateTest, WhatWasChangedMeanwhileIsAborted) {
   EXPECT_TRUE(absl::IsNotFound(cluster().Update({Object::Of(group)})));
 }
 
+TEST_F(UpdateTest, AnEditIsOfTheLatestAndIsTriedAgain) {
+  const std::string patch_status = absl::StrCat(kPatchGroup, "/status");
+  server_.On(kGetGroup, {GroupAnswer("5"), GroupAnswer("6")});
+  server_.On(patch_status, {Refusal(409, "Conflict"), {}});
+  ObjectEdit edit{.object = Object::Of(TheGroup()).identity(),
+                  .part = ObjectUpdate::Part::kStatus,
+                  .edit = [](google::protobuf::Message& latest) {
+                    static_cast<api::PodGroup&>(latest).mutable_status()->set_running(4);
+                    return absl::OkStatus();
+                  }};
+  ASSERT_TRUE(cluster().Edit(edit).ok());
+  EXPECT_THAT(server_.Asked(), ElementsAre(kGetGroup, patch_status, kGetGroup, patch_status));
+  EXPECT_EQ(server_.Last(patch_status).body,
+            R"({"metadata":{"resourceVersion":"6"},"status":{"running":4}})");
+  // What is not wanted, or is so already, is not written.
+  server_.On(kGetGroup, {GroupAnswer("7")});
+  edit.edit = [](google::protobuf::Message&) { return absl::FailedPreconditionError("no"); };
+  EXPECT_TRUE(absl::IsFailedPrecondition(cluster().Edit(edit)));
+  edit.edit = [](google::protobuf::Message&) { return absl::OkStatus(); };
+  EXPECT_TRUE(cluster().Edit(edit).ok());
+  EXPECT_EQ(server_.Asked().size(), 6u);
+}
+
 TEST_F(UpdateTest, OfAPodIsInvalid) {
   EXPECT_TRUE(absl::IsInvalidArgument(cluster().Update({testing::MakePod().Object()})));
   EXPECT_THAT(server_.Asked(), IsEmpty());

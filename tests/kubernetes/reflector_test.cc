@@ -307,6 +307,18 @@ TEST(ReflectorTest, BuiltInKindsMustBeThere) {
   EXPECT_FALSE(reflector.trouble().ok());
 }
 
+// Those that came with Kubernetes 1.34 need not be.
+TEST(ReflectorTest, ResourceClaimsNeedNotBeThere) {
+  std::vector<WatchEvent> events;
+  Reflector reflector(Kind::kResourceClaim, {});
+  reflector.Next(absl::UnixEpoch());
+  ApiError absent;
+  absent.code = 404;
+  reflector.OnEnd(absent.ToStatus(), absl::UnixEpoch(), events);
+  EXPECT_TRUE(reflector.synced());
+  EXPECT_TRUE(reflector.trouble().ok());
+}
+
 // Asked for it again and again, the server would refuse for good.
 TEST(ReflectorTest, AVersionThatTheServerCannotReadIsForgotten) {
   std::vector<WatchEvent> events;

@@ -232,14 +232,34 @@ TEST(DynamicResourcesTest, ReserveTakesDevicesUntilUnreserve) {
   EXPECT_EQ(RunFilter(*world.plugin, other, world.handle.nodes().node(0)),
             Unresolvable("cannot allocate all claims"));
   EXPECT_TRUE(RunFilter(*world.plugin, other, world.handle.nodes().node(1)).ok());
-  CycleState second;
-  PreFilterResult narrowed;
-  EXPECT_EQ(world.plugin->PreFilter(second, *PodOf({"c"}, "q"), world.handle.nodes(), narrowed),
-            Unresolvable("resource claim default/c is in the process of being allocated"));
   world.plugin->Unreserve(world.state, *pod, "n0");
   world.plugin->Unreserve(world.state, *pod, "n0");
   EXPECT_TRUE(RunFilter(*world.plugin, other, world.handle.nodes().node(0)).ok());
   EXPECT_TRUE(world.handle.updates().empty());
+}
+
+TEST(DynamicResourcesTest, PodsShareAClaimInFlight) {
+  World world(ClaimOf("c") + ClaimOf("e"));
+  const PodPtr p = PodOf({"c"}), q = PodOf({"c"}, "q"), other = PodOf({"e"}, "r");
+  ASSERT_TRUE(world.PreFilter(p).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *p, "n0").ok());
+  CycleState second;
+  PreFilterResult narrowed;
+  ASSERT_TRUE(world.plugin->PreFilter(second, *q, world.handle.nodes(), narrowed).ok());
+  EXPECT_TRUE(world.plugin->Filter(second, *q, world.handle.nodes().node(0)).ok());
+  EXPECT_EQ(world.plugin->Filter(second, *q, world.handle.nodes().node(1)),
+            Unresolvable("resourceclaim not available on the node"));
+  PostFilterResult result;  // nobody takes away what is not there yet
+  EXPECT_EQ(world.plugin->PostFilter(second, *q, OwnStatuses(), result),
+            Status::Unschedulable("still not schedulable"));
+  ASSERT_TRUE(world.plugin->Reserve(second, *q, "n0").ok());
+  // The first one is not bound after all; the second one brings it to an end.
+  world.plugin->Unreserve(world.state, *p, "n0");
+  EXPECT_FALSE(RunFilter(*world.plugin, other, world.handle.nodes().node(0)).ok());
+  ASSERT_TRUE(world.plugin->PreBind(second, *q, "n0").ok());
+  EXPECT_TRUE(world.Claim("c").status().has_allocation());
+  ASSERT_EQ(world.Claim("c").status().reserved_for_size(), 1);
+  EXPECT_EQ(world.Claim("c").status().reserved_for(0).name(), "q");
 }
 
 TEST(DynamicResourcesTest, WhatAPodIsPromisedEndsWithItsAssignment) {
