@@ -77,7 +77,7 @@ class ResourceClaimControllerTest : public ::testing::Test {
     }
   }
 
-  SimulatedClock clock_;
+  SimulatedClock clock_{absl::UnixEpoch()};
   InMemoryCluster cluster_;
 };
 
