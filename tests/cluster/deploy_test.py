@@ -207,7 +207,11 @@ class Rules(Deployed):
         self.apply(*({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}, "provisioner": who,
                       "volumeBindingMode": "WaitForFirstConsumer"}
                      for name, who in (("made-late", "tests.local/provisioner"), ("there", "kubernetes.io/no-provisioner"))),
-                   {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "higher"}, "value": 2000})
+                   {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "higher"}, "value": 2000},
+                   {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "every"}, "spec": {}},
+                   {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "devices-of-all-nodes"},
+                    "spec": {"driver": "driver.example.com", "allNodes": True, "devices": [{"name": "d-%d" % i} for i in range(100)],
+                             "pool": {"name": "all", "generation": 1, "resourceSliceCount": 1}}})
         cluster_role, role = self.roles()
         with open(self.cluster.kubeconfig_of_service_account("default", "reader")) as f:
             self.token = json.load(f)["users"][0]["user"]["token"]
@@ -327,6 +331,9 @@ class MissingRule:
             *(its_pod("member-%d" % i, labels={"scheduling.x-k8s.io/pod-group": name("gang")}) for i in range(2)),
             *(its_pod("with-" + of, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": name(of)}}])
               for of in ("made-late", "there")),
+            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name("device")},
+             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "every"}}]}}},
+            its_pod("with-device", resourceClaims=[{"name": "device", "resourceClaimName": name("device")}]),
             {**pod(name("victim"), cpu="7"), "spec": {**pod(name("victim"), cpu="7")["spec"], "nodeName": node}},
             its_pod("preemptor", cpu="7", priorityClassName="higher", nodeSelector=here),
             its_pod("too-big", cpu="100")]
