@@ -53,6 +53,9 @@ class ScoreRunner {
   Status RunNormalizeScores(const Hook<ScorePlugin>& hook, const CycleState& state,
                             const PodInfo& pod, absl::Span<const NodeRow> rows,
                             absl::Span<int64_t> scores) const;
+  // The same without a look at the range.
+  Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
+                   absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
   // Adds a plugin's points, times ScoreFactor(), to `totals`. False if one is out of range: then
   // the totals are worth nothing.
   bool AddScores(const Hook<ScorePlugin>& hook, absl::Span<const int64_t> scores,
@@ -64,9 +67,6 @@ class ScoreRunner {
   }
 
  private:
-  Status Normalize(const Hook<ScorePlugin>& hook, const CycleState& state, const PodInfo& pod,
-                   absl::Span<const NodeRow> rows, absl::Span<int64_t> scores) const;
-
   const ProfilePlugins& plugins_;
   mutable std::vector<int64_t> scores_;  // of one plugin, by position in the rows: scratch
 };

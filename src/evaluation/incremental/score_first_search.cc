@@ -33,16 +33,30 @@ BERTH_VECTOR_CLONES ScoreRange RangeOf(absl::Span<const int64_t> scores) {
   return range;
 }
 
+// Filters of volumes and claims may fail on some nodes, as they do if an object is missing, and
+// fail the pod. So they see every node.
+bool SomeFilterReadsObjects(const EvaluationRequest& request, PluginMask node_plugins) {
+  const PluginMask of_objects = request.framework.dependencies().object_filters() & ~node_plugins &
+                                ~request.state.skips().filter;
+  return absl::c_any_of(request.framework.plugins().filter, [&](const Hook<FilterPlugin>& hook) {
+    return (of_objects & MaskOf(hook)) != 0;
+  });
+}
+
 }  // namespace
 
 bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_plugins,
                             Evaluation& evaluation) {
-  if (request.nodes.size() < kFewNodes || !PreScore(request, node_plugins)) return false;
+  if (request.nodes.size() < kFewNodes || SomeFilterReadsObjects(request, node_plugins) ||
+      !PreScore(request, node_plugins)) {
+    return false;
+  }
   if (pause_ > 0) {
     --pause_;
     return false;
   }
   filtered_.clear();
+  failed_ = false;
   witnesses_.clear();
   const bool found = ScoreAll(request) && FindBest(request, evaluation);
   vain_ = found ? 0 : std::min(2 * vain_ + 1, kLongestPause);
@@ -103,20 +117,20 @@ bool ScoreFirstSearch::Normalize(const EvaluationRequest& request, const Hook<Sc
       }
     }
   }
+  // A score out of range may be one of a node that is not feasible: it is no fault.
   return request.framework.scores()
-      .RunNormalizeScores(hook, request.state, *request.pod, rows_, absl::MakeSpan(scores_))
+      .Normalize(hook, request.state, *request.pod, rows_, absl::MakeSpan(scores_))
       .ok();
 }
 
 bool ScoreFirstSearch::Accepts(const EvaluationRequest& request, NodeRow row) {
   const auto known = absl::c_find_if(filtered_, [row](const auto& it) { return it.first == row; });
   if (known != filtered_.end()) return known->second;
-  const bool accepts =
-      request.framework.nomination_filter()
-          .RunFilterWithNominatedPods(request.state, *request.pod, request.nodes.node(row))
-          .ok();
-  filtered_.emplace_back(row, accepts);
-  return accepts;
+  const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
+      request.state, *request.pod, request.nodes.node(row));
+  failed_ |= status.IsError();
+  filtered_.emplace_back(row, status.ok());
+  return status.ok();
 }
 
 bool ScoreFirstSearch::FindBest(const EvaluationRequest& request, Evaluation& evaluation) {
@@ -124,6 +138,7 @@ bool ScoreFirstSearch::FindBest(const EvaluationRequest& request, Evaluation& ev
   for (const Witnesses& rows : witnesses_) {
     if (absl::c_none_of(rows, accepts)) return false;
   }
+  if (failed_) return false;
   for (int tries = 0; tries < kMostTries; ++tries) {
     const int64_t highest = RangeOf(totals_).max;
     if (highest == kRejected) return false;
@@ -132,6 +147,7 @@ bool ScoreFirstSearch::FindBest(const EvaluationRequest& request, Evaluation& ev
       evaluation.best = row;
       return true;
     }
+    if (failed_) return false;
     totals_[row] = kRejected;
   }
   return false;

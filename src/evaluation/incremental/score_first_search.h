@@ -38,6 +38,7 @@ class ScoreFirstSearch {
   std::vector<NodeRow> rows_;                       // all
   std::vector<int64_t> scores_, totals_;            // by row
   std::vector<Witnesses> witnesses_;                // one of each has to be feasible
+  bool failed_ = false;                             // a filter, in this search
   std::vector<std::pair<NodeRow, bool>> filtered_;  // in this search
   std::vector<DomainSum> sums_;
   // After searches in vain, in a row, as many pods as this are not tried.
