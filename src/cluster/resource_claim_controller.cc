@@ -130,9 +130,9 @@ bool HasClaims(const Object& pod) {
 // --- Following -----------------------------------------------------------------------------------
 
 void ResourceClaimController::Follow(const Object& object, bool is_gone) {
+  if (object.kind() == Kind::kPod && !HasClaims(object)) return;
   const std::string key(object.key());
   if (object.kind() == Kind::kPod) {
-    if (!HasClaims(object)) return;
     if (!is_gone) pods_.insert(key);
     const auto claims = claims_of_.find(key);
     if (claims != claims_of_.end()) claims_.insert(claims->second.begin(), claims->second.end());
