@@ -61,7 +61,8 @@ def run(cluster, scheduler, command, kind, options, seed):
         api.create(pod)
 
     def start(wait):
-        return cluster.start_scheduler(scheduler, command, config=configuration(*["Coscheduling"] * gangs), wait=wait)
+        rules = cluster.install_rules() if scheduler == "berth" else None  # kube-scheduler's user may not read groups
+        return cluster.start_scheduler(scheduler, command, config=configuration(*["Coscheduling"] * gangs), kubeconfig=rules, wait=wait)
 
     def make():
         began = time.monotonic()
