@@ -191,6 +191,17 @@ TEST(DynamicResourcesTest, FilterAllocatesOrLooksWhereClaimsAre) {
   EXPECT_TRUE(RunFilter(*world.plugin, PodOf({"new"}), world.handle.nodes().node(1)).ok());
 }
 
+TEST(DynamicResourcesTest, AClaimThatIsNamedTwiceIsAllocatedOnce) {
+  World world(ClaimOf("c"));
+  const PodPtr pod = PodOf({"c", "c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  ASSERT_TRUE(world.Filter(pod, 0).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+  ASSERT_TRUE(world.plugin->PreBind(world.state, *pod, "n0").ok());
+  EXPECT_EQ(world.Claim("c").status().allocation().devices().results_size(), 1);
+  EXPECT_EQ(world.Claim("c").status().reserved_for_size(), 1);
+}
+
 TEST(DynamicResourcesTest, FilterSaysWhatIsWrongWithPoolsAndClaims) {
   World world(ClaimOf("c") + ClaimOf("bad",
                                      "requests: [{name: r, exactly: {deviceClassName: any, "
