@@ -41,6 +41,13 @@ QueueingHint AfterPodChange(const PodInfo& pod, const ObjectChange& change,
   return usable ? QueueingHint::kQueue : QueueingHint::kSkip;
 }
 
+// Devices that a pod was promised, and that no claim has had, are free when it is not placed any
+// more: upstream's pods do not hear of that.
+QueueingHint AfterPodEnd(const PodInfo&, const ObjectChange& change, const ObjectStore&) {
+  const bool had_claims = change.old_pod != nullptr && HasResourceClaims(*change.old_pod);
+  return had_claims ? QueueingHint::kQueue : QueueingHint::kSkip;
+}
+
 }  // namespace
 
 std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects) {
@@ -56,6 +63,7 @@ std::vector<ClusterEventWithHint> ClaimEvents(const ObjectStore& objects) {
        nullptr},
       {{EventResource::Of(Kind::kResourceClaim), kAddOrUpdate}, with(&AfterClaimChange)},
       {{EventResource::Pod(), action::kUpdatePodGeneratedResourceClaim}, with(&AfterPodChange)},
+      {{EventResource::AssignedPod(), action::kDelete}, with(&AfterPodEnd)},
       {{EventResource::Of(Kind::kDeviceClass), kAddOrUpdate}, nullptr},
       {{EventResource::Of(Kind::kResourceSlice), kAddOrUpdate}, nullptr},
   };

@@ -54,7 +54,7 @@ absl::Status CheckStill(const Claim& latest, const std::string& key,
 
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle, std::string& written_over) {
+                              Handle& handle, ClaimWrite& write) {
   const std::string key(claim.key());
   if (allocation != nullptr) {
     const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
@@ -74,9 +74,13 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
       return absl::FailedPreconditionError(
           absl::StrCat("claim ", key, " got deallocated in the meantime"));
     }
-    if (allocation != nullptr) *status.mutable_allocation() = *allocation;
-    written_over = latest.metadata().resource_version();
+    write = {.version = latest.metadata().resource_version()};
+    if (allocation != nullptr && !status.has_allocation()) {
+      *status.mutable_allocation() = *allocation;
+      write.is_change = true;
+    }
     if (IsReservedFor(latest, pod.uid())) return absl::OkStatus();
+    write.is_change = true;
     api::ResourceClaimConsumerReference& user = *status.add_reserved_for();
     user.set_resource("pods");
     user.set_name(std::string(pod.name()));

@@ -19,13 +19,18 @@ namespace api {
 class AllocationResult;
 }  // namespace api
 
+// What was written to a claim.
+struct ClaimWrite {
+  std::string version;     // of the claim, as it was found
+  bool is_change = false;  // or it was so already, and nothing had to be written
+};
+
 // Reserves the claim for the pod, and gives it the allocation if it is to have one (not null): with
 // the finalizer that keeps an allocated claim. As kube-scheduler v1.35 dynamicresources bindClaim,
-// with its texts. If it succeeds, `written_over` is the version of the claim that it was written
-// over. Blocks; any thread.
+// with its texts. `write` is what the claim's status was last to become. Blocks; any thread.
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle, std::string& written_over);
+                              Handle& handle, ClaimWrite& write);
 
 // The pod has no reservation any more. Does not wait.
 void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle);

@@ -22,15 +22,16 @@ std::vector<DeviceId> DevicesOf(const api::AllocationResult& allocation) {
   return devices;
 }
 
-bool HasAllocation(const Object& claim) {
-  return claim.As<api::ResourceClaim>().status().has_allocation();
-}
-
-// Versions are numbers that grow: of Kubernetes from 1.35 on officially.
-bool IsLater(const Object& claim, const std::string& version) {
-  uint64_t now = 0, then = 0;
-  return absl::SimpleAtoi(claim.As<api::ResourceClaim>().metadata().resource_version(), &now) &&
-         absl::SimpleAtoi(version, &then) && now > then;
+// Whether the watch has come as far as the write. Versions are numbers that grow: of Kubernetes
+// from 1.35 on officially.
+bool IsSeen(const ClaimWrite& write, const Object& now) {
+  const auto& claim = now.As<api::ResourceClaim>();
+  uint64_t shown = 0, over = 0;
+  if (absl::SimpleAtoi(claim.metadata().resource_version(), &shown) &&
+      absl::SimpleAtoi(write.version, &over)) {
+    return write.is_change ? shown > over : shown >= over;
+  }
+  return claim.status().has_allocation();
 }
 
 }  // namespace
@@ -40,8 +41,7 @@ void ClusterDevices::Update(const ObjectStore& objects) {
   UpdateSlices(objects);
   UpdateClaims(objects);
   // The watch may have been faster than the note.
-  for (const std::string& claim_uid : std::exchange(noted_, {})) DropIfSeen(objects, claim_uid);
-  DropOfUnassigned();
+  for (const std::string& claim_uid : std::exchange(noted_, {})) DropSeen(objects, claim_uid);
 }
 
 void ClusterDevices::UpdateSlices(const ObjectStore& objects) {
@@ -85,7 +85,7 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
     }
     std::vector<std::string> in_flight;
     for (const auto& [uid, one] : in_flight_) in_flight.push_back(uid);
-    for (const std::string& uid : in_flight) DropIfSeen(objects, uid);
+    for (const std::string& uid : in_flight) DropSeen(objects, uid);
   }
   has_read_claims_ = true;
   claims_version_ = version;
@@ -95,7 +95,7 @@ void ClusterDevices::SetClaim(const ObjectStore& objects, const Identity& claim)
   RemoveClaim(claim.key());
   const Object* const now =
       objects.Find(Kind::kResourceClaim, claim.namespace_name(), claim.name());
-  DropIfSeen(now, claim.uid());
+  DropSeen(now, claim.uid());
   if (now == nullptr) return;
   const auto& status = now->As<api::ResourceClaim>().status();
   if (!status.has_allocation()) return;
@@ -111,32 +111,26 @@ void ClusterDevices::RemoveClaim(const std::string& key) {
   by_claim_.erase(known);
 }
 
-// The cluster says so itself, or never will. `now` is the claim of that name.
-void ClusterDevices::DropIfSeen(const Object* now, absl::string_view claim_uid) {
+void ClusterDevices::DropSeen(const Object* now, absl::string_view claim_uid) {
   const auto found = in_flight_.find(claim_uid);
   if (found == in_flight_.end()) return;
-  const std::optional<std::string>& written_over = found->second.written_over;
-  if (now == nullptr || now->uid() != claim_uid || HasAllocation(*now) ||
-      (written_over.has_value() && IsLater(*now, *written_over))) {
-    Drop(std::string(claim_uid));
+  Flight& flight = found->second;
+  if (now == nullptr || now->uid() != claim_uid) {
+    flight.pods.clear();
+    flight.written.clear();
+  } else {
+    std::erase_if(flight.written, [&](const ClaimWrite& write) { return IsSeen(write, *now); });
   }
+  DropIfEmpty(found);
 }
 
-void ClusterDevices::DropIfSeen(const ObjectStore& objects, absl::string_view claim_uid) {
+void ClusterDevices::DropSeen(const ObjectStore& objects, absl::string_view claim_uid) {
   const auto found = in_flight_.find(claim_uid);
   if (found == in_flight_.end()) return;
   const absl::string_view key = found->second.claim_key;
   const size_t slash = key.find('/');
-  DropIfSeen(objects.Find(Kind::kResourceClaim, key.substr(0, slash), key.substr(slash + 1)),
-             claim_uid);
-}
-
-void ClusterDevices::DropOfUnassigned() {
-  for (const std::string& pod : std::exchange(unassigned_, {})) {
-    const auto claims = in_flight_of_.find(pod);
-    if (claims == in_flight_of_.end()) continue;
-    for (const std::string& claim : Uids(claims->second)) Leave(pod, claim);
-  }
+  DropSeen(objects.Find(Kind::kResourceClaim, key.substr(0, slash), key.substr(slash + 1)),
+           claim_uid);
 }
 
 ClusterDevices::Allocation ClusterDevices::InFlight(absl::string_view claim_uid) const {
@@ -155,59 +149,36 @@ void ClusterDevices::Promise(absl::string_view pod_uid, const Object& claim,
     Add(flight.devices, promised_);
   }
   flight.pods.emplace(pod_uid);
-  in_flight_of_[pod_uid].emplace(claim.uid());
 }
 
 void ClusterDevices::GiveUp(absl::string_view pod_uid, absl::string_view claim_uid) {
   TakeNotes();
   const auto found = in_flight_.find(claim_uid);
-  if (found == in_flight_.end() || !found->second.pods.contains(pod_uid)) return;
-  Leave(std::string(pod_uid), std::string(claim_uid));
+  if (found == in_flight_.end() || found->second.pods.erase(pod_uid) == 0) return;
+  DropIfEmpty(found);
 }
 
-void ClusterDevices::Leave(const std::string& pod_uid, const std::string& claim_uid) {
-  Flight& flight = in_flight_.at(claim_uid);
-  // Somebody will see it.
-  if (flight.written_over.has_value()) return;
-  if (flight.pods.size() == 1) return Drop(claim_uid);
-  flight.pods.erase(pod_uid);
-  const auto of_pod = in_flight_of_.find(pod_uid);
-  of_pod->second.erase(claim_uid);
-  if (of_pod->second.empty()) in_flight_of_.erase(of_pod);
-}
-
-void ClusterDevices::NoteWritten(absl::string_view claim_uid, absl::string_view version) {
+void ClusterDevices::NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid,
+                                 ClaimWrite write) {
   const MutexLock lock(mutex_);
-  written_.emplace_back(claim_uid, version);
+  notes_.push_back({std::string(pod_uid), std::string(claim_uid), std::move(write)});
 }
 
 void ClusterDevices::TakeNotes() {
   const MutexLock lock(mutex_);
-  for (auto& [claim_uid, version] : std::exchange(written_, {})) {
-    const auto found = in_flight_.find(claim_uid);
+  for (Note& note : std::exchange(notes_, {})) {
+    const auto found = in_flight_.find(note.claim_uid);
     if (found == in_flight_.end()) continue;
-    found->second.written_over = std::move(version);
-    noted_.push_back(claim_uid);
+    found->second.pods.erase(note.pod_uid);
+    found->second.written.push_back(std::move(note.write));
+    noted_.push_back(std::move(note.claim_uid));
   }
 }
 
-void ClusterDevices::Drop(const std::string& claim_uid) {
-  const auto found = in_flight_.find(claim_uid);
-  Subtract(found->second.devices, promised_);
-  for (const std::string& pod : found->second.pods) {
-    const auto of_pod = in_flight_of_.find(pod);
-    of_pod->second.erase(claim_uid);
-    if (of_pod->second.empty()) in_flight_of_.erase(of_pod);
-  }
-  in_flight_.erase(found);
-}
-
-void ClusterDevices::OnPodAssigned(absl::string_view uid) {
-  if (!unassigned_.empty()) unassigned_.erase(uid);
-}
-
-void ClusterDevices::OnPodUnassigned(absl::string_view uid) {
-  if (in_flight_of_.contains(uid)) unassigned_.emplace(uid);
+void ClusterDevices::DropIfEmpty(Flights::iterator flight) {
+  if (!flight->second.pods.empty() || !flight->second.written.empty()) return;
+  Subtract(flight->second.devices, promised_);
+  in_flight_.erase(flight);
 }
 
 void ClusterDevices::Add(const std::vector<DeviceId>& devices, Holders& holders) {

@@ -5,9 +5,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -19,6 +17,7 @@
 #include "berth/devices/device_inventory.h"
 #include "berth/handle/object_store.h"
 #include "berth/mutex.h"
+#include "plugins/dynamic_resources/claim_writes.h"
 
 namespace berth {
 
@@ -50,41 +49,40 @@ class ClusterDevices {
   // What the claim is about to get; null if it is not known to.
   Allocation InFlight(absl::string_view claim_uid) const;
   // The pod, which is assumed on its node, takes the devices for the claim, or joins those that
-  // take them already. Until all give it up or their assignments end, or the watch shows the claim
-  // with its allocation.
+  // take them already. They stay promised as long as any of these pods has neither given up nor
+  // been seen to have written, even if the claim has been allocated meanwhile, and has lost that
+  // again. If the claim is gone, nobody can write it any more.
   void Promise(absl::string_view pod_uid, const Object& claim, const Allocation& allocation);
   void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
-  // The allocation has been written, over that version of the claim. From now on only the watch
-  // ends it: it may lag behind, and the pod need not live as long. Any thread.
-  void NoteWritten(absl::string_view claim_uid, absl::string_view version);
-
-  // A pod is assigned, or is not any more. A pod that changes is both, one after the other, so what
-  // it was promised stands until the next Update().
-  void OnPodAssigned(absl::string_view uid);
-  void OnPodUnassigned(absl::string_view uid);
+  // The pod has written the allocation. From now on only the watch ends its part: it may lag
+  // behind, and the pod need not live as long. Any thread.
+  void NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid, ClaimWrite write);
 
  private:
   using Uids = absl::flat_hash_set<std::string>;
   struct Flight {
-    Uids pods;
+    Uids pods;                        // that have not written yet
+    std::vector<ClaimWrite> written;  // by others, and not seen yet
     std::string claim_key;
     Allocation allocation;
     std::vector<DeviceId> devices;
-    std::optional<std::string> written_over;  // a version of the claim
   };
+  struct Note {
+    std::string pod_uid, claim_uid;
+    ClaimWrite write;
+  };
+  using Flights = absl::flat_hash_map<std::string, Flight>;  // by the claim's uid
 
   void TakeNotes();
   void UpdateSlices(const ObjectStore& objects);
   void UpdateClaims(const ObjectStore& objects);
   void SetClaim(const ObjectStore& objects, const Identity& claim);
   void RemoveClaim(const std::string& key);
-  void DropIfSeen(const Object* now, absl::string_view claim_uid);
+  // Ends the part of the pods whose writes are seen in `now`, the claim of that name.
+  void DropSeen(const Object* now, absl::string_view claim_uid);
   // The same of what is in flight for the claim, if anything is.
-  void DropIfSeen(const ObjectStore& objects, absl::string_view claim_uid);
-  void DropOfUnassigned();
-  void Drop(const std::string& claim_uid);
-  // The pod has no part in it any more.
-  void Leave(const std::string& pod_uid, const std::string& claim_uid);
+  void DropSeen(const ObjectStore& objects, absl::string_view claim_uid);
+  void DropIfEmpty(Flights::iterator flight);
   using Holders = absl::flat_hash_map<DeviceId, int>;
   static void Add(const std::vector<DeviceId>& devices, Holders& holders);
   static void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
@@ -95,14 +93,12 @@ class ClusterDevices {
   absl::flat_hash_set<std::string> slices_;                           // names
   absl::flat_hash_map<std::string, std::vector<DeviceId>> by_claim_;  // by key
   Holders held_;                                                      // how many claims hold it
-  absl::flat_hash_map<std::string, Flight> in_flight_;                // by the claim's uid
+  Flights in_flight_;
   Holders promised_;
-  absl::flat_hash_map<std::string, Uids> in_flight_of_;  // claims by their pod's uid
   std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()
-  Uids unassigned_;                 // pods with something in flight
 
   Mutex mutex_;
-  std::vector<std::pair<std::string, std::string>> written_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Note> notes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth

@@ -367,11 +367,12 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
     // Also if the pod seems to have a reservation, which it may have given up since.
     const Object& claim = claims.claims[i].object;
     data->written[i] = true;
-    std::string version;
-    const absl::Status written =
-        WriteReservation(claim, pod, data->allocations[i], handle_, version);
+    ClaimWrite write;
+    const absl::Status written = WriteReservation(claim, pod, data->allocations[i], handle_, write);
     if (!written.ok()) return Status::Error(written);
-    if (data->allocations[i] != nullptr) devices_->NoteWritten(claim.uid(), version);
+    if (data->allocations[i] != nullptr) {
+      devices_->NoteWritten(pod.uid(), claim.uid(), std::move(write));
+    }
   }
   return Status::Success();
 }
@@ -380,14 +381,6 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
 
 std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
   return ClaimEvents(handle_.objects());
-}
-
-void DynamicResources::OnPodAssigned(const PodInfo& pod, const NodeInfo&) {
-  devices_->OnPodAssigned(pod.uid());
-}
-
-void DynamicResources::OnPodUnassigned(const PodInfo& pod, const NodeInfo&) {
-  devices_->OnPodUnassigned(pod.uid());
 }
 
 Status DynamicResources::SignPod(const PodInfo& pod, PodSignature&) const {

@@ -11,7 +11,6 @@
 #include "absl/strings/string_view.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/extensions/explain.h"
-#include "berth/extensions/observer.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/bind.h"
@@ -45,7 +44,6 @@ class DynamicResources final : public Plugin,
                                public ReservePlugin,
                                public PreBindPlugin,
                                public EnqueueExtensions,
-                               public AssignmentObserver,
                                public SignPlugin,
                                public ExplainPlugin,
                                public ExplainsWaitingAs<WaitingReason::kDevices> {
@@ -82,9 +80,6 @@ class DynamicResources final : public Plugin,
 
   // Nodes, claims, the pod's own claims, classes and slices.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
-
-  void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override;
-  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override;
 
   // Only pods without claims are signed, and nothing matters for those.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;

@@ -78,7 +78,9 @@ absl::Status FindPodClaims(const PodInfo& pod, const ObjectStore& objects,
                                                         " was not created for pod ", pod.key(),
                                                         " (pod is not owner)"));
     }
-    claims.push_back({reference.name(), *object});
+    const bool is_known = absl::c_any_of(
+        claims, [&](const PodClaim& known) { return known.object.key() == object->key(); });
+    if (!is_known) claims.push_back({reference.name(), *object});
   }
   return absl::OkStatus();
 }

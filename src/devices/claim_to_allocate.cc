@@ -74,6 +74,7 @@ class Parser {
     const std::string& mode = request.allocation_mode();
     if (mode.empty() || mode == "ExactCount") {
       parsed.count = request.count() == 0 ? 1 : request.count();
+      if (parsed.count < 0) fail(": count ", parsed.count, " is negative");
     } else if (mode == "All") {
       parsed.wants_all = true;
     } else {

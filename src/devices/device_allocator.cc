@@ -196,7 +196,7 @@ class Search {
   bool AllocateRequests(size_t claim, size_t request) {
     if (request == claims_[claim].requests.size()) return AllocateClaims(claim + 1);
     const size_t alternatives = claims_[claim].requests[request].alternatives.size();
-    for (size_t a = 0; a < alternatives && !stopped(); ++a) {
+    for (size_t a = 0; a < alternatives && !TakeStep(); ++a) {
       result_->alternatives[claim][request] = static_cast<int>(a);
       if (AllocateDevicesFrom({claim, request, a}, 0, 0)) return true;
     }

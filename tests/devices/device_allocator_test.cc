@@ -324,6 +324,28 @@ TEST(SearchTest, EndsWhenItsStepsAreSpent) {
   EXPECT_EQ(devices.On("n0"), "out of steps");
 }
 
+TEST(SearchTest, AlternativesAreSteps) {
+  SmallInventory devices;
+  devices.Add(Slice("n0", {"a"}));
+  std::string many;
+  for (int i = 0; i < 7; ++i) {
+    absl::StrAppend(&many, "{name: s", i, ", deviceClassName: any, count: 33}, ");
+  }
+  devices.Claim(absl::StrCat("{requests: [{name: l, firstAvailable: [", many,
+                             "{name: one, deviceClassName: any}]}]}"));
+  EXPECT_EQ(devices.On("n0"), "l/one=n0/a");
+  devices.set_max_steps(7);
+  EXPECT_EQ(devices.On("n0"), "out of steps");
+}
+
+TEST(SearchTest, ANegativeCountIsAProblem) {
+  SmallInventory devices;
+  devices.Add(Slice("n0", {"a"}));
+  devices.Claim(
+      "{requests: [{name: l, firstAvailable: [{name: s, deviceClassName: any, count: -1}]}]}");
+  EXPECT_EQ(devices.On("n0"), "error: claim default/c0, request s: count -1 is negative");
+}
+
 TEST(SelectorTest, IsEvaluatedOnceADevice) {
   SmallInventory devices;
   devices.Add(Slice("n0", {"a", "b"}));

@@ -89,6 +89,18 @@ TEST_F(PreBindWaits, APodThatIsDeletedGivesItsPlaceBackAtOnce) {
   }
 }
 
+TEST_F(PreBindWaits, AnErrorIsAnErrorIfSomebodyElseHasBoundThePod) {
+  plugins_["A"].pre_bind = [&](const PodInfo& pod) {
+    world_.memory().Set(CpuPod("p", "1").Uid(pod.uid()).NodeName("n0").Object());
+    return Status::Error("in vain");
+  };
+  world_.Set(CpuPod("p", "1").Object());
+  world_.Run();
+  EXPECT_EQ(world_.NodeOf("p"), "n0");
+  EXPECT_THAT(plugins_["B"].log, ElementsAre("Reserve p", "Unreserve p"));
+  EXPECT_TRUE(world_.scheduler->Unbound().empty());
+}
+
 TEST_F(PreBindWaits, APluginThatCannotBePolledFailsItsPod) {
   plugins_["A"].poll_pre_bind = [](const PodInfo&) { return Status::Skip(); };
   world_.Set(CpuPod("p", "1").Object());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random histories of a cluster with claims of devices, and what must hold at every quiet moment:
 // no device has two claims, every pod on a node has its claims there, and no pod waits for a device
-// while one is free. With and without memory the same.
+// while one is free. Some pods wait for a disk first. With and without memory the same.
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -49,6 +49,9 @@ class History {
 
   void Run(int steps) {
     Set("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}");
+    Set("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: slow, annotations: "
+        "{simulation.berth/provision-time: 30s}}, provisioner: example.com/disks, "
+        "volumeBindingMode: WaitForFirstConsumer}");
     for (const int count : {1, 2}) {
       Set(absl::StrCat(
           "{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: of-",
@@ -105,6 +108,13 @@ class History {
       auto& claim = *spec.add_resource_claims();
       claim.set_name("own");
       claim.set_resource_claim_template_name(Chance(3) ? "of-2" : "of-1");
+    }
+    if (Chance(4)) {  // takes long to be bound, when its devices are in flight
+      const std::string disk = absl::StrCat("disk-", next_++);
+      Set(absl::StrCat("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ", disk,
+                       ", namespace: default}, spec: {accessModes: [ReadWriteOnce], "
+                       "storageClassName: slow, resources: {requests: {storage: 1Gi}}}}"));
+      pod.Claim(disk);
     }
     simulation_->cluster().Set(pod.Object());
   }

@@ -74,10 +74,15 @@ class RefusingCluster final : public Cluster {
     patches.push_back(patch);
     return memory.PatchPodStatus(patch);
   }
+  absl::Status Edit(const ObjectEdit& edit) override {
+    if (before_edit != nullptr) before_edit(edit);
+    return memory.Edit(edit);
+  }
   void Record(RecordedEvent event) override { memory.Record(std::move(event)); }
 
   InMemoryCluster memory;
   enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings
+  std::function<void(const ObjectEdit&)> before_edit;
   int unanswered_questions = 0;  // so many about a pod's node are answered with an error first
   int questions = 0;
   std::map<std::string, int> refuse_evictions;  // by the pod's name: how often

@@ -41,10 +41,12 @@ TEST(Events, AreThoseOfKubeScheduler) {
        "Node/UpdateNodeAllocatable"},
       // Upstream's Pod/Delete, which never is reason enough, has its gate asked again.
       {"DefaultPreemption", ""},
+      // AssignedPod/Delete is ours: what a pod was promised comes back without a claim that
+      // changes.
       {"DynamicResources",
        "Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel! ResourceClaim/Add "
-       "ResourceClaim/Update Pod/UpdatePodGeneratedResourceClaim DeviceClass/Add "
-       "DeviceClass/Update! ResourceSlice/Add ResourceSlice/Update!"},
+       "ResourceClaim/Update Pod/UpdatePodGeneratedResourceClaim AssignedPod/Delete "
+       "DeviceClass/Add DeviceClass/Update! ResourceSlice/Add ResourceSlice/Update!"},
       {"GpuDevices",
        "Pod/Delete! Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel "
        "Node/UpdateNodeAnnotation! Device/Add Device/Update!"},

@@ -191,6 +191,17 @@ TEST(DynamicResourcesTest, FilterAllocatesOrLooksWhereClaimsAre) {
   EXPECT_TRUE(RunFilter(*world.plugin, PodOf({"new"}), world.handle.nodes().node(1)).ok());
 }
 
+TEST(DynamicResourcesTest, AClaimThatIsNamedTwiceIsAllocatedOnce) {
+  World world(ClaimOf("c"));
+  const PodPtr pod = PodOf({"c", "c"});
+  ASSERT_TRUE(world.PreFilter(pod).ok());
+  ASSERT_TRUE(world.Filter(pod, 0).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+  ASSERT_TRUE(world.plugin->PreBind(world.state, *pod, "n0").ok());
+  EXPECT_EQ(world.Claim("c").status().allocation().devices().results_size(), 1);
+  EXPECT_EQ(world.Claim("c").status().reserved_for_size(), 1);
+}
+
 TEST(DynamicResourcesTest, FilterSaysWhatIsWrongWithPoolsAndClaims) {
   World world(ClaimOf("c") + ClaimOf("bad",
                                      "requests: [{name: r, exactly: {deviceClassName: any, "
@@ -227,7 +238,6 @@ TEST(DynamicResourcesTest, ReserveTakesDevicesUntilUnreserve) {
   const PodPtr pod = PodOf({"c"}), other = PodOf({"e"}, "q");
   ASSERT_TRUE(world.PreFilter(pod).ok());
   ASSERT_TRUE(world.Filter(pod, 0).ok());
-  world.plugin->OnPodAssigned(*pod, world.handle.nodes().node(0));
   ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
   EXPECT_EQ(RunFilter(*world.plugin, other, world.handle.nodes().node(0)),
             Unresolvable("cannot allocate all claims"));
@@ -262,18 +272,36 @@ TEST(DynamicResourcesTest, PodsShareAClaimInFlight) {
   EXPECT_EQ(world.Claim("c").status().reserved_for(0).name(), "q");
 }
 
-TEST(DynamicResourcesTest, WhatAPodIsPromisedEndsWithItsAssignment) {
-  World world(ClaimOf("c") + ClaimOf("e"));
-  const PodPtr pod = PodOf({"c"}), other = PodOf({"e"}, "q");
+// Of versions, as a cluster has them.
+std::string Version(int version) { return absl::StrCat(", resourceVersion: '", version, "'"); }
+
+TEST(DynamicResourcesTest, AnAllocationThatComesAndGoesDoesNotEndWhatOthersArePromised) {
+  World world(ClaimOf("c", kOne, "", Version(1)) + ClaimOf("e"));
+  const PodPtr slow = PodOf({"c"}), fast = PodOf({"c"}, "q"), other = PodOf({"e"}, "r");
   const NodeInfo& node = world.handle.nodes().node(0);
-  ASSERT_TRUE(world.PreFilter(pod).ok());
-  world.plugin->OnPodAssigned(*pod, node);
-  ASSERT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
-  // It changes.
-  world.plugin->OnPodUnassigned(*pod, node);
-  world.plugin->OnPodAssigned(*pod, node);
+  const auto shows = [&](const std::string& claim) {
+    world.handle.object_store().Set(Objects(claim)[0]);
+  };
+  ASSERT_TRUE(world.PreFilter(slow).ok());
+  ASSERT_TRUE(world.plugin->Reserve(world.state, *slow, "n0").ok());
+  CycleState second;
+  PreFilterResult narrowed;
+  ASSERT_TRUE(world.plugin->PreFilter(second, *fast, world.handle.nodes(), narrowed).ok());
+  ASSERT_TRUE(world.plugin->Reserve(second, *fast, "n0").ok());
+  ASSERT_TRUE(world.plugin->PreBind(second, *fast, "n0").ok());
+  shows(ClaimOf("c", kOne, AllocatedOn("n0", {"q"}), Version(2)));
   EXPECT_FALSE(RunFilter(*world.plugin, other, node).ok());
-  world.plugin->OnPodUnassigned(*pod, node);
+  shows(ClaimOf("c", kOne, "", Version(3)));
+  EXPECT_FALSE(RunFilter(*world.plugin, other, node).ok());
+  // It writes at last. What the watch showed before does not count.
+  ASSERT_TRUE(world.plugin->PreBind(world.state, *slow, "n0").ok());
+  shows(ClaimOf("c", kOne, AllocatedOn("n0", {"q"}), Version(2)));
+  EXPECT_FALSE(RunFilter(*world.plugin, other, node).ok());
+  shows(ClaimOf("c", kOne, "", Version(3)));
+  EXPECT_FALSE(RunFilter(*world.plugin, other, node).ok());
+  shows(ClaimOf("c", kOne, AllocatedOn("n0", {"p"}), Version(4)));
+  EXPECT_FALSE(RunFilter(*world.plugin, other, node).ok());
+  shows(ClaimOf("c", kOne, "", Version(5)));
   EXPECT_TRUE(RunFilter(*world.plugin, other, node).ok());
 }
 
