@@ -9,6 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/object_update.h"
 #include "berth/api/resource_v1.pb.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 
 namespace berth {
@@ -34,6 +37,41 @@ absl::Status Prefixed(absl::string_view prefix, const Object& claim, const absl:
                       absl::StrCat(prefix, " claim ", claim.key(), ": ", status.message()));
 }
 
+// Of parameters, which a cluster may give back with other spaces and in another order.
+bool AreSameJson(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  google::protobuf::Value left, right;
+  return google::protobuf::util::JsonStringToMessage(a, &left).ok() &&
+         google::protobuf::util::JsonStringToMessage(b, &right).ok() &&
+         google::protobuf::util::MessageDifferencer::Equals(left, right);
+}
+
+bool AreSameConfigurations(const api::DeviceAllocationConfiguration& a,
+                           const api::DeviceAllocationConfiguration& b) {
+  api::DeviceAllocationConfiguration left = a, right = b;
+  const auto take_parameters = [](api::DeviceAllocationConfiguration& configuration) {
+    if (!configuration.device_configuration().opaque().has_parameters()) return std::string();
+    auto& opaque = *configuration.mutable_device_configuration()->mutable_opaque();
+    std::string raw = opaque.parameters().raw();
+    opaque.clear_parameters();
+    return raw;
+  };
+  const std::string of_left = take_parameters(left), of_right = take_parameters(right);
+  return left.SerializeAsString() == right.SerializeAsString() && AreSameJson(of_left, of_right);
+}
+
+// When the allocation was made is none of it.
+bool AreSame(const api::AllocationResult& a, const api::AllocationResult& b) {
+  const api::DeviceAllocationResult& left = a.devices();
+  const api::DeviceAllocationResult& right = b.devices();
+  return a.node_selector().SerializeAsString() == b.node_selector().SerializeAsString() &&
+         absl::c_equal(left.results(), right.results(),
+                       [](const auto& x, const auto& y) {
+                         return x.SerializeAsString() == y.SerializeAsString();
+                       }) &&
+         absl::c_equal(left.config(), right.config(), AreSameConfigurations);
+}
+
 // It may have changed since it was reserved.
 absl::Status CheckStill(const Claim& latest, const std::string& key,
                         const api::AllocationResult* allocation) {
@@ -43,7 +81,7 @@ absl::Status CheckStill(const Claim& latest, const std::string& key,
   }
   if (allocation == nullptr || !latest.status().has_allocation()) return absl::OkStatus();
   // Ours: of a try whose answer was lost, or of another pod that shares what was in flight.
-  if (latest.status().allocation().SerializeAsString() == allocation->SerializeAsString()) {
+  if (AreSame(latest.status().allocation(), *allocation)) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(

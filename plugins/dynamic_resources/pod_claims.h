@@ -23,9 +23,9 @@ struct PodClaim {
 
 bool HasResourceClaims(const PodInfo& pod);
 
-// As kube-scheduler v1.35 dynamicresources foreachPodResourceClaim, in the order of the pod. A
-// reference for which no claim is needed is left out. FailedPrecondition, with upstream's text, if
-// one cannot be used.
+// As kube-scheduler v1.35 dynamicresources foreachPodResourceClaim, in the order of the pod, each
+// once, by its first reference. Without references for which no claim is needed.
+// FailedPrecondition, with upstream's text, if one cannot be used.
 absl::Status FindPodClaims(const PodInfo& pod, const ObjectStore& objects,
                            std::vector<PodClaim>& claims);
 

@@ -360,6 +360,32 @@ TEST(DynamicResourcesTest, PreBindFailsIfTheClaimIsNotWhatItWas) {
   EXPECT_THAT(text(""), HasSubstr("add finalizer to claim default/c: default/c is gone"));
 }
 
+TEST(DynamicResourcesTest, ParametersAreComparedAsJson) {
+  const auto becomes = [](const std::string& parameters, bool has_time = false) {
+    World world(ClaimOf("c", absl::StrCat(kOne,
+                                          ", config: [{opaque: {driver: d, parameters: "
+                                          "{kind: P, n: [1, 2.5], s: {a: b, c: null}}}}]")));
+    const PodPtr pod = PodOf({"c"});
+    EXPECT_TRUE(world.PreFilter(pod).ok());
+    EXPECT_TRUE(world.plugin->Reserve(world.state, *pod, "n0").ok());
+    EXPECT_TRUE(world.plugin->PreBind(world.state, *pod, "n0").ok());
+    auto claim = std::make_shared<api::ResourceClaim>(world.Claim("c"));
+    api::AllocationResult& allocation = *claim->mutable_status()->mutable_allocation();
+    if (has_time) allocation.mutable_allocation_timestamp();
+    allocation.mutable_devices()
+        ->mutable_config(0)
+        ->mutable_device_configuration()
+        ->mutable_opaque()
+        ->mutable_parameters()
+        ->set_raw(parameters);
+    world.handle.object_store().Set(Object(Kind::kResourceClaim, std::move(claim)));
+    return world.plugin->PreBind(world.state, *pod, "n0").ok();
+  };
+  EXPECT_TRUE(becomes(R"({ "s": {"c": null, "a": "b"}, "n": [1, 2.50], "kind": "P" })", true));
+  EXPECT_FALSE(becomes(R"({"s": {"c": null, "a": "b"}, "n": [2.5, 1], "kind": "P"})"));
+  EXPECT_FALSE(becomes("{"));
+}
+
 TEST(DynamicResourcesTest, PostFilterDeallocatesWhatIsInTheWay) {
   World world(ClaimOf("idle", kOne, AllocatedOn("n2")) +
               ClaimOf("mine", kOne, AllocatedOn("n2", {"p"})) +
