@@ -88,11 +88,17 @@ absl::Status CheckStill(const Claim& latest, const std::string& key,
       absl::StrCat("claim ", key, " got allocated elsewhere in the meantime"));
 }
 
+// Whether what was sent may arrive, or have arrived.
+bool MayBeWritten(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsUnknown(status) || absl::IsCancelled(status) ||
+         absl::IsUnavailable(status) || absl::IsInternal(status);
+}
+
 }  // namespace
 
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle, ClaimWrite& write) {
+                              Handle& handle, std::optional<ClaimWrite>& write) {
   const std::string key(claim.key());
   if (allocation != nullptr) {
     const absl::Status added = handle.Edit(EditOf(claim, Part::kAllButStatus, [&](Claim& latest) {
@@ -105,6 +111,7 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
     if (!added.ok()) return Prefixed("add finalizer to", claim, added);
   }
   const absl::Status reserved = handle.Edit(EditOf(claim, Part::kStatus, [&](Claim& latest) {
+    write.reset();
     const absl::Status still = CheckStill(latest, key, allocation.get());
     if (!still.ok()) return still;
     api::ResourceClaimStatus& status = *latest.mutable_status();
@@ -112,32 +119,40 @@ absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
       return absl::FailedPreconditionError(
           absl::StrCat("claim ", key, " got deallocated in the meantime"));
     }
-    write = {.version = latest.metadata().resource_version()};
+    write = ClaimWrite{.version = latest.metadata().resource_version()};
     if (allocation != nullptr && !status.has_allocation()) {
       *status.mutable_allocation() = *allocation;
-      write.is_change = true;
+      write->is_change = true;
     }
     if (IsReservedFor(latest, pod.uid())) return absl::OkStatus();
-    write.is_change = true;
+    write->is_change = true;
     api::ResourceClaimConsumerReference& user = *status.add_reserved_for();
     user.set_resource("pods");
     user.set_name(std::string(pod.name()));
     user.set_uid(pod.uid());
     return absl::OkStatus();
   }));
+  if (write.has_value() && !reserved.ok()) {
+    write->is_lost = true;
+    if (!MayBeWritten(reserved)) write.reset();
+  }
   return Prefixed(
       allocation != nullptr ? "add allocation and reservation to" : "add reservation to", claim,
       reserved);
 }
 
-void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle) {
-  handle.EditSoon(EditOf(claim, Part::kStatus, [uid = std::string(pod_uid)](Claim& latest) {
-    auto& users = *latest.mutable_status()->mutable_reserved_for();
-    users.erase(std::remove_if(users.begin(), users.end(),
-                               [&](const auto& user) { return user.uid() == uid; }),
-                users.end());
-    return absl::OkStatus();
-  }));
+void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle,
+                       std::function<void(const std::string& version)> on_read) {
+  handle.EditSoon(EditOf(claim, Part::kStatus,
+                         [uid = std::string(pod_uid), on_read = std::move(on_read)](Claim& latest) {
+                           on_read(latest.metadata().resource_version());
+                           auto& users = *latest.mutable_status()->mutable_reserved_for();
+                           users.erase(
+                               std::remove_if(users.begin(), users.end(),
+                                              [&](const auto& user) { return user.uid() == uid; }),
+                               users.end());
+                           return absl::OkStatus();
+                         }));
 }
 
 void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle) {

@@ -3,7 +3,9 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_WRITES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIM_WRITES_H_
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,17 +25,21 @@ class AllocationResult;
 struct ClaimWrite {
   std::string version;     // of the claim, as it was found
   bool is_change = false;  // or it was so already, and nothing had to be written
+  bool is_lost = false;    // no answer came: it may have been written, or not
 };
 
 // Reserves the claim for the pod, and gives it the allocation if it is to have one (not null): with
 // the finalizer that keeps an allocated claim. As kube-scheduler v1.35 dynamicresources bindClaim,
-// with its texts. `write` is what the claim's status was last to become. Blocks; any thread.
+// with its texts. `write` is absent if the claim's status certainly is not written. Blocks; any
+// thread.
 absl::Status WriteReservation(const Object& claim, const PodInfo& pod,
                               const std::shared_ptr<const api::AllocationResult>& allocation,
-                              Handle& handle, ClaimWrite& write);
+                              Handle& handle, std::optional<ClaimWrite>& write);
 
-// The pod has no reservation any more. Does not wait.
-void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle);
+// The pod has no reservation any more. `on_read` is told the version of the claim that this was
+// decided on. Does not wait.
+void RemoveReservation(const Object& claim, absl::string_view pod_uid, Handle& handle,
+                       std::function<void(const std::string& version)> on_read);
 
 // The claim has no devices any more, if nobody but the pod has it reserved. Does not wait.
 void Deallocate(const Object& claim, absl::string_view pod_uid, Handle& handle);

@@ -164,13 +164,27 @@ void ClusterDevices::NoteWritten(absl::string_view pod_uid, absl::string_view cl
   notes_.push_back({std::string(pod_uid), std::string(claim_uid), std::move(write)});
 }
 
+void ClusterDevices::NoteRead(absl::string_view claim_uid, absl::string_view version) {
+  const MutexLock lock(mutex_);
+  notes_.push_back({.claim_uid = std::string(claim_uid),
+                    .write = {.version = std::string(version)},
+                    .is_read = true});
+}
+
 void ClusterDevices::TakeNotes() {
   const MutexLock lock(mutex_);
   for (Note& note : std::exchange(notes_, {})) {
     const auto found = in_flight_.find(note.claim_uid);
     if (found == in_flight_.end()) continue;
-    found->second.pods.erase(note.pod_uid);
-    found->second.written.push_back(std::move(note.write));
+    Flight& flight = found->second;
+    if (note.is_read) {
+      std::erase_if(flight.written, [&](const ClaimWrite& write) {
+        return write.is_lost && write.version == note.write.version;
+      });
+    } else {
+      flight.pods.erase(note.pod_uid);
+      flight.written.push_back(std::move(note.write));
+    }
     noted_.push_back(std::move(note.claim_uid));
   }
 }

@@ -54,9 +54,11 @@ class ClusterDevices {
   // again. If the claim is gone, nobody can write it any more.
   void Promise(absl::string_view pod_uid, const Object& claim, const Allocation& allocation);
   void GiveUp(absl::string_view pod_uid, absl::string_view claim_uid);
-  // The pod has written the allocation. From now on only the watch ends its part: it may lag
-  // behind, and the pod need not live as long. Any thread.
+  // The pod has written the allocation, or may have. From now on only the watch ends its part: it
+  // may lag behind, and the pod need not live as long. Any thread.
   void NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid, ClaimWrite write);
+  // The claim has been read anew: what was to be written over that version was not. Any thread.
+  void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
  private:
   using Uids = absl::flat_hash_set<std::string>;
@@ -70,6 +72,7 @@ class ClusterDevices {
   struct Note {
     std::string pod_uid, claim_uid;
     ClaimWrite write;
+    bool is_read = false;  // else a write
   };
   using Flights = absl::flat_hash_map<std::string, Flight>;  // by the claim's uid
 

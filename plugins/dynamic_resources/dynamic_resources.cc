@@ -348,7 +348,10 @@ void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, absl::st
     const bool is_written = i < data->written.size() && data->written[i];
     if (is_written || (claims.claims[i].claim().status().has_allocation() &&
                        IsReservedFor(claims.claims[i].claim(), pod.uid()))) {
-      RemoveReservation(object, pod.uid(), handle_);
+      RemoveReservation(object, pod.uid(), handle_,
+                        [devices = devices_, uid = object.uid()](const std::string& version) {
+                          devices->NoteRead(uid, version);
+                        });
     }
   }
   data->allocations.clear();
@@ -367,12 +370,12 @@ Status DynamicResources::PreBind(CycleState& state, const PodInfo& pod, absl::st
     // Also if the pod seems to have a reservation, which it may have given up since.
     const Object& claim = claims.claims[i].object;
     data->written[i] = true;
-    ClaimWrite write;
+    std::optional<ClaimWrite> write;
     const absl::Status written = WriteReservation(claim, pod, data->allocations[i], handle_, write);
-    if (!written.ok()) return Status::Error(written);
-    if (data->allocations[i] != nullptr) {
-      devices_->NoteWritten(pod.uid(), claim.uid(), std::move(write));
+    if (write.has_value() && data->allocations[i] != nullptr) {
+      devices_->NoteWritten(pod.uid(), claim.uid(), *std::move(write));
     }
+    if (!written.ok()) return Status::Error(written);
   }
   return Status::Success();
 }

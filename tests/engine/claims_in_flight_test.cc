@@ -32,8 +32,9 @@ class ClaimsInFlight : public ::testing::Test {
     }
   }
 
-  void SetPod(const std::string& name, const std::string& claim) {
+  void SetPod(const std::string& name, const std::string& claim, int priority = 0) {
     testing::PodBuilder pod = CpuPod(name, "1");
+    pod.Priority(priority);
     auto& reference = *pod.Message().mutable_spec()->add_resource_claims();
     reference.set_name("claim");
     reference.set_resource_claim_name(claim);
@@ -65,6 +66,39 @@ TEST_F(ClaimsInFlight, APodThatIsDeletedWhileItIsWrittenKeepsItsDevices) {
   EXPECT_FALSE(IsAllocated("e"));
   world_.Settle();
   EXPECT_NE(IsAllocated("c"), IsAllocated("e"));
+}
+
+TEST_F(ClaimsInFlight, AWriteWithoutAnAnswerMayHaveBeenWritten) {
+  SetPod("p", "c");
+  bool is_first = true;
+  world_.cluster.before_edit = [&](const ObjectEdit& edit) {
+    if (edit.part != ObjectUpdate::Part::kStatus || !std::exchange(is_first, false)) return;
+    SetPod("q", "e", /*priority=*/10);
+    world_.Run();
+    world_.cluster.lost_edit = RefusingCluster::Lost::kAnswer;
+    world_.memory().SetFaults(
+        {.seed = 1, .delayed_event = 1, .max_event_delay = absl::Seconds(20)});
+  };
+  world_.Settle();
+  EXPECT_TRUE(IsAllocated("c"));
+  for (int i = 0; i < 60; ++i) {
+    world_.Advance(absl::Seconds(1));
+    ASSERT_FALSE(IsAllocated("e")) << i;
+  }
+  EXPECT_EQ(world_.NodeOf("p"), "n0");
+}
+
+TEST_F(ClaimsInFlight, AWriteThatWasLostPromisesNothing) {
+  SetPod("p", "c");
+  world_.cluster.lost_edit = RefusingCluster::Lost::kRequest;
+  world_.Run();
+  world_.executor.RunOne();
+  world_.memory().Delete(Kind::kPod, "default/p");
+  world_.Settle();
+  EXPECT_FALSE(IsAllocated("c"));
+  SetPod("q", "e");
+  world_.Settle();
+  EXPECT_TRUE(IsAllocated("e"));
 }
 
 }  // namespace

@@ -76,12 +76,25 @@ class RefusingCluster final : public Cluster {
   }
   absl::Status Edit(const ObjectEdit& edit) override {
     if (before_edit != nullptr) before_edit(edit);
-    return memory.Edit(edit);
+    if (lost_edit == Lost::kNothing || edit.part != ObjectUpdate::Part::kStatus) {
+      return memory.Edit(edit);
+    }
+    // The next one of a status only. What is lost has been made up.
+    ObjectEdit lost = edit;
+    if (std::exchange(lost_edit, Lost::kNothing) == Lost::kRequest) {
+      lost.edit = [&edit](google::protobuf::Message& latest) {
+        const absl::Status edited = edit.edit(latest);
+        return edited.ok() ? absl::DeadlineExceededError("no answer") : edited;
+      };
+    }
+    const absl::Status edited = memory.Edit(lost);
+    return edited.ok() ? absl::DeadlineExceededError("no answer") : edited;
   }
   void Record(RecordedEvent event) override { memory.Record(std::move(event)); }
 
   InMemoryCluster memory;
   enum class Lost { kNothing, kRequest, kAnswer } lost = Lost::kNothing;  // of bindings
+  Lost lost_edit = Lost::kNothing;
   std::function<void(const ObjectEdit&)> before_edit;
   int unanswered_questions = 0;  // so many about a pod's node are answered with an error first
   int questions = 0;
