@@ -23,7 +23,7 @@ constexpr size_t kMinEntries = 8;
 
 // When more rows changed since the last pod of a class, its cached scores save nothing: the rows
 // that changed cost more than all rows in batches, filtered last (ScoreFirstSearch).
-uint64_t MostBehind(int rows) { return 16 + static_cast<uint64_t>(rows) / 32; }
+uint64_t MostBehind(int rows) { return 16 + static_cast<uint64_t>(rows) / 16; }
 
 // An entry of few rows takes as much as if it had some more.
 size_t MostEntries(size_t most_rows, int rows) {
