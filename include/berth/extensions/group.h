@@ -4,6 +4,7 @@
 #ifndef BERTH_EXTENSIONS_GROUP_H_
 #define BERTH_EXTENSIONS_GROUP_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,11 +36,48 @@ class GroupMembers {
   virtual int assigned_count() const = 0;  // members with a node
 };
 
+// Nodes with the same value of one label are a topology domain: a rack, a block, a zone.
+struct TopologyConstraint {
+  std::string key;  // of the label
+  // All members in one domain, or the group does not start. Otherwise in one if that is possible.
+  bool required = true;
+};
+
+// Which running members a preemptor may evict.
+enum class DisruptionMode : uint8_t {
+  kSingle,  // some of them: first those beyond the minimum
+  kAll,     // all of them at once or none
+};
+
+// A part of a group with a minimum of its own: a role, a gang among several that start together, a
+// PodGroup below a CompositePodGroup.
+struct Subgroup {
+  std::string name;  // unique in the group, e.g. "namespace/name" of its PodGroup
+  int parent = -1;   // position in GroupSpec::subgroups, less than its own; -1: the group itself
+  // So many of its own members must run at once for it to start; 0 for one that has none.
+  int min_member = 0;
+  // So many of the subgroups right below it must start for it to start.
+  int min_subgroups = 0;
+  std::vector<TopologyConstraint> topology;  // of its members and of those of subgroups below it
+};
+
 // What a group plugin knows of one group.
 struct GroupSpec {
   // The group starts when this many members can run at once, those already running included;
   // 1 or more.
   int min_member = 1;
+  // Its parts; empty if all members are alike to it. Then `min_member` counts the members of all
+  // parts, and each part, or `min_subgroups` of those without a parent, must reach its own minimum.
+  std::vector<Subgroup> subgroups;
+  int min_subgroups = 0;  // 0: all of those without a parent
+  // Narrowest last; of all members.
+  std::vector<TopologyConstraint> topology;
+  DisruptionMode disruption_mode = DisruptionMode::kSingle;
+  // Of the group as a whole; absent: its members say.
+  std::optional<int32_t> priority;
+  // How long the group may wait for its minimum in Permit and, unmet, in the queue, before its
+  // members are told so; 0 is no limit.
+  absl::Duration timeout;
   // Orders the group in the queue: when it was created.
   absl::Time creation_time;
   // The least time between two attempts when the group did not fit; 0 leaves it to the queue.
@@ -58,6 +96,12 @@ class GroupPlugin {
 
   // What is known of group `name`; absent if its definition has not been seen (yet).
   virtual std::optional<GroupSpec> Spec(absl::string_view name) const = 0;
+
+  // The part of its group that `pod` is in: a position in Spec().subgroups, or -1 for none.
+  virtual int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
+    (void)pod, (void)spec;
+    return -1;
+  }
 
   // Whether an attempt on the group makes sense now. Success, or a rejection whose reason the
   // group waits with until one of this plugin's registered events, or a change of its members.
