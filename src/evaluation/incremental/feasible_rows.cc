@@ -35,6 +35,16 @@ void FeasibleRows::Set(NodeRow row, const Status& status, uint8_t rejector) {
   count_ += status.ok() ? 1 : -1;
 }
 
+void FeasibleRows::Recount(absl::Span<const NodeRow> rows,
+                           absl::Span<const uint8_t> were_feasible) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool is_feasible = contains(rows[i]);
+    if (is_feasible == (were_feasible[i] != 0)) continue;
+    Unlist({rows[i], rows[i] + 1});
+    count_ += is_feasible ? 1 : -1;
+  }
+}
+
 void FeasibleRows::Move(const RowMove& move) {
   for (const NodeRow row : move.gone()) count_ -= contains(row) ? 1 : 0;
   verdicts_.Move(move);

@@ -35,6 +35,8 @@ class FeasibleRows {
   void Count();
   // The verdict on one row. `rejector` as in NodeVerdicts, if `status` is not Success.
   void Set(NodeRow row, const Status& status, uint8_t rejector);
+  // Filters gave verdicts on some rows, by unlisted_verdicts(). were_feasible[i] is of rows[i].
+  void Recount(absl::Span<const NodeRow> rows, absl::Span<const uint8_t> were_feasible);
   // Nodes came, which have no verdict, or went. After the last of several moves, Renumber() with
   // the first row that moved.
   void Move(const RowMove& move);

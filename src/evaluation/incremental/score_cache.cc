@@ -17,6 +17,8 @@ namespace {
 
 // When so many rows changed, the batch forms are faster than row by row.
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
+// So few are filtered one by one.
+constexpr size_t kFewRows = 2;
 
 // Aspects that concern object filters. kObjects marks a row whose objects may have changed though
 // its node did not; no other plugin of a ScoreCache depends on it.
@@ -79,14 +81,11 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
 
   const ScoreColumns::Extremes extremes = columns_.extremes();
-  for (const NodeRow row : changed_) {
-    Status status = Refilter(row, evaluated_pod);
-    if (!status.ok()) return status;
-    aspects_[row] = 0;
-  }
+  Status status = RefilterChanged(evaluated_pod);
+  if (!status.ok()) return status;
   bool all_differ = false;
   if (spread_changed_) {
-    Status status = columns_.ScoreBySpread(nodes, all_differ);
+    status = columns_.ScoreBySpread(nodes, all_differ);
     if (!status.ok()) return status;
   }
   all_differ |= columns_.FindExtremes(extremes);
@@ -95,11 +94,9 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     columns_.Sort(first_moved_);
     NoteAllChanged();
   }
-  for (const NodeRow row : changed_) {
-    Status status = columns_.UpdateTotal(row);
-    if (!status.ok()) return status;
-    changes_.Add(row, nodes.size());
-  }
+  status = columns_.UpdateTotals(changed_);
+  if (!status.ok()) return status;
+  for (const NodeRow row : changed_) changes_.Add(row, nodes.size());
   return Status::Success();
 }
 
@@ -273,24 +270,76 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   return status;
 }
 
-// Filter and raw scores of one row, by the plugins that depend on what of it changed.
-Status ScoreCache::Refilter(NodeRow row, const PodInfo& evaluated_pod) {
-  const bool was_feasible = feasible_.contains(row);
-  // Of a row that was rejected, another plugin may be the first to reject it now.
-  const Aspects aspects = was_feasible ? aspects_[row] : Aspect::kEverything;
-  Status status = FilterAgain(row, aspects, evaluated_pod);
-  if (status.IsError()) return status;
-  SetVerdict(row, status);
-  if (status.ok()) return columns_.ScoreRow(*nodes_, row, aspects, was_feasible);
-  if (was_feasible) columns_.Remove(row);
+// Filters changed_ again and gives its feasible rows their raw scores, by the plugins that depend
+// on what changed.
+Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
+  Aspects aspects = Aspect::kNothing;
+  were_feasible_.clear();
+  for (const NodeRow row : changed_) {
+    const bool was_feasible = feasible_.contains(row);
+    were_feasible_.push_back(was_feasible);
+    // Of a row that was rejected, another plugin may be the first to reject it now.
+    if (!was_feasible) aspects_[row] = Aspect::kEverything;
+    aspects |= aspects_[row];
+  }
+  Status status = changed_.size() <= kFewRows ? FilterOneByOne(evaluated_pod)
+                                              : FilterBlock(aspects, evaluated_pod);
+  if (!status.ok()) return status;
+  rescored_.clear();
+  for (size_t i = 0; i < changed_.size(); ++i) {
+    const NodeRow row = changed_[i];
+    aspects_[row] = 0;
+    if (feasible_.contains(row)) {
+      rescored_.push_back({row, were_feasible_[i] != 0});
+    } else if (were_feasible_[i] != 0) {
+      columns_.Remove(row);
+    }
+  }
+  return columns_.ScoreRows(*nodes_, rescored_, aspects);
+}
+
+Status ScoreCache::FilterOneByOne(const PodInfo& evaluated_pod) {
+  for (const NodeRow row : changed_) {
+    const Status status = FilterAgain(row, aspects_[row], evaluated_pod);
+    if (status.IsError()) return status;
+    SetVerdict(row, status);
+  }
   return Status::Success();
 }
 
-Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod) {
+// With the batch forms. `aspects`: what changed of one row or another.
+Status ScoreCache::FilterBlock(Aspects aspects, const PodInfo& evaluated_pod) {
+  const PluginMask concerned = FiltersConcernedBy(aspects);
+  Status status;
+  if (concerned != 0) {
+    status = AskOnly(concerned, state_, [&] {
+      return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
+          state_, evaluated_pod, *nodes_, changed_, feasible_.unlisted_verdicts());
+    });
+  }
+  if (status.ok() && objects_ != nullptr && Concerns(aspects, kOfObjectFilters)) {
+    std::vector<NodeRow> left;
+    if (concerned != 0) {
+      verdicts().AppendFeasible(changed_, left);
+    } else {
+      left = changed_;
+    }
+    status = AskObjectFilters(*nodes_, evaluated_pod, left);
+  }
+  if (status.ok()) feasible_.Recount(changed_, were_feasible_);
+  return status;
+}
+
+PluginMask ScoreCache::FiltersConcernedBy(Aspects aspects) const {
   PluginMask concerned = 0;
   for (const Participant& filter : filters_) {
     if (Concerns(aspects, filter.depends_on)) concerned |= filter.plugin;
   }
+  return concerned;
+}
+
+Status ScoreCache::FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod) {
+  const PluginMask concerned = FiltersConcernedBy(aspects);
   const auto filter = [&](CycleState& state) {
     return framework_.nomination_filter().RunFilterWithNominatedPods(state, evaluated_pod,
                                                                      nodes_->node(row));

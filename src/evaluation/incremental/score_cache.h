@@ -129,7 +129,10 @@ class ScoreCache {
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
   void NoteAllChanged();
-  Status Refilter(NodeRow row, const PodInfo& evaluated_pod);
+  Status RefilterChanged(const PodInfo& evaluated_pod);
+  Status FilterOneByOne(const PodInfo& evaluated_pod);
+  Status FilterBlock(Aspects aspects, const PodInfo& evaluated_pod);
+  PluginMask FiltersConcernedBy(Aspects aspects) const;
   Status FilterAgain(NodeRow row, Aspects aspects, const PodInfo& evaluated_pod);
   void SetVerdict(NodeRow row, const Status& status);
   Status Renormalize();
@@ -163,7 +166,9 @@ class ScoreCache {
   bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
   // Scratch of a Refresh().
   std::vector<NodeRow> changed_;
-  std::vector<Aspects> aspects_;         // by row: what of it changed; all 0 between calls
+  std::vector<Aspects> aspects_;        // by row: what of it changed; all 0 between calls
+  std::vector<uint8_t> were_feasible_;  // by position in changed_
+  std::vector<ScoreColumns::FeasibleRow> rescored_;
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
   bool spread_changed_ = false;          // Aspect::kImageSpread
 };

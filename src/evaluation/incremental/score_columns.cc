@@ -105,27 +105,41 @@ Status ScoreColumns::ScoreBySpread(const NodeTable& nodes, bool& differs) {
   return Status::Success();
 }
 
-Status ScoreColumns::ScoreRow(const NodeTable& nodes, NodeRow row, Aspects changed,
-                              bool was_feasible) {
-  if (!was_feasible) plain_totals_[row] = 0;
+Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows,
+                               Aspects changed) {
+  if (rows.empty()) return Status::Success();
+  rows_.clear();
+  for (const FeasibleRow& scored : rows) {
+    rows_.push_back(scored.row);
+    if (!scored.was_feasible) plain_totals_[scored.row] = 0;
+  }
+  const auto score = [&](const Column& column) {
+    scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
+    return framework_.scores().RunScorePlugin(*column.hook, state_, pod_, nodes, rows_,
+                                              absl::MakeSpan(scores_));
+  };
   for (Column& column : plain_) {
     if (!Concerns(changed, column.depends_on)) continue;
-    int64_t score = 0;
-    Status status = CallPlugin(nodes, column, row, score);
-    if (status.ok()) status = framework_.scores().CheckScores(*column.hook, {&score, 1});
+    Status status = score(column);
+    if (status.ok()) status = framework_.scores().CheckScores(*column.hook, scores_);
     if (!status.ok()) return status;
-    const int64_t before = was_feasible ? column.score(row) : 0;
-    plain_totals_[row] += (score - before) * framework_.scores().ScoreFactor(*column.hook);
-    column.SetScore(row, score, nodes.size());
+    const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto [row, was_feasible] = rows[i];
+      plain_totals_[row] += (scores_[i] - (was_feasible ? column.score(row) : 0)) * factor;
+      column.SetScore(row, scores_[i], nodes.size());
+    }
   }
   for (Column& column : normalized_) {
     if (!Concerns(changed, column.depends_on)) continue;
-    int64_t score = 0;
-    Status status = CallPlugin(nodes, column, row, score);
+    Status status = score(column);
     if (!status.ok()) return status;
-    if (was_feasible) column.Remove(column.score(row));
-    column.SetScore(row, score, nodes.size());
-    column.Add(score);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto [row, was_feasible] = rows[i];
+      if (was_feasible) column.Remove(column.score(row));
+      column.SetScore(row, scores_[i], nodes.size());
+      column.Add(scores_[i]);
+    }
   }
   return Status::Success();
 }
@@ -152,12 +166,6 @@ Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& d
   }
   if (!plain) FindExtremes(column);
   return Status::Success();
-}
-
-Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Column& column, NodeRow row,
-                                int64_t& score) const {
-  return framework_.scores().RunScorePlugin(*column.hook, state_, pod_, nodes, {&row, 1},
-                                            {&score, 1});
 }
 
 void ScoreColumns::Move(const RowMove& move) {
@@ -227,21 +235,48 @@ Status ScoreColumns::Renormalize(int size) {
   return Status::Success();
 }
 
-// The total of one row, its scores being those of now.
-Status ScoreColumns::UpdateTotal(NodeRow row) {
-  int64_t total = kInfeasible;
-  if (feasible_.contains(row)) {
-    total = plain_totals_[row];
-    for (const Column& column : normalized_) {
-      int64_t score = 0;
-      Status status = Normalized(column, row, score);
-      if (!status.ok()) return status;
-      total += score * framework_.scores().ScoreFactor(*column.hook);
-    }
+// Their scores are those of now.
+Status ScoreColumns::UpdateTotals(absl::Span<const NodeRow> rows) {
+  rows_.clear();
+  for (const NodeRow row : rows) {
+    totals_[row] = feasible_.contains(row) ? plain_totals_[row] : kInfeasible;
+    if (feasible_.contains(row)) rows_.push_back(row);
   }
-  totals_[row] = total;
-  best_.Update(row, ByTotal(totals_));
+  for (const Column& column : normalized_) {
+    Status status = AddNormalized(column, rows_);
+    if (!status.ok()) return status;
+  }
+  // A path up the tree of winners costs as much as some hundred rows of its leaves.
+  const int size = static_cast<int>(totals_.size());
+  if (rows.size() > 8 + totals_.size() / 128) {
+    best_.Build(size, ByTotal(totals_), *absl::c_min_element(rows));
+  } else {
+    for (const NodeRow row : rows) best_.Update(row, ByTotal(totals_));
+  }
   return Status::Success();
+}
+
+// Adds to their totals what raw scores of feasible rows come to among the others: SignPlugin's
+// contract lets the extremes stand for those.
+Status ScoreColumns::AddNormalized(const Column& column, absl::Span<const NodeRow> rows) {
+  if (rows.empty()) return Status::Success();
+  const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
+  if (column.all_equal()) {
+    int64_t score = 0;
+    Status status = Normalized(column, rows.front(), score);
+    for (const NodeRow row : rows) totals_[row] += score * factor;
+    return status;
+  }
+  scores_.clear();
+  for (const NodeRow row : rows) scores_.push_back(column.score(row));
+  scores_.push_back(column.low);
+  scores_.push_back(column.high);
+  std::vector<NodeRow> with_extremes(rows.begin(), rows.end());
+  with_extremes.resize(scores_.size(), rows.front());
+  Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, with_extremes,
+                                                         absl::MakeSpan(scores_));
+  for (size_t i = 0; i < rows.size(); ++i) totals_[rows[i]] += scores_[i] * factor;
+  return status;
 }
 
 void ScoreColumns::Sort(NodeRow first) {

@@ -26,9 +26,9 @@ inline bool Concerns(Aspects changed, Aspects depends_on) {
   return changed == Aspect::kEverything || (changed & depends_on) != 0;
 }
 
-// The scores of a ScoreCache. A row that changes gets its raw scores first (ScoreRow, Remove). Then
-// either its total is added up again (UpdateTotal), or, if the extremes of a plugin that normalises
-// are others now, all totals are (Renormalize). Scheduling thread.
+// The scores of a ScoreCache. Rows that change get their raw scores first (ScoreRows, Remove). Then
+// either their totals are added up again (UpdateTotals), or, if the extremes of a plugin that
+// normalises are others now, all totals are (Renormalize). Scheduling thread.
 class ScoreColumns {
  public:
   // The total of a row that is not feasible.
@@ -50,8 +50,13 @@ class ScoreColumns {
   Status Score(const NodeTable& nodes);
   // The same, by plugins that depend on Aspect::kImageSpread. Sets `differs` if a score is another.
   Status ScoreBySpread(const NodeTable& nodes, bool& differs);
-  // One feasible row, by plugins that depend on what of it changed.
-  Status ScoreRow(const NodeTable& nodes, NodeRow row, Aspects changed, bool was_feasible);
+  struct FeasibleRow {
+    NodeRow row;
+    bool was_feasible;  // and has raw scores
+  };
+  // Some feasible rows, by plugins that depend on what of them changed: everything, if one was not
+  // feasible.
+  Status ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows, Aspects changed);
   // The row is not feasible any more.
   void Remove(NodeRow row) {
     for (Column& column : normalized_) column.Remove(column.score(row));
@@ -75,7 +80,8 @@ class ScoreColumns {
 
   // Of all feasible rows; there are `size` rows.
   Status Renormalize(int size);
-  Status UpdateTotal(NodeRow row);
+  // Of some rows.
+  Status UpdateTotals(absl::Span<const NodeRow> rows);
   // The order of the totals, of which those before `first` stayed where they were.
   void Sort(NodeRow first);
   int64_t total(NodeRow row) const { return totals_[row]; }
@@ -104,10 +110,9 @@ class ScoreColumns {
   };
 
   Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
-  Status CallPlugin(const NodeTable& nodes, const Column& column, NodeRow row,
-                    int64_t& score) const;
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
+  Status AddNormalized(const Column& column, absl::Span<const NodeRow> rows);
 
   const Framework& framework_;
   const PodInfo& pod_;
@@ -118,6 +123,9 @@ class ScoreColumns {
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
   BestRow best_;
+  // Scratch.
+  std::vector<NodeRow> rows_;
+  std::vector<int64_t> scores_;
 };
 
 }  // namespace berth
