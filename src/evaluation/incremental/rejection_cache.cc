@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "table/far_behind.h"
 #include "table/prefetch_nodes.h"
 #include "table/rows_with.h"
 
@@ -46,9 +45,6 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   }
   if (!(objects_ == beyond_node.objects)) objects_ = beyond_node.objects;
   spec_ = objects_.empty() ? nullptr : evaluated_pod.shared_spec();
-  version_ = nodes.version();
-  nominations_version_ = nominator.version();
-  evaluated_priority_ = evaluated_pod.priority();
   const bool filter = known_verdicts == nullptr;
   const Outcome outcome = FilterMarked(state, evaluated_pod, nodes, filter, budget);
   if (outcome != Outcome::kYielded) yields_.Reset();
@@ -175,43 +171,21 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
 // everything with the rows. False if all of them have to be filtered.
 bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
                              const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
-  const auto nominations = nominator.ChangesSince(nominations_version_);
-  const Symbol last_own_node = std::exchange(
-      own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
-  if (version_ == 0 || !nominations.has_value() || IsFarBehind(nodes, version_)) return false;
-  bool moved = false, spread_changed = false;
-  const bool followed = nodes.Replay(
-      version_,
-      [&](const RowChange& change) {
-        const Aspects aspects = change.aspects & depends_on;
-        spread_changed |= (aspects & Aspect::kImageSpread) != 0;
-        if (aspects != 0) Mark(change.row);
-      },
+  // With `looks_further`: pods that are nominated count in a domain as well, and on their node a
+  // plugin may have let the pod in that does not any more.
+  const bool followed = node_changes_.CatchUp(
+      nodes, nominator, evaluated_pod, depends_on, looks_further,
+      [&](NodeRow row, Aspects) { Mark(row); },
       [&](const RowMove& move) {
-        moved = true;
         verdicts_.Move(move);
         counts_.Move(move);
+      },
+      [&] {  // what was marked has moved as well
+        filtered_.Restart();
+        marked_.clear();
+        AppendRowsWith(NodeVerdicts::kNotFiltered, verdicts_.rejectors(), marked_);
       });
-  if (!followed) return false;
-  if (moved) {  // and so did what was marked
-    filtered_.Restart();
-    spread_changed |= (depends_on & Aspect::kImageSpread) != 0;
-    marked_.clear();
-    AppendRowsWith(NodeVerdicts::kNotFiltered, verdicts_.rejectors(), marked_);
-  }
-  const auto mark_node = [&](Symbol node) {
-    if (!node.empty()) Mark(nodes.FindRow(node));
-  };
-  for (const Symbol node : *nominations) mark_node(node);
-  // A pod's own nomination does not count against it.
-  mark_node(last_own_node);
-  mark_node(own_node_);
-  // Priority decides which nominations count. Pods that are nominated count in a domain as well,
-  // and on their node a plugin may have let the pod in that does not any more.
-  if (looks_further || evaluated_pod.priority() != evaluated_priority_) {
-    for (const NodeRow row : framework_.nomination_filter().RowsWithNominatedPods(nodes)) Mark(row);
-  }
-  return !spread_changed;
+  return followed && !node_changes_.image_spread_changed();
 }
 
 // Marks the rows in whose domains a rule says something else than at the last Refresh(), and those
@@ -237,7 +211,7 @@ FreeCapacity RejectionCache::MeasureFree(const FreeCapacityQuestion& question,
 }
 
 void RejectionCache::Mark(NodeRow row) {
-  if (row < 0 || verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return;
+  if (verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return;
   verdicts_.Reject(row, Code::kUnschedulableAndUnresolvable, NodeVerdicts::kNotFiltered);
   marked_.push_back(row);
 }

@@ -16,6 +16,7 @@
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
 #include "evaluation/incremental/free_capacity_cache.h"
+#include "evaluation/incremental/node_changes.h"
 #include "evaluation/incremental/rejection_counts.h"
 #include "framework/domain_tracker.h"
 #include "framework/framework.h"
@@ -80,10 +81,7 @@ class RejectionCache {
   const PluginMask plugins_;
   bool last_pod_was_rejected_ = true;
 
-  uint64_t version_ = 0;  // of the table, as of the last Refresh()
-  uint64_t nominations_version_ = 0;
-  int32_t evaluated_priority_ = 0;
-  Symbol own_node_;  // that the pod itself was nominated to, or empty
+  NodeChanges node_changes_;
   // As of the last Refresh(). `spec_` is the pod's, if cluster objects are among its inputs.
   DomainTracker<DomainThreshold> domains_;
   std::vector<PluginInputs> objects_;

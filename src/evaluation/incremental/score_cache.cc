@@ -10,7 +10,6 @@
 #include "berth/prefetch.h"
 #include "evaluation/diagnosis.h"
 #include "framework/nominated_rows.h"
-#include "table/far_behind.h"
 
 namespace berth {
 namespace {
@@ -20,9 +19,8 @@ bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 // So few are filtered one by one.
 constexpr size_t kFewRows = 2;
 
-// Aspects that concern object filters. kObjects marks a row whose objects may have changed though
-// its node did not; no other plugin of a ScoreCache depends on it.
-constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject | Aspect::kObjects;
+// Aspects that concern object filters.
+constexpr Aspects kOfObjectFilters = Aspect::kOfPods | Aspect::kOfNodeObject;
 
 // With more nominated pods that count for a pod, their nodes are not evaluated in each cycle.
 constexpr int kMostNominated = 16;
@@ -65,9 +63,6 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   rebuilt_ = read_all_rows_ = false;
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
-  version_ = nodes.version();
-  nominations_version_ = nominator.version();
-  evaluated_priority_ = evaluated_pod.priority();
   const bool other_inputs = std::exchange(inputs_version_, inputs_.version()) != inputs_.version();
   if (rebuild) return Rebuild(nodes, evaluated_pod);
   const bool have_moved = first_moved_ != kNothingMoved;
@@ -152,58 +147,27 @@ bool ScoreCache::IsObjectFilter(uint8_t filter) const {
 // did. False if it is all of them.
 bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                                 const PodInfo& evaluated_pod) {
-  const auto nominations = nominator.ChangesSince(nominations_version_);
-  const Symbol last_own_node = std::exchange(
-      own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
-  if (version_ == 0 || !nominations.has_value()) return false;
-  if (IsFarBehind(nodes, version_) || !CatchUp(nodes)) return false;
-  const auto mark = [&](Symbol node, Aspects aspects) {
-    if (!node.empty()) MarkChanged(nodes.FindRow(node), aspects);
-  };
-  const auto mark_all_of = [&](Symbol node) { mark(node, Aspect::kEverything); };
-  for (const Symbol node : *nominations) mark_all_of(node);
-  // A pod's own nomination does not count for it.
-  mark_all_of(last_own_node);
-  mark_all_of(own_node_);
-  // Claims of nominated pods count on their node, and may change while it does not.
-  if (object_filters_ != 0) {
-    nominator.ForEach([&](const PodInfo& pod, absl::string_view node) {
-      if (!CountsForPriority(pod, evaluated_pod.priority())) return;
-      mark(Symbol::Find(node).value_or(Symbol()), Aspect::kObjects);
-    });
-  }
-  if (evaluated_pod.priority() != evaluated_priority_) {
-    nominator.ForEach([&](const PodInfo&, absl::string_view node) {
-      mark_all_of(Symbol::Find(node).value_or(Symbol()));
-    });
-  }
-  return !IsMany(changed_.size(), nodes.size());
-}
-
-// What became of the rows since the last Refresh(). False if all of them are to be filtered again.
-bool ScoreCache::CatchUp(const NodeTable& nodes) {
   changed_.clear();
   first_moved_ = kNothingMoved;
-  spread_changed_ = false;
-  const bool followed = nodes.Replay(
-      version_,
-      [&](const RowChange& change) {
-        const Aspects aspects = change.aspects & depends_on_;
-        spread_changed_ |= (aspects & Aspect::kImageSpread) != 0;
-        if (aspects != 0) MarkChanged(change.row, aspects);
-      },
-      [&](const RowMove& move) { Move(move); });
+  // Claims of nominated pods count on their node, and may change while it does not.
+  const bool all_nominated = object_filters_ != 0;
+  const bool followed = node_changes_.CatchUp(
+      nodes, nominator, evaluated_pod, depends_on_, all_nominated,
+      [&](NodeRow row, Aspects aspects) { MarkChanged(row, aspects); },
+      [&](const RowMove& move) { Move(move); },
+      [&] {  // what was changed by then has moved as well
+        changed_.clear();
+        for (NodeRow row = 0; row < nodes.size(); ++row) {
+          if (aspects_[row] != 0) changed_.push_back(row);
+        }
+      });
   if (!followed) return false;
-  if (first_moved_ != kNothingMoved) {  // and so did what was changed by then
-    spread_changed_ |= (depends_on_ & Aspect::kImageSpread) != 0;
-    changed_.clear();
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
-      if (aspects_[row] != 0) changed_.push_back(row);
-    }
-  }
-  return !spread_changed_ || absl::c_none_of(filters_, [](const Participant& filter) {
-    return (filter.depends_on & Aspect::kImageSpread) != 0;
-  });
+  spread_changed_ = node_changes_.image_spread_changed();
+  const bool all_filtered_again =
+      spread_changed_ && absl::c_any_of(filters_, [](const Participant& filter) {
+        return (filter.depends_on & Aspect::kImageSpread) != 0;
+      });
+  return !all_filtered_again && !IsMany(changed_.size(), nodes.size());
 }
 
 // Nodes came, which are to be filtered, or went.
@@ -218,7 +182,6 @@ void ScoreCache::Move(const RowMove& move) {
 }
 
 void ScoreCache::MarkChanged(NodeRow row, Aspects aspects) {
-  if (row < 0) return;
   if (aspects_[row] == 0) changed_.push_back(row);
   aspects_[row] |= aspects;
 }

@@ -12,9 +12,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "berth/api/symbol.h"
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/incremental/feasible_rows.h"
+#include "evaluation/incremental/node_changes.h"
 #include "evaluation/incremental/score_columns.h"
 #include "evaluation/incremental/stable_inputs.h"
 #include "framework/framework.h"
@@ -125,7 +125,6 @@ class ScoreCache {
                           absl::Span<const NodeRow> rows);
   bool CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                       const PodInfo& evaluated_pod);
-  bool CatchUp(const NodeTable& nodes);
   void MarkChanged(NodeRow row, Aspects aspects);
   void Move(const RowMove& move);
   void NoteAllChanged();
@@ -151,10 +150,7 @@ class ScoreCache {
   // False if nothing was feasible: what follows from scores is not up to date.
   bool scored_ = false;
   const NodeTable* nodes_ = nullptr;
-  uint64_t version_ = 0;  // of the table, as of the last Refresh()
-  uint64_t nominations_version_ = 0;
-  int32_t evaluated_priority_ = 0;
-  Symbol own_node_;  // that the evaluated_pod itself was nominated to, or empty
+  NodeChanges node_changes_;
   CycleState state_;
   StableInputs inputs_;
   int inputs_version_ = 0;            // of inputs_, as of the last Refresh()
