@@ -62,7 +62,8 @@ ScoreCache* EvaluationCaches::Scores(int rows, bool add) {
   if (!add) return nullptr;
   return scores_.Add(
       key_, MostEntries(kMaxScoresRows, rows),
-      [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_); }, 0, most_behind);
+      [&] { return std::make_unique<ScoreCache>(*framework_, pod_, plugins_, 0, scores_scratch_); },
+      0, most_behind);
 }
 
 ScoreCache* EvaluationCaches::ScoresBySpec() {
@@ -76,8 +77,9 @@ void EvaluationCaches::AddScoresBySpec(int rows) {
   scores_by_spec_.Add(
       key_with_spec_, MostEntries(kMaxScoresBySpecRows, rows),
       [&] {
-        return std::make_unique<ScoreCache>(
-            *framework_, pod_, plugins_, framework_->dependencies().object_filters() & ~plugins_);
+        return std::make_unique<ScoreCache>(*framework_, pod_, plugins_,
+                                            framework_->dependencies().object_filters() & ~plugins_,
+                                            scores_scratch_);
       },
       pod_hash);
 }

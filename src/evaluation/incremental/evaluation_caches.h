@@ -68,6 +68,7 @@ class EvaluationCaches {
   PodSignature scratch_;
   PluginMask plugins_ = 0;
   ClassKey key_{"", nullptr}, key_with_spec_{"", nullptr};  // of signature_'s bytes
+  ScoreCache::Scratch scores_scratch_;
   EquivalenceCache<ScoreCache> scores_, scores_by_spec_;
   EquivalenceCache<NodeEquivalenceClasses> node_classes_;
   EquivalenceCache<RejectionCache> rejections_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "berth/check.h"
 #include "berth/prefetch.h"
 #include "evaluation/diagnosis.h"
@@ -38,12 +39,13 @@ Status AskOnly(PluginMask filters, CycleState& state, const Ask& ask) {
 }  // namespace
 
 ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod,
-                       PluginMask plugins, PluginMask object_filters)
+                       PluginMask plugins, PluginMask object_filters, Scratch& scratch)
     : framework_(framework),
       pod_(std::move(pod)),
       plugins_(plugins),
       object_filters_(object_filters),
-      columns_(framework, *pod_, state_, feasible_) {}
+      columns_(framework, *pod_, state_, feasible_, scratch.columns),
+      scratch_(scratch) {}
 
 bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
                               const PodInfo& evaluated_pod) {
@@ -64,7 +66,13 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
   if (narrows_) return Status::Success();
   const bool rebuild = !CollectChanged(nodes, nominator, evaluated_pod);
   const bool other_inputs = std::exchange(inputs_version_, inputs_.version()) != inputs_.version();
-  if (rebuild) return Rebuild(nodes, evaluated_pod);
+  if (rebuild) {
+    scratch_.aspects.assign(nodes.size(), 0);
+    return Rebuild(nodes, evaluated_pod);
+  }
+  const absl::Cleanup unmark = [this] {
+    for (const NodeRow row : scratch_.changed) scratch_.aspects[row] = 0;
+  };
   const bool have_moved = first_moved_ != kNothingMoved;
   if (have_moved && scored_) feasible_.Renumber(first_moved_);
   if (other_inputs) {
@@ -73,7 +81,7 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     if (!status.ok() || scored_anew) return status;
   }
   if (!scored_) return LookForFeasible(nodes, evaluated_pod);
-  if (changed_.empty() && !have_moved && !spread_changed_) return Status::Success();
+  if (scratch_.changed.empty() && !have_moved && !spread_changed_) return Status::Success();
 
   const ScoreColumns::Extremes extremes = columns_.extremes();
   Status status = RefilterChanged(evaluated_pod);
@@ -89,20 +97,19 @@ Status ScoreCache::Refresh(const NodeTable& nodes, const Nominator& nominator,
     columns_.Sort(first_moved_);
     NoteAllChanged();
   }
-  status = columns_.UpdateTotals(changed_);
+  status = columns_.UpdateTotals(scratch_.changed);
   if (!status.ok()) return status;
-  for (const NodeRow row : changed_) changes_.Add(row, nodes.size());
+  for (const NodeRow row : scratch_.changed) changes_.Add(row, nodes.size());
   return Status::Success();
 }
 
 // Where nothing was feasible: whether that is still so.
 Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evaluated_pod) {
-  for (const NodeRow row : changed_) {
+  for (const NodeRow row : scratch_.changed) {
     Status status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
     if (status.IsError()) return status;
     if (status.ok()) return Rebuild(nodes, evaluated_pod);
     SetVerdict(row, status);
-    aspects_[row] = 0;
   }
   return Status::Success();
 }
@@ -120,7 +127,7 @@ Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_
   if (!status.ok()) return status;
   feasible_.Count();
   if (feasible() == absl::MakeConstSpan(before)) return Status::Success();
-  for (const NodeRow row : changed_) {
+  for (const NodeRow row : scratch_.changed) {
     status = FilterAgain(row, Aspect::kEverything, evaluated_pod);
     if (status.IsError()) return status;
     SetVerdict(row, status);
@@ -143,11 +150,12 @@ bool ScoreCache::IsObjectFilter(uint8_t filter) const {
          (object_filters_ & MaskOf(framework_.plugins().filter[filter])) != 0;
 }
 
-// Fills changed_ with the rows to be filtered again, each once, and moves everything as the rows
-// did. False if it is all of them.
+// Fills scratch_.changed with the rows to be filtered again, each once, and moves everything as the
+// rows did. False if it is all of them.
 bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominator,
                                 const PodInfo& evaluated_pod) {
-  changed_.clear();
+  scratch_.changed.clear();
+  scratch_.aspects.resize(verdicts().rows());  // as many as there were before rows moved
   first_moved_ = kNothingMoved;
   // Claims of nominated pods count on their node, and may change while it does not.
   const bool all_nominated = object_filters_ != 0;
@@ -156,9 +164,9 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
       [&](NodeRow row, Aspects aspects) { MarkChanged(row, aspects); },
       [&](const RowMove& move) { Move(move); },
       [&] {  // what was changed by then has moved as well
-        changed_.clear();
+        scratch_.changed.clear();
         for (NodeRow row = 0; row < nodes.size(); ++row) {
-          if (aspects_[row] != 0) changed_.push_back(row);
+          if (scratch_.aspects[row] != 0) scratch_.changed.push_back(row);
         }
       });
   if (!followed) return false;
@@ -167,7 +175,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
       spread_changed_ && absl::c_any_of(filters_, [](const Participant& filter) {
         return (filter.depends_on & Aspect::kImageSpread) != 0;
       });
-  return !all_filtered_again && !IsMany(changed_.size(), nodes.size());
+  return !all_filtered_again && !IsMany(scratch_.changed.size(), nodes.size());
 }
 
 // Nodes came, which are to be filtered, or went.
@@ -177,13 +185,13 @@ void ScoreCache::Move(const RowMove& move) {
     if (feasible_.contains(row)) columns_.Remove(row);
   }
   feasible_.Move(move);
-  move.Apply(aspects_, Aspect::kEverything);
+  move.Apply(scratch_.aspects, Aspect::kEverything);
   if (scored_) columns_.Move(move);
 }
 
 void ScoreCache::MarkChanged(NodeRow row, Aspects aspects) {
-  if (aspects_[row] == 0) changed_.push_back(row);
-  aspects_[row] |= aspects;
+  if (scratch_.aspects[row] == 0) scratch_.changed.push_back(row);
+  scratch_.aspects[row] |= aspects;
 }
 
 // The pod's state, once: these plugins' PreFilter and PreScore do not look at nodes.
@@ -225,7 +233,6 @@ Status ScoreCache::Rebuild(const NodeTable& nodes, const PodInfo& evaluated_pod)
 
 // All feasible rows.
 Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
-  aspects_.assign(nodes.size(), 0);
   scored_ = feasible_.count() > 0;
   if (!scored_) return Status::Success();
   Status status = columns_.Score(nodes);
@@ -233,37 +240,36 @@ Status ScoreCache::ScoreAnew(const NodeTable& nodes) {
   return status;
 }
 
-// Filters changed_ again and gives its feasible rows their raw scores, by the plugins that depend
-// on what changed.
+// Filters scratch_.changed again and gives its feasible rows their raw scores, by the plugins that
+// depend on what changed.
 Status ScoreCache::RefilterChanged(const PodInfo& evaluated_pod) {
   Aspects aspects = Aspect::kNothing;
-  were_feasible_.clear();
-  for (const NodeRow row : changed_) {
+  scratch_.were_feasible.clear();
+  for (const NodeRow row : scratch_.changed) {
     const bool was_feasible = feasible_.contains(row);
-    were_feasible_.push_back(was_feasible);
+    scratch_.were_feasible.push_back(was_feasible);
     // Of a row that was rejected, another plugin may be the first to reject it now.
-    if (!was_feasible) aspects_[row] = Aspect::kEverything;
-    aspects |= aspects_[row];
+    if (!was_feasible) scratch_.aspects[row] = Aspect::kEverything;
+    aspects |= scratch_.aspects[row];
   }
-  Status status = changed_.size() <= kFewRows ? FilterOneByOne(evaluated_pod)
-                                              : FilterBlock(aspects, evaluated_pod);
+  Status status = scratch_.changed.size() <= kFewRows ? FilterOneByOne(evaluated_pod)
+                                                      : FilterBlock(aspects, evaluated_pod);
   if (!status.ok()) return status;
-  rescored_.clear();
-  for (size_t i = 0; i < changed_.size(); ++i) {
-    const NodeRow row = changed_[i];
-    aspects_[row] = 0;
+  scratch_.rescored.clear();
+  for (size_t i = 0; i < scratch_.changed.size(); ++i) {
+    const NodeRow row = scratch_.changed[i];
     if (feasible_.contains(row)) {
-      rescored_.push_back({row, were_feasible_[i] != 0});
-    } else if (were_feasible_[i] != 0) {
+      scratch_.rescored.push_back({row, scratch_.were_feasible[i] != 0});
+    } else if (scratch_.were_feasible[i] != 0) {
       columns_.Remove(row);
     }
   }
-  return columns_.ScoreRows(*nodes_, rescored_, aspects);
+  return columns_.ScoreRows(*nodes_, scratch_.rescored, aspects);
 }
 
 Status ScoreCache::FilterOneByOne(const PodInfo& evaluated_pod) {
-  for (const NodeRow row : changed_) {
-    const Status status = FilterAgain(row, aspects_[row], evaluated_pod);
+  for (const NodeRow row : scratch_.changed) {
+    const Status status = FilterAgain(row, scratch_.aspects[row], evaluated_pod);
     if (status.IsError()) return status;
     SetVerdict(row, status);
   }
@@ -277,19 +283,19 @@ Status ScoreCache::FilterBlock(Aspects aspects, const PodInfo& evaluated_pod) {
   if (concerned != 0) {
     status = AskOnly(concerned, state_, [&] {
       return framework_.nomination_filter().RunFilterNodesWithNominatedPods(
-          state_, evaluated_pod, *nodes_, changed_, feasible_.unlisted_verdicts());
+          state_, evaluated_pod, *nodes_, scratch_.changed, feasible_.unlisted_verdicts());
     });
   }
   if (status.ok() && objects_ != nullptr && Concerns(aspects, kOfObjectFilters)) {
     std::vector<NodeRow> left;
     if (concerned != 0) {
-      verdicts().AppendFeasible(changed_, left);
+      verdicts().AppendFeasible(scratch_.changed, left);
     } else {
-      left = changed_;
+      left = scratch_.changed;
     }
     status = AskObjectFilters(*nodes_, evaluated_pod, left);
   }
-  if (status.ok()) feasible_.Recount(changed_, were_feasible_);
+  if (status.ok()) feasible_.Recount(scratch_.changed, scratch_.were_feasible);
   return status;
 }
 
@@ -332,7 +338,6 @@ void ScoreCache::NoteAllChanged() {
 }
 
 void ScoreCache::PrefetchRow(NodeRow row) const {
-  if (row >= 0 && row < static_cast<NodeRow>(aspects_.size())) Prefetch(&aspects_[row]);
   columns_.PrefetchRow(row);
 }
 

@@ -30,10 +30,18 @@ class ScoreCache {
   // The total of a row that is not feasible.
   static constexpr int64_t kInfeasible = ScoreColumns::kInfeasible;
 
+  // What a Refresh() needs meanwhile; caches share one.
+  struct Scratch {
+    std::vector<NodeRow> changed;        // rows to be filtered again
+    std::vector<Aspects> aspects;        // by row: what of it changed; all 0 between calls
+    std::vector<uint8_t> were_feasible;  // by position in `changed`
+    std::vector<ScoreColumns::FeasibleRow> rescored;
+    ScoreColumns::Scratch columns;
+  };
   // `plugins` are those that signed (PodSigner::SignForNodes), `object_filters` others, of
-  // VerdictDependencies::object_filters(); `pod` stands for its class.
+  // VerdictDependencies::object_filters(); `pod` stands for its class. `scratch` outlives this.
   ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo> pod, PluginMask plugins,
-             PluginMask object_filters = 0);
+             PluginMask object_filters, Scratch& scratch);
 
   // What the verdicts of object filters on a pod depend on.
   struct ObjectInputs {
@@ -160,11 +168,8 @@ class ScoreCache {
   ScoreColumns columns_;
   RowJournal changes_;
   bool rebuilt_ = false, read_all_rows_ = false;  // by the last Refresh()
-  // Scratch of a Refresh().
-  std::vector<NodeRow> changed_;
-  std::vector<Aspects> aspects_;        // by row: what of it changed; all 0 between calls
-  std::vector<uint8_t> were_feasible_;  // by position in changed_
-  std::vector<ScoreColumns::FeasibleRow> rescored_;
+  // Of a Refresh():
+  Scratch& scratch_;
   NodeRow first_moved_ = kNothingMoved;  // the rows before it did not move
   bool spread_changed_ = false;          // Aspect::kImageSpread
 };

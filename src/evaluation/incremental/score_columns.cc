@@ -73,72 +73,88 @@ Aspects ScoreColumns::AddPlugins() {
   Aspects all = Aspect::kNothing;
   for (const Hook<ScorePlugin>& hook : framework_.plugins().score) {
     if (state_.skips().score & MaskOf(hook)) continue;
-    const Aspects depends_on = framework_.signer().DependenciesOf(MaskOf(hook));
-    (hook.extensions != nullptr ? normalized_ : plain_)
-        .push_back({.hook = &hook, .depends_on = depends_on, .raw = {}});
-    all |= depends_on;
+    const Scorer scorer = {&hook, framework_.signer().DependenciesOf(MaskOf(hook))};
+    all |= scorer.depends_on;
+    if (hook.extensions != nullptr) {
+      normalized_.push_back({scorer});
+    } else {
+      plain_.push_back(scorer);
+      plain_depend_on_ |= scorer.depends_on;
+    }
   }
   return all;
 }
 
 Status ScoreColumns::Score(const NodeTable& nodes) {
   plain_totals_.assign(nodes.size(), 0);
-  for (std::vector<Column>* columns : {&plain_, &normalized_}) {
-    for (Column& column : *columns) {
-      column.raw.clear();
-      bool differs = false;
-      Status status = ScoreColumn(nodes, column, differs);
-      if (!status.ok()) return status;
-    }
+  Status status = AddPlainScores(nodes, feasible_.rows());
+  for (Column& column : normalized_) {
+    if (!status.ok()) return status;
+    column.raw.clear();
+    bool differs = false;
+    status = ScoreColumn(nodes, column, differs);
   }
-  return Renormalize(nodes.size());
+  return status.ok() ? Renormalize(nodes.size()) : status;
 }
 
 Status ScoreColumns::ScoreBySpread(const NodeTable& nodes, bool& differs) {
-  for (std::vector<Column>* columns : {&plain_, &normalized_}) {
-    for (Column& column : *columns) {
-      if ((column.depends_on & Aspect::kImageSpread) == 0) continue;
-      Status status = ScoreColumn(nodes, column, differs);
-      if (!status.ok()) return status;
-    }
+  Status status;
+  if ((plain_depend_on_ & Aspect::kImageSpread) != 0) {
+    const std::vector<int64_t> before =
+        std::exchange(plain_totals_, std::vector<int64_t>(nodes.size()));
+    status = AddPlainScores(nodes, feasible_.rows());
+    for (const NodeRow row : feasible_.rows()) differs |= before[row] != plain_totals_[row];
   }
-  return Status::Success();
+  for (Column& column : normalized_) {
+    if (!status.ok()) return status;
+    if ((column.depends_on & Aspect::kImageSpread) == 0) continue;
+    status = ScoreColumn(nodes, column, differs);
+  }
+  return status;
 }
 
 Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const FeasibleRow> rows,
                                Aspects changed) {
   if (rows.empty()) return Status::Success();
-  rows_.clear();
-  for (const FeasibleRow& scored : rows) {
-    rows_.push_back(scored.row);
-    if (!scored.was_feasible) plain_totals_[scored.row] = 0;
-  }
-  const auto score = [&](const Column& column) {
-    scores_.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's score
-    return framework_.scores().RunScorePlugin(*column.hook, state_, pod_, nodes, rows_,
-                                              absl::MakeSpan(scores_));
-  };
-  for (Column& column : plain_) {
-    if (!Concerns(changed, column.depends_on)) continue;
-    Status status = score(column);
-    if (status.ok()) status = framework_.scores().CheckScores(*column.hook, scores_);
+  std::vector<NodeRow>& changed_rows = scratch_.rows;
+  changed_rows.clear();
+  for (const FeasibleRow& scored : rows) changed_rows.push_back(scored.row);
+  if (Concerns(changed, plain_depend_on_)) {
+    for (const NodeRow row : changed_rows) plain_totals_[row] = 0;
+    Status status = AddPlainScores(nodes, changed_rows);
     if (!status.ok()) return status;
-    const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const auto [row, was_feasible] = rows[i];
-      plain_totals_[row] += (scores_[i] - (was_feasible ? column.score(row) : 0)) * factor;
-      column.SetScore(row, scores_[i], nodes.size());
-    }
   }
   for (Column& column : normalized_) {
     if (!Concerns(changed, column.depends_on)) continue;
-    Status status = score(column);
+    Status status = CallPlugin(nodes, column, changed_rows);
     if (!status.ok()) return status;
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto [row, was_feasible] = rows[i];
       if (was_feasible) column.Remove(column.score(row));
-      column.SetScore(row, scores_[i], nodes.size());
-      column.Add(scores_[i]);
+      column.SetScore(row, scratch_.scores[i], nodes.size());
+      column.Add(scratch_.scores[i]);
+    }
+  }
+  return Status::Success();
+}
+
+// The raw scores of `rows`, into scratch_.scores.
+Status ScoreColumns::CallPlugin(const NodeTable& nodes, const Scorer& scorer,
+                                absl::Span<const NodeRow> rows) {
+  scratch_.scores.assign(rows.size(), 0);  // a plugin that forgets a row must not see another's
+  return framework_.scores().RunScorePlugin(*scorer.hook, state_, pod_, nodes, rows,
+                                            absl::MakeSpan(scratch_.scores));
+}
+
+// Adds the weighted scores of plain_ to plain_totals_ of `rows`, which are 0.
+Status ScoreColumns::AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows) {
+  for (const Scorer& scorer : plain_) {
+    Status status = CallPlugin(nodes, scorer, rows);
+    if (status.ok()) status = framework_.scores().CheckScores(*scorer.hook, scratch_.scores);
+    if (!status.ok()) return status;
+    const int64_t factor = framework_.scores().ScoreFactor(*scorer.hook);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      plain_totals_[rows[i]] += scratch_.scores[i] * factor;
     }
   }
   return Status::Success();
@@ -146,33 +162,25 @@ Status ScoreColumns::ScoreRows(const NodeTable& nodes, absl::Span<const Feasible
 
 // All feasible rows; sets `differs` if one of the scores is another than it was.
 Status ScoreColumns::ScoreColumn(const NodeTable& nodes, Column& column, bool& differs) {
-  const bool plain = column.hook->extensions == nullptr;
   const absl::Span<const NodeRow> rows = feasible_.rows();
-  std::vector<int64_t> scores(rows.size());
-  Status status = framework_.scores().RunScorePlugin(*column.hook, state_, pod_, nodes, rows,
-                                                     absl::MakeSpan(scores));
-  if (status.ok() && plain) status = framework_.scores().CheckScores(*column.hook, scores);
+  Status status = CallPlugin(nodes, column, rows);
   if (!status.ok()) return status;
-  const int64_t factor = plain ? framework_.scores().ScoreFactor(*column.hook) : 0;
+  const std::vector<int64_t>& scores = scratch_.scores;
   const bool stays_zero =
       column.raw.empty() && absl::c_all_of(scores, [](int64_t score) { return score == 0; });
   if (!stays_zero) {
     column.raw.resize(nodes.size());
     for (size_t i = 0; i < rows.size(); ++i) {
-      const int64_t more = scores[i] - std::exchange(column.raw[rows[i]], scores[i]);
-      plain_totals_[rows[i]] += more * factor;
-      differs |= more != 0;
+      differs |= std::exchange(column.raw[rows[i]], scores[i]) != scores[i];
     }
   }
-  if (!plain) FindExtremes(column);
+  FindExtremes(column);
   return Status::Success();
 }
 
 void ScoreColumns::Move(const RowMove& move) {
-  for (std::vector<Column>* columns : {&plain_, &normalized_}) {
-    for (Column& column : *columns) {
-      if (!column.raw.empty()) move.Apply(column.raw);
-    }
+  for (Column& column : normalized_) {
+    if (!column.raw.empty()) move.Apply(column.raw);
   }
   move.Apply(plain_totals_);
   move.Apply(totals_, kInfeasible);
@@ -213,7 +221,7 @@ Status ScoreColumns::Renormalize(int size) {
   totals_.assign(size, kInfeasible);
   const absl::Span<const NodeRow> rows = feasible_.rows();
   for (const NodeRow row : rows) totals_[row] = plain_totals_[row];
-  std::vector<int64_t> scores;
+  std::vector<int64_t>& scores = scratch_.scores;
   for (const Column& column : normalized_) {
     if (rows.empty()) break;
     const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
@@ -237,13 +245,14 @@ Status ScoreColumns::Renormalize(int size) {
 
 // Their scores are those of now.
 Status ScoreColumns::UpdateTotals(absl::Span<const NodeRow> rows) {
-  rows_.clear();
+  std::vector<NodeRow>& feasible = scratch_.rows;
+  feasible.clear();
   for (const NodeRow row : rows) {
     totals_[row] = feasible_.contains(row) ? plain_totals_[row] : kInfeasible;
-    if (feasible_.contains(row)) rows_.push_back(row);
+    if (feasible_.contains(row)) feasible.push_back(row);
   }
   for (const Column& column : normalized_) {
-    Status status = AddNormalized(column, rows_);
+    Status status = AddNormalized(column, feasible);
     if (!status.ok()) return status;
   }
   // A path up the tree of winners costs as much as some hundred rows of its leaves.
@@ -258,7 +267,7 @@ Status ScoreColumns::UpdateTotals(absl::Span<const NodeRow> rows) {
 
 // Adds to their totals what raw scores of feasible rows come to among the others: SignPlugin's
 // contract lets the extremes stand for those.
-Status ScoreColumns::AddNormalized(const Column& column, absl::Span<const NodeRow> rows) {
+Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& rows) {
   if (rows.empty()) return Status::Success();
   const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
   if (column.all_equal()) {
@@ -267,15 +276,16 @@ Status ScoreColumns::AddNormalized(const Column& column, absl::Span<const NodeRo
     for (const NodeRow row : rows) totals_[row] += score * factor;
     return status;
   }
-  scores_.clear();
-  for (const NodeRow row : rows) scores_.push_back(column.score(row));
-  scores_.push_back(column.low);
-  scores_.push_back(column.high);
-  std::vector<NodeRow> with_extremes(rows.begin(), rows.end());
-  with_extremes.resize(scores_.size(), rows.front());
-  Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, with_extremes,
-                                                         absl::MakeSpan(scores_));
-  for (size_t i = 0; i < rows.size(); ++i) totals_[rows[i]] += scores_[i] * factor;
+  std::vector<int64_t>& scores = scratch_.scores;
+  scores.clear();
+  for (const NodeRow row : rows) scores.push_back(column.score(row));
+  scores.insert(scores.end(), {column.low, column.high});
+  const size_t size = rows.size();
+  rows.resize(scores.size(), rows.front());
+  Status status = framework_.scores().RunNormalizeScores(*column.hook, state_, pod_, rows,
+                                                         absl::MakeSpan(scores));
+  rows.resize(size);
+  for (size_t i = 0; i < size; ++i) totals_[rows[i]] += scores[i] * factor;
   return status;
 }
 
@@ -298,10 +308,8 @@ void ScoreColumns::PrefetchRow(NodeRow row) const {
   if (row < 0 || row >= static_cast<NodeRow>(totals_.size())) return;
   Prefetch(&totals_[row]);
   Prefetch(&plain_totals_[row]);
-  for (const std::vector<Column>* columns : {&plain_, &normalized_}) {
-    for (const Column& column : *columns) {
-      if (!column.raw.empty()) Prefetch(&column.raw[row]);
-    }
+  for (const Column& column : normalized_) {
+    if (!column.raw.empty()) Prefetch(&column.raw[row]);
   }
 }
 

@@ -34,10 +34,15 @@ class ScoreColumns {
   // The total of a row that is not feasible.
   static constexpr int64_t kInfeasible = std::numeric_limits<int64_t>::min();
 
+  // May be shared with others.
+  struct Scratch {
+    std::vector<NodeRow> rows;
+    std::vector<int64_t> scores;
+  };
   // All of these outlive this. `state` is the pod's.
   ScoreColumns(const Framework& framework, const PodInfo& pod, const CycleState& state,
-               const FeasibleRows& feasible)
-      : framework_(framework), pod_(pod), state_(state), feasible_(feasible) {}
+               const FeasibleRows& feasible, Scratch& scratch)
+      : framework_(framework), pod_(pod), state_(state), feasible_(feasible), scratch_(scratch) {}
   ScoreColumns(const ScoreColumns&) = delete;
   ScoreColumns& operator=(const ScoreColumns&) = delete;
 
@@ -94,10 +99,12 @@ class ScoreColumns {
   void PrefetchRow(NodeRow row) const;
 
  private:
-  // The raw scores of a plugin, and, if it normalises, their extremes over the feasible rows.
-  struct Column {
+  struct Scorer {
     const Hook<ScorePlugin>* hook;
     Aspects depends_on;
+  };
+  // The raw scores of a plugin that normalises, and their extremes over the feasible rows.
+  struct Column : Scorer {
     std::vector<int64_t> raw;  // by row; empty as long as all are 0
     int64_t low = 0, high = 0;
     int count = 0, at_low = 0, at_high = 0;  // rows in all, and at the extremes
@@ -109,23 +116,24 @@ class ScoreColumns {
     bool all_equal() const { return low == high; }
   };
 
+  Status CallPlugin(const NodeTable& nodes, const Scorer& scorer, absl::Span<const NodeRow> rows);
+  Status AddPlainScores(const NodeTable& nodes, absl::Span<const NodeRow> rows);
   Status ScoreColumn(const NodeTable& nodes, Column& column, bool& differs);
   void FindExtremes(Column& column) const;
   Status Normalized(const Column& column, NodeRow row, int64_t& score) const;
-  Status AddNormalized(const Column& column, absl::Span<const NodeRow> rows);
+  Status AddNormalized(const Column& column, std::vector<NodeRow>& rows);
 
   const Framework& framework_;
   const PodInfo& pod_;
   const CycleState& state_;
   const FeasibleRows& feasible_;
-  std::vector<Column> plain_;          // score plugins that do not normalise
+  std::vector<Scorer> plain_;  // score plugins that do not normalise
+  Aspects plain_depend_on_ = Aspect::kNothing;
   std::vector<Column> normalized_;     // those that do
   std::vector<int64_t> plain_totals_;  // by row: the weighted scores of plain_
   std::vector<int64_t> totals_;        // by row; kInfeasible if it is not feasible
   BestRow best_;
-  // Scratch.
-  std::vector<NodeRow> rows_;
-  std::vector<int64_t> scores_;
+  Scratch& scratch_;
 };
 
 }  // namespace berth
