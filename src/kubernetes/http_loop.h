@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/mutex.h"
+#include "kubernetes/rate_limiter.h"
 
 namespace berth {
 
@@ -83,6 +84,7 @@ class HttpLoop {
   bool WasSent(TransferId transfer) const;
 
  private:
+  class Easy;
   class Transfer;
   class Multi;
 
@@ -91,6 +93,7 @@ class HttpLoop {
   void RunDue();
   void StartAndAbort();
   void Finish();
+  void Pause();
 
   const std::unique_ptr<Multi> multi_;
   Mutex mutex_;
@@ -103,6 +106,7 @@ class HttpLoop {
   std::vector<TransferId> to_start_;
   std::vector<std::unique_ptr<Transfer>> aborted_;
   std::multimap<absl::Time, std::function<void()>> timers_;
+  RateLimiter waits_;
   std::thread thread_;
 };
 
