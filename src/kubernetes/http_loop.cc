@@ -31,7 +31,8 @@ constexpr size_t kMostIdleHandles = 64;
 // A wait that ends costs more than what is then done, mostly. Under load the loop does not wait
 // more often than that, and finds more to do each time.
 constexpr double kWaitsPerSecond = 50;
-constexpr int kWaitsAtOnce = 20;  // so that a pod alone is not held up
+constexpr int kWaitsAtOnce = 20;          // so that a pod alone is not held up
+constexpr size_t kWorthAWait = 64 << 10;  // bytes
 
 struct FreeHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -171,9 +172,13 @@ class HttpLoop::Multi {
   }
   void DropIdle() { idle_.clear(); }
 
+  void CountReceived(size_t bytes) { received_ += bytes; }
+  size_t TakeReceived() { return std::exchange(received_, 0); }
+
  private:
   std::set<curl_socket_t> sockets_;
   std::vector<std::unique_ptr<Easy>> idle_;
+  size_t received_ = 0;
   CURLM* handle_;
 };
 
@@ -339,6 +344,7 @@ bool HttpLoop::Transfer::Tell() {
 size_t HttpLoop::Transfer::OnBody(char* data, size_t size, size_t count, void* self) {
   Transfer& transfer = *static_cast<Transfer*>(self);
   if (!transfer.Tell()) return 0;  // ends the transfer
+  transfer.multi_.CountReceived(size * count);
   transfer.receiver_->OnBytes({data, size * count});
   return transfer.receiver_ == nullptr ? 0 : size * count;
 }
@@ -469,10 +475,17 @@ void HttpLoop::Finish() {
   }
 }
 
-// Returns when the loop may wait again.
+// Returns when the loop may wait again, or something is due.
 void HttpLoop::Pause() {
-  if (waits_.Take(MonotonicNow())) return;
-  std::this_thread::sleep_for(absl::ToChronoNanoseconds(waits_.NextToken() - MonotonicNow()));
+  long due_ms = -1;
+  curl_multi_timeout(multi_->get(), &due_ms);
+  // A long list comes as fast as it can be read.
+  if (due_ms == 0 || multi_->TakeReceived() >= kWorthAWait) return;
+  const absl::Time now = MonotonicNow();
+  if (waits_.Take(now)) return;
+  absl::Time until = waits_.NextToken();
+  if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
+  if (until > now) std::this_thread::sleep_for(absl::ToChronoNanoseconds(until - now));
   (void)waits_.Take(MonotonicNow());
 }
 
