@@ -33,6 +33,7 @@ constexpr size_t kMostIdleHandles = 64;
 constexpr double kWaitsPerSecond = 50;
 constexpr int kWaitsAtOnce = 20;          // so that a pod alone is not held up
 constexpr size_t kWorthAWait = 64 << 10;  // bytes
+constexpr absl::Duration kPostsTogether = absl::Milliseconds(2);
 
 struct FreeHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -377,6 +378,7 @@ HttpLoop::~HttpLoop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;
+    posted_or_stopping_.SignalAll();
   }
   curl_multi_wakeup(multi_->get());
   thread_.join();
@@ -389,13 +391,14 @@ HttpLoop::~HttpLoop() {
 }
 
 void HttpLoop::Post(std::function<void()> work) {
-  bool is_first;
   {
     MutexLock lock(mutex_);
-    is_first = posted_.empty();
+    const bool is_first = posted_.empty();
     posted_.push_back(std::move(work));
+    if (!is_first) return;
+    if (paused_) return posted_or_stopping_.SignalAll();
   }
-  if (is_first) curl_multi_wakeup(multi_->get());
+  curl_multi_wakeup(multi_->get());
 }
 
 void HttpLoop::RunAt(absl::Time time, std::function<void()> work) {
@@ -475,18 +478,32 @@ void HttpLoop::Finish() {
   }
 }
 
-// Returns when the loop may wait again, or something is due.
-void HttpLoop::Pause() {
+// Returns when the loop may wait again, or a timer is due; false if something was posted.
+bool HttpLoop::Pause() {
   long due_ms = -1;
   curl_multi_timeout(multi_->get(), &due_ms);
   // A long list comes as fast as it can be read.
-  if (due_ms == 0 || multi_->TakeReceived() >= kWorthAWait) return;
+  if (due_ms == 0 || multi_->TakeReceived() >= kWorthAWait) return true;
   const absl::Time now = MonotonicNow();
-  if (waits_.Take(now)) return;
+  if (waits_.Take(now)) return true;
   absl::Time until = waits_.NextToken();
   if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
-  if (until > now) std::this_thread::sleep_for(absl::ToChronoNanoseconds(until - now));
+  // Pods wait for what is posted, and what is posted comes in bursts.
+  const absl::Time soon = std::min(now + kPostsTogether, until);
+  if (soon > now) std::this_thread::sleep_for(absl::ToChronoNanoseconds(soon - now));
+  {
+    MutexLock lock(mutex_);
+    paused_ = true;
+    while (posted_.empty() && !stopping_) {
+      const absl::Duration left = until - MonotonicNow();
+      if (left <= absl::ZeroDuration()) break;
+      posted_or_stopping_.WaitFor(mutex_, left);
+    }
+    paused_ = false;
+    if (!posted_.empty() || stopping_) return false;
+  }
   (void)waits_.Take(MonotonicNow());
+  return true;
 }
 
 void HttpLoop::Run() {
@@ -506,7 +523,7 @@ void HttpLoop::Run() {
     curl_multi_perform(multi_->get(), &running);
     Finish();
     if (!to_start_.empty() || !aborted_.empty()) continue;
-    Pause();
+    if (!Pause()) continue;
     const absl::Duration wait =
         timers_.empty() ? absl::InfiniteDuration() : timers_.begin()->first - MonotonicNow();
     const int64_t wait_ms = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));

@@ -93,12 +93,14 @@ class HttpLoop {
   void RunDue();
   void StartAndAbort();
   void Finish();
-  void Pause();
+  bool Pause();
 
   const std::unique_ptr<Multi> multi_;
   Mutex mutex_;
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // the loop's thread waits for the next
+  CondVar posted_or_stopping_;
 
   TransferId next_transfer_ = 1;
   absl::flat_hash_map<TransferId, std::unique_ptr<Transfer>> transfers_;

@@ -296,6 +296,22 @@ TEST(ApiClientTest, AServerThatIsNotThereWasSentNothing) {
   EXPECT_TRUE(ok.Wait());
 }
 
+// Though the handle of libcurl has sent something before.
+TEST(ApiClientTest, AServerThatHasGoneWasSentNothing) {
+  auto server = std::make_unique<TestServer>(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  ApiClient client(To(*server), Unlimited());
+  const ApiRequest request = {.method = "POST",
+                              .target = "/p",
+                              .body = "text",
+                              .repeatable = Repeatable::kNo,
+                              .timeout = absl::Milliseconds(300)};
+  ASSERT_TRUE(CallAndWait(client, request).ok());
+  server.reset();
+  const absl::Status status = CallAndWait(client, request).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;  // Unknown if it may have happened
+}
+
 TEST(ApiClientTest, EveryCallHasADeadline) {
   TestServer server([](const TestRequest& request, TestAnswer& answer) {
     if (request.target == "/half") answer.Send(200, "text/plain", "half");
