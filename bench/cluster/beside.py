@@ -20,7 +20,7 @@ import sys
 import time
 
 import os
-from common import TREE, Bound, configuration, cpu_seconds, each, peak_mib, start_cluster, wait_until
+from common import TREE, ApiError, Bound, configuration, cpu_seconds, each, peak_mib, start_cluster, wait_until
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
@@ -86,11 +86,24 @@ def run(cluster, scheduler, command, kind, options, seed):
     cpu, memory = cpu_seconds(process.pid) - cpu_before, peak_mib(process.pid)
     waits = sorted(bound.at[name] - at for name, at in created.items())
     process.stop()
+    bound.close()
     for kind_of in ("v1/Pod", "scheduling.x-k8s.io/v1alpha1/PodGroup"):
-        cluster.api.delete_all(kind_of, grace_seconds=0)
+        delete_all(cluster.api, kind_of)
     wait_until("the pods are gone", lambda: not cluster.api.list("v1/Pod", "default")[0], 300, 0.5)
     return {"pods/s": options.pods / seconds, "made/s": options.pods / made, "CPU s per 10,000": cpu * 10000 / options.pods,
             "peak MiB": memory, "p50 ms": 1000 * waits[len(waits) // 2], "p99 ms": 1000 * waits[len(waits) * 99 // 100]}
+
+
+def delete_all(api, kind):
+    """Ten thousand may take longer than a client waits for an answer."""
+    while True:
+        try:
+            return api.delete_all(kind, grace_seconds=0)
+        except TimeoutError:
+            continue
+        except ApiError as e:
+            if e.status != 504:
+                raise
 
 
 # Of each: Berth's amount divided by kube-scheduler's, and what that has to be.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A control plane for measuring: etcd and an API server, nodes that nobody runs, and no controllers beside."""
+import http.client
 import os
 import sys
 import threading
@@ -68,20 +69,41 @@ def peak_mib(pid):
 
 
 class Bound:
-    """When each pod was seen to have a node, by name."""
+    """When each pod was seen to have a node, by name. The server may cut a watcher that is slow."""
 
     def __init__(self, cluster):
         self.at = {}
         self._api = cluster.client("observer", "observer", "system:masters")
-        _, self._version = self._api.list("v1/Pod", "default")
+        self._path = self._api.path_of("v1/Pod", None, "default")
+        self._version = self._api.request("GET", self._path + "?limit=1")["metadata"]["resourceVersion"]
+        self._ended = False
         threading.Thread(target=self._follow, daemon=True).start()
 
+    def close(self):
+        self._ended = True
+
     def _follow(self):
-        path = self._api.path_of("v1/Pod", None, "default")
-        for kind, pod in self._api.watch(path, self._version, 3600):
-            name = pod["metadata"].get("name")
-            if kind == "MODIFIED" and pod["spec"].get("nodeName") and name not in self.at:
-                self.at[name] = time.monotonic()
+        while not self._ended:
+            try:
+                for kind, pod in self._api.watch(self._path, self._version, 3600):
+                    if self._ended:
+                        return
+                    self._version = pod["metadata"]["resourceVersion"]
+                    if kind in ("ADDED", "MODIFIED"):
+                        self._see(pod)
+            except ApiError as e:
+                if e.status != 410:
+                    raise
+                answer = self._api.request("GET", self._path)
+                self._version = answer["metadata"]["resourceVersion"]
+                for pod in answer["items"]:
+                    self._see(pod)
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.1)
+
+    def _see(self, pod):
+        if pod["spec"].get("nodeName"):
+            self.at.setdefault(pod["metadata"]["name"], time.monotonic())
 
 
 def configuration(*plugins):

@@ -12,6 +12,7 @@ audit log). Exit status 1 if one of these does not hold.
 """
 import argparse
 import collections
+import glob
 import http.client
 import json
 import os
@@ -66,6 +67,7 @@ def first_binding(cluster, name, command, turn, limit):
     print("%s: first binding after %.2f s (%s: %.1f s are allowed), %.0f MiB, %.1f CPU s" % (
         name, seconds, verdict, limit, peak_mib(process.pid), cpu_seconds(process.pid)), flush=True)
     process.stop()
+    bound.close()
     return seconds <= limit
 
 
@@ -84,13 +86,15 @@ def killed(cluster, name, command, pending):
     wait_until("all are bound", lambda: all(pod in bound.at for pod in pods), 600, 0.05)
     seconds = time.monotonic() - began
     process.stop()
+    bound.close()
     made, refused = collections.Counter(), 0
-    with open(cluster.path("logs", "audit.log")) as audit:
-        for line in audit:
-            if '"subresource":"binding"' in line and "waits-%s-" % name in line:
-                event = json.loads(line)
-                made[event["objectRef"]["name"]] += event["responseStatus"]["code"] == 201
-                refused += event["responseStatus"]["code"] != 201
+    for name_of in glob.glob(cluster.path("logs", "audit*.log")):  # the server begins a new one now and then
+        with open(name_of) as audit:
+            for line in audit:
+                if '"subresource":"binding"' in line and "waits-%s-" % name in line:
+                    event = json.loads(line)
+                    made[event["objectRef"]["name"]] += event["responseStatus"]["code"] == 201
+                    refused += event["responseStatus"]["code"] != 201
     # All are bound; of a request that was cut off by the kill the log may not tell how it ended.
     once = all(count <= 1 for count in made.values())
     print("%s: killed with %d of %d pods bound; the others %.1f s after the next start; %d bindings refused; none bound twice: %s" % (

@@ -83,7 +83,8 @@ Status VolumeBinding::Filter(const CycleState& state, const PodInfo&, const Node
   if (!read.ok()) return Status::Error(read.status());
   const BindingState* const data = *read;
   VolumeChoice choice;
-  return ChooseVolumes(*data->volumes, assumed_, node, CsiNode(node), choice).ToStatus();
+  return Counted("predicate",
+                 ChooseVolumes(*data->volumes, assumed_, node, CsiNode(node), choice).ToStatus());
 }
 
 // Of bound claims alone, labels mostly say all, and there is one thing to say.
@@ -127,7 +128,7 @@ Status VolumeBinding::EvaluateRows(const PodVolumes& volumes, const NodeTable& n
     choice.provisions.clear();
     const VolumeVerdict verdict =
         ChooseVolumes(volumes, assumed_, node, look_at_csi_nodes ? CsiNode(node) : nullptr, choice);
-    if (!verdict.error.empty()) return verdict.ToStatus();
+    if (!verdict.error.empty()) return Counted("predicate", verdict.ToStatus());
     if (verdict.ok()) continue;
     verdicts.Set(row, Code::kUnschedulableAndUnresolvable, verdict.reasons());
   }
@@ -146,7 +147,8 @@ Status VolumeBinding::Reserve(CycleState& state, const PodInfo& pod, absl::strin
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
   const NodeInfo& node = handle_.nodes().node(row);
   VolumeChoice choice;
-  Status status = ChooseVolumes(*data.volumes, assumed_, node, CsiNode(node), choice).ToStatus();
+  Status status = Counted(
+      "assume", ChooseVolumes(*data.volumes, assumed_, node, CsiNode(node), choice).ToStatus());
   if (!status.ok()) return status;
   data.writes = VolumeWrites(choice);
   for (const auto& [delayed, volume] : choice.bindings) {
@@ -173,7 +175,7 @@ Status VolumeBinding::PreBind(CycleState& state, const PodInfo&, absl::string_vi
   if (!HasToBind(state)) return Status::Success();
   BindingState& data = *state.FindMutable(kState);
   const absl::Status written = data.writes.Write(node_name, handle_);
-  if (!written.ok()) return Status::Error(written);
+  if (!written.ok()) return Counted("bind", Status::Error(written));
   data.bind_deadline = handle_.clock().Now() + bind_timeout_;
   data.writes.PollWhenTheyChange(state);
   return Status::Wait();
@@ -184,8 +186,15 @@ Status VolumeBinding::PollPreBind(CycleState& state, const PodInfo&, absl::strin
   const absl::StatusOr<bool> bound = data.writes.AreBound(node_name, handle_);
   if (bound.ok() && *bound) return Status::Success();
   if (bound.ok() && handle_.clock().Now() < data.bind_deadline) return Status::Wait();
-  return Status::Error(absl::StrCat(
-      "binding volumes: ", bound.ok() ? "context deadline exceeded" : bound.status().message()));
+  return Counted("bind", Status::Error(absl::StrCat(
+                             "binding volumes: ",
+                             bound.ok() ? "context deadline exceeded" : bound.status().message())));
+}
+
+// The counter is there once there is something to count, as kube-scheduler's series is.
+Status VolumeBinding::Counted(absl::string_view stage, Status status) const {
+  if (status.IsError()) handle_.CounterOf(absl::StrCat("stage_error/", stage)).Add();
+  return status;
 }
 
 std::vector<ClusterEventWithHint> VolumeBinding::EventsToRegister() const {

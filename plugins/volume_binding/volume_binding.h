@@ -93,6 +93,8 @@ class VolumeBinding final : public Plugin,
   const api::CSINode* CsiNode(const NodeInfo& node) const;
   Status EvaluateRows(const PodVolumes& volumes, const NodeTable& nodes,
                       NodeVerdicts& verdicts) const;
+  // Counts an error: kube-scheduler's scheduler_volume_scheduling_stage_error_total.
+  Status Counted(absl::string_view stage, Status status) const;
 
   Handle& handle_;
   const absl::Duration bind_timeout_;

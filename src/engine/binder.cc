@@ -96,6 +96,7 @@ class Binder::Waiting final : public WaitingPod {
   }
 
   Placement& placement() { return placement_; }
+  const Placement& placement() const { return placement_; }
   const Status& status() const { return status_; }
   void set_status(Status status) { status_ = std::move(status); }
 
@@ -118,9 +119,11 @@ class Binder::Waiting final : public WaitingPod {
 };
 
 struct Binder::Batch {
+  Binder* binder = nullptr;
   absl::InlinedVector<Waiting, 1> members;  // where they are: plugins hold pointers to them
   int minimum = 1;
   bool running = false;            // on the executor: hands off
+  std::atomic<int> under_way = 0;  // members that are there
   std::atomic<bool> done = false;  // it has run there; Finish() is due
   uint64_t number = 0;             // in order of start
   absl::Time poll_at;              // while it is parked
@@ -132,6 +135,14 @@ struct Binder::Batch {
   bool waits(absl::Time now) const {
     return std::any_of(members.begin(), members.end(), [now](const Waiting& member) {
       return member.waits() || member.delayed(now);
+    });
+  }
+  // Whether a PreBind plugin has something to do before the first Bind.
+  bool has_pre_bind() const {
+    return std::any_of(members.begin(), members.end(), [](const Waiting& member) {
+      const Placement& placement = member.placement();
+      return member.alive() && !placement.pre_bound &&
+             placement.framework->placement().HasPreBind(placement.state);
     });
   }
   // Whether a PreBind plugin waits.
@@ -171,6 +182,7 @@ Binder::~Binder() = default;
 
 void Binder::Start(Members members, int minimum, absl::Time now) {
   auto batch = std::make_unique<Batch>();
+  batch->binder = this;
   batch->minimum = minimum;
   batch->number = ++last_number_;
   batch->members.reserve(members.size());
@@ -251,19 +263,10 @@ void Binder::Advance(absl::Time now, std::vector<BindingOutcome>& outcomes) {
     }
     batch->FailIfTooFew();
     batch->running = true;
-    if (batch->alive() == 0) {
-      Finish(*batch);
+    if (batch->members.size() > 1 && batch->has_pre_bind()) {
+      executor_.Run([this, running = batch.get()] { PreBindAll(*running); });
     } else {
-      Batch* const running = batch.get();
-      executor_.Run([this, running] {
-        Run(*running);
-        if (running->polled()) {
-          post_([this, running] { Park(*running); });
-          return;
-        }
-        running->done.store(true, std::memory_order_release);
-        post_([this, running] { Finish(*running); });
-      });
+      RunMembers(*batch);
     }
   }
   std::erase_if(batches_, [](const auto& batch) { return batch->members.empty(); });
@@ -345,36 +348,69 @@ bool Binder::Poll(Batch& batch) {
   return !batch.polled();
 }
 
-// On the executor.
-void Binder::Run(Batch& batch) {
-  for (Waiting& member : batch.members) {
-    Placement& placement = member.placement();
-    if (!member.alive() || placement.pre_bound) continue;
-    Status status =
-        Measured(placement, PointMetrics::Point::kPreBind, &PlacementRunner::RunPreBind);
-    placement.pre_bound = status.ok();
-    if (status.IsWait()) {
-      member.set_polled(true);
-    } else if (!status.ok()) {
-      member.set_status(std::move(status));
-    }
-  }
+// On the executor, of a group: no Bind before the last PreBind.
+void Binder::PreBindAll(Batch& batch) {
+  for (Waiting& member : batch.members) PreBind(member);
   batch.FailIfTooFew();
-  if (batch.polled()) return;
+  if (batch.polled()) {
+    post_([this, &batch] { Park(batch); });
+  } else {
+    post_([this, &batch] { RunMembers(batch); });
+  }
+}
+
+// Each on its own: none waits for the answer to another.
+void Binder::RunMembers(Batch& batch) {
+  const int alive = batch.alive();
+  if (alive == 0) return Finish(batch);
+  batch.under_way.store(alive, std::memory_order_relaxed);
+  // The last one may end the batch.
+  Waiting* last = nullptr;
+  const auto run = [&batch, this](Waiting* member) {
+    executor_.Run([of = &batch, member] { of->binder->RunMember(*of, *member); });
+  };
   for (Waiting& member : batch.members) {
     if (!member.alive()) continue;
-    Placement& placement = member.placement();
-    Status status = Measured(placement, PointMetrics::Point::kBind, &PlacementRunner::RunBind);
-    if (!status.ok()) {
-      member.set_status(std::move(status));
-      continue;
-    }
-    (void)placement.framework->point_metrics().Measure(PointMetrics::Point::kPostBind, [&] {
-      placement.framework->placement().RunPostBind(placement.state, *placement.pod,
-                                                   placement.node_name);
-      return Status::Success();  // it cannot fail
-    });
+    if (last != nullptr) run(last);
+    last = &member;
   }
+  run(last);
+}
+
+// On the executor.
+void Binder::RunMember(Batch& batch, Waiting& member) {
+  PreBind(member);
+  if (member.alive() && !member.polled()) Bind(member);
+  if (batch.under_way.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  if (batch.polled()) {
+    post_([this, &batch] { Park(batch); });
+  } else {
+    batch.done.store(true, std::memory_order_release);
+    post_([this, &batch] { Finish(batch); });
+  }
+}
+
+void Binder::PreBind(Waiting& member) {
+  Placement& placement = member.placement();
+  if (!member.alive() || placement.pre_bound) return;
+  Status status = Measured(placement, PointMetrics::Point::kPreBind, &PlacementRunner::RunPreBind);
+  placement.pre_bound = status.ok();
+  if (status.IsWait()) {
+    member.set_polled(true);
+  } else if (!status.ok()) {
+    member.set_status(std::move(status));
+  }
+}
+
+void Binder::Bind(Waiting& member) {
+  Placement& placement = member.placement();
+  Status status = Measured(placement, PointMetrics::Point::kBind, &PlacementRunner::RunBind);
+  if (!status.ok()) return member.set_status(std::move(status));
+  (void)placement.framework->point_metrics().Measure(PointMetrics::Point::kPostBind, [&] {
+    placement.framework->placement().RunPostBind(placement.state, *placement.pod,
+                                                 placement.node_name);
+    return Status::Success();  // it cannot fail
+  });
 }
 
 // Back on the scheduling thread: the batch's outcomes are known. It is dropped in Settle().

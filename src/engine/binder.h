@@ -52,9 +52,9 @@ struct BindingOutcome {
 };
 
 // Binds placements in batches, a group's together: all members are permitted, then all PreBinds
-// run, then all Binds. If so many members fail before the first Bind that fewer than the batch's
-// minimum are left, all fail; once a Bind has succeeded, the others are bound all the same. While a
-// PreBind plugin waits for others, its batch is off the executor, and the plugin is polled.
+// run, then all Binds, at once. If so many members fail before the first Bind that fewer than the
+// batch's minimum are left, all fail; once a Bind has succeeded, the others are bound all the same.
+// While a PreBind plugin waits for others, its batch is off the executor, and the plugin is polled.
 //
 // Belongs to the scheduling thread; only the plugins' PreBind, Bind and PostBind run elsewhere.
 class Binder {
@@ -115,7 +115,11 @@ class Binder {
   struct Batch;
 
   void Finish(Batch& batch);
-  void Run(Batch& batch);
+  void PreBindAll(Batch& batch);
+  void RunMembers(Batch& batch);
+  void RunMember(Batch& batch, Waiting& member);
+  static void PreBind(Waiting& member);
+  static void Bind(Waiting& member);
   // Takes a batch from the executor whose PreBind plugins wait, and polls it when it is time.
   void Park(Batch& batch);
   std::unique_ptr<Batch> Unpark(Batch& batch);

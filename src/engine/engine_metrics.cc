@@ -166,7 +166,7 @@ void EngineMetrics::Publish(const QueueCensus& queue, const Cache& cache, const 
         .Set(static_cast<double>(trouble.slow_calls));
   }
   for (const auto& [name, count] : plugin_counters) {
-    metrics.plugin_counters.With({name}).Set(static_cast<double>(count));
+    metrics.SetPluginCounter(name, count);
   }
 }
 

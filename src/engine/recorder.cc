@@ -71,10 +71,6 @@ void Recorder::PatchNomination(const PodInfo& pod, absl::string_view node_name) 
   patches_.Add(std::move(patch));
 }
 
-void Recorder::Record(RecordedEvent event) {
-  executor_.Run([cluster = &cluster_, event = std::move(event)]() mutable {
-    cluster->Record(std::move(event));
-  });
-}
+void Recorder::Record(RecordedEvent event) { cluster_.Record(std::move(event)); }
 
 }  // namespace berth

@@ -16,12 +16,11 @@
 
 namespace berth {
 
-// Belongs to the scheduling thread; only the calls to the cluster run on the executor.
+// Belongs to the scheduling thread; only patches run on the executor.
 class Recorder {
  public:
   // Both outlive this, and what is on the executor.
-  Recorder(Cluster& cluster, Executor& executor)
-      : cluster_(cluster), executor_(executor), patches_(cluster, executor) {}
+  Recorder(Cluster& cluster, Executor& executor) : cluster_(cluster), patches_(cluster, executor) {}
 
   // Tells the pod's condition and event, unless that would repeat what was said last.
   void Failed(const PodFailure& failure);
@@ -39,7 +38,6 @@ class Recorder {
 
  private:
   Cluster& cluster_;
-  Executor& executor_;
   PendingPatches patches_;
   // The last thing the cluster was told about each pending pod, to tell it only what is new.
   IdentityMap<std::string, ByUid> said_;

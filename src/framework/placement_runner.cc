@@ -105,6 +105,13 @@ Status PlacementRunner::RunPreBindPreFlight(CycleState& state, const PodInfo& po
   return result;
 }
 
+bool PlacementRunner::HasPreBind(const CycleState& state) const {
+  const PluginMask skipped = state.skips().pre_bind;
+  return std::any_of(
+      plugins_.pre_bind.begin(), plugins_.pre_bind.end(),
+      [skipped](const Hook<PreBindPlugin>& hook) { return (skipped & MaskOf(hook)) == 0; });
+}
+
 Status PlacementRunner::RunPreBind(CycleState& state, const PodInfo& pod,
                                    absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);

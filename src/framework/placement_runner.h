@@ -38,6 +38,8 @@ class PlacementRunner {
   // Skip if no PreBind plugin has anything to do.
   Status RunPreBindPreFlight(CycleState& state, const PodInfo& pod,
                              absl::string_view node_name) const;
+  // Whether RunPreBind() has anything to do.
+  bool HasPreBind(const CycleState& state) const;
   // Wait: a plugin waits; when RunPollPreBind() says that it is done, run this again for those that
   // come after it. None runs twice that has succeeded.
   Status RunPreBind(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;

@@ -277,6 +277,13 @@ void ApiClient::RunAt(absl::Time time, std::function<void()> work) {
       [this, time, work = std::move(work)]() mutable { loop_.RunAt(time, std::move(work)); });
 }
 
+void ApiClient::LiftRateLimit() {
+  loop_.Post([this] {
+    limiter_.Lift();
+    SendWaiting();
+  });
+}
+
 ApiClient::Request* ApiClient::Find(RequestId id) {
   const auto found = requests_.find(id);
   return found == requests_.end() ? nullptr : found->second.get();

@@ -121,6 +121,10 @@ class ApiClient {
   void Post(std::function<void()> work);
   void RunAt(absl::Time time, std::function<void()> work);
 
+  // From now on no rate limits what is sent: of a process that ends, and whose requests that wait
+  // are to be answered first.
+  void LiftRateLimit();
+
   const Connection& connection() const { return connection_; }
 
  private:

@@ -61,6 +61,9 @@ class EventRecorder {
   // Returns when everything is written or given up, or after `timeout`.
   void Flush(absl::Duration timeout);
 
+  // Of a process that ends.
+  void LiftRateLimit() { client_.LiftRateLimit(); }
+
   int64_t dropped() const;  // since too many waited
 
  private:

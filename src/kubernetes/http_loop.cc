@@ -27,6 +27,13 @@ constexpr int kLongestWaitMs = 60'000;
 constexpr long kReceiveBytes = 256 << 10;
 constexpr long kConnectTimeoutMs = 10'000;
 constexpr long kIdleSeconds = 30, kProbeSeconds = 10;  // of TCP's own probes
+constexpr size_t kMostIdleHandles = 64;
+// A wait that ends costs more than what is then done, mostly. Under load the loop does not wait
+// more often than that, and finds more to do each time.
+constexpr double kWaitsPerSecond = 50;
+constexpr int kWaitsAtOnce = 20;          // so that a pod alone is not held up
+constexpr size_t kWorthAWait = 64 << 10;  // bytes
+constexpr absl::Duration kPostsTogether = absl::Milliseconds(2);
 
 struct FreeHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -57,7 +64,6 @@ void Set(CURL* handle, CURLoption option, T value) {
   BERTH_CHECK(code == CURLE_OK) << "curl option " << option << ": " << curl_easy_strerror(code);
 }
 
-// The text must live as long as the handle.
 // libcurl's "Failed to connect to ... after 3 ms: ..." without the time: what went wrong for
 // several requests, or again, is said once, and so has to read the same.
 std::string WithoutTime(absl::string_view text) {
@@ -72,6 +78,7 @@ std::string WithoutTime(absl::string_view text) {
   return absl::StrCat(text.substr(0, after), text.substr(end + kMs.size()));
 }
 
+// The text must live as long as the handle.
 void SetPem(CURL* handle, CURLoption option, const std::string& pem) {
   curl_blob blob = {const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
   Set(handle, option, &blob);
@@ -117,6 +124,25 @@ absl::Time MonotonicNow() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
+// A handle with what an endpoint sets, which serves one transfer after the other: to make one costs
+// as much as to send a request.
+class HttpLoop::Easy {
+ public:
+  Easy(Multi& multi, std::shared_ptr<const HttpEndpoint> endpoint);
+  Easy(const Easy&) = delete;
+  CURL* get() const { return handle_.get(); }
+  const HttpEndpoint& endpoint() const { return *endpoint_; }
+
+ private:
+  static int OnSocket(void* self, curl_socket_t socket, curlsocktype);
+  static int CloseSocket(void* multi, curl_socket_t socket);
+
+  Multi& multi_;
+  const std::shared_ptr<const HttpEndpoint> endpoint_;
+  Headers connect_to_;
+  const std::unique_ptr<CURL, FreeHandle> handle_;  // last: it refers to the others
+};
+
 class HttpLoop::Multi {
  public:
   Multi() {
@@ -132,8 +158,28 @@ class HttpLoop::Multi {
   // The sockets of all connections.
   std::set<curl_socket_t>& sockets() { return sockets_; }
 
+  // A handle of that endpoint which no transfer has.
+  std::unique_ptr<Easy> Take(const std::shared_ptr<const HttpEndpoint>& endpoint) {
+    // What credentials it had before they were renewed is no use any more.
+    while (!idle_.empty() && &idle_.back()->endpoint() != endpoint.get()) idle_.pop_back();
+    if (idle_.empty()) return std::make_unique<Easy>(*this, endpoint);
+    std::unique_ptr<Easy> easy = std::move(idle_.back());
+    idle_.pop_back();
+    return easy;
+  }
+  // Of a transfer that has ended well.
+  void Keep(std::unique_ptr<Easy> easy) {
+    if (idle_.size() < kMostIdleHandles) idle_.push_back(std::move(easy));
+  }
+  void DropIdle() { idle_.clear(); }
+
+  void CountReceived(size_t bytes) { received_ += bytes; }
+  size_t TakeReceived() { return std::exchange(received_, 0); }
+
  private:
   std::set<curl_socket_t> sockets_;
+  std::vector<std::unique_ptr<Easy>> idle_;
+  size_t received_ = 0;
   CURLM* handle_;
 };
 
@@ -142,29 +188,29 @@ class HttpLoop::Transfer {
   Transfer(Multi& multi, TransferId id, HttpRequest request, HttpReceiver& receiver);
 
   TransferId id() const { return id_; }
-  CURL* handle() const { return handle_.get(); }
+  CURL* handle() const { return easy_->get(); }
+  std::unique_ptr<Easy> TakeEasy() { return std::move(easy_); }
+  void Begin() { begun_ = true; }  // libcurl has it
   void Abort() { receiver_ = nullptr; }
   bool WasSent() const;
   void EndConnectionIfSilentFor(absl::Duration wait);
   void End(CURLcode code);
 
  private:
-  static int OnSocket(void* self, curl_socket_t socket, curlsocktype);
-  static int CloseSocket(void* multi, curl_socket_t socket);
   static size_t OnHeader(char* data, size_t size, size_t count, void* self);
   static size_t OnBody(char* data, size_t size, size_t count, void* self);
-  void SetConnection();
   bool Tell();  // the head, before the first byte
 
   Multi& multi_;
   const TransferId id_;
   const HttpRequest request_;
   HttpReceiver* receiver_;
-  Headers headers_, connect_to_;
+  Headers headers_;
   char error_[CURL_ERROR_SIZE] = "";
   HttpHead head_;
   bool told_ = false;
-  std::unique_ptr<CURL, FreeHandle> handle_;  // last: it refers to the others
+  bool begun_ = false;
+  std::unique_ptr<Easy> easy_;  // last: it refers to the others
 };
 
 HttpLoop::Transfer::Transfer(Multi& multi, TransferId id, HttpRequest request,
@@ -173,20 +219,18 @@ HttpLoop::Transfer::Transfer(Multi& multi, TransferId id, HttpRequest request,
       id_(id),
       request_(std::move(request)),
       receiver_(&receiver),
-      handle_(curl_easy_init()) {
-  BERTH_CHECK(handle_ != nullptr);
-  CURL* const handle = handle_.get();
+      easy_(multi.Take(request_.endpoint)) {
+  CURL* const handle = easy_->get();
   Set(handle, CURLOPT_PRIVATE, this);
   Set(handle, CURLOPT_ERRORBUFFER, error_);
-  Set(handle, CURLOPT_NOSIGNAL, 1L);
   Set(handle, CURLOPT_URL, absl::StrCat(request_.endpoint->url, request_.target).c_str());
-  Set(handle, CURLOPT_PATH_AS_IS, 1L);
-  Set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  Set(handle, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-  if (!request_.body.empty()) {
+  if (request_.body.empty()) {
+    Set(handle, CURLOPT_HTTPGET, 1L);  // no body, whatever the method
+  } else {
     Set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     Set(handle, CURLOPT_POSTFIELDS, request_.body.data());
   }
+  Set(handle, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   for (const std::string& line : request_.headers) Append(headers_, line);
   Append(headers_, "Expect:");  // no "100-continue", for which a server is waited for
   if (request_.body.empty() && request_.method == "POST") Append(headers_, "Content-Length: 0");
@@ -194,17 +238,21 @@ HttpLoop::Transfer::Transfer(Multi& multi, TransferId id, HttpRequest request,
     Append(headers_, absl::StrCat("Host: ", request_.endpoint->host_header));
   }
   Set(handle, CURLOPT_HTTPHEADER, headers_.get());
-  Set(handle, CURLOPT_HEADERFUNCTION, &OnHeader);
   Set(handle, CURLOPT_HEADERDATA, this);
-  Set(handle, CURLOPT_WRITEFUNCTION, &OnBody);
   Set(handle, CURLOPT_WRITEDATA, this);
-  Set(handle, CURLOPT_BUFFERSIZE, kReceiveBytes);
-  SetConnection();
+  Set(handle, CURLOPT_HEADERFUNCTION, &OnHeader);
+  Set(handle, CURLOPT_WRITEFUNCTION, &OnBody);
 }
 
-void HttpLoop::Transfer::SetConnection() {
+HttpLoop::Easy::Easy(Multi& multi, std::shared_ptr<const HttpEndpoint> of)
+    : multi_(multi), endpoint_(std::move(of)), handle_(curl_easy_init()) {
+  BERTH_CHECK(handle_ != nullptr);
   CURL* const handle = handle_.get();
-  const HttpEndpoint& endpoint = *request_.endpoint;
+  const HttpEndpoint& endpoint = *endpoint_;
+  Set(handle, CURLOPT_NOSIGNAL, 1L);
+  Set(handle, CURLOPT_PATH_AS_IS, 1L);
+  Set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  Set(handle, CURLOPT_BUFFERSIZE, kReceiveBytes);
   Set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   // Rather a stream of a connection that is being made than another one. Without TLS there are no
   // streams, and libcurl 7.88 would wait for the first answer to end.
@@ -237,17 +285,17 @@ void HttpLoop::Transfer::SetConnection() {
   }
 }
 
-int HttpLoop::Transfer::OnSocket(void* self, curl_socket_t socket, curlsocktype) {
-  const Transfer& transfer = *static_cast<Transfer*>(self);
-  const auto timeout_ms = static_cast<unsigned>(
-      absl::ToInt64Milliseconds(transfer.request_.endpoint->unacknowledged_timeout));
+int HttpLoop::Easy::OnSocket(void* self, curl_socket_t socket, curlsocktype) {
+  const Easy& easy = *static_cast<Easy*>(self);
+  const auto timeout_ms =
+      static_cast<unsigned>(absl::ToInt64Milliseconds(easy.endpoint().unacknowledged_timeout));
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
-  transfer.multi_.sockets().insert(socket);
+  easy.multi_.sockets().insert(socket);
   return CURL_SOCKOPT_OK;
 }
 
 // Of a connection, which lives longer than the transfer that made it.
-int HttpLoop::Transfer::CloseSocket(void* multi, curl_socket_t socket) {
+int HttpLoop::Easy::CloseSocket(void* multi, curl_socket_t socket) {
   static_cast<Multi*>(multi)->sockets().erase(socket);
   return close(socket);
 }
@@ -255,8 +303,9 @@ int HttpLoop::Transfer::CloseSocket(void* multi, curl_socket_t socket) {
 // libcurl names the socket of a transfer only when that has ended, but the port before.
 void HttpLoop::Transfer::EndConnectionIfSilentFor(absl::Duration wait) {
   long port = 0;
+  if (!WasSent()) return;
   curl_easy_getinfo(handle(), CURLINFO_LOCAL_PORT, &port);
-  if (port == 0 || !WasSent()) return;
+  if (port == 0) return;
   for (const curl_socket_t socket : multi_.sockets()) {
     if (LocalPort(socket) == port && SilentFor(socket) >= wait) shutdown(socket, SHUT_RDWR);
   }
@@ -296,11 +345,13 @@ bool HttpLoop::Transfer::Tell() {
 size_t HttpLoop::Transfer::OnBody(char* data, size_t size, size_t count, void* self) {
   Transfer& transfer = *static_cast<Transfer*>(self);
   if (!transfer.Tell()) return 0;  // ends the transfer
+  transfer.multi_.CountReceived(size * count);
   transfer.receiver_->OnBytes({data, size * count});
   return transfer.receiver_ == nullptr ? 0 : size * count;
 }
 
 bool HttpLoop::Transfer::WasSent() const {
+  if (!begun_) return false;  // the handle speaks of the transfer before
   long sent = 0;
   curl_easy_getinfo(handle(), CURLINFO_REQUEST_SIZE, &sent);
   return sent > 0;
@@ -318,12 +369,16 @@ void HttpLoop::Transfer::End(CURLcode code) {
   receiver_->OnEnd(status, WasSent());
 }
 
-HttpLoop::HttpLoop() : multi_(std::make_unique<Multi>()), thread_([this] { Run(); }) {}
+HttpLoop::HttpLoop()
+    : multi_(std::make_unique<Multi>()),
+      waits_(kWaitsPerSecond, kWaitsAtOnce),
+      thread_([this] { Run(); }) {}
 
 HttpLoop::~HttpLoop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;
+    posted_or_stopping_.SignalAll();
   }
   curl_multi_wakeup(multi_->get());
   thread_.join();
@@ -332,16 +387,18 @@ HttpLoop::~HttpLoop() {
     curl_multi_remove_handle(multi_->get(), transfer->handle());
   }
   transfers_.clear();
+  multi_->DropIdle();
 }
 
 void HttpLoop::Post(std::function<void()> work) {
-  bool is_first;
   {
     MutexLock lock(mutex_);
-    is_first = posted_.empty();
+    const bool is_first = posted_.empty();
     posted_.push_back(std::move(work));
+    if (!is_first) return;
+    if (paused_) return posted_or_stopping_.SignalAll();
   }
-  if (is_first) curl_multi_wakeup(multi_->get());
+  curl_multi_wakeup(multi_->get());
 }
 
 void HttpLoop::RunAt(absl::Time time, std::function<void()> work) {
@@ -378,7 +435,9 @@ bool HttpLoop::WasSent(TransferId transfer) const {
 void HttpLoop::StartAndAbort() {
   for (const TransferId id : std::exchange(to_start_, {})) {
     const auto found = transfers_.find(id);
-    if (found != transfers_.end()) curl_multi_add_handle(multi_->get(), found->second->handle());
+    if (found == transfers_.end()) continue;
+    curl_multi_add_handle(multi_->get(), found->second->handle());
+    found->second->Begin();
   }
   for (const auto& transfer : std::exchange(aborted_, {})) {
     curl_multi_remove_handle(multi_->get(), transfer->handle());
@@ -412,8 +471,39 @@ void HttpLoop::Finish() {
     curl_multi_remove_handle(multi_->get(), handle);
     const TransferId id = transfer->id();
     transfer->End(code);
-    transfers_.erase(id);  // unless its receiver aborted it even now
+    const auto found = transfers_.find(id);
+    if (found == transfers_.end()) continue;  // its receiver aborted it even now
+    if (code == CURLE_OK) multi_->Keep(found->second->TakeEasy());
+    transfers_.erase(found);
   }
+}
+
+// Returns when the loop may wait again, or a timer is due; false if something was posted.
+bool HttpLoop::Pause() {
+  long due_ms = -1;
+  curl_multi_timeout(multi_->get(), &due_ms);
+  // A long list comes as fast as it can be read.
+  if (due_ms == 0 || multi_->TakeReceived() >= kWorthAWait) return true;
+  const absl::Time now = MonotonicNow();
+  if (waits_.Take(now)) return true;
+  absl::Time until = waits_.NextToken();
+  if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
+  // Pods wait for what is posted, and what is posted comes in bursts.
+  const absl::Time soon = std::min(now + kPostsTogether, until);
+  if (soon > now) std::this_thread::sleep_for(absl::ToChronoNanoseconds(soon - now));
+  {
+    MutexLock lock(mutex_);
+    paused_ = true;
+    while (posted_.empty() && !stopping_) {
+      const absl::Duration left = until - MonotonicNow();
+      if (left <= absl::ZeroDuration()) break;
+      posted_or_stopping_.WaitFor(mutex_, left);
+    }
+    paused_ = false;
+    if (!posted_.empty() || stopping_) return false;
+  }
+  (void)waits_.Take(MonotonicNow());
+  return true;
 }
 
 void HttpLoop::Run() {
@@ -433,6 +523,7 @@ void HttpLoop::Run() {
     curl_multi_perform(multi_->get(), &running);
     Finish();
     if (!to_start_.empty() || !aborted_.empty()) continue;
+    if (!Pause()) continue;
     const absl::Duration wait =
         timers_.empty() ? absl::InfiniteDuration() : timers_.begin()->first - MonotonicNow();
     const int64_t wait_ms = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));

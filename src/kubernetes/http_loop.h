@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/mutex.h"
+#include "kubernetes/rate_limiter.h"
 
 namespace berth {
 
@@ -83,6 +84,7 @@ class HttpLoop {
   bool WasSent(TransferId transfer) const;
 
  private:
+  class Easy;
   class Transfer;
   class Multi;
 
@@ -91,11 +93,14 @@ class HttpLoop {
   void RunDue();
   void StartAndAbort();
   void Finish();
+  bool Pause();
 
   const std::unique_ptr<Multi> multi_;
   Mutex mutex_;
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // the loop's thread waits for the next
+  CondVar posted_or_stopping_;
 
   TransferId next_transfer_ = 1;
   absl::flat_hash_map<TransferId, std::unique_ptr<Transfer>> transfers_;
@@ -103,6 +108,7 @@ class HttpLoop {
   std::vector<TransferId> to_start_;
   std::vector<std::unique_ptr<Transfer>> aborted_;
   std::multimap<absl::Time, std::function<void()>> timers_;
+  RateLimiter waits_;
   std::thread thread_;
 };
 

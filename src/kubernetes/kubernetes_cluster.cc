@@ -166,6 +166,11 @@ KubernetesCluster::~KubernetesCluster() {
   events_.Flush(kLastEvents);
 }
 
+void KubernetesCluster::LiftRateLimits() {
+  client_.LiftRateLimit();
+  events_.LiftRateLimit();
+}
+
 absl::StatusOr<ApiResponse> KubernetesCluster::Call(ApiClient& client, ApiRequest request) {
   absl::StatusOr<ApiResponse> answer = CallAndWait(client, std::move(request));
   if (!answer.ok()) denials_.See(answer.status());

@@ -59,6 +59,10 @@ class KubernetesCluster final : public Cluster {
   absl::Status Edit(const ObjectEdit& edit) override;
   void Record(RecordedEvent event) override;
 
+  // Of a process that ends: bindings that wait for their turn are sent as fast as the server takes
+  // them, and so are events.
+  void LiftRateLimits();
+
   int64_t dropped_events() const { return events_.dropped(); }
 
  private:

@@ -14,13 +14,16 @@ class RateLimiter {
   // A `qps` of zero or less does not limit. A `burst` below one counts as one.
   RateLimiter(double qps, int burst) : qps_(qps), burst_(burst < 1 ? 1 : burst), tokens_(burst_) {}
 
+  // From now on there is no limit.
+  void Lift() { qps_ = 0; }
+
   // Takes a token, if there is one.
   bool Take(absl::Time now);
   // When there is a token again, after Take() has found none.
   absl::Time NextToken() const;
 
  private:
-  const double qps_;
+  double qps_;
   const double burst_;
   double tokens_;
   absl::Time last_ = absl::InfinitePast();

@@ -3,6 +3,9 @@
 // tests/process/scheduler_metrics_test.cc.
 #include "metrics/scheduler_metrics.h"
 
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
 namespace berth {
 namespace {
 
@@ -172,9 +175,21 @@ MetricsOfFaults::MetricsOfFaults(MetricList& list)
                       "Calls of a plugin that took at least SchedulerOptions::slow_plugin_call.",
                       {"plugin", "extension_point"}),
           list),
-      plugin_counters(CounterInfo("berth_plugin_counter_total",
-                                  "Counters of plugins' own (Handle::CounterOf).", {"counter"}),
-                      list) {}
+      plugin_counters_(CounterInfo("berth_plugin_counter_total",
+                                   "Counters of plugins' own (Handle::CounterOf).", {"counter"}),
+                       list),
+      // kube-scheduler v1.35 volumebinding/metrics/metrics.go.
+      volume_stage_errors_(
+          CounterInfo("scheduler_volume_scheduling_stage_error_total",
+                      "[ALPHA] Volume scheduling stage error count", {"operation"}),
+          list) {}
+
+void MetricsOfFaults::SetPluginCounter(const std::string& name, int64_t count) {
+  absl::string_view rest = name;
+  const bool is_volume_stage = absl::ConsumePrefix(&rest, "VolumeBinding/stage_error/");
+  GaugeMetric& metric = is_volume_stage ? volume_stage_errors_ : plugin_counters_;
+  metric.With({std::string(rest)}).Set(static_cast<double>(count));
+}
 
 SchedulerMetrics::SchedulerMetrics()
     : MetricsOfAttempts(all), MetricsOfQueue(all), MetricsOfProgress(all), MetricsOfFaults(all) {}

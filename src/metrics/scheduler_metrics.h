@@ -62,7 +62,14 @@ struct MetricsOfFaults {
   GaugeMetric deferred_calls;
   GaugeMetric plugin_faults;      // plugin, extension_point
   GaugeMetric slow_plugin_calls;  // plugin, extension_point
-  GaugeMetric plugin_counters;    // counter
+
+  // What a plugin counts (Handle::CounterOf), by the names of plugin and counter. For what has a
+  // metric of kube-scheduler's, that one.
+  void SetPluginCounter(const std::string& name, int64_t count);
+
+ private:
+  GaugeMetric plugin_counters_;      // counter
+  GaugeMetric volume_stage_errors_;  // operation; of VolumeBinding
 };
 
 // The list is made before the metrics, which enter themselves.

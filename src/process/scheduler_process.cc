@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/time.h"
 #include "berth/kubernetes_cluster.h"
 #include "berth/mutex.h"
@@ -113,6 +114,8 @@ class SchedulerProcess {
                               .may_write = [this] { return MayWrite(); },
                               .warn = Warn()},
                              {}, ObserveCalls());
+    SetServer(&server);
+    const absl::Cleanup forget_server = [this] { SetServer(nullptr); };
     ObservedCluster cluster(
         server, log_,
         {.on_events = [this] { news_.Tell(); }, .may_write = [this] { return MayWrite(); }});
@@ -134,6 +137,11 @@ class SchedulerProcess {
     if (!is_ending_) run = Schedule(*scheduler);
     // Bindings under way are finished; what waits in Permit is given up.
     return run;
+  }
+
+  void SetServer(KubernetesCluster* server) {
+    MutexLock lock(mutex_);
+    server_ = server;
   }
 
   absl::Status MakeScheduler(ObservedCluster& cluster, Executor& executor,
@@ -188,6 +196,8 @@ class SchedulerProcess {
       MutexLock lock(mutex_);
       is_ending_ = true;
       if (scheduling_ != nullptr) scheduling_->Stop();
+      // A thousand bindings may wait, which at 50 a second would take longer than there is.
+      if (server_ != nullptr) server_->LiftRateLimits();
       news_.Tell();
       while (!has_ended_ && MonotonicNow() < deadline) {
         changed_.WaitFor(mutex_, deadline - MonotonicNow());
@@ -318,7 +328,8 @@ class SchedulerProcess {
   std::atomic<bool> is_synced_ = false;
   Mutex mutex_;
   CondVar changed_;
-  Scheduler* scheduling_ ABSL_GUARDED_BY(mutex_) = nullptr;  // or null
+  Scheduler* scheduling_ ABSL_GUARDED_BY(mutex_) = nullptr;      // or null
+  KubernetesCluster* server_ ABSL_GUARDED_BY(mutex_) = nullptr;  // or null
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::unique_ptr<LeaseElection> election_;  // null: without

@@ -19,10 +19,10 @@ BERTH = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 else "build/release
 LEASE_SECONDS = 4
 
 
-def configuration(lease):
+def configuration(lease, **more):
     return {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": True, "leaseDuration": "%ds" % LEASE_SECONDS, "renewDeadline": "3s",
-                               "retryPeriod": "500ms", "resourceName": lease}}
+                               "retryPeriod": "500ms", "resourceName": lease}, **more}
 
 
 def pod(name):
@@ -33,7 +33,7 @@ def pod(name):
 class RunTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(nodes=make_nodes(3)).__enter__()
+        cls.cluster = Cluster(nodes=make_nodes(3, pods="1000")).__enter__()
         # Leases of other names than kube-scheduler's are beyond its rules.
         cls.kubeconfig = cls.cluster.kubeconfig_of("leaders", "leaders", "system:masters")
 
@@ -50,9 +50,9 @@ class RunTest(unittest.TestCase):
             if process.running:
                 process.stop()
 
-    def start(self, name, berth=True):
+    def start(self, name, berth=True, **more):
         process = self.cluster.start_scheduler("%s-%s" % (self.lease, name), [BERTH, "run"] if berth else None,
-                                               config=configuration(self.lease), kubeconfig=self.kubeconfig,
+                                               config=configuration(self.lease, **more), kubeconfig=self.kubeconfig,
                                                flags=["-v=4"])
         self.started.append(process)
         return process
@@ -137,6 +137,30 @@ class RunTest(unittest.TestCase):
         self.assertEqual(berth.stop(), 0)
         self.wait_for_holder(leader, LEASE_SECONDS)
         self.expect_placed("three")
+
+    def test_bindings_that_wait_are_finished_at_the_end(self):
+        pods = 1500
+        names = ["%s-%d" % (self.lease, i) for i in range(pods)]
+        for name in names:
+            item = pod(name)
+            item["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1m"
+            item["metadata"]["labels"] = {"test": self.lease}
+            self.cluster.api.create(item)
+
+        def bound():
+            return sum(bool(item["spec"].get("nodeName")) for item in
+                       self.cluster.api.list("v1/Pod", "default", selector="test=" + self.lease)[0])
+        # So slow that they all wait for more than a minute.
+        berth = self.start("berth", clientConnection={"qps": 20, "burst": 20})
+        wait_until("some are bound", lambda: bound() > 0, 30)
+        before = bound()
+        self.assertLess(before, pods - 1000)
+        self.assertEqual(berth.stop(25), 0)
+        self.assertEqual(bound(), pods)
+        self.assertEqual(self.holder(), "")
+        self.assertNotIn("Failed to bind pod", self.log_of(berth))
+        events, _ = self.cluster.api.list("events.k8s.io/v1/Event", "default")
+        self.assertFalse([e for e in events if e["reason"] == "FailedScheduling" and e["regarding"]["name"] in names])
 
     def test_who_became_leader_is_an_event(self):
         self.start("berth")

@@ -89,6 +89,7 @@ class Observer:
         self.waited = {}  # since when a pending pod has had room
         self.longest_wait = 0
         self._nodes_of_claims = {}
+        self._waiting_claims = set()  # that have a node, and wait for the provisioner and the controller manager
         self._api = api
         self._lock = threading.RLock()
         self._ended = False
@@ -127,8 +128,14 @@ class Observer:
     def _set_claim(self, _, before, claim):
         if claim is None:
             self._nodes_of_claims.pop(before["metadata"]["name"], None)
+            self._waiting_claims.discard(before["metadata"]["name"])
+            return
+        name, node = claim["metadata"]["name"], claim["metadata"].get("annotations", {}).get(SELECTED_NODE)
+        self._nodes_of_claims[name] = node
+        if node and claim["status"].get("phase") != "Bound":
+            self._waiting_claims.add(name)
         else:
-            self._nodes_of_claims[claim["metadata"]["name"]] = claim["metadata"].get("annotations", {}).get(SELECTED_NODE)
+            self._waiting_claims.discard(name)
 
     def _set(self, uid, before, pod):
         self.pods.pop(uid, None)
@@ -170,7 +177,10 @@ class Observer:
             return dict(waiting)
 
     def _has_room(self, pod, nodes, nominated):
-        """Somewhere; a pod whose claim has a node already, there."""
+        """Somewhere; a pod whose claim has a node already, there. While the claim waits for its volume the scheduler has
+        done its part: after a restart of the API server the controller manager is away for half a minute."""
+        if any(claim in self._waiting_claims for claim in claims_of(pod)):
+            return False
         for claim in claims_of(pod):
             if self._nodes_of_claims.get(claim):
                 nodes = [node for node in nodes if node == self._nodes_of_claims[claim]]

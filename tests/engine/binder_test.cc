@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/engine/gang_cluster.h"
 
 namespace berth {
@@ -31,6 +32,27 @@ TEST(Binding, AGangIsNotBoundWhileAPreBindOrBindKeepsFailing) {
   simulation.cluster().SetBindFault(nullptr);
   simulation.RunUntilQuiet();
   EXPECT_EQ(simulation.cluster().Bindings().size(), 2u);
+  EXPECT_TRUE(simulation.scheduler().Unbound().empty());
+}
+
+// Each binding takes ten seconds, and none waits for another.
+TEST(Binding, TheMembersOfAGangAreBoundAtOnce) {
+  std::vector<Object> objects = {MakeGroup("g", 8)};
+  for (int i = 0; i < 8; ++i) {
+    objects.push_back(MakeGpuNode(absl::StrCat("n", i), 8));
+    objects.push_back(MakeGpuPod(absl::StrCat("g-", i), 8, "g"));
+  }
+  auto created = Simulation::Create({.configuration = GangConfiguration(),
+                                     .registry = &Builtins(),
+                                     .objects = std::move(objects)});
+  ASSERT_TRUE(created.ok()) << created.status();
+  Simulation& simulation = **created;
+  simulation.cluster().SetBindDelay(
+      [](const Identity&, const std::string&) { return absl::Seconds(10); });
+  simulation.Advance(absl::Seconds(9));
+  EXPECT_TRUE(simulation.cluster().Bindings().empty());
+  simulation.Advance(absl::Seconds(2));
+  EXPECT_EQ(simulation.cluster().Bindings().size(), 8u);
   EXPECT_TRUE(simulation.scheduler().Unbound().empty());
 }
 

@@ -296,6 +296,22 @@ TEST(ApiClientTest, AServerThatIsNotThereWasSentNothing) {
   EXPECT_TRUE(ok.Wait());
 }
 
+// Though the handle of libcurl has sent something before.
+TEST(ApiClientTest, AServerThatHasGoneWasSentNothing) {
+  auto server = std::make_unique<TestServer>(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  ApiClient client(To(*server), Unlimited());
+  const ApiRequest request = {.method = "POST",
+                              .target = "/p",
+                              .body = "text",
+                              .repeatable = Repeatable::kNo,
+                              .timeout = absl::Milliseconds(300)};
+  ASSERT_TRUE(CallAndWait(client, request).ok());
+  server.reset();
+  const absl::Status status = CallAndWait(client, request).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;  // Unknown if it may have happened
+}
+
 TEST(ApiClientTest, EveryCallHasADeadline) {
   TestServer server([](const TestRequest& request, TestAnswer& answer) {
     if (request.target == "/half") answer.Send(200, "text/plain", "half");
@@ -325,6 +341,63 @@ TEST(ApiClientTest, KeepsToTheRate) {
   absl::Time last;
   for (int i = 0; i < 11; ++i) last = ended.Wait();
   EXPECT_GE(last - start, absl::Milliseconds(300));  // 6 beyond the burst, 50 ms each
+}
+
+TEST(ApiClientTest, WhatWaitsForTheRateIsSentWhenThatIsLifted) {
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(200, "text/plain", ""); });
+  ApiClientOptions options;
+  options.qps = 0.01;
+  options.burst = 1;
+  ApiClient client(To(server), options);
+  Later<absl::Status> ended;
+  for (int i = 0; i < 30; ++i) {
+    client.Call({}, [&](const absl::StatusOr<ApiResponse>& got) { ended.Set(got.status()); });
+  }
+  EXPECT_TRUE(ended.Wait().ok());
+  client.LiftRateLimit();
+  for (int i = 1; i < 30; ++i) EXPECT_TRUE(ended.Wait().ok());
+}
+
+// One after the other on the same handle of libcurl.
+TEST(ApiClientTest, NothingOfARequestIsLeftInTheNext) {
+  Later<TestRequest> seen;
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    seen.Set(request);
+    answer.Send(request.target == "/refused" ? 404 : 200, "text/plain", "");
+  });
+  ApiClient client(To(server), Unlimited());
+  const auto send = [&](ApiRequest request) {
+    (void)CallAndWait(client, std::move(request));
+    return seen.Wait();
+  };
+  const auto length_of = [](const TestRequest& request) {
+    const auto found = request.headers.find("content-length");
+    return found == request.headers.end() ? "" : found->second;
+  };
+  for (int i = 0; i < 3; ++i) {
+    const TestRequest posted =
+        send({.method = "POST", .target = "/p", .content_type = "c/d", .body = "text"});
+    EXPECT_EQ(posted.method, "POST");
+    EXPECT_EQ(posted.body, "text");
+    EXPECT_EQ(length_of(posted), "4");
+    const TestRequest got = send({.target = "/refused"});
+    EXPECT_EQ(got.method, "GET");
+    EXPECT_EQ(got.body, "");
+    EXPECT_EQ(got.headers.count("content-type"), 0u);
+    EXPECT_EQ(length_of(got), "");
+    const TestRequest removed = send({.method = "DELETE", .target = "/d"});
+    EXPECT_EQ(removed.method, "DELETE");
+    EXPECT_EQ(length_of(removed), "");
+    const TestRequest patched =
+        send({.method = "PATCH", .target = "/q", .content_type = "e/f", .body = "more of it"});
+    EXPECT_EQ(patched.method, "PATCH");
+    EXPECT_EQ(patched.body, "more of it");
+    const TestRequest empty = send({.method = "POST", .target = "/e"});
+    EXPECT_EQ(empty.method, "POST");
+    EXPECT_EQ(empty.body, "");
+    EXPECT_EQ(length_of(empty), "0");
+  }
 }
 
 // A crowd of calls was late together, and so was each that came after it: what had died unsent had

@@ -120,6 +120,8 @@ TEST(RateLimiterTest, GivesABurstAndThenATokenAtATime) {
   EXPECT_TRUE(limiter.Take(later));
   EXPECT_TRUE(limiter.Take(later));
   EXPECT_FALSE(limiter.Take(later));
+  limiter.Lift();
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(limiter.Take(later));
   RateLimiter none(-1, 0);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(none.Take(start));
 }

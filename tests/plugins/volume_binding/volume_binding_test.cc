@@ -343,7 +343,9 @@ TEST(VolumeBindingTest, PreBindEndsAfterTheTimeout) {
   late.handle.fake_clock().Advance(absl::Seconds(29));
   EXPECT_TRUE(late.Poll().IsWait());
   late.handle.fake_clock().Advance(absl::Seconds(1));
+  EXPECT_EQ(late.handle.CounterOf("stage_error/bind").value(), 0);
   EXPECT_EQ(late.PollError(), "binding volumes: context deadline exceeded");
+  EXPECT_EQ(late.handle.CounterOf("stage_error/bind").value(), 1);
 
   Late bound(ClaimOf("c", "maker"), "{bindTimeoutSeconds: 0}");
   ASSERT_TRUE(bound.PreBind().IsWait());
