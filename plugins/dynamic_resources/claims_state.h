@@ -33,9 +33,15 @@ struct ClaimsOfPod {
   std::vector<ClaimToAllocate> to_allocate;
   std::vector<int> positions;  // of these in `claims`
 
+  // What the allocator said, and of which ClusterDevices::NodeVersion(): pods that come later may
+  // ask with this state, too.
+  struct OnNode {
+    uint64_t version;
+    std::shared_ptr<const NodeSpec> node;
+    std::shared_ptr<const absl::StatusOr<NodeAllocation>> allocation;
+  };
   mutable Mutex mutex;
-  mutable absl::flat_hash_map<Symbol, std::unique_ptr<const absl::StatusOr<NodeAllocation>>> on_node
-      ABSL_GUARDED_BY(mutex);  // entries stay where they are
+  mutable absl::flat_hash_map<Symbol, OnNode> on_node ABSL_GUARDED_BY(mutex);
 };
 
 struct ClaimsState : StateData {

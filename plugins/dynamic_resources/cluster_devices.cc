@@ -12,6 +12,8 @@
 namespace berth {
 namespace {
 
+constexpr size_t kMostChanges = size_t{1} << 16;
+
 // allocateddevices.go foreachAllocatedDevice.
 std::vector<DeviceId> DevicesOf(const api::AllocationResult& allocation) {
   std::vector<DeviceId> devices;
@@ -47,9 +49,10 @@ void ClusterDevices::Update(const ObjectStore& objects) {
 void ClusterDevices::UpdateSlices(const ObjectStore& objects) {
   const uint64_t version = objects.version(Kind::kResourceSlice);
   if (has_read_slices_ && version == slices_version_) return;
-  const auto set = [this](const Object& slice) {
+  const auto note = [this](const AffectedNodes& nodes) { NoteChanged(nodes.names, nodes.all); };
+  const auto set = [&](const Object& slice) {
     slices_.emplace(slice.name());
-    inventory_.SetSlice(slice.Share<api::ResourceSlice>());
+    note(inventory_.SetSlice(slice.Share<api::ResourceSlice>()));
   };
   std::optional<absl::Span<const IdentityPtr>> changes;
   if (has_read_slices_) changes = objects.ChangesSince(Kind::kResourceSlice, slices_version_);
@@ -59,12 +62,16 @@ void ClusterDevices::UpdateSlices(const ObjectStore& objects) {
       if (slice != nullptr) {
         set(*slice);
       } else if (slices_.erase(changed->name()) > 0) {
-        inventory_.RemoveSlice(changed->name());
+        note(inventory_.RemoveSlice(changed->name()));
       }
     }
   } else {
+    NoteChanged({}, /*all=*/true);
     for (const std::string& name : std::exchange(slices_, {})) inventory_.RemoveSlice(name);
-    for (const Object* slice : objects.List(Kind::kResourceSlice)) set(*slice);
+    for (const Object* slice : objects.List(Kind::kResourceSlice)) {
+      slices_.emplace(slice->name());
+      inventory_.SetSlice(slice->Share<api::ResourceSlice>());
+    }
   }
   has_read_slices_ = true;
   slices_version_ = version;
@@ -78,6 +85,7 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
   if (changes.has_value()) {
     for (const IdentityPtr& changed : *changes) SetClaim(objects, *changed);
   } else {
+    NoteChanged({}, /*all=*/true);
     by_claim_.clear();
     held_.clear();
     for (const Object* claim : objects.List(Kind::kResourceClaim)) {
@@ -92,23 +100,21 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
 }
 
 void ClusterDevices::SetClaim(const ObjectStore& objects, const Identity& claim) {
-  RemoveClaim(claim.key());
   const Object* const now =
       objects.Find(Kind::kResourceClaim, claim.namespace_name(), claim.name());
-  DropSeen(now, claim.uid());
-  if (now == nullptr) return;
-  const auto& status = now->As<api::ResourceClaim>().status();
-  if (!status.has_allocation()) return;
-  std::vector<DeviceId> devices = DevicesOf(status.allocation());
+  std::vector<DeviceId> devices;
+  if (now != nullptr) {
+    const auto& status = now->As<api::ResourceClaim>().status();
+    if (status.has_allocation()) devices = DevicesOf(status.allocation());
+  }
+  // Added before they are subtracted, also of what is in flight: what stays held does not change.
   Add(devices, held_);
-  by_claim_.emplace(claim.key(), std::move(devices));
-}
-
-void ClusterDevices::RemoveClaim(const std::string& key) {
-  const auto known = by_claim_.find(key);
-  if (known == by_claim_.end()) return;
-  Subtract(known->second, held_);
-  by_claim_.erase(known);
+  if (const auto known = by_claim_.find(claim.key()); known != by_claim_.end()) {
+    Subtract(known->second, held_);
+    by_claim_.erase(known);
+  }
+  if (!devices.empty()) by_claim_.emplace(claim.key(), std::move(devices));
+  DropSeen(now, claim.uid());
 }
 
 void ClusterDevices::DropSeen(const Object* now, absl::string_view claim_uid) {
@@ -196,14 +202,47 @@ void ClusterDevices::DropIfEmpty(Flights::iterator flight) {
 }
 
 void ClusterDevices::Add(const std::vector<DeviceId>& devices, Holders& holders) {
-  for (const DeviceId& device : devices) ++holders[device];
+  for (const DeviceId& device : devices) {
+    if (!Holds(device)) NoteChanged(device);
+    ++holders[device];
+  }
 }
 
 void ClusterDevices::Subtract(const std::vector<DeviceId>& devices, Holders& holders) {
   for (const DeviceId& device : devices) {
     const auto found = holders.find(device);
-    if (--found->second == 0) holders.erase(found);
+    if (--found->second > 0) continue;
+    holders.erase(found);
+    if (!Holds(device)) NoteChanged(device);
   }
+}
+
+void ClusterDevices::NoteChanged(const DeviceId& device) {
+  const AffectedNodes nodes = inventory_.NodesOf(device);
+  NoteChanged(nodes.names, nodes.all);
+}
+
+void ClusterDevices::NoteChanged(const std::vector<Symbol>& nodes, bool all) {
+  if (all) {
+    all_changed_at_ = ++version_;
+    changed_at_.clear();
+    changes_.clear();
+    return;
+  }
+  // Who is further behind than half of these looks at all nodes.
+  if (changes_.size() >= kMostChanges) {
+    changes_.erase(changes_.begin(), changes_.begin() + kMostChanges / 2);
+  }
+  for (const Symbol node : nodes) {
+    changed_at_[node] = ++version_;
+    changes_.push_back(node);
+  }
+}
+
+std::optional<absl::Span<const Symbol>> ClusterDevices::ChangesSince(uint64_t version) const {
+  const uint64_t behind = version_ - version;
+  if (version < all_changed_at_ || behind > changes_.size()) return std::nullopt;
+  return absl::MakeConstSpan(changes_).last(behind);
 }
 
 }  // namespace berth

@@ -3,8 +3,10 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/kinds.h"
 #include "berth/devices/device_id.h"
 #include "berth/devices/device_inventory.h"
@@ -40,6 +43,15 @@ class ClusterDevices {
   bool Holds(const DeviceId& device) const {
     return held_.contains(device) || promised_.contains(device);
   }
+  // Grows when anything that Holds() or the inventory say of the node changes.
+  uint64_t NodeVersion(Symbol node) const {
+    const auto changed = changed_at_.find(node);
+    return std::max(all_changed_at_, changed == changed_at_.end() ? 0 : changed->second);
+  }
+  // The same of any node, and which nodes changed, as NodeChangeSource.
+  uint64_t version() const { return version_; }
+  std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const;
+
   int64_t held() const { return static_cast<int64_t>(held_.size()); }
   int64_t promised() const { return static_cast<int64_t>(promised_.size()); }
 
@@ -80,15 +92,16 @@ class ClusterDevices {
   void UpdateSlices(const ObjectStore& objects);
   void UpdateClaims(const ObjectStore& objects);
   void SetClaim(const ObjectStore& objects, const Identity& claim);
-  void RemoveClaim(const std::string& key);
   // Ends the part of the pods whose writes are seen in `now`, the claim of that name.
   void DropSeen(const Object* now, absl::string_view claim_uid);
   // The same of what is in flight for the claim, if anything is.
   void DropSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropIfEmpty(Flights::iterator flight);
   using Holders = absl::flat_hash_map<DeviceId, int>;
-  static void Add(const std::vector<DeviceId>& devices, Holders& holders);
-  static void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
+  void Add(const std::vector<DeviceId>& devices, Holders& holders);
+  void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
+  void NoteChanged(const DeviceId& device);
+  void NoteChanged(const std::vector<Symbol>& nodes, bool all);
 
   DeviceInventory inventory_;
   uint64_t slices_version_ = 0, claims_version_ = 0;
@@ -99,6 +112,10 @@ class ClusterDevices {
   Flights in_flight_;
   Holders promised_;
   std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()
+
+  uint64_t version_ = 1, all_changed_at_ = 1;
+  absl::flat_hash_map<Symbol, uint64_t> changed_at_;  // by node
+  std::vector<Symbol> changes_;                       // the latest; the last one led to version_
 
   Mutex mutex_;
   std::vector<Note> notes_ ABSL_GUARDED_BY(mutex_);

@@ -151,28 +151,35 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
-const absl::StatusOr<NodeAllocation>& DynamicResources::AllocationOn(const ClaimsOfPod& claims,
-                                                                     const NodeInfo& node) const {
+DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod& claims,
+                                                               const NodeInfo& node) const {
+  const uint64_t version = devices_->NodeVersion(node.name());
   {
     const MutexLock lock(claims.mutex);
     const auto known = claims.on_node.find(node.name());
-    if (known != claims.on_node.end()) return *known->second;
+    if (known != claims.on_node.end() && known->second.version == version &&
+        known->second.node == node.shared_spec()) {
+      return known->second.allocation;
+    }
   }
-  auto made = std::make_unique<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
+  auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
       {.inventory = devices_->inventory(),
        .claims = claims.to_allocate,
        .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
        .max_steps = max_steps_},
       node.name(), node.labels()));
   const MutexLock lock(claims.mutex);
-  return *claims.on_node.emplace(node.name(), std::move(made)).first->second;
+  claims.on_node.insert_or_assign(node.name(),
+                                  ClaimsOfPod::OnNode{version, node.shared_spec(), made});
+  return made;
 }
 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::Judge(const ClaimsOfPod& claims,
                                                                   const NodeInfo& node) const {
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.to_allocate.empty()) {
-    const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(claims, node);
+    const AllocationPtr shared = AllocationOn(claims, node);
+    const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
     switch (allocation->outcome) {
       case NodeAllocation::Outcome::kImpossible:
@@ -268,7 +275,8 @@ absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const P
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr || data->pod->to_allocate.empty()) return 0;
-  const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(*data->pod, node);
+  const AllocationPtr shared = AllocationOn(*data->pod, node);
+  const absl::StatusOr<NodeAllocation>& allocation = *shared;
   if (!allocation.ok()) return allocation.status();
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) return 0;
   int64_t score = 0;
@@ -324,8 +332,8 @@ Status DynamicResources::ReserveNew(const ClaimsOfPod& claims, absl::string_view
                                     std::vector<ClusterDevices::Allocation>& allocations) const {
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
-  const absl::StatusOr<NodeAllocation>& allocation =
-      AllocationOn(claims, handle_.nodes().node(row));
+  const AllocationPtr shared = AllocationOn(claims, handle_.nodes().node(row));
+  const absl::StatusOr<NodeAllocation>& allocation = *shared;
   if (!allocation.ok()) return Status::Error(allocation.status());
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
     return Status::Error("claim allocation not found for node");
@@ -386,9 +394,23 @@ std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
   return ClaimEvents(handle_.objects());
 }
 
-Status DynamicResources::SignPod(const PodInfo& pod, PodSignature&) const {
+Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
   if (!HasResourceClaims(pod)) return Status::Success();
-  return Status::Unschedulable("pods with dra resource claims are not signable");
+  std::vector<PodClaim> claims;
+  const absl::Status found = FindPodClaims(pod, handle_.objects(), claims);
+  if (!found.ok()) return Status::Unschedulable(std::string(found.message()));
+  signature.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
+  for (const PodClaim& claim : claims) {
+    const api::ResourceClaimStatus& status = claim.claim().status();
+    const ClusterDevices::Allocation in_flight =
+        status.has_allocation() ? nullptr : devices_->InFlight(claim.object.uid());
+    const api::AllocationResult* const allocation =
+        status.has_allocation() ? &status.allocation() : in_flight.get();
+    signature.Add(int64_t{allocation != nullptr});
+    signature.Add(allocation != nullptr ? allocation->node_selector().SerializeAsString()
+                                        : claim.claim().spec().SerializeAsString());
+  }
+  return Status::Success();
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,
@@ -400,7 +422,8 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsOfPod& claims = *data->pod;
   const absl::StatusOr<Verdict> verdict = Judge(claims, node);
   if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
-  const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(claims, node);
+  const AllocationPtr shared = AllocationOn(claims, node);
+  const absl::StatusOr<NodeAllocation>& allocation = *shared;
   for (size_t i = 0; i < claims.positions.size(); ++i) {
     auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
     if (!result.ok()) continue;

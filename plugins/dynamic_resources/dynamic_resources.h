@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,7 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
@@ -45,6 +47,7 @@ class DynamicResources final : public Plugin,
                                public PreBindPlugin,
                                public EnqueueExtensions,
                                public SignPlugin,
+                               public NodeChangeSource,
                                public ExplainPlugin,
                                public ExplainsWaitingAs<WaitingReason::kDevices> {
  public:
@@ -81,10 +84,16 @@ class DynamicResources final : public Plugin,
   // Nodes, claims, the pod's own claims, classes and slices.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
 
-  // Only pods without claims are signed, and nothing matters for those.
+  // Of claims without devices what they ask for, so that those of one template are alike; of others
+  // where they can be used. Pods whose claims are not there are not signed.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
-  bool SignsSpecOnly() const override { return true; }
-  Aspects DependsOn() const override { return Aspect::kNothing; }
+  Aspects DependsOn() const override {
+    return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther;
+  }
+  uint64_t NodeChangesVersion() const override { return devices_->version(); }
+  std::optional<absl::Span<const Symbol>> NodeChangesSince(uint64_t version) const override {
+    return devices_->ChangesSince(version);
+  }
 
   // Nothing: what it sees are devices.
   std::vector<NodeNote> ExplainNode(const CycleState&, const PodInfo&,
@@ -107,8 +116,8 @@ class DynamicResources final : public Plugin,
   absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node) const;
   static Status StatusOf(Verdict verdict);
   // What the claims get that have no devices yet.
-  const absl::StatusOr<NodeAllocation>& AllocationOn(const ClaimsOfPod& claims,
-                                                     const NodeInfo& node) const;
+  using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
+  AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node) const;
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
 

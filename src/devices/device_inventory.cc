@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/mutex.h"
 #include "devices/compiled_selector.h"
@@ -25,6 +26,9 @@ using PoolName = std::pair<Symbol, Symbol>;  // driver and name, by text
 
 // Selectors beyond these are of claims that are mostly gone. They and what they said are forgotten.
 constexpr size_t kMostSelectors = 4096;
+
+// Of a pool of more slices, all nodes count as affected.
+constexpr size_t kMostListed = 256;
 
 bool RepeatsAName(const std::vector<SlicePtr>& slices) {
   if (slices.size() == 1) return slices[0]->repeats_a_name();
@@ -47,9 +51,34 @@ std::string NodePool::ToString() const { return absl::StrCat(driver.view(), "/",
 
 class DeviceInventory::Index {
  public:
-  void Set(std::shared_ptr<const api::ResourceSlice> message) {
-    Remove(message->metadata().name());
+  // Adds the nodes of all slices of the slice's pool: whether the pool is complete depends on each.
+  void AddPoolOf(const api::ResourceSlice& message, AffectedNodes& nodes) const {
+    const auto driver = Symbol::Find(message.spec().driver());
+    const auto pool = Symbol::Find(message.spec().pool().name());
+    if (!driver.has_value() || !pool.has_value()) return;
+    const auto found = pools_.find({*driver, *pool});
+    if (found == pools_.end()) return;
+    if (found->second.size() > kMostListed) nodes.all = true;
+    for (const auto& [name, slice] : found->second) {
+      if (nodes.all) return;
+      AddNodesOf(*slice, nodes);
+    }
+  }
+
+  AffectedNodes NodesOf(const DeviceId& device) const {
+    AffectedNodes nodes;
+    const auto found = of_device_.find(device);
+    if (found == of_device_.end()) return nodes;
+    for (const OfferedSlice* slice : found->second) AddNodesOf(*slice, nodes);
+    return nodes;
+  }
+
+  void Add(std::shared_ptr<const api::ResourceSlice> message, AffectedNodes& affected) {
     auto slice = std::make_shared<const OfferedSlice>(std::move(message));
+    AddNodesOf(*slice, affected);
+    for (const OfferedDevice& device : slice->devices()) {
+      of_device_[device.id].push_back(slice.get());
+    }
     slices_.emplace(slice->name(), slice);
     pools_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
     if (slice->whom() == OfferedSlice::For::kNode) {
@@ -59,14 +88,24 @@ class DeviceInventory::Index {
     }
   }
 
-  void Remove(absl::string_view name) {
+  AffectedNodes Remove(absl::string_view name) {
+    AffectedNodes affected;
     const auto found = slices_.find(name);
-    if (found == slices_.end()) return;
+    if (found == slices_.end()) return affected;
     const SlicePtr slice = found->second;
+    AddPoolOf(slice->message(), affected);
+    for (const OfferedDevice& device : slice->devices()) {
+      const auto of_device = of_device_.find(device.id);
+      if (of_device == of_device_.end()) continue;  // a name that the slice repeats
+      auto& offers = of_device->second;
+      offers.erase(std::remove(offers.begin(), offers.end(), slice.get()), offers.end());
+      if (of_device->second.empty()) of_device_.erase(of_device);
+    }
     slices_.erase(found);
     shared_.erase(slice->name());
     EraseFrom(of_node_, slice->node_name(), slice->name());
     EraseFrom(pools_, {slice->driver(), slice->pool()}, slice->name());
+    return affected;
   }
 
   absl::StatusOr<std::vector<NodePool>> PoolsOf(Symbol node_name, const LabelSet& labels) const {
@@ -120,6 +159,14 @@ class DeviceInventory::Index {
   std::atomic<int64_t>& evaluations() { return evaluations_; }
 
  private:
+  static void AddNodesOf(const OfferedSlice& slice, AffectedNodes& nodes) {
+    if (slice.whom() == OfferedSlice::For::kNode) {
+      nodes.names.push_back(slice.node_name());
+    } else {
+      nodes.all |= slice.whom() != OfferedSlice::For::kNobody;
+    }
+  }
+
   template <class Map>
   static void EraseFrom(Map& map, const typename Map::key_type& key, const std::string& name) {
     const auto found = map.find(key);
@@ -144,6 +191,7 @@ class DeviceInventory::Index {
 
   std::map<std::string, SlicePtr, std::less<>> slices_;  // by name
   absl::flat_hash_map<Symbol, std::map<std::string, SlicePtr>> of_node_;
+  absl::flat_hash_map<DeviceId, absl::InlinedVector<const OfferedSlice*, 1>> of_device_;
   std::map<std::string, SlicePtr> shared_;  // for all nodes, or selected ones
   std::map<PoolName, std::map<std::string, SlicePtr>> pools_;
   std::atomic<int64_t> evaluations_ = 0;
@@ -156,11 +204,18 @@ class DeviceInventory::Index {
 DeviceInventory::DeviceInventory() : index_(std::make_unique<Index>()) {}
 DeviceInventory::~DeviceInventory() = default;
 
-void DeviceInventory::SetSlice(std::shared_ptr<const api::ResourceSlice> slice) {
-  index_->Set(std::move(slice));
+AffectedNodes DeviceInventory::SetSlice(std::shared_ptr<const api::ResourceSlice> slice) {
+  AffectedNodes affected = index_->Remove(slice->metadata().name());
+  index_->AddPoolOf(*slice, affected);
+  index_->Add(std::move(slice), affected);
+  return affected;
 }
 
-void DeviceInventory::RemoveSlice(absl::string_view name) { index_->Remove(name); }
+AffectedNodes DeviceInventory::RemoveSlice(absl::string_view name) { return index_->Remove(name); }
+
+AffectedNodes DeviceInventory::NodesOf(const DeviceId& device) const {
+  return index_->NodesOf(device);
+}
 
 absl::StatusOr<std::vector<NodePool>> DeviceInventory::PoolsOf(Symbol node_name,
                                                                const LabelSet& labels) const {

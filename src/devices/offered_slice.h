@@ -40,6 +40,7 @@ class OfferedSlice {
  public:
   explicit OfferedSlice(std::shared_ptr<const api::ResourceSlice> message);
 
+  const api::ResourceSlice& message() const { return *message_; }
   const std::string& name() const { return message_->metadata().name(); }
   const api::ResourceSliceSpec& spec() const { return message_->spec(); }
   Symbol driver() const { return driver_; }

@@ -33,6 +33,12 @@ struct NodePool {
   std::string ToString() const;  // "driver/name"
 };
 
+// For which nodes something changed.
+struct AffectedNodes {
+  bool all = false;  // or so many that they are not listed
+  std::vector<Symbol> names;
+};
+
 // Indexes slices by the nodes that they are for, and remembers what a selector says of a device
 // until its slice changes. As kube-scheduler v1.35 dynamic-resource-allocation/structured
 // GatherPools.
@@ -43,9 +49,13 @@ class DeviceInventory {
   DeviceInventory();
   ~DeviceInventory();
 
-  // Adds the slice, or replaces the one of its name.
-  void SetSlice(std::shared_ptr<const api::ResourceSlice> slice);
-  void RemoveSlice(absl::string_view name);
+  // Adds the slice, or replaces the one of its name. Returns the nodes whose pools may be others
+  // now.
+  AffectedNodes SetSlice(std::shared_ptr<const api::ResourceSlice> slice);
+  AffectedNodes RemoveSlice(absl::string_view name);
+
+  // The nodes that can use the device.
+  AffectedNodes NodesOf(const DeviceId& device) const;
 
   // The pools of a node, by driver and name. A pool of which a newer generation exists for other
   // nodes is left out. An error if the node selector of a slice cannot be read.

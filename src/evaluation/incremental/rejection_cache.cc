@@ -36,7 +36,8 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   Aspects depends_on = framework_.dependencies().FilterDependenciesOf(plugins_);
   if (!beyond_node.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!beyond_node.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
-  if (!CatchUp(nodes, nominator, evaluated_pod, depends_on, !beyond_node.empty()) ||
+  if (!CatchUp(nodes, nominator, evaluated_pod, depends_on, !beyond_node.empty(),
+               state.skips().filter) ||
       !CatchUpBeyondNode(nodes, evaluated_pod, beyond_node) || counts_.is_crowded()) {
     domains_.Keep(beyond_node.domains);
     MarkAll(nodes.size());
@@ -174,11 +175,18 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything with the rows. False if all of them have to be filtered.
 bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
-                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
+                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further,
+                             PluginMask skipped) {
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node = std::exchange(
       own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
-  if (version_ == 0 || !nominations.has_value() || IsFarBehind(nodes, version_)) return false;
+  std::vector<Symbol> changed_nodes;
+  const bool followed_plugins =
+      node_changes_.CatchUp(skipped, [&](Symbol node) { changed_nodes.push_back(node); });
+  if (version_ == 0 || !nominations.has_value() || !followed_plugins ||
+      IsFarBehind(nodes, version_)) {
+    return false;
+  }
   bool moved = false, spread_changed = false;
   const bool followed = nodes.Replay(
       version_,
@@ -202,6 +210,7 @@ bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
   const auto mark_node = [&](Symbol node) {
     if (!node.empty()) Mark(nodes.FindRow(node));
   };
+  for (const Symbol node : changed_nodes) mark_node(node);
   for (const Symbol node : *nominations) mark_node(node);
   // A pod's own nomination does not count against it.
   mark_node(last_own_node);

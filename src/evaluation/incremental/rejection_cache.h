@@ -16,6 +16,7 @@
 #include "berth/framework/work_budget.h"
 #include "evaluation/diagnosis.h"
 #include "evaluation/incremental/free_capacity_cache.h"
+#include "evaluation/incremental/node_change_reader.h"
 #include "evaluation/incremental/rejection_counts.h"
 #include "framework/domain_tracker.h"
 #include "framework/framework.h"
@@ -29,7 +30,7 @@ class RejectionCache {
  public:
   // `plugins` are those that signed (PodSigner::SignForNodes).
   RejectionCache(const Framework& framework, PluginMask plugins)
-      : framework_(framework), plugins_(plugins) {}
+      : framework_(framework), plugins_(plugins), node_changes_(framework, plugins) {}
 
   enum class Outcome : uint8_t {
     kRejected,  // by every node: what follows is up to date
@@ -61,7 +62,7 @@ class RejectionCache {
 
  private:
   bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
-               Aspects depends_on, bool looks_further);
+               Aspects depends_on, bool looks_further, PluginMask skipped);
   bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                          const DependenciesBeyondNode& beyond_node);
   Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,
@@ -78,6 +79,7 @@ class RejectionCache {
 
   const Framework& framework_;
   const PluginMask plugins_;
+  NodeChangeReader node_changes_;
   bool last_pod_was_rejected_ = true;
 
   uint64_t version_ = 0;  // of the table, as of the last Refresh()

@@ -43,6 +43,7 @@ ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo
       pod_(std::move(pod)),
       plugins_(plugins),
       object_filters_(object_filters),
+      node_changes_(framework, plugins),
       columns_(framework, *pod_, state_, feasible_) {}
 
 bool ScoreCache::IsWorthwhile(const ObjectInputs& objects, const Nominator& nominator,
@@ -158,11 +159,16 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
   const auto nominations = nominator.ChangesSince(nominations_version_);
   const Symbol last_own_node = std::exchange(
       own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
-  if (version_ == 0 || !nominations.has_value()) return false;
+  // Read in any case: this may be followed by a look at all rows.
+  std::vector<Symbol> changed_nodes;
+  const bool followed = node_changes_.CatchUp(
+      state_.skips().filter, [&](Symbol node) { changed_nodes.push_back(node); });
+  if (version_ == 0 || !nominations.has_value() || !followed) return false;
   if (IsFarBehind(nodes, version_) || !CatchUp(nodes)) return false;
   const auto mark = [&](Symbol node, Aspects aspects) {
     if (!node.empty()) MarkChanged(nodes.FindRow(node), aspects);
   };
+  for (const Symbol node : changed_nodes) mark(node, Aspect::kNodeOther);
   const auto mark_all_of = [&](Symbol node) { mark(node, Aspect::kEverything); };
   for (const Symbol node : *nominations) mark_all_of(node);
   // A pod's own nomination does not count for it.

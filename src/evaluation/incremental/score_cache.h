@@ -15,6 +15,7 @@
 #include "berth/api/symbol.h"
 #include "berth/columns/node_verdicts.h"
 #include "evaluation/incremental/feasible_rows.h"
+#include "evaluation/incremental/node_change_reader.h"
 #include "evaluation/incremental/score_columns.h"
 #include "evaluation/incremental/stable_inputs.h"
 #include "framework/framework.h"
@@ -153,6 +154,7 @@ class ScoreCache {
   int32_t evaluated_priority_ = 0;
   Symbol own_node_;  // that the evaluated_pod itself was nominated to, or empty
   CycleState state_;
+  NodeChangeReader node_changes_;
   StableInputs inputs_;
   int inputs_version_ = 0;            // of inputs_, as of the last Refresh()
   CycleState* objects_ = nullptr;     // of the evaluated_pod, in a Refresh() with object filters
