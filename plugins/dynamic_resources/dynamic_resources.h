@@ -83,6 +83,7 @@ class DynamicResources final : public Plugin,
 
   // Nodes, claims, the pod's own claims, classes and slices.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
   // Of claims without devices what they ask for, so that those of one template are alike; of others
   // where they can be used. Pods whose claims are not there are not signed.
