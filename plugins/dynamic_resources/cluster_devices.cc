@@ -14,16 +14,6 @@ namespace {
 
 constexpr size_t kMostChanges = size_t{1} << 16;
 
-// allocateddevices.go foreachAllocatedDevice.
-std::vector<DeviceId> DevicesOf(const api::AllocationResult& allocation) {
-  std::vector<DeviceId> devices;
-  for (const api::DeviceRequestAllocationResult& result : allocation.devices().results()) {
-    if (result.admin_access()) continue;
-    devices.push_back(DeviceId::Of(result.driver(), result.pool(), result.device()));
-  }
-  return devices;
-}
-
 // Whether the watch has come as far as the write. Versions are numbers that grow: of Kubernetes
 // from 1.35 on officially.
 bool IsSeen(const ClaimWrite& write, const Object& now) {
@@ -37,6 +27,23 @@ bool IsSeen(const ClaimWrite& write, const Object& now) {
 }
 
 }  // namespace
+
+// allocateddevices.go foreachAllocatedDevice. Without DRAConsumableCapacity a share is all of it.
+ClusterDevices::UsedDevices ClusterDevices::DevicesOf(
+    const api::AllocationResult& allocation) const {
+  UsedDevices devices;
+  for (const api::DeviceRequestAllocationResult& result : allocation.devices().results()) {
+    if (result.admin_access()) continue;
+    UsedDevice& used = devices.emplace_back();
+    used.id = DeviceId::Of(result.driver(), result.pool(), result.device());
+    if (!inventory_.features().consumable_capacity) continue;
+    used.share_id = result.share_id();
+    for (const auto& [name, amount] : result.consumed_capacity()) {
+      used.consumed.emplace(name, Quantity::Parse(amount.string()).value_or(Quantity()));
+    }
+  }
+  return devices;
+}
 
 void ClusterDevices::Update(const ObjectStore& objects) {
   TakeNotes();
@@ -86,8 +93,7 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
     for (const IdentityPtr& changed : *changes) SetClaim(objects, *changed);
   } else {
     NoteChanged({}, /*all=*/true);
-    by_claim_.clear();
-    held_.clear();
+    for (const auto& [key, devices] : std::exchange(by_claim_, {})) Subtract(devices, held_);
     for (const Object* claim : objects.List(Kind::kResourceClaim)) {
       SetClaim(objects, *claim->identity());
     }
@@ -102,7 +108,7 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
 void ClusterDevices::SetClaim(const ObjectStore& objects, const Identity& claim) {
   const Object* const now =
       objects.Find(Kind::kResourceClaim, claim.namespace_name(), claim.name());
-  std::vector<DeviceId> devices;
+  UsedDevices devices;
   if (now != nullptr) {
     const auto& status = now->As<api::ResourceClaim>().status();
     if (status.has_allocation()) devices = DevicesOf(status.allocation());
@@ -201,20 +207,62 @@ void ClusterDevices::DropIfEmpty(Flights::iterator flight) {
   in_flight_.erase(flight);
 }
 
-void ClusterDevices::Add(const std::vector<DeviceId>& devices, Holders& holders) {
-  for (const DeviceId& device : devices) {
-    if (!Holds(device)) NoteChanged(device);
-    ++holders[device];
+void ClusterDevices::Add(const UsedDevices& devices, Holders& holders) {
+  for (const UsedDevice& device : devices) {
+    if (!device.share_id.empty()) {
+      AddShare(device);
+      continue;
+    }
+    if (!Holds(device.id)) NoteChanged(device.id);
+    ++holders[device.id];
   }
 }
 
-void ClusterDevices::Subtract(const std::vector<DeviceId>& devices, Holders& holders) {
-  for (const DeviceId& device : devices) {
-    const auto found = holders.find(device);
+void ClusterDevices::Subtract(const UsedDevices& devices, Holders& holders) {
+  for (const UsedDevice& device : devices) {
+    if (!device.share_id.empty()) {
+      SubtractShare(device);
+      continue;
+    }
+    const auto found = holders.find(device.id);
     if (--found->second > 0) continue;
     holders.erase(found);
-    if (!Holds(device)) NoteChanged(device);
+    if (!Holds(device.id)) NoteChanged(device.id);
   }
+}
+
+void ClusterDevices::AddShare(const UsedDevice& device) {
+  std::vector<Share>& shares = shares_[device.id];
+  for (Share& share : shares) {
+    if (share.id != device.share_id) continue;
+    ++share.holders;
+    return;
+  }
+  shares.push_back({device.share_id, 1, device.consumed});
+  NoteChanged(device.id);
+}
+
+void ClusterDevices::SubtractShare(const UsedDevice& device) {
+  const auto found = shares_.find(device.id);
+  if (found == shares_.end()) return;
+  std::vector<Share>& shares = found->second;
+  const auto share = std::find_if(shares.begin(), shares.end(), [&](const Share& share) {
+    return share.id == device.share_id;
+  });
+  if (share == shares.end() || --share->holders > 0) return;
+  shares.erase(share);
+  if (shares.empty()) shares_.erase(found);
+  NoteChanged(device.id);
+}
+
+ConsumedCapacity ClusterDevices::Consumed(const DeviceId& device) const {
+  ConsumedCapacity sum;
+  const auto found = shares_.find(device);
+  if (found == shares_.end()) return sum;
+  for (const Share& share : found->second) {
+    for (const auto& [name, amount] : share.consumed) sum[name].Add(amount);
+  }
+  return sum;
 }
 
 void ClusterDevices::NoteChanged(const DeviceId& device) {

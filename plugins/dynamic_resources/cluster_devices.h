@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -33,6 +34,10 @@ class AllocationResult;
 // const of the inventory.
 class ClusterDevices {
  public:
+  // For the profile that asks first.
+  void SetFeatures(const DeviceFeatures& features) {
+    if (!std::exchange(has_features_, true)) inventory_.SetFeatures(features);
+  }
   // As the cluster has it now. Before each cycle that asks.
   void Update(const ObjectStore& objects);
 
@@ -43,6 +48,8 @@ class ClusterDevices {
   bool Holds(const DeviceId& device) const {
     return held_.contains(device) || promised_.contains(device);
   }
+  // What claims have, or are about to have, of a device that they share.
+  ConsumedCapacity Consumed(const DeviceId& device) const;
   // Grows when anything that Holds() or the inventory say of the node changes.
   uint64_t NodeVersion(Symbol node) const {
     const auto changed = changed_at_.find(node);
@@ -73,13 +80,27 @@ class ClusterDevices {
   void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
  private:
+  // A device of a claim, or a share of it.
+  struct UsedDevice {
+    DeviceId id;
+    std::string share_id;  // empty: all of it
+    ConsumedCapacity consumed;
+  };
+  using UsedDevices = std::vector<UsedDevice>;
+  // A share, which a claim may both have and be about to have.
+  struct Share {
+    std::string id;
+    int holders = 0;
+    ConsumedCapacity consumed;
+  };
+
   using Uids = absl::flat_hash_set<std::string>;
   struct Flight {
     Uids pods;                        // that have not written yet
     std::vector<ClaimWrite> written;  // by others, and not seen yet
     std::string claim_key;
     Allocation allocation;
-    std::vector<DeviceId> devices;
+    UsedDevices devices;
   };
   struct Note {
     std::string pod_uid, claim_uid;
@@ -98,19 +119,24 @@ class ClusterDevices {
   void DropSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropIfEmpty(Flights::iterator flight);
   using Holders = absl::flat_hash_map<DeviceId, int>;
-  void Add(const std::vector<DeviceId>& devices, Holders& holders);
-  void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
+  UsedDevices DevicesOf(const api::AllocationResult& allocation) const;
+  void Add(const UsedDevices& devices, Holders& holders);
+  void Subtract(const UsedDevices& devices, Holders& holders);
+  void AddShare(const UsedDevice& device);
+  void SubtractShare(const UsedDevice& device);
   void NoteChanged(const DeviceId& device);
   void NoteChanged(const std::vector<Symbol>& nodes, bool all);
 
   DeviceInventory inventory_;
+  bool has_features_ = false;
   uint64_t slices_version_ = 0, claims_version_ = 0;
   bool has_read_slices_ = false, has_read_claims_ = false;
   absl::flat_hash_set<std::string> slices_;                           // names
-  absl::flat_hash_map<std::string, std::vector<DeviceId>> by_claim_;  // by key
+  absl::flat_hash_map<std::string, UsedDevices> by_claim_;  // by key
   Holders held_;                                                      // how many claims hold it
   Flights in_flight_;
   Holders promised_;
+  absl::flat_hash_map<DeviceId, std::vector<Share>> shares_;
   std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()
 
   uint64_t version_ = 1, all_changed_at_ = 1;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
@@ -36,7 +37,45 @@ int64_t StepsIn(absl::Duration timeout) {
                       : std::numeric_limits<int64_t>::max();
 }
 
+struct Gate {
+  absl::string_view name;
+  bool DeviceFeatures::*feature;
+};
+constexpr Gate kGates[] = {
+    {"DRAAdminAccess", &DeviceFeatures::admin_access},
+    {"DRAConsumableCapacity", &DeviceFeatures::consumable_capacity},
+    {"DRADeviceTaints", &DeviceFeatures::device_taints},
+    {"DRAPartitionableDevices", &DeviceFeatures::partitionable_devices},
+    {"DRAPrioritizedList", &DeviceFeatures::prioritized_list},
+};
+// That cannot be turned on.
+constexpr absl::string_view kMissingGates[] = {"DRADeviceBindingConditions", "DRADeviceTaintRules",
+                                               "DRAExtendedResource"};
+
+void CheckGate(const std::string& name, bool on, FieldProblems& problems) {
+  for (const Gate& gate : kGates) {
+    if (gate.name == name) return;
+  }
+  if (absl::c_linear_search(kMissingGates, name)) {
+    if (on) problems.Invalid("featureGates", name, "not supported yet: leave it off");
+    return;
+  }
+  std::string known;
+  for (const Gate& gate : kGates) absl::StrAppend(&known, known.empty() ? "" : ", ", gate.name);
+  for (const absl::string_view missing : kMissingGates) absl::StrAppend(&known, ", ", missing);
+  problems.Invalid("featureGates", name, absl::StrCat("no such feature gate; there are ", known));
+}
+
 }  // namespace
+
+DeviceFeatures DynamicResourcesArgs::Features() const {
+  DeviceFeatures features;
+  for (const Gate& gate : kGates) {
+    const auto found = feature_gates.find(std::string(gate.name));
+    if (found != feature_gates.end()) features.*gate.feature = found->second;
+  }
+  return features;
+}
 
 const FieldTable& DynamicResourcesArgs::Fields() {
   static const FieldTable& table = *new FieldTable(
@@ -47,7 +86,12 @@ const FieldTable& DynamicResourcesArgs::Fields() {
           .Field("bindingTimeout", &DynamicResourcesArgs::binding_timeout,
                  "Must be left out: the feature gates DRADeviceBindingConditions and "
                  "DRAResourceClaimDeviceStatus that it belongs to are off.")
+          .Field("featureGates", &DynamicResourcesArgs::feature_gates,
+                 "Feature gates of kube-scheduler by name: DRAAdminAccess and DRAPrioritizedList "
+                 "(on by default), DRADeviceTaints, DRAPartitionableDevices and "
+                 "DRAConsumableCapacity (off). The same in all profiles, which share the devices.")
           .Check([](const DynamicResourcesArgs& args, FieldProblems& problems) {
+            for (const auto& [name, on] : args.feature_gates) CheckGate(name, on, problems);
             if (args.filter_timeout < absl::ZeroDuration()) {
               problems.Invalid("filterTimeout", absl::FormatDuration(args.filter_timeout),
                                "must be zero or positive");
@@ -63,13 +107,20 @@ const FieldTable& DynamicResourcesArgs::Fields() {
 
 absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArgs& args,
                                                                  Handle& handle) {
-  return std::make_unique<DynamicResources>(handle, args.As<DynamicResourcesArgs>());
+  auto plugin = std::make_unique<DynamicResources>(handle, args.As<DynamicResourcesArgs>());
+  if (plugin->devices_->inventory().features() != args.As<DynamicResourcesArgs>().Features()) {
+    return absl::InvalidArgumentError(
+        "featureGates must be the same in all profiles, since they share the devices");
+  }
+  return plugin;
 }
 
 DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
     : handle_(handle),
       max_steps_(StepsIn(args.filter_timeout)),
-      devices_(handle.Shared<ClusterDevices>()) {}
+      devices_(handle.Shared<ClusterDevices>()) {
+  devices_->SetFeatures(args.Features());
+}
 
 // --- Which claims --------------------------------------------------------------------------------
 
@@ -166,6 +217,7 @@ DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod
       {.inventory = devices_->inventory(),
        .claims = claims.to_allocate,
        .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
+       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
        .max_steps = max_steps_},
       node.name(), node.labels()));
   const MutexLock lock(claims.mutex);

@@ -41,6 +41,31 @@ bool RepeatsAName(const std::vector<SlicePtr>& slices) {
   return false;
 }
 
+// Whether each set of counters is there once, and what devices consume is of these.
+bool HasValidCounters(const NodePool& pool) {
+  std::map<std::string, const api::CounterSet*> sets;
+  for (const SlicePtr& slice : pool.counters) {
+    for (const api::CounterSet& set : slice->spec().shared_counters()) {
+      if (!sets.emplace(set.name(), &set).second) return false;
+    }
+  }
+  const auto consumes_known = [&](const SlicePtr& slice) {
+    for (const api::SliceDevice& device : slice->spec().devices()) {
+      for (const api::DeviceCounterConsumption& consumption : device.consumes_counters()) {
+        const auto set = sets.find(consumption.counter_set());
+        if (set == sets.end()) return false;
+        for (const auto& [name, counter] : consumption.counters()) {
+          if (!set->second->counters().contains(name)) return false;
+        }
+      }
+    }
+    return true;
+  };
+  return std::all_of(pool.slices.begin(), pool.slices.end(), consumes_known) &&
+         std::all_of(pool.counters.begin(), pool.counters.end(), consumes_known) &&
+         std::all_of(pool.others.begin(), pool.others.end(), consumes_known);
+}
+
 }  // namespace
 
 std::string DeviceId::ToString() const {
@@ -69,19 +94,27 @@ class DeviceInventory::Index {
     AffectedNodes nodes;
     const auto found = of_device_.find(device);
     if (found == of_device_.end()) return nodes;
-    for (const OfferedSlice* slice : found->second) AddNodesOf(*slice, nodes);
+    for (const OfferedSlice* slice : found->second) {
+      AddNodesOf(*slice, nodes);
+      // Who takes it leaves fewer counters to the devices of the others.
+      if (counters_.contains({slice->driver(), slice->pool()})) {
+        AddPoolOf(slice->message(), nodes);
+      }
+    }
     return nodes;
   }
 
   void Add(std::shared_ptr<const api::ResourceSlice> message, AffectedNodes& affected) {
-    auto slice = std::make_shared<const OfferedSlice>(std::move(message));
+    auto slice = std::make_shared<const OfferedSlice>(std::move(message), features_);
     AddNodesOf(*slice, affected);
     for (const OfferedDevice& device : slice->devices()) {
       of_device_[device.id].push_back(slice.get());
     }
     slices_.emplace(slice->name(), slice);
     pools_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
-    if (slice->whom() == OfferedSlice::For::kNode) {
+    if (slice->whom() == OfferedSlice::For::kPool) {
+      counters_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
+    } else if (slice->whom() == OfferedSlice::For::kNode) {
       of_node_[slice->node_name()].emplace(slice->name(), slice);
     } else if (slice->whom() != OfferedSlice::For::kNobody) {
       shared_.emplace(slice->name(), slice);
@@ -104,6 +137,7 @@ class DeviceInventory::Index {
     slices_.erase(found);
     shared_.erase(slice->name());
     EraseFrom(of_node_, slice->node_name(), slice->name());
+    EraseFrom(counters_, {slice->driver(), slice->pool()}, slice->name());
     EraseFrom(pools_, {slice->driver(), slice->pool()}, slice->name());
     return affected;
   }
@@ -120,12 +154,19 @@ class DeviceInventory::Index {
       for (const auto& [name, slice] : own->second) add(slice);
     }
     for (const auto& [name, slice] : shared_) {
-      if (slice->whom() == OfferedSlice::For::kSelectedNodes) {
+      if (slice->whom() != OfferedSlice::For::kAllNodes) {
         const absl::StatusOr<bool> selects = slice->Selects(node_name, labels);
         if (!selects.ok()) return selects.status();
         if (!*selects) continue;
       }
       add(slice);
+    }
+    // Upstream has the counters of all pools for each node, and waits for those that are being
+    // written where a node has none of the devices.
+    for (const auto& [name, slices] : found) {
+      const auto counters = counters_.find(name);
+      if (counters == counters_.end()) continue;
+      for (const auto& [slice_name, slice] : counters->second) add(slice);
     }
     std::vector<NodePool> pools;
     for (auto& [name, slices] : found) {
@@ -136,8 +177,15 @@ class DeviceInventory::Index {
       NodePool& pool = pools.emplace_back();
       std::tie(pool.driver, pool.name) = name;
       pool.incomplete = !*complete;
-      pool.invalid = RepeatsAName(slices);
-      pool.slices = std::move(slices);
+      for (SlicePtr& slice : slices) {
+        const bool counts = slice->whom() == OfferedSlice::For::kPool;
+        (counts ? pool.counters : pool.slices).push_back(std::move(slice));
+      }
+      pool.invalid = !pool.slices.empty() && RepeatsAName(pool.slices);
+      if (features_.partitionable_devices && !pool.incomplete) {
+        AddOthers(name, pool);
+        pool.invalid = pool.invalid || !HasValidCounters(pool);
+      }
     }
     return pools;
   }
@@ -157,13 +205,27 @@ class DeviceInventory::Index {
   }
 
   std::atomic<int64_t>& evaluations() { return evaluations_; }
+  DeviceFeatures& features() { return features_; }
 
  private:
   static void AddNodesOf(const OfferedSlice& slice, AffectedNodes& nodes) {
     if (slice.whom() == OfferedSlice::For::kNode) {
       nodes.names.push_back(slice.node_name());
     } else {
-      nodes.all |= slice.whom() != OfferedSlice::For::kNobody;
+      nodes.all |= slice.whom() != OfferedSlice::For::kNobody &&
+                   slice.whom() != OfferedSlice::For::kPool;
+    }
+  }
+
+  // The slices of a pool with counters that a node does not see.
+  void AddOthers(const PoolName& name, NodePool& pool) const {
+    if (pool.counters.empty()) return;
+    const auto sees = [&](const SlicePtr& slice) {
+      return std::find(pool.slices.begin(), pool.slices.end(), slice) != pool.slices.end();
+    };
+    for (const auto& [slice_name, slice] : pools_.at(name)) {
+      if (slice->whom() == OfferedSlice::For::kPool || sees(slice)) continue;
+      if (slice->generation() == pool.counters[0]->generation()) pool.others.push_back(slice);
     }
   }
 
@@ -194,6 +256,8 @@ class DeviceInventory::Index {
   absl::flat_hash_map<DeviceId, absl::InlinedVector<const OfferedSlice*, 1>> of_device_;
   std::map<std::string, SlicePtr> shared_;  // for all nodes, or selected ones
   std::map<PoolName, std::map<std::string, SlicePtr>> pools_;
+  std::map<PoolName, std::map<std::string, SlicePtr>> counters_;  // those that have counters
+  DeviceFeatures features_;
   std::atomic<int64_t> evaluations_ = 0;
   Mutex mutex_;
   uint64_t next_selector_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -203,6 +267,12 @@ class DeviceInventory::Index {
 
 DeviceInventory::DeviceInventory() : index_(std::make_unique<Index>()) {}
 DeviceInventory::~DeviceInventory() = default;
+
+void DeviceInventory::SetFeatures(const DeviceFeatures& features) {
+  index_->features() = features;
+}
+
+const DeviceFeatures& DeviceInventory::features() const { return index_->features(); }
 
 AffectedNodes DeviceInventory::SetSlice(std::shared_ptr<const api::ResourceSlice> slice) {
   AffectedNodes affected = index_->Remove(slice->metadata().name());

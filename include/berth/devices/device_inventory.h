@@ -13,6 +13,7 @@
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/symbol.h"
+#include "berth/devices/device_features.h"
 #include "berth/devices/device_id.h"
 
 namespace berth {
@@ -29,6 +30,9 @@ struct NodePool {
   // Two devices have one name.
   bool invalid = false;
   std::vector<std::shared_ptr<const OfferedSlice>> slices;  // by name
+  // With DRAPartitionableDevices, of a pool with counters: the slices that have these, and those
+  // with devices for other nodes, which consume them, too.
+  std::vector<std::shared_ptr<const OfferedSlice>> counters, others;
 
   std::string ToString() const;  // "driver/name"
 };
@@ -48,6 +52,10 @@ class DeviceInventory {
  public:
   DeviceInventory();
   ~DeviceInventory();
+
+  // Before the first slice.
+  void SetFeatures(const DeviceFeatures& features);
+  const DeviceFeatures& features() const;
 
   // Adds the slice, or replaces the one of its name. Returns the nodes whose pools may be others
   // now.
