@@ -21,8 +21,8 @@ bool MayUse(const PodInfo& pod, const Object& claim) {
 }
 
 // isSchedulableAfterClaimChange. What of a pod's own claims is missing yet is left to the pod's
-// PreEnqueue: so it reads nothing of the pod that others of its spec do not have, but whose claim it
-// is.
+// PreEnqueue: so it reads nothing of the pod that others of its spec do not have, but whose claim
+// it is.
 QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change, const ObjectStore&) {
   const auto& now = change.new_object->As<api::ResourceClaim>();
   const auto* const before =

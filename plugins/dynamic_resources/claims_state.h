@@ -3,6 +3,7 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLAIMS_STATE_H_
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,21 @@
 
 namespace berth {
 
+// What the allocator said of nodes, for pods whose claims ask for the same: so an attempt that
+// yields goes on where it was, and a pod may find what was found for the one before it. Errors name
+// a claim and are not kept.
+struct AllocationsByNode {
+  struct OnNode {
+    uint64_t version;  // ClusterDevices::NodeVersion()
+    std::shared_ptr<const NodeSpec> node;
+    std::shared_ptr<const absl::StatusOr<NodeAllocation>> allocation;
+  };
+  Mutex mutex;
+  absl::flat_hash_map<Symbol, OnNode> on_node ABSL_GUARDED_BY(mutex);
+  // How many nodes were left when an attempt yielded: the next one must leave fewer.
+  int left_at_last_yield = std::numeric_limits<int>::max();
+};
+
 // The claims as PreFilter found them, and what the allocator said of each node that was filtered
 // since. Shared by the copies of a state: evictions free no devices.
 struct ClaimsOfPod {
@@ -33,15 +49,7 @@ struct ClaimsOfPod {
   std::vector<ClaimToAllocate> to_allocate;
   std::vector<int> positions;  // of these in `claims`
 
-  // What the allocator said, and of which ClusterDevices::NodeVersion(): pods that come later may
-  // ask with this state, too.
-  struct OnNode {
-    uint64_t version;
-    std::shared_ptr<const NodeSpec> node;
-    std::shared_ptr<const absl::StatusOr<NodeAllocation>> allocation;
-  };
-  mutable Mutex mutex;
-  mutable absl::flat_hash_map<Symbol, OnNode> on_node ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<AllocationsByNode> allocations;
 };
 
 struct ClaimsState : StateData {

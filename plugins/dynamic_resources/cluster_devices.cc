@@ -246,9 +246,8 @@ void ClusterDevices::SubtractShare(const UsedDevice& device) {
   const auto found = shares_.find(device.id);
   if (found == shares_.end()) return;
   std::vector<Share>& shares = found->second;
-  const auto share = std::find_if(shares.begin(), shares.end(), [&](const Share& share) {
-    return share.id == device.share_id;
-  });
+  const auto share = std::find_if(shares.begin(), shares.end(),
+                                  [&](const Share& share) { return share.id == device.share_id; });
   if (share == shares.end() || --share->holders > 0) return;
   shares.erase(share);
   if (shares.empty()) shares_.erase(found);

@@ -131,9 +131,9 @@ class ClusterDevices {
   bool has_features_ = false;
   uint64_t slices_version_ = 0, claims_version_ = 0;
   bool has_read_slices_ = false, has_read_claims_ = false;
-  absl::flat_hash_set<std::string> slices_;                           // names
+  absl::flat_hash_set<std::string> slices_;                 // names
   absl::flat_hash_map<std::string, UsedDevices> by_claim_;  // by key
-  Holders held_;                                                      // how many claims hold it
+  Holders held_;                                            // how many claims hold it
   Flights in_flight_;
   Holders promised_;
   absl::flat_hash_map<DeviceId, std::vector<Share>> shares_;

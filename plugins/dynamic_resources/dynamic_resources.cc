@@ -9,10 +9,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
+#include "berth/devices/device_explanation.h"
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/claims_state.h"
@@ -25,6 +27,18 @@ constexpr StateKey<ClaimsState> kState{"DynamicResources"};
 
 // resource.k8s.io FirstAvailableDeviceRequestMaxSize.
 constexpr int kLongestList = 8;
+
+// Work in steps of 0.2 us: what a node costs in any case, and what one step is of devices that are
+// tried and of what selectors cost.
+constexpr int64_t kStepsOfNode = 4;
+constexpr int64_t kTriesAStep = 8;
+constexpr int64_t kCostAStep = 4;
+
+// For so many classes of claims the allocator's answers are kept.
+constexpr size_t kMostKept = 8;
+
+// So many devices are named in a note for each reason.
+constexpr size_t kMostNamed = 8;
 
 // A search is cut off after a number of steps, not by a clock: the same input has the same result.
 // kube-scheduler tries about so many devices a second.
@@ -171,6 +185,8 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
     const Object* const found = handle_.objects().Find(Kind::kDeviceClass, "", name);
     return found == nullptr ? nullptr : found->Share<api::DeviceClass>();
   };
+  PodSignature asked;
+  asked.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
   of_pod->available_on.resize(of_pod->claims.size());
   of_pod->in_flight.resize(of_pod->claims.size());
   for (size_t i = 0; i < of_pod->claims.size(); ++i) {
@@ -190,29 +206,45 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
     }
     Status status = CheckClasses(claim);
     if (!status.ok()) return status;
+    asked.Add(claim.spec().SerializeAsString());
     of_pod->to_allocate.push_back(ClaimToAllocate::Parse(object.Share<api::ResourceClaim>(),
                                                          find_class, devices_->inventory()));
     of_pod->positions.push_back(static_cast<int>(i));
   }
+  of_pod->allocations = AllocationsFor(asked.bytes());
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
   state.Write(kState, std::move(data));
   return Status::Success();
 }
 
+std::shared_ptr<AllocationsByNode> DynamicResources::AllocationsFor(const std::string& claims) {
+  const auto known = absl::c_find_if(kept_, [&](const auto& kept) { return kept.first == claims; });
+  if (known != kept_.end()) {
+    kept_.splice(kept_.begin(), kept_, known);
+  } else {
+    kept_.emplace_front(claims, std::make_shared<AllocationsByNode>());
+    if (kept_.size() > kMostKept) kept_.pop_back();
+  }
+  return kept_.front().second;
+}
+
 // --- Which nodes ---------------------------------------------------------------------------------
 
 DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod& claims,
-                                                               const NodeInfo& node) const {
+                                                               const NodeInfo& node,
+                                                               WorkBudget* budget) const {
+  AllocationsByNode& kept = *claims.allocations;
   const uint64_t version = devices_->NodeVersion(node.name());
   {
-    const MutexLock lock(claims.mutex);
-    const auto known = claims.on_node.find(node.name());
-    if (known != claims.on_node.end() && known->second.version == version &&
+    const MutexLock lock(kept.mutex);
+    const auto known = kept.on_node.find(node.name());
+    if (known != kept.on_node.end() && known->second.version == version &&
         known->second.node == node.shared_spec()) {
       return known->second.allocation;
     }
   }
+  const int64_t cost = devices_->inventory().evaluation_cost();
   auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
       {.inventory = devices_->inventory(),
        .claims = claims.to_allocate,
@@ -220,17 +252,35 @@ DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod
        .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
        .max_steps = max_steps_},
       node.name(), node.labels()));
-  const MutexLock lock(claims.mutex);
-  claims.on_node.insert_or_assign(node.name(),
-                                  ClaimsOfPod::OnNode{version, node.shared_spec(), made});
+  if (!made->ok()) return made;
+  if (budget != nullptr) {
+    budget->Spend(kStepsOfNode + (*made)->steps / kTriesAStep +
+                  (devices_->inventory().evaluation_cost() - cost) / kCostAStep);
+  }
+  const MutexLock lock(kept.mutex);
+  kept.on_node.insert_or_assign(node.name(),
+                                AllocationsByNode::OnNode{version, node.shared_spec(), made});
   return made;
 }
 
+bool DynamicResources::Yields(const ClaimsOfPod& claims, const CycleState& state, int left) {
+  WorkBudget& budget = state.work_budget();
+  AllocationsByNode& kept = *claims.allocations;
+  if (!budget.is_limited() || !budget.IsSpent()) return false;
+  if (left >= std::exchange(kept.left_at_last_yield, left)) {
+    budget.Lift();  // others make more to do than is done
+    return false;
+  }
+  budget.Yield();
+  return true;
+}
+
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::Judge(const ClaimsOfPod& claims,
-                                                                  const NodeInfo& node) const {
+                                                                  const NodeInfo& node,
+                                                                  WorkBudget* budget) const {
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.to_allocate.empty()) {
-    const AllocationPtr shared = AllocationOn(claims, node);
+    const AllocationPtr shared = AllocationOn(claims, node, budget);
     const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
     switch (allocation->outcome) {
@@ -280,8 +330,12 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
   const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
+  const ClaimsOfPod& claims = *(*read)->pod;
+  auto left = static_cast<int>(verdicts.candidates().size());
   for (const NodeRow row : verdicts.candidates()) {
-    const absl::StatusOr<Verdict> verdict = Judge(*(*read)->pod, nodes.node(row));
+    if (Yields(claims, state, left--))
+      return Status::Error("searching for devices, to be continued");
+    const absl::StatusOr<Verdict> verdict = Judge(claims, nodes.node(row), &state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (*verdict == Verdict::kFeasible) continue;
     verdicts.Set(row, Code::kUnschedulableAndUnresolvable, static_cast<uint8_t>(*verdict));
@@ -463,6 +517,46 @@ Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) co
                                         : claim.claim().spec().SerializeAsString());
   }
   return Status::Success();
+}
+
+std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, const PodInfo& pod,
+                                                    const NodeInfo& node) const {
+  std::vector<NodeNote> notes;
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr || data->pod->to_allocate.empty()) return notes;
+  const ClaimsOfPod& claims = *data->pod;
+  for (const PlannedAllocation& planned : ExplainAllocations(state, pod, node)) {
+    std::string text = "gets";
+    for (const auto& result : planned.allocation->devices().results()) {
+      absl::StrAppend(&text, text == "gets" ? " " : ", ", result.request(), " ", result.driver(),
+                      "/", result.pool(), "/", result.device());
+    }
+    notes.push_back({planned.claim, std::move(text)});
+  }
+  const AllocationRequest request = {
+      .inventory = devices_->inventory(),
+      .claims = claims.to_allocate,
+      .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
+      .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); }};
+  for (const RejectedDevices& rejected : ExplainDevices(request, node.name(), node.labels())) {
+    const std::string name = absl::StrCat(claims.claims[claims.positions[rejected.claim]].reference,
+                                          "/", rejected.request, " cannot have");
+    std::string text = absl::StrJoin(
+        rejected.devices.begin(),
+        rejected.devices.begin() +
+            static_cast<std::ptrdiff_t>(std::min(rejected.devices.size(), kMostNamed)),
+        ", ");
+    if (rejected.devices.size() > kMostNamed) {
+      absl::StrAppend(&text, " and ", rejected.devices.size() - kMostNamed, " more");
+    }
+    absl::StrAppend(&text, ": ", rejected.reason);
+    if (!notes.empty() && notes.back().name == name) {
+      absl::StrAppend(&notes.back().text, "; ", text);
+    } else {
+      notes.push_back({name, std::move(text)});
+    }
+  }
+  return notes;
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,

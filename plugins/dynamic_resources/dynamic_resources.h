@@ -4,8 +4,11 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +34,7 @@
 
 namespace berth {
 
+struct AllocationsByNode;
 struct ClaimsOfPod;
 
 // Says Skip for pods without claims. Reserve takes devices, so that no other pod is given them;
@@ -96,11 +100,10 @@ class DynamicResources final : public Plugin,
     return devices_->ChangesSince(version);
   }
 
-  // Nothing: what it sees are devices.
-  std::vector<NodeNote> ExplainNode(const CycleState&, const PodInfo&,
-                                    const NodeInfo&) const override {
-    return {};
-  }
+  // By claim the devices that it would get; by request which devices are out of the question, and
+  // why: "gpu-0, gpu-1: selector #0: EXPRESSION".
+  std::vector<NodeNote> ExplainNode(const CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) const override;
   std::vector<PlannedAllocation> ExplainAllocations(const CycleState& state, const PodInfo& pod,
                                                     const NodeInfo& node) const override;
 
@@ -113,12 +116,18 @@ class DynamicResources final : public Plugin,
     kTimedOut,
     kUnavailable
   };
-  // An error ends the attempt.
-  absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
+  absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node,
+                                WorkBudget* budget = nullptr) const;
   static Status StatusOf(Verdict verdict);
   // What the claims get that have no devices yet.
   using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
-  AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node,
+                             WorkBudget* budget = nullptr) const;
+  // What is kept for pods whose claims ask for the same; the last few are.
+  std::shared_ptr<AllocationsByNode> AllocationsFor(const std::string& claims);
+  // Whether the search for devices is to yield, with so many nodes left of those to be judged.
+  static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
@@ -129,6 +138,8 @@ class DynamicResources final : public Plugin,
   Handle& handle_;
   const int64_t max_steps_;
   const std::shared_ptr<ClusterDevices> devices_;
+  // By what the claims ask for, the last one used first.
+  std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;
 };
 
 }  // namespace berth

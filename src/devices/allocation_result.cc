@@ -41,10 +41,9 @@ void AddTolerations(const ClaimToAllocate& claim, const PickedDevice& pick,
                     api::DeviceRequestAllocationResult& result) {
   if (requirement.tolerations.empty()) return;  // or the feature is off
   const api::DeviceRequest& request = claim.message->spec().devices().requests(pick.request);
-  *result.mutable_tolerations() =
-      request.first_available().empty()
-          ? request.exactly().tolerations()
-          : request.first_available(pick.alternative).tolerations();
+  *result.mutable_tolerations() = request.first_available().empty()
+                                      ? request.exactly().tolerations()
+                                      : request.first_available(pick.alternative).tolerations();
 }
 
 // In the form of a uid, unlike all others. Upstream's is random; here the same input has the same

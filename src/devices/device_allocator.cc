@@ -15,6 +15,7 @@
 #include "devices/compiled_selector.h"
 #include "devices/consumable_capacity.h"
 #include "devices/offered_slice.h"
+#include "devices/tolerated_taints.h"
 
 namespace berth {
 namespace {
@@ -40,28 +41,6 @@ bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
   if (a.has_int_()) return b.has_int_() && a.int_() == b.int_();
   if (a.has_bool_()) return b.has_bool_() && a.bool_() == b.bool_();
   return a.has_version() && b.has_version() && a.version() == b.version();
-}
-
-bool PreventsAllocation(const api::DeviceTaint& taint) {
-  return taint.effect() == "NoSchedule" || taint.effect() == "NoExecute";
-}
-
-// resourceclaim.ToleratesTaint.
-bool Tolerates(const ToleratedTaint& tolerated, const api::DeviceTaint& taint) {
-  if (!tolerated.effect.empty() && tolerated.effect != taint.effect()) return false;
-  if (!tolerated.key.empty() && tolerated.key != taint.key()) return false;
-  return !tolerated.value.has_value() || *tolerated.value == taint.value();
-}
-
-bool ToleratesAll(const std::vector<ToleratedTaint>& tolerations, const api::SliceDevice& device) {
-  return std::all_of(device.taints().begin(), device.taints().end(),
-                     [&](const api::DeviceTaint& taint) {
-                       return !PreventsAllocation(taint) ||
-                              std::any_of(tolerations.begin(), tolerations.end(),
-                                          [&](const ToleratedTaint& tolerated) {
-                                            return Tolerates(tolerated, taint);
-                                          });
-                     });
 }
 
 // What is left of the counters of a pool beside the devices that are held, and what the search took
@@ -149,6 +128,7 @@ class Search {
     }
     result_ = &result;
     const bool found = AllocateClaims(0);
+    result.steps = steps_;
     if (!error_.ok()) return error_;
     if (found) {
       result.outcome = NodeAllocation::Outcome::kAllocated;
@@ -158,6 +138,7 @@ class Search {
       return result;
     }
     result = NodeAllocation();
+    result.steps = steps_;
     if (out_of_steps_) {
       result.outcome = NodeAllocation::Outcome::kOutOfSteps;
     } else if (std::any_of(pools_.begin(), pools_.end(),
@@ -412,7 +393,8 @@ class Search {
     const OfferedDevice& device = *picked.device;
     broken_constraint_ = false;
     if (device.consumes_counters && !features_.partitionable_devices) return false;
-    if (features_.device_taints && !ToleratesAll(SpecAt(at).tolerations, *device.message)) {
+    if (features_.device_taints &&
+        FindUntolerated(SpecAt(at).tolerations, *device.message) != nullptr) {
       return false;
     }
     std::optional<ConsumedCapacity> consumption;
@@ -453,8 +435,8 @@ class Search {
         picked.consumed[name].Subtract(amount);
       }
       if (--picked.shares == 0) {
-        picked.consumed = request_.consumed == nullptr ? ConsumedCapacity()
-                                                       : request_.consumed(device.id);
+        picked.consumed =
+            request_.consumed == nullptr ? ConsumedCapacity() : request_.consumed(device.id);
       }
     } else {
       auto& picked_by = picked.picked_by;

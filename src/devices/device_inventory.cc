@@ -26,6 +26,7 @@ using PoolName = std::pair<Symbol, Symbol>;  // driver and name, by text
 
 // Selectors beyond these are of claims that are mostly gone. They and what they said are forgotten.
 constexpr size_t kMostSelectors = 4096;
+constexpr int64_t kMostVerdicts = int64_t{64} << 20;  // bytes
 
 // Of a pool of more slices, all nodes count as affected.
 constexpr size_t kMostListed = 256;
@@ -194,9 +195,10 @@ class DeviceInventory::Index {
     const MutexLock lock(mutex_);
     const auto known = selectors_.find(expression);
     if (known != selectors_.end()) return known->second;
-    if (selectors_.size() >= kMostSelectors) {
+    if (selectors_.size() >= kMostSelectors || tally_.verdicts > kMostVerdicts) {
       selectors_.clear();
       for (const auto& [name, slice] : slices_) slice->ForgetVerdicts();
+      tally_.verdicts = 0;
     }
     auto selector = std::make_shared<const CompiledSelector>(
         next_selector_++, cel::DeviceSelector::Compile(expression));
@@ -204,7 +206,7 @@ class DeviceInventory::Index {
     return selector;
   }
 
-  std::atomic<int64_t>& evaluations() { return evaluations_; }
+  OfferedSlice::Tally& tally() { return tally_; }
   DeviceFeatures& features() { return features_; }
 
  private:
@@ -212,8 +214,8 @@ class DeviceInventory::Index {
     if (slice.whom() == OfferedSlice::For::kNode) {
       nodes.names.push_back(slice.node_name());
     } else {
-      nodes.all |= slice.whom() != OfferedSlice::For::kNobody &&
-                   slice.whom() != OfferedSlice::For::kPool;
+      nodes.all |=
+          slice.whom() != OfferedSlice::For::kNobody && slice.whom() != OfferedSlice::For::kPool;
     }
   }
 
@@ -258,7 +260,7 @@ class DeviceInventory::Index {
   std::map<PoolName, std::map<std::string, SlicePtr>> pools_;
   std::map<PoolName, std::map<std::string, SlicePtr>> counters_;  // those that have counters
   DeviceFeatures features_;
-  std::atomic<int64_t> evaluations_ = 0;
+  OfferedSlice::Tally tally_;
   Mutex mutex_;
   uint64_t next_selector_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<const CompiledSelector>> selectors_
@@ -268,9 +270,7 @@ class DeviceInventory::Index {
 DeviceInventory::DeviceInventory() : index_(std::make_unique<Index>()) {}
 DeviceInventory::~DeviceInventory() = default;
 
-void DeviceInventory::SetFeatures(const DeviceFeatures& features) {
-  index_->features() = features;
-}
+void DeviceInventory::SetFeatures(const DeviceFeatures& features) { index_->features() = features; }
 
 const DeviceFeatures& DeviceInventory::features() const { return index_->features(); }
 
@@ -298,9 +298,11 @@ std::shared_ptr<const CompiledSelector> DeviceInventory::Compile(absl::string_vi
 
 absl::StatusOr<bool> DeviceInventory::Matches(const CompiledSelector& selector,
                                               const OfferedDevice& device) const {
-  return device.slice->Matches(selector, device.index, index_->evaluations());
+  return device.slice->Matches(selector, device.index, index_->tally());
 }
 
-int64_t DeviceInventory::evaluations() const { return index_->evaluations(); }
+int64_t DeviceInventory::evaluations() const { return index_->tally().evaluations; }
+
+int64_t DeviceInventory::evaluation_cost() const { return index_->tally().cost; }
 
 }  // namespace berth

@@ -11,6 +11,9 @@
 namespace berth {
 namespace {
 
+// What the verdicts of a selector on the devices of a slice take besides a byte for each.
+constexpr size_t kBytesOfVerdicts = 64;
+
 cel::Attribute AttributeOf(const api::DeviceAttribute& attribute) {
   if (attribute.has_int_()) return attribute.int_();
   if (attribute.has_bool_()) return attribute.bool_();
@@ -73,14 +76,14 @@ OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
   for (const api::SliceDevice& device : spec().devices()) {
     const Symbol name = Symbol::Intern(device.name());
     if (!names.insert(name).second) repeats_a_name_ = true;
-    devices_.push_back({.id = {driver_, pool_, name},
-                        .slice = this,
-                        .index = static_cast<int>(devices_.size()),
-                        .message = &device,
-                        .has_binding_conditions = !device.binding_conditions().empty(),
-                        .consumes_counters = !device.consumes_counters().empty(),
-                        .allows_multiple =
-                            features.consumable_capacity && device.allow_multiple_allocations()});
+    devices_.push_back(
+        {.id = {driver_, pool_, name},
+         .slice = this,
+         .index = static_cast<int>(devices_.size()),
+         .message = &device,
+         .has_binding_conditions = !device.binding_conditions().empty(),
+         .consumes_counters = !device.consumes_counters().empty(),
+         .allows_multiple = features.consumable_capacity && device.allow_multiple_allocations()});
   }
 }
 
@@ -116,17 +119,22 @@ absl::StatusOr<bool> OfferedSlice::Selects(Symbol node_name, const LabelSet& lab
 }
 
 absl::StatusOr<bool> OfferedSlice::Matches(const CompiledSelector& selector, int device,
-                                           std::atomic<int64_t>& evaluations) const {
+                                           Tally& tally) const {
   const MutexLock lock(mutex_);
   Verdicts& verdicts = verdicts_[selector.id()];
-  if (verdicts.empty()) verdicts.resize(devices_.size());
+  if (verdicts.empty()) {
+    verdicts.resize(devices_.size());
+    tally.verdicts += static_cast<int64_t>(devices_.size() + kBytesOfVerdicts);
+  }
   Verdict& verdict = verdicts[device];
   if (verdict != Verdict::kUnknown) return verdict == Verdict::kYes;
   if (variables_.empty()) variables_.resize(devices_.size());
   std::optional<cel::Device>& variable = variables_[device];
   if (!variable.has_value()) variable = VariableOf(spec().driver(), devices_[device]);
-  ++evaluations;
-  const absl::StatusOr<bool> matches = selector.selector()->Matches(*variable);
+  uint64_t cost = 0;
+  const absl::StatusOr<bool> matches = selector.selector()->Matches(*variable, &cost);
+  ++tally.evaluations;
+  tally.cost += static_cast<int64_t>(cost);
   // An error ends the attempt, so it is not worth keeping.
   if (matches.ok()) verdict = *matches ? Verdict::kYes : Verdict::kNo;
   return matches;

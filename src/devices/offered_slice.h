@@ -62,9 +62,12 @@ class OfferedSlice {
   // Of a slice that is for the node: whether the device is.
   bool HasFor(const OfferedDevice& device, Symbol node_name, const LabelSet& labels) const;
 
+  // What evaluations came to so far, and how many verdicts are remembered.
+  struct Tally {
+    std::atomic<int64_t> evaluations = 0, cost = 0, verdicts = 0;
+  };
   // Whether the selector matches the device; an error has the text of the selector's.
-  absl::StatusOr<bool> Matches(const CompiledSelector& selector, int device,
-                               std::atomic<int64_t>& evaluations) const;
+  absl::StatusOr<bool> Matches(const CompiledSelector& selector, int device, Tally& tally) const;
   // Forgets what selectors said.
   void ForgetVerdicts() const;
 

@@ -69,8 +69,7 @@ QueueEntry* EventQueue::OwnEntry(const ObjectChange& change) {
   const std::shared_ptr<const PodInfo>& pod =
       change.new_pod != nullptr ? change.new_pod : change.old_pod;
   if (pod != nullptr) return entries_.FindByPod(*pod->identity());
-  const Object* const object =
-      change.new_object != nullptr ? change.new_object : change.old_object;
+  const Object* const object = change.new_object != nullptr ? change.new_object : change.old_object;
   if (object == nullptr || object->kind() != Kind::kResourceClaim) return nullptr;
   for (const api::OwnerReference& owner :
        object->As<api::ResourceClaim>().metadata().owner_references()) {

@@ -51,6 +51,7 @@ struct NodeAllocation {
   // Which alternative of each request of each claim was taken.
   std::vector<std::vector<int>> alternatives;
   std::vector<std::shared_ptr<const OfferedSlice>> slices;  // keep what `picked` points to
+  int64_t steps = 0;                                        // that the search took
 };
 
 struct AllocationRequest {

@@ -75,8 +75,10 @@ class DeviceInventory {
   // follows "CEL runtime error: ".
   absl::StatusOr<bool> Matches(const CompiledSelector& selector, const OfferedDevice& device) const;
 
-  // How often a selector was evaluated: once for each device and expression, while slices stay.
+  // How often a selector was evaluated: once for each device and expression, while slices stay, and
+  // what it cost in units of CEL. Verdicts are forgotten when they take more than 64 MiB.
   int64_t evaluations() const;
+  int64_t evaluation_cost() const;
 
  private:
   class Index;

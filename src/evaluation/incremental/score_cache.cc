@@ -161,8 +161,8 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
       own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
   // Read in any case: this may be followed by a look at all rows.
   std::vector<Symbol> changed_nodes;
-  const bool followed = node_changes_.CatchUp(
-      state_.skips().filter, [&](Symbol node) { changed_nodes.push_back(node); });
+  const bool followed = node_changes_.CatchUp(state_.skips().filter,
+                                              [&](Symbol node) { changed_nodes.push_back(node); });
   if (version_ == 0 || !nominations.has_value() || !followed) return false;
   if (IsFarBehind(nodes, version_) || !CatchUp(nodes)) return false;
   const auto mark = [&](Symbol node, Aspects aspects) {
