@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "berth/api/node_selector.h"
 #include "berth/api/symbol.h"
@@ -54,6 +55,10 @@ struct ClaimsOfPod {
 
 struct ClaimsState : StateData {
   std::shared_ptr<const ClaimsOfPod> pod;
+  // Of a dry run: the pods that are taken to be gone, and the devices of claims that nobody else
+  // uses.
+  absl::flat_hash_set<std::string> gone_pods;  // uids
+  absl::flat_hash_set<DeviceId> released;
   // From Reserve on, by claim: what it gets, perhaps with others; null if it has an allocation
   // already.
   std::vector<std::shared_ptr<const api::AllocationResult>> allocations;

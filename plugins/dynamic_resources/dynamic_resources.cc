@@ -28,6 +28,8 @@ constexpr StateKey<ClaimsState> kState{"DynamicResources"};
 // resource.k8s.io FirstAvailableDeviceRequestMaxSize.
 constexpr int kLongestList = 8;
 
+constexpr char kContinued[] = "the search for devices is to be continued";
+
 // Work in steps of 0.2 us: what a node costs in any case, and what one step is of devices that are
 // tried and of what selectors cost.
 constexpr int64_t kStepsOfNode = 4;
@@ -104,6 +106,10 @@ const FieldTable& DynamicResourcesArgs::Fields() {
                  "Feature gates of kube-scheduler by name: DRAAdminAccess and DRAPrioritizedList "
                  "(on by default), DRADeviceTaints, DRAPartitionableDevices and "
                  "DRAConsumableCapacity (off). The same in all profiles, which share the devices.")
+          .Field(
+              "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
+              "Whether pods may be evicted for the devices of their claims. A claim that several "
+              "pods share gives its devices back when all of them go. kube-scheduler never does.")
           .Check([](const DynamicResourcesArgs& args, FieldProblems& problems) {
             for (const auto& [name, on] : args.feature_gates) CheckGate(name, on, problems);
             if (args.filter_timeout < absl::ZeroDuration()) {
@@ -132,6 +138,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArg
 DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
     : handle_(handle),
       max_steps_(StepsIn(args.filter_timeout)),
+      preempts_(args.preempt_for_devices),
       devices_(handle.Shared<ClusterDevices>()) {
   devices_->SetFeatures(args.Features());
 }
@@ -231,19 +238,25 @@ std::shared_ptr<AllocationsByNode> DynamicResources::AllocationsFor(const std::s
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
+DynamicResources::AllocationPtr DynamicResources::FindKept(const ClaimsOfPod& claims,
+                                                           const NodeInfo& node) const {
+  AllocationsByNode& kept = *claims.allocations;
+  const MutexLock lock(kept.mutex);
+  const auto known = kept.on_node.find(node.name());
+  if (known == kept.on_node.end() || known->second.node != node.shared_spec() ||
+      known->second.version != devices_->NodeVersion(node.name())) {
+    return nullptr;
+  }
+  return known->second.allocation;
+}
+
 DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod& claims,
                                                                const NodeInfo& node,
                                                                WorkBudget* budget) const {
+  AllocationPtr known = FindKept(claims, node);
+  if (known != nullptr) return known;
   AllocationsByNode& kept = *claims.allocations;
   const uint64_t version = devices_->NodeVersion(node.name());
-  {
-    const MutexLock lock(kept.mutex);
-    const auto known = kept.on_node.find(node.name());
-    if (known != kept.on_node.end() && known->second.version == version &&
-        known->second.node == node.shared_spec()) {
-      return known->second.allocation;
-    }
-  }
   const int64_t cost = devices_->inventory().evaluation_cost();
   auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
       {.inventory = devices_->inventory(),
@@ -283,37 +296,121 @@ absl::StatusOr<DynamicResources::Verdict> DynamicResources::Judge(const ClaimsOf
     const AllocationPtr shared = AllocationOn(claims, node, budget);
     const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
-    switch (allocation->outcome) {
-      case NodeAllocation::Outcome::kImpossible:
-        return Verdict::kCannotAllocate;
-      case NodeAllocation::Outcome::kInvalidPools:
-        return Verdict::kInvalidPools;
-      case NodeAllocation::Outcome::kOutOfSteps:
-        return Verdict::kTimedOut;
-      case NodeAllocation::Outcome::kAllocated:
-        break;
-    }
+    const Verdict verdict = VerdictOf(allocation->outcome);
+    if (verdict != Verdict::kFeasible) return verdict;
   }
-  for (const std::optional<NodeSelector>& available_on : claims.available_on) {
-    if (available_on.has_value() && !available_on->Matches(node.labels(), node.name())) {
-      return Verdict::kUnavailable;
-    }
+  return IsElsewhere(claims, node) ? Verdict::kUnavailable : Verdict::kFeasible;
+}
+
+DynamicResources::Verdict DynamicResources::VerdictOf(NodeAllocation::Outcome outcome) {
+  switch (outcome) {
+    case NodeAllocation::Outcome::kImpossible:
+      return Verdict::kCannotAllocate;
+    case NodeAllocation::Outcome::kInvalidPools:
+      return Verdict::kInvalidPools;
+    case NodeAllocation::Outcome::kOutOfSteps:
+      return Verdict::kTimedOut;
+    case NodeAllocation::Outcome::kAllocated:
+      break;
   }
   return Verdict::kFeasible;
 }
 
-Status DynamicResources::StatusOf(Verdict verdict) {
+// Whether a claim has its devices where the node cannot use them.
+bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node) {
+  return absl::c_any_of(claims.available_on, [&](const std::optional<NodeSelector>& available_on) {
+    return available_on.has_value() && !available_on->Matches(node.labels(), node.name());
+  });
+}
+
+absl::StatusOr<DynamicResources::Verdict> DynamicResources::JudgeReleased(
+    const ClaimsState& data, const NodeInfo& node) const {
+  const ClaimsOfPod& claims = *data.pod;
+  const absl::StatusOr<NodeAllocation> allocation = AllocateDevices(
+      {.inventory = devices_->inventory(),
+       .claims = claims.to_allocate,
+       .is_held =
+           [&](const DeviceId& device) {
+             return devices_->Holds(device) && !data.released.contains(device);
+           },
+       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
+       .max_steps = max_steps_},
+      node.name(), node.labels());
+  if (!allocation.ok()) return allocation.status();
+  const Verdict verdict = VerdictOf(allocation->outcome);
+  if (verdict != Verdict::kFeasible) return verdict;
+  return IsElsewhere(claims, node) ? Verdict::kUnavailable : Verdict::kFeasible;
+}
+
+// --- Dry runs ------------------------------------------------------------------------------------
+
+// The claims of `changed`, of which it is known by now whether it is gone.
+void DynamicResources::UpdateReleased(ClaimsState& data, const PodInfo& changed) const {
+  std::vector<PodClaim> claims;
+  if (!FindPodClaims(changed, handle_.objects(), claims).ok()) return;
+  for (const PodClaim& used : claims) {
+    const api::ResourceClaimStatus& status = used.claim().status();
+    if (!status.has_allocation()) continue;
+    const bool is_own = absl::c_any_of(data.pod->claims, [&](const PodClaim& own) {
+      return own.object.uid() == used.object.uid();
+    });
+    const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
+      return data.gone_pods.contains(user.uid());
+    });
+    for (const auto& result : status.allocation().devices().results()) {
+      if (result.admin_access() || !result.share_id().empty()) continue;
+      const DeviceId device = DeviceId::Of(result.driver(), result.pool(), result.device());
+      if (all_gone && !is_own) {
+        data.released.insert(device);
+      } else {
+        data.released.erase(device);
+      }
+    }
+  }
+}
+
+Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
+                                const NodeInfo&) {
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr || data->gone_pods.erase(added.uid()) == 0) return Status::Success();
+  UpdateReleased(*data, added);
+  return Status::Success();
+}
+
+Status DynamicResources::RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
+                                   const NodeInfo&) {
+  if (!preempts_ || !HasResourceClaims(removed)) return Status::Success();
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr) return Status::Success();
+  data->gone_pods.insert(removed.uid());
+  UpdateReleased(*data, removed);
+  return Status::Success();
+}
+
+Code DynamicResources::CodeOf(Verdict verdict) const {
+  if (verdict == Verdict::kFeasible) return Code::kSuccess;
+  // Others may hold what is missing.
+  return preempts_ && verdict == Verdict::kCannotAllocate ? Code::kUnschedulable
+                                                          : Code::kUnschedulableAndUnresolvable;
+}
+
+Status DynamicResources::StatusOf(Verdict verdict) const {
+  const auto rejected = [&](absl::string_view text) {
+    return CodeOf(verdict) == Code::kUnschedulable
+               ? Status::Unschedulable(std::string(text))
+               : Status::UnschedulableAndUnresolvable(std::string(text));
+  };
   switch (verdict) {
     case Verdict::kFeasible:
       break;
     case Verdict::kCannotAllocate:
-      return Status::UnschedulableAndUnresolvable("cannot allocate all claims");
+      return rejected("cannot allocate all claims");
     case Verdict::kInvalidPools:
-      return Status::UnschedulableAndUnresolvable("invalid resource pools were encountered");
+      return rejected("invalid resource pools were encountered");
     case Verdict::kTimedOut:
-      return Status::UnschedulableAndUnresolvable("timed out trying to allocate devices");
+      return rejected("timed out trying to allocate devices");
     case Verdict::kUnavailable:
-      return Status::UnschedulableAndUnresolvable("resourceclaim not available on the node");
+      return rejected("resourceclaim not available on the node");
   }
   return Status::Success();
 }
@@ -322,7 +419,8 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const {
   const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
-  const absl::StatusOr<Verdict> verdict = Judge(*(*read)->pod, node);
+  const absl::StatusOr<Verdict> verdict =
+      (*read)->released.empty() ? Judge(*(*read)->pod, node) : JudgeReleased(**read, node);
   return verdict.ok() ? StatusOf(*verdict) : Status::Error(verdict.status());
 }
 
@@ -333,13 +431,18 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
   const ClaimsOfPod& claims = *(*read)->pod;
   auto left = static_cast<int>(verdicts.candidates().size());
   for (const NodeRow row : verdicts.candidates()) {
-    if (Yields(claims, state, left--))
-      return Status::Error("searching for devices, to be continued");
-    const absl::StatusOr<Verdict> verdict = Judge(claims, nodes.node(row), &state.work_budget());
+    const NodeInfo& node = nodes.node(row);
+    --left;
+    if (state.work_budget().IsSpent() && !claims.to_allocate.empty() &&
+        FindKept(claims, node) == nullptr && Yields(claims, state, left)) {
+      return Status::Error(kContinued);
+    }
+    const absl::StatusOr<Verdict> verdict = Judge(claims, node, &state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (*verdict == Verdict::kFeasible) continue;
-    verdicts.Set(row, Code::kUnschedulableAndUnresolvable, static_cast<uint8_t>(*verdict));
+    verdicts.Set(row, CodeOf(*verdict), static_cast<uint8_t>(*verdict));
   }
+  claims.allocations->left_at_last_yield = std::numeric_limits<int>::max();
   return Status::Success();
 }
 
@@ -381,27 +484,44 @@ absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const P
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr || data->pod->to_allocate.empty()) return 0;
-  const AllocationPtr shared = AllocationOn(*data->pod, node);
-  const absl::StatusOr<NodeAllocation>& allocation = *shared;
-  if (!allocation.ok()) return allocation.status();
-  if (allocation->outcome != NodeAllocation::Outcome::kAllocated) return 0;
+  const AllocationPtr allocation = AllocationOn(*data->pod, node);
+  if (!allocation->ok()) return allocation->status();
+  return ScoreOf(*data->pod, **allocation);
+}
+
+int64_t DynamicResources::ScoreOf(const ClaimsOfPod& claims,
+                                  const NodeAllocation& allocation) const {
+  if (allocation.outcome != NodeAllocation::Outcome::kAllocated) return 0;
   int64_t score = 0;
-  for (size_t c = 0; c < data->pod->to_allocate.size(); ++c) {
-    const std::vector<ClaimedRequest>& requests = data->pod->to_allocate[c].requests;
+  for (size_t c = 0; c < claims.to_allocate.size(); ++c) {
+    const std::vector<ClaimedRequest>& requests = claims.to_allocate[c].requests;
     for (size_t r = 0; r < requests.size(); ++r) {
-      if (requests[r].is_list) score += kLongestList - allocation->alternatives[c][r];
+      if (requests[r].is_list) score += kLongestList - allocation.alternatives[c][r];
     }
   }
   return score;
 }
 
-absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo& pod,
+// Nodes may be scored before they are filtered: the search for their devices yields here, too. Then
+// they are not scored, and the filter says so.
+absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo&,
                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                           absl::Span<int64_t> scores) const {
-  if (state.Find(kState) != nullptr) {
-    return ScorePlugin::ScoreNodes(state, pod, nodes, rows, scores);
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr || data->pod->to_allocate.empty()) {
+    std::fill(scores.begin(), scores.end(), 0);
+    return absl::OkStatus();
   }
-  std::fill(scores.begin(), scores.end(), 0);
+  WorkBudget& budget = state.work_budget();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const NodeInfo& node = nodes.node(rows[i]);
+    if (budget.IsSpent() && FindKept(*data->pod, node) == nullptr) {
+      return absl::AbortedError(kContinued);
+    }
+    const AllocationPtr allocation = AllocationOn(*data->pod, node, &budget);
+    if (!allocation->ok()) return allocation->status();
+    scores[i] = ScoreOf(*data->pod, **allocation);
+  }
   return absl::OkStatus();
 }
 
@@ -533,10 +653,11 @@ std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, con
     }
     notes.push_back({planned.claim, std::move(text)});
   }
+  const auto is_held = [this](const DeviceId& device) { return devices_->Holds(device); };
   const AllocationRequest request = {
       .inventory = devices_->inventory(),
       .claims = claims.to_allocate,
-      .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
+      .is_held = is_held,
       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); }};
   for (const RejectedDevices& rejected : ExplainDevices(request, node.name(), node.labels())) {
     const std::string name = absl::StrCat(claims.claims[claims.positions[rejected.claim]].reference,

@@ -36,6 +36,7 @@ namespace berth {
 
 struct AllocationsByNode;
 struct ClaimsOfPod;
+struct ClaimsState;
 
 // Says Skip for pods without claims. Reserve takes devices, so that no other pod is given them;
 // PreBind writes that to the claims. As kube-scheduler v1.35 dynamicresources with default feature
@@ -43,6 +44,7 @@ struct ClaimsOfPod;
 class DynamicResources final : public Plugin,
                                public PreEnqueuePlugin,
                                public PreFilterPlugin,
+                               public PreFilterExtensions,
                                public FilterPlugin,
                                public PostFilterPlugin,
                                public ScorePlugin,
@@ -63,6 +65,12 @@ class DynamicResources final : public Plugin,
   Status PreEnqueue(const PodInfo& pod) override;
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
+  // With preemptForDevices: a claim that only pods use which are gone gives its devices back. What
+  // is promised to pods that are on their way stays promised.
+  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                const NodeInfo& node) override;
+  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
+                   const NodeInfo& node) override;
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
@@ -93,7 +101,8 @@ class DynamicResources final : public Plugin,
   // where they can be used. Pods whose claims are not there are not signed.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
   Aspects DependsOn() const override {
-    return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther;
+    return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther |
+           (preempts_ ? Aspect::kNodePods : Aspect::kNothing);
   }
   uint64_t NodeChangesVersion() const override { return devices_->version(); }
   std::optional<absl::Span<const Symbol>> NodeChangesSince(uint64_t version) const override {
@@ -119,13 +128,22 @@ class DynamicResources final : public Plugin,
   // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
   absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node,
                                 WorkBudget* budget = nullptr) const;
-  static Status StatusOf(Verdict verdict);
+  Status StatusOf(Verdict verdict) const;
+  Code CodeOf(Verdict verdict) const;
+  static Verdict VerdictOf(NodeAllocation::Outcome outcome);
+  static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
+  // The verdict in a dry run in which claims gave devices back.
+  absl::StatusOr<Verdict> JudgeReleased(const ClaimsState& data, const NodeInfo& node) const;
+  void UpdateReleased(ClaimsState& data, const PodInfo& changed) const;
   // What the claims get that have no devices yet.
   using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
   AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node,
                              WorkBudget* budget = nullptr) const;
   // What is kept for pods whose claims ask for the same; the last few are.
   std::shared_ptr<AllocationsByNode> AllocationsFor(const std::string& claims);
+  // What is kept of the node and still holds, or null.
+  AllocationPtr FindKept(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  int64_t ScoreOf(const ClaimsOfPod& claims, const NodeAllocation& allocation) const;
   // Whether the search for devices is to yield, with so many nodes left of those to be judged.
   static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
   // Whether the classes of a claim exist.
@@ -137,6 +155,7 @@ class DynamicResources final : public Plugin,
 
   Handle& handle_;
   const int64_t max_steps_;
+  const bool preempts_;
   const std::shared_ptr<ClusterDevices> devices_;
   // By what the claims ask for, the last one used first.
   std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;

@@ -17,6 +17,7 @@ struct DynamicResourcesArgs {
   absl::Duration filter_timeout = absl::Seconds(10);
   std::optional<absl::Duration> binding_timeout;
   std::map<std::string, bool> feature_gates;
+  bool preempt_for_devices = false;
   // What the gates come to.
   DeviceFeatures Features() const;
   static const FieldTable& Fields();

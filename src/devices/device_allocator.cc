@@ -22,19 +22,6 @@ namespace {
 
 constexpr int kMostDevices = kMaxDevicesOfClaim;
 
-// allocator_stable.go lookupAttribute: as it is written, then without the domain if that is the
-// driver. Null if the device has none.
-const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name) {
-  const auto& attributes = device.message->attributes();
-  const auto whole = attributes.find(std::string(name));
-  if (whole != attributes.end()) return &whole->second;
-  const size_t slash = name.find('/');
-  if (slash == absl::string_view::npos) return nullptr;
-  if (name.substr(0, slash) != device.id.driver.view()) return nullptr;
-  const auto own = attributes.find(std::string(name.substr(slash + 1)));
-  return own == attributes.end() ? nullptr : &own->second;
-}
-
 // Of one type, and with one value. Versions as text.
 bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
   if (a.has_string()) return b.has_string() && a.string() == b.string();

@@ -105,6 +105,20 @@ class DeviceInventory::Index {
     return nodes;
   }
 
+  std::optional<std::string> AttributeOf(const DeviceId& id, absl::string_view name) const {
+    const auto found = of_device_.find(id);
+    if (found == of_device_.end()) return std::nullopt;
+    for (const OfferedDevice& device : found->second.front()->devices()) {
+      if (!(device.id == id)) continue;
+      const api::DeviceAttribute* const attribute = FindAttribute(device, name);
+      if (attribute == nullptr) return std::nullopt;
+      if (attribute->has_int_()) return absl::StrCat(attribute->int_());
+      if (attribute->has_bool_()) return std::string(attribute->bool_() ? "true" : "false");
+      return attribute->has_version() ? attribute->version() : attribute->string();
+    }
+    return std::nullopt;
+  }
+
   void Add(std::shared_ptr<const api::ResourceSlice> message, AffectedNodes& affected) {
     auto slice = std::make_shared<const OfferedSlice>(std::move(message), features_);
     AddNodesOf(*slice, affected);
@@ -290,6 +304,11 @@ AffectedNodes DeviceInventory::NodesOf(const DeviceId& device) const {
 absl::StatusOr<std::vector<NodePool>> DeviceInventory::PoolsOf(Symbol node_name,
                                                                const LabelSet& labels) const {
   return index_->PoolsOf(node_name, labels);
+}
+
+std::optional<std::string> DeviceInventory::AttributeOf(const DeviceId& device,
+                                                        absl::string_view name) const {
+  return index_->AttributeOf(device, name);
 }
 
 std::shared_ptr<const CompiledSelector> DeviceInventory::Compile(absl::string_view expression) {

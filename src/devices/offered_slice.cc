@@ -43,6 +43,17 @@ cel::Device VariableOf(const std::string& driver, const OfferedDevice& offered) 
 
 }  // namespace
 
+const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name) {
+  const auto& attributes = device.message->attributes();
+  const auto whole = attributes.find(std::string(name));
+  if (whole != attributes.end()) return &whole->second;
+  const size_t slash = name.find('/');
+  if (slash == absl::string_view::npos) return nullptr;
+  if (name.substr(0, slash) != device.id.driver.view()) return nullptr;
+  const auto own = attributes.find(std::string(name.substr(slash + 1)));
+  return own == attributes.end() ? nullptr : &own->second;
+}
+
 OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
                            const DeviceFeatures& features)
     : message_(std::move(message)),

@@ -37,6 +37,10 @@ struct OfferedDevice {
   bool allows_multiple = false;  // claims share it: with DRAConsumableCapacity
 };
 
+// The attribute of that name as it is written, then without its domain if that is the driver; null
+// if the device has none. As allocator_stable.go lookupAttribute.
+const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name);
+
 // Immutable but for what it remembers. Threads: any.
 class OfferedSlice {
  public:

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ class DeviceInventory {
   // The pools of a node, by driver and name. A pool of which a newer generation exists for other
   // nodes is left out. An error if the node selector of a slice cannot be read.
   absl::StatusOr<std::vector<NodePool>> PoolsOf(Symbol node_name, const LabelSet& labels) const;
+
+  // The value of an attribute ("domain/name"; the domain may be left out if it is the driver) as
+  // text; absent if the device has none, or is not there.
+  std::optional<std::string> AttributeOf(const DeviceId& device, absl::string_view name) const;
 
   // The selector of that expression, compiled once.
   std::shared_ptr<const CompiledSelector> Compile(absl::string_view expression);
