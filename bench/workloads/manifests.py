@@ -87,6 +87,38 @@ def using(claim):
     return {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}
 
 
+DEVICE_DRIVER = "gpu.example.com"
+DEVICE_API = "resource.k8s.io/v1"
+
+
+def device_class():
+    return {"apiVersion": DEVICE_API, "kind": "DeviceClass", "metadata": {"name": DEVICE_DRIVER},
+            "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{DEVICE_DRIVER}"'}}]}}
+
+
+def resource_slice(on, devices):
+    """The devices of a node: of each its memory in GiB."""
+    return {"apiVersion": DEVICE_API, "kind": "ResourceSlice", "metadata": {"name": on + "-" + DEVICE_DRIVER},
+            "spec": {"driver": DEVICE_DRIVER, "nodeName": on,
+                     "pool": {"name": on, "generation": 1, "resourceSliceCount": 1},
+                     "devices": [{"name": f"gpu-{i}",
+                                  "attributes": {"model": {"string": f"LATEST-GPU-{gib}"}, "numa": {"int": i // 4}},
+                                  "capacity": {"memory": {"value": f"{gib}Gi"}}} for i, gib in enumerate(devices)]}}
+
+
+def claim_template(name, gpus, at_least_gib):
+    expression = f'device.capacity["{DEVICE_DRIVER}"].memory.compareTo(quantity("{at_least_gib}Gi")) >= 0'
+    exactly = {"deviceClassName": DEVICE_DRIVER, "allocationMode": "ExactCount", "count": gpus,
+               "selectors": [{"cel": {"expression": expression}}]}
+    return {"apiVersion": DEVICE_API, "kind": "ResourceClaimTemplate", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}}
+
+
+def claiming(template):
+    """The fields of a pod that has a claim of the template."""
+    return {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}]}
+
+
 def share_of_gpu_node(gpus):
     """CPU and memory that go with so many GPUs, and the GPUs."""
     return requests_of(str(10 * gpus), f"{120 * gpus}Gi", **{GPU: str(gpus)})

@@ -6,8 +6,9 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GROUP_LABEL, ZONE, bound_volume, csi_node, elastic_quota, gpu_node, gpu_pod, moment, namespace,
-                       node, pod, pod_group, requests_of, share_of_gpu_node, using)
+from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, csi_node, device_class, elastic_quota, gpu_node,
+                       gpu_pod, moment, namespace, node, pod, pod_group, requests_of, resource_slice, share_of_gpu_node,
+                       using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
 Workload = collections.namedtuple("Workload", "objects size config")
@@ -437,6 +438,24 @@ def gpu_pods(size, rng):
         yield gpu_pod(name, gpus)
 
 
+def claims(templates):
+    """A workload of pods with claims for devices of nodes that have eight each, of that many templates in turn: half of
+    the nodes have devices of 40 GiB, the others of 80."""
+    def objects(size, rng):
+        yield namespace("default")
+        yield device_class()
+        for i, name in enumerate(numbered("node", size.nodes, 5)):
+            yield node(name, cpu="96", memory="1024Gi")
+            yield resource_slice(name, [80 if i % 2 else 40] * 8)
+        wanted = [(1 + i % 2, rng.randrange(10, 80)) for i in range(templates)] if templates > 1 else [(1, 40)]
+        for i, (gpus, gib) in enumerate(wanted):
+            yield claim_template(f"template-{i:05d}", gpus, gib)
+        for i, name in enumerate(numbered("pod", size.pods)):
+            yield pod(name, **claiming(f"template-{i % templates:05d}"))
+    objects.__doc__ = f"Pods with claims of {templates} templates for one or two of a node's eight devices"
+    return objects
+
+
 def draw_gangs(count, gpus_wanted, rng):
     """[(members, GPUs of each)] of `count` gangs that together ask for about `gpus_wanted`."""
     members = [rng.choice((8, 8, 8, 12, 16, 16, 24, 32, 48, 64)) for _ in range(count)]
@@ -549,6 +568,9 @@ WORKLOADS = {
     "churn-huge": Workload(churn_huge, Size(0, 1, 0), None),
     "churn-mixed": Workload(churn_mixed, Size(0, 1, 0), None),
     "gpu-binpack": Workload(gpu_pods, Size(1000, 7000, 0), "gpu-binpack"),
+    "claims": Workload(claims(1), Size(5000, 10000, 0), "default"),
+    "claims-mixed": Workload(claims(40), Size(5000, 10000, 0), "default"),
+    "claims-unalike": Workload(claims(10000), Size(5000, 10000, 0), "default"),
     "gpu-mixed": Workload(gpu_pods, Size(1000, 2000, 0), "gpu-binpack"),
     "gang": Workload(gangs(0.9), Size(1000, 0, 0), "coscheduling"),
     "gang-contended": Workload(gangs(1.5), Size(1000, 0, 0), "coscheduling"),

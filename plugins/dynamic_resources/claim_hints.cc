@@ -11,11 +11,19 @@
 namespace berth {
 namespace {
 
-// isSchedulableAfterClaimChange.
-QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
-                              const ObjectStore& objects) {
-  std::vector<PodClaim> claims;
-  if (!FindPodClaims(pod, objects, claims).ok()) return QueueingHint::kSkip;
+// Whether the pod names the claim, or controls it.
+bool MayUse(const PodInfo& pod, const Object& claim) {
+  if (claim.namespace_name() != pod.namespace_name().view()) return false;
+  for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
+    if (reference.resource_claim_name() == claim.name()) return true;
+  }
+  return IsControlledBy(claim.As<api::ResourceClaim>(), pod.uid());
+}
+
+// isSchedulableAfterClaimChange. What of a pod's own claims is missing yet is left to the pod's
+// PreEnqueue: so it reads nothing of the pod that others of its spec do not have, but whose claim
+// it is.
+QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change, const ObjectStore&) {
   const auto& now = change.new_object->As<api::ResourceClaim>();
   const auto* const before =
       change.old_object == nullptr ? nullptr : &change.old_object->As<api::ResourceClaim>();
@@ -23,10 +31,7 @@ QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
   if (before != nullptr && before->status().has_allocation() && !now.status().has_allocation()) {
     return QueueingHint::kQueue;
   }
-  const bool is_used = std::any_of(claims.begin(), claims.end(), [&](const PodClaim& claim) {
-    return claim.object.uid() == change.new_object->uid();
-  });
-  if (!is_used) return QueueingHint::kSkip;
+  if (!MayUse(pod, *change.new_object)) return QueueingHint::kSkip;
   if (before == nullptr) return QueueingHint::kQueue;
   const bool is_same = before->status().SerializeAsString() == now.status().SerializeAsString();
   return is_same ? QueueingHint::kSkip : QueueingHint::kQueue;

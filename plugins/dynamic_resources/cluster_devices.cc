@@ -12,15 +12,7 @@
 namespace berth {
 namespace {
 
-// allocateddevices.go foreachAllocatedDevice.
-std::vector<DeviceId> DevicesOf(const api::AllocationResult& allocation) {
-  std::vector<DeviceId> devices;
-  for (const api::DeviceRequestAllocationResult& result : allocation.devices().results()) {
-    if (result.admin_access()) continue;
-    devices.push_back(DeviceId::Of(result.driver(), result.pool(), result.device()));
-  }
-  return devices;
-}
+constexpr size_t kMostChanges = size_t{1} << 16;
 
 // Whether the watch has come as far as the write. Versions are numbers that grow: of Kubernetes
 // from 1.35 on officially.
@@ -36,6 +28,23 @@ bool IsSeen(const ClaimWrite& write, const Object& now) {
 
 }  // namespace
 
+// allocateddevices.go foreachAllocatedDevice. Without DRAConsumableCapacity a share is all of it.
+ClusterDevices::UsedDevices ClusterDevices::DevicesOf(
+    const api::AllocationResult& allocation) const {
+  UsedDevices devices;
+  for (const api::DeviceRequestAllocationResult& result : allocation.devices().results()) {
+    if (result.admin_access()) continue;
+    UsedDevice& used = devices.emplace_back();
+    used.id = DeviceId::Of(result.driver(), result.pool(), result.device());
+    if (!inventory_.features().consumable_capacity) continue;
+    used.share_id = result.share_id();
+    for (const auto& [name, amount] : result.consumed_capacity()) {
+      used.consumed.emplace(name, Quantity::Parse(amount.string()).value_or(Quantity()));
+    }
+  }
+  return devices;
+}
+
 void ClusterDevices::Update(const ObjectStore& objects) {
   TakeNotes();
   UpdateSlices(objects);
@@ -47,9 +56,10 @@ void ClusterDevices::Update(const ObjectStore& objects) {
 void ClusterDevices::UpdateSlices(const ObjectStore& objects) {
   const uint64_t version = objects.version(Kind::kResourceSlice);
   if (has_read_slices_ && version == slices_version_) return;
-  const auto set = [this](const Object& slice) {
+  const auto note = [this](const AffectedNodes& nodes) { NoteChanged(nodes.names, nodes.all); };
+  const auto set = [&](const Object& slice) {
     slices_.emplace(slice.name());
-    inventory_.SetSlice(slice.Share<api::ResourceSlice>());
+    note(inventory_.SetSlice(slice.Share<api::ResourceSlice>()));
   };
   std::optional<absl::Span<const IdentityPtr>> changes;
   if (has_read_slices_) changes = objects.ChangesSince(Kind::kResourceSlice, slices_version_);
@@ -59,12 +69,16 @@ void ClusterDevices::UpdateSlices(const ObjectStore& objects) {
       if (slice != nullptr) {
         set(*slice);
       } else if (slices_.erase(changed->name()) > 0) {
-        inventory_.RemoveSlice(changed->name());
+        note(inventory_.RemoveSlice(changed->name()));
       }
     }
   } else {
+    NoteChanged({}, /*all=*/true);
     for (const std::string& name : std::exchange(slices_, {})) inventory_.RemoveSlice(name);
-    for (const Object* slice : objects.List(Kind::kResourceSlice)) set(*slice);
+    for (const Object* slice : objects.List(Kind::kResourceSlice)) {
+      slices_.emplace(slice->name());
+      inventory_.SetSlice(slice->Share<api::ResourceSlice>());
+    }
   }
   has_read_slices_ = true;
   slices_version_ = version;
@@ -78,8 +92,8 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
   if (changes.has_value()) {
     for (const IdentityPtr& changed : *changes) SetClaim(objects, *changed);
   } else {
-    by_claim_.clear();
-    held_.clear();
+    NoteChanged({}, /*all=*/true);
+    for (const auto& [key, devices] : std::exchange(by_claim_, {})) Subtract(devices, held_);
     for (const Object* claim : objects.List(Kind::kResourceClaim)) {
       SetClaim(objects, *claim->identity());
     }
@@ -92,23 +106,21 @@ void ClusterDevices::UpdateClaims(const ObjectStore& objects) {
 }
 
 void ClusterDevices::SetClaim(const ObjectStore& objects, const Identity& claim) {
-  RemoveClaim(claim.key());
   const Object* const now =
       objects.Find(Kind::kResourceClaim, claim.namespace_name(), claim.name());
-  DropSeen(now, claim.uid());
-  if (now == nullptr) return;
-  const auto& status = now->As<api::ResourceClaim>().status();
-  if (!status.has_allocation()) return;
-  std::vector<DeviceId> devices = DevicesOf(status.allocation());
+  UsedDevices devices;
+  if (now != nullptr) {
+    const auto& status = now->As<api::ResourceClaim>().status();
+    if (status.has_allocation()) devices = DevicesOf(status.allocation());
+  }
+  // Added before they are subtracted, also of what is in flight: what stays held does not change.
   Add(devices, held_);
-  by_claim_.emplace(claim.key(), std::move(devices));
-}
-
-void ClusterDevices::RemoveClaim(const std::string& key) {
-  const auto known = by_claim_.find(key);
-  if (known == by_claim_.end()) return;
-  Subtract(known->second, held_);
-  by_claim_.erase(known);
+  if (const auto known = by_claim_.find(claim.key()); known != by_claim_.end()) {
+    Subtract(known->second, held_);
+    by_claim_.erase(known);
+  }
+  if (!devices.empty()) by_claim_.emplace(claim.key(), std::move(devices));
+  DropSeen(now, claim.uid());
 }
 
 void ClusterDevices::DropSeen(const Object* now, absl::string_view claim_uid) {
@@ -195,15 +207,89 @@ void ClusterDevices::DropIfEmpty(Flights::iterator flight) {
   in_flight_.erase(flight);
 }
 
-void ClusterDevices::Add(const std::vector<DeviceId>& devices, Holders& holders) {
-  for (const DeviceId& device : devices) ++holders[device];
+void ClusterDevices::Add(const UsedDevices& devices, Holders& holders) {
+  for (const UsedDevice& device : devices) {
+    if (!device.share_id.empty()) {
+      AddShare(device);
+      continue;
+    }
+    if (!Holds(device.id)) NoteChanged(device.id);
+    ++holders[device.id];
+  }
 }
 
-void ClusterDevices::Subtract(const std::vector<DeviceId>& devices, Holders& holders) {
-  for (const DeviceId& device : devices) {
-    const auto found = holders.find(device);
-    if (--found->second == 0) holders.erase(found);
+void ClusterDevices::Subtract(const UsedDevices& devices, Holders& holders) {
+  for (const UsedDevice& device : devices) {
+    if (!device.share_id.empty()) {
+      SubtractShare(device);
+      continue;
+    }
+    const auto found = holders.find(device.id);
+    if (--found->second > 0) continue;
+    holders.erase(found);
+    if (!Holds(device.id)) NoteChanged(device.id);
   }
+}
+
+void ClusterDevices::AddShare(const UsedDevice& device) {
+  std::vector<Share>& shares = shares_[device.id];
+  for (Share& share : shares) {
+    if (share.id != device.share_id) continue;
+    ++share.holders;
+    return;
+  }
+  shares.push_back({device.share_id, 1, device.consumed});
+  NoteChanged(device.id);
+}
+
+void ClusterDevices::SubtractShare(const UsedDevice& device) {
+  const auto found = shares_.find(device.id);
+  if (found == shares_.end()) return;
+  std::vector<Share>& shares = found->second;
+  const auto share = std::find_if(shares.begin(), shares.end(),
+                                  [&](const Share& share) { return share.id == device.share_id; });
+  if (share == shares.end() || --share->holders > 0) return;
+  shares.erase(share);
+  if (shares.empty()) shares_.erase(found);
+  NoteChanged(device.id);
+}
+
+ConsumedCapacity ClusterDevices::Consumed(const DeviceId& device) const {
+  ConsumedCapacity sum;
+  const auto found = shares_.find(device);
+  if (found == shares_.end()) return sum;
+  for (const Share& share : found->second) {
+    for (const auto& [name, amount] : share.consumed) sum[name].Add(amount);
+  }
+  return sum;
+}
+
+void ClusterDevices::NoteChanged(const DeviceId& device) {
+  const AffectedNodes nodes = inventory_.NodesOf(device);
+  NoteChanged(nodes.names, nodes.all);
+}
+
+void ClusterDevices::NoteChanged(const std::vector<Symbol>& nodes, bool all) {
+  if (all) {
+    all_changed_at_ = ++version_;
+    changed_at_.clear();
+    changes_.clear();
+    return;
+  }
+  // Who is further behind than half of these looks at all nodes.
+  if (changes_.size() >= kMostChanges) {
+    changes_.erase(changes_.begin(), changes_.begin() + kMostChanges / 2);
+  }
+  for (const Symbol node : nodes) {
+    changed_at_[node] = ++version_;
+    changes_.push_back(node);
+  }
+}
+
+std::optional<absl::Span<const Symbol>> ClusterDevices::ChangesSince(uint64_t version) const {
+  const uint64_t behind = version_ - version;
+  if (version < all_changed_at_ || behind > changes_.size()) return std::nullopt;
+  return absl::MakeConstSpan(changes_).last(behind);
 }
 
 }  // namespace berth

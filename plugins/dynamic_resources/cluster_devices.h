@@ -3,15 +3,19 @@
 #ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_CLUSTER_DEVICES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/kinds.h"
 #include "berth/devices/device_id.h"
 #include "berth/devices/device_inventory.h"
@@ -30,6 +34,10 @@ class AllocationResult;
 // const of the inventory.
 class ClusterDevices {
  public:
+  // For the profile that asks first.
+  void SetFeatures(const DeviceFeatures& features) {
+    if (!std::exchange(has_features_, true)) inventory_.SetFeatures(features);
+  }
   // As the cluster has it now. Before each cycle that asks.
   void Update(const ObjectStore& objects);
 
@@ -40,6 +48,17 @@ class ClusterDevices {
   bool Holds(const DeviceId& device) const {
     return held_.contains(device) || promised_.contains(device);
   }
+  // What claims have, or are about to have, of a device that they share.
+  ConsumedCapacity Consumed(const DeviceId& device) const;
+  // Grows when anything that Holds() or the inventory say of the node changes.
+  uint64_t NodeVersion(Symbol node) const {
+    const auto changed = changed_at_.find(node);
+    return std::max(all_changed_at_, changed == changed_at_.end() ? 0 : changed->second);
+  }
+  // The same of any node, and which nodes changed, as NodeChangeSource.
+  uint64_t version() const { return version_; }
+  std::optional<absl::Span<const Symbol>> ChangesSince(uint64_t version) const;
+
   int64_t held() const { return static_cast<int64_t>(held_.size()); }
   int64_t promised() const { return static_cast<int64_t>(promised_.size()); }
 
@@ -61,13 +80,27 @@ class ClusterDevices {
   void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
  private:
+  // A device of a claim, or a share of it.
+  struct UsedDevice {
+    DeviceId id;
+    std::string share_id;  // empty: all of it
+    ConsumedCapacity consumed;
+  };
+  using UsedDevices = std::vector<UsedDevice>;
+  // A share, which a claim may both have and be about to have.
+  struct Share {
+    std::string id;
+    int holders = 0;
+    ConsumedCapacity consumed;
+  };
+
   using Uids = absl::flat_hash_set<std::string>;
   struct Flight {
     Uids pods;                        // that have not written yet
     std::vector<ClaimWrite> written;  // by others, and not seen yet
     std::string claim_key;
     Allocation allocation;
-    std::vector<DeviceId> devices;
+    UsedDevices devices;
   };
   struct Note {
     std::string pod_uid, claim_uid;
@@ -80,25 +113,35 @@ class ClusterDevices {
   void UpdateSlices(const ObjectStore& objects);
   void UpdateClaims(const ObjectStore& objects);
   void SetClaim(const ObjectStore& objects, const Identity& claim);
-  void RemoveClaim(const std::string& key);
   // Ends the part of the pods whose writes are seen in `now`, the claim of that name.
   void DropSeen(const Object* now, absl::string_view claim_uid);
   // The same of what is in flight for the claim, if anything is.
   void DropSeen(const ObjectStore& objects, absl::string_view claim_uid);
   void DropIfEmpty(Flights::iterator flight);
   using Holders = absl::flat_hash_map<DeviceId, int>;
-  static void Add(const std::vector<DeviceId>& devices, Holders& holders);
-  static void Subtract(const std::vector<DeviceId>& devices, Holders& holders);
+  UsedDevices DevicesOf(const api::AllocationResult& allocation) const;
+  void Add(const UsedDevices& devices, Holders& holders);
+  void Subtract(const UsedDevices& devices, Holders& holders);
+  void AddShare(const UsedDevice& device);
+  void SubtractShare(const UsedDevice& device);
+  void NoteChanged(const DeviceId& device);
+  void NoteChanged(const std::vector<Symbol>& nodes, bool all);
 
   DeviceInventory inventory_;
+  bool has_features_ = false;
   uint64_t slices_version_ = 0, claims_version_ = 0;
   bool has_read_slices_ = false, has_read_claims_ = false;
-  absl::flat_hash_set<std::string> slices_;                           // names
-  absl::flat_hash_map<std::string, std::vector<DeviceId>> by_claim_;  // by key
-  Holders held_;                                                      // how many claims hold it
+  absl::flat_hash_set<std::string> slices_;                 // names
+  absl::flat_hash_map<std::string, UsedDevices> by_claim_;  // by key
+  Holders held_;                                            // how many claims hold it
   Flights in_flight_;
   Holders promised_;
+  absl::flat_hash_map<DeviceId, std::vector<Share>> shares_;
   std::vector<std::string> noted_;  // claims of which a note was taken since the last Update()
+
+  uint64_t version_ = 1, all_changed_at_ = 1;
+  absl::flat_hash_map<Symbol, uint64_t> changed_at_;  // by node
+  std::vector<Symbol> changes_;                       // the latest; the last one led to version_
 
   Mutex mutex_;
   std::vector<Note> notes_ ABSL_GUARDED_BY(mutex_);

@@ -7,11 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
+#include "berth/devices/device_explanation.h"
 #include "plugins/dynamic_resources/claim_hints.h"
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/claims_state.h"
@@ -25,6 +28,20 @@ constexpr StateKey<ClaimsState> kState{"DynamicResources"};
 // resource.k8s.io FirstAvailableDeviceRequestMaxSize.
 constexpr int kLongestList = 8;
 
+constexpr char kContinued[] = "the search for devices is to be continued";
+
+// Work in steps of 0.2 us: what a node costs in any case, and what one step is of devices that are
+// tried and of what selectors cost.
+constexpr int64_t kStepsOfNode = 4;
+constexpr int64_t kTriesAStep = 8;
+constexpr int64_t kCostAStep = 4;
+
+// For so many classes of claims the allocator's answers are kept.
+constexpr size_t kMostKept = 8;
+
+// So many devices are named in a note for each reason.
+constexpr size_t kMostNamed = 8;
+
 // A search is cut off after a number of steps, not by a clock: the same input has the same result.
 // kube-scheduler tries about so many devices a second.
 constexpr double kStepsASecond = 1e6;
@@ -36,7 +53,45 @@ int64_t StepsIn(absl::Duration timeout) {
                       : std::numeric_limits<int64_t>::max();
 }
 
+struct Gate {
+  absl::string_view name;
+  bool DeviceFeatures::*feature;
+};
+constexpr Gate kGates[] = {
+    {"DRAAdminAccess", &DeviceFeatures::admin_access},
+    {"DRAConsumableCapacity", &DeviceFeatures::consumable_capacity},
+    {"DRADeviceTaints", &DeviceFeatures::device_taints},
+    {"DRAPartitionableDevices", &DeviceFeatures::partitionable_devices},
+    {"DRAPrioritizedList", &DeviceFeatures::prioritized_list},
+};
+// That cannot be turned on.
+constexpr absl::string_view kMissingGates[] = {"DRADeviceBindingConditions", "DRADeviceTaintRules",
+                                               "DRAExtendedResource"};
+
+void CheckGate(const std::string& name, bool on, FieldProblems& problems) {
+  for (const Gate& gate : kGates) {
+    if (gate.name == name) return;
+  }
+  if (absl::c_linear_search(kMissingGates, name)) {
+    if (on) problems.Invalid("featureGates", name, "not supported yet: leave it off");
+    return;
+  }
+  std::string known;
+  for (const Gate& gate : kGates) absl::StrAppend(&known, known.empty() ? "" : ", ", gate.name);
+  for (const absl::string_view missing : kMissingGates) absl::StrAppend(&known, ", ", missing);
+  problems.Invalid("featureGates", name, absl::StrCat("no such feature gate; there are ", known));
+}
+
 }  // namespace
+
+DeviceFeatures DynamicResourcesArgs::Features() const {
+  DeviceFeatures features;
+  for (const Gate& gate : kGates) {
+    const auto found = feature_gates.find(std::string(gate.name));
+    if (found != feature_gates.end()) features.*gate.feature = found->second;
+  }
+  return features;
+}
 
 const FieldTable& DynamicResourcesArgs::Fields() {
   static const FieldTable& table = *new FieldTable(
@@ -47,7 +102,16 @@ const FieldTable& DynamicResourcesArgs::Fields() {
           .Field("bindingTimeout", &DynamicResourcesArgs::binding_timeout,
                  "Must be left out: the feature gates DRADeviceBindingConditions and "
                  "DRAResourceClaimDeviceStatus that it belongs to are off.")
+          .Field("featureGates", &DynamicResourcesArgs::feature_gates,
+                 "Feature gates of kube-scheduler by name: DRAAdminAccess and DRAPrioritizedList "
+                 "(on by default), DRADeviceTaints, DRAPartitionableDevices and "
+                 "DRAConsumableCapacity (off). The same in all profiles, which share the devices.")
+          .Field(
+              "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
+              "Whether pods may be evicted for the devices of their claims. A claim that several "
+              "pods share gives its devices back when all of them go. kube-scheduler never does.")
           .Check([](const DynamicResourcesArgs& args, FieldProblems& problems) {
+            for (const auto& [name, on] : args.feature_gates) CheckGate(name, on, problems);
             if (args.filter_timeout < absl::ZeroDuration()) {
               problems.Invalid("filterTimeout", absl::FormatDuration(args.filter_timeout),
                                "must be zero or positive");
@@ -63,13 +127,21 @@ const FieldTable& DynamicResourcesArgs::Fields() {
 
 absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArgs& args,
                                                                  Handle& handle) {
-  return std::make_unique<DynamicResources>(handle, args.As<DynamicResourcesArgs>());
+  auto plugin = std::make_unique<DynamicResources>(handle, args.As<DynamicResourcesArgs>());
+  if (plugin->devices_->inventory().features() != args.As<DynamicResourcesArgs>().Features()) {
+    return absl::InvalidArgumentError(
+        "featureGates must be the same in all profiles, since they share the devices");
+  }
+  return plugin;
 }
 
 DynamicResources::DynamicResources(Handle& handle, const DynamicResourcesArgs& args)
     : handle_(handle),
       max_steps_(StepsIn(args.filter_timeout)),
-      devices_(handle.Shared<ClusterDevices>()) {}
+      preempts_(args.preempt_for_devices),
+      devices_(handle.Shared<ClusterDevices>()) {
+  devices_->SetFeatures(args.Features());
+}
 
 // --- Which claims --------------------------------------------------------------------------------
 
@@ -120,6 +192,8 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
     const Object* const found = handle_.objects().Find(Kind::kDeviceClass, "", name);
     return found == nullptr ? nullptr : found->Share<api::DeviceClass>();
   };
+  PodSignature asked;
+  asked.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
   of_pod->available_on.resize(of_pod->claims.size());
   of_pod->in_flight.resize(of_pod->claims.size());
   for (size_t i = 0; i < of_pod->claims.size(); ++i) {
@@ -139,72 +213,204 @@ Status DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, const 
     }
     Status status = CheckClasses(claim);
     if (!status.ok()) return status;
+    asked.Add(claim.spec().SerializeAsString());
     of_pod->to_allocate.push_back(ClaimToAllocate::Parse(object.Share<api::ResourceClaim>(),
                                                          find_class, devices_->inventory()));
     of_pod->positions.push_back(static_cast<int>(i));
   }
+  of_pod->allocations = AllocationsFor(asked.bytes());
   auto data = std::make_unique<ClaimsState>();
   data->pod = std::move(of_pod);
   state.Write(kState, std::move(data));
   return Status::Success();
 }
 
+std::shared_ptr<AllocationsByNode> DynamicResources::AllocationsFor(const std::string& claims) {
+  const auto known = absl::c_find_if(kept_, [&](const auto& kept) { return kept.first == claims; });
+  if (known != kept_.end()) {
+    kept_.splice(kept_.begin(), kept_, known);
+  } else {
+    kept_.emplace_front(claims, std::make_shared<AllocationsByNode>());
+    if (kept_.size() > kMostKept) kept_.pop_back();
+  }
+  return kept_.front().second;
+}
+
 // --- Which nodes ---------------------------------------------------------------------------------
 
-const absl::StatusOr<NodeAllocation>& DynamicResources::AllocationOn(const ClaimsOfPod& claims,
-                                                                     const NodeInfo& node) const {
-  {
-    const MutexLock lock(claims.mutex);
-    const auto known = claims.on_node.find(node.name());
-    if (known != claims.on_node.end()) return *known->second;
+DynamicResources::AllocationPtr DynamicResources::FindKept(const ClaimsOfPod& claims,
+                                                           const NodeInfo& node) const {
+  AllocationsByNode& kept = *claims.allocations;
+  const MutexLock lock(kept.mutex);
+  const auto known = kept.on_node.find(node.name());
+  if (known == kept.on_node.end() || known->second.node != node.shared_spec() ||
+      known->second.version != devices_->NodeVersion(node.name())) {
+    return nullptr;
   }
-  auto made = std::make_unique<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
+  return known->second.allocation;
+}
+
+DynamicResources::AllocationPtr DynamicResources::AllocationOn(const ClaimsOfPod& claims,
+                                                               const NodeInfo& node,
+                                                               WorkBudget* budget) const {
+  AllocationPtr known = FindKept(claims, node);
+  if (known != nullptr) return known;
+  AllocationsByNode& kept = *claims.allocations;
+  const uint64_t version = devices_->NodeVersion(node.name());
+  const int64_t cost = devices_->inventory().evaluation_cost();
+  auto made = std::make_shared<const absl::StatusOr<NodeAllocation>>(AllocateDevices(
       {.inventory = devices_->inventory(),
        .claims = claims.to_allocate,
        .is_held = [this](const DeviceId& device) { return devices_->Holds(device); },
+       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
        .max_steps = max_steps_},
       node.name(), node.labels()));
-  const MutexLock lock(claims.mutex);
-  return *claims.on_node.emplace(node.name(), std::move(made)).first->second;
+  if (!made->ok()) return made;
+  if (budget != nullptr) {
+    budget->Spend(kStepsOfNode + (*made)->steps / kTriesAStep +
+                  (devices_->inventory().evaluation_cost() - cost) / kCostAStep);
+  }
+  const MutexLock lock(kept.mutex);
+  kept.on_node.insert_or_assign(node.name(),
+                                AllocationsByNode::OnNode{version, node.shared_spec(), made});
+  return made;
+}
+
+bool DynamicResources::Yields(const ClaimsOfPod& claims, const CycleState& state, int left) {
+  WorkBudget& budget = state.work_budget();
+  AllocationsByNode& kept = *claims.allocations;
+  if (!budget.is_limited() || !budget.IsSpent()) return false;
+  if (left >= std::exchange(kept.left_at_last_yield, left)) {
+    budget.Lift();  // others make more to do than is done
+    return false;
+  }
+  budget.Yield();
+  return true;
 }
 
 absl::StatusOr<DynamicResources::Verdict> DynamicResources::Judge(const ClaimsOfPod& claims,
-                                                                  const NodeInfo& node) const {
+                                                                  const NodeInfo& node,
+                                                                  WorkBudget* budget) const {
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.to_allocate.empty()) {
-    const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(claims, node);
+    const AllocationPtr shared = AllocationOn(claims, node, budget);
+    const absl::StatusOr<NodeAllocation>& allocation = *shared;
     if (!allocation.ok()) return allocation.status();
-    switch (allocation->outcome) {
-      case NodeAllocation::Outcome::kImpossible:
-        return Verdict::kCannotAllocate;
-      case NodeAllocation::Outcome::kInvalidPools:
-        return Verdict::kInvalidPools;
-      case NodeAllocation::Outcome::kOutOfSteps:
-        return Verdict::kTimedOut;
-      case NodeAllocation::Outcome::kAllocated:
-        break;
-    }
+    const Verdict verdict = VerdictOf(allocation->outcome);
+    if (verdict != Verdict::kFeasible) return verdict;
   }
-  for (const std::optional<NodeSelector>& available_on : claims.available_on) {
-    if (available_on.has_value() && !available_on->Matches(node.labels(), node.name())) {
-      return Verdict::kUnavailable;
-    }
+  return IsElsewhere(claims, node) ? Verdict::kUnavailable : Verdict::kFeasible;
+}
+
+DynamicResources::Verdict DynamicResources::VerdictOf(NodeAllocation::Outcome outcome) {
+  switch (outcome) {
+    case NodeAllocation::Outcome::kImpossible:
+      return Verdict::kCannotAllocate;
+    case NodeAllocation::Outcome::kInvalidPools:
+      return Verdict::kInvalidPools;
+    case NodeAllocation::Outcome::kOutOfSteps:
+      return Verdict::kTimedOut;
+    case NodeAllocation::Outcome::kAllocated:
+      break;
   }
   return Verdict::kFeasible;
 }
 
-Status DynamicResources::StatusOf(Verdict verdict) {
+// Whether a claim has its devices where the node cannot use them.
+bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node) {
+  return absl::c_any_of(claims.available_on, [&](const std::optional<NodeSelector>& available_on) {
+    return available_on.has_value() && !available_on->Matches(node.labels(), node.name());
+  });
+}
+
+absl::StatusOr<DynamicResources::Verdict> DynamicResources::JudgeReleased(
+    const ClaimsState& data, const NodeInfo& node) const {
+  const ClaimsOfPod& claims = *data.pod;
+  const absl::StatusOr<NodeAllocation> allocation = AllocateDevices(
+      {.inventory = devices_->inventory(),
+       .claims = claims.to_allocate,
+       .is_held =
+           [&](const DeviceId& device) {
+             return devices_->Holds(device) && !data.released.contains(device);
+           },
+       .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); },
+       .max_steps = max_steps_},
+      node.name(), node.labels());
+  if (!allocation.ok()) return allocation.status();
+  const Verdict verdict = VerdictOf(allocation->outcome);
+  if (verdict != Verdict::kFeasible) return verdict;
+  return IsElsewhere(claims, node) ? Verdict::kUnavailable : Verdict::kFeasible;
+}
+
+// --- Dry runs ------------------------------------------------------------------------------------
+
+// The claims of `changed`, of which it is known by now whether it is gone.
+void DynamicResources::UpdateReleased(ClaimsState& data, const PodInfo& changed) const {
+  std::vector<PodClaim> claims;
+  if (!FindPodClaims(changed, handle_.objects(), claims).ok()) return;
+  for (const PodClaim& used : claims) {
+    const api::ResourceClaimStatus& status = used.claim().status();
+    if (!status.has_allocation()) continue;
+    const bool is_own = absl::c_any_of(data.pod->claims, [&](const PodClaim& own) {
+      return own.object.uid() == used.object.uid();
+    });
+    const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
+      return data.gone_pods.contains(user.uid());
+    });
+    for (const auto& result : status.allocation().devices().results()) {
+      if (result.admin_access() || !result.share_id().empty()) continue;
+      const DeviceId device = DeviceId::Of(result.driver(), result.pool(), result.device());
+      if (all_gone && !is_own) {
+        data.released.insert(device);
+      } else {
+        data.released.erase(device);
+      }
+    }
+  }
+}
+
+Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
+                                const NodeInfo&) {
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr || data->gone_pods.erase(added.uid()) == 0) return Status::Success();
+  UpdateReleased(*data, added);
+  return Status::Success();
+}
+
+Status DynamicResources::RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
+                                   const NodeInfo&) {
+  if (!preempts_ || !HasResourceClaims(removed)) return Status::Success();
+  ClaimsState* const data = state.FindMutable(kState);
+  if (data == nullptr) return Status::Success();
+  data->gone_pods.insert(removed.uid());
+  UpdateReleased(*data, removed);
+  return Status::Success();
+}
+
+Code DynamicResources::CodeOf(Verdict verdict) const {
+  if (verdict == Verdict::kFeasible) return Code::kSuccess;
+  // Others may hold what is missing.
+  return preempts_ && verdict == Verdict::kCannotAllocate ? Code::kUnschedulable
+                                                          : Code::kUnschedulableAndUnresolvable;
+}
+
+Status DynamicResources::StatusOf(Verdict verdict) const {
+  const auto rejected = [&](absl::string_view text) {
+    return CodeOf(verdict) == Code::kUnschedulable
+               ? Status::Unschedulable(std::string(text))
+               : Status::UnschedulableAndUnresolvable(std::string(text));
+  };
   switch (verdict) {
     case Verdict::kFeasible:
       break;
     case Verdict::kCannotAllocate:
-      return Status::UnschedulableAndUnresolvable("cannot allocate all claims");
+      return rejected("cannot allocate all claims");
     case Verdict::kInvalidPools:
-      return Status::UnschedulableAndUnresolvable("invalid resource pools were encountered");
+      return rejected("invalid resource pools were encountered");
     case Verdict::kTimedOut:
-      return Status::UnschedulableAndUnresolvable("timed out trying to allocate devices");
+      return rejected("timed out trying to allocate devices");
     case Verdict::kUnavailable:
-      return Status::UnschedulableAndUnresolvable("resourceclaim not available on the node");
+      return rejected("resourceclaim not available on the node");
   }
   return Status::Success();
 }
@@ -213,7 +419,8 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
                                 const NodeInfo& node) const {
   const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
-  const absl::StatusOr<Verdict> verdict = Judge(*(*read)->pod, node);
+  const absl::StatusOr<Verdict> verdict =
+      (*read)->released.empty() ? Judge(*(*read)->pod, node) : JudgeReleased(**read, node);
   return verdict.ok() ? StatusOf(*verdict) : Status::Error(verdict.status());
 }
 
@@ -221,12 +428,21 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
                                      const NodeTable& nodes, NodeVerdicts& verdicts) const {
   const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
+  const ClaimsOfPod& claims = *(*read)->pod;
+  auto left = static_cast<int>(verdicts.candidates().size());
   for (const NodeRow row : verdicts.candidates()) {
-    const absl::StatusOr<Verdict> verdict = Judge(*(*read)->pod, nodes.node(row));
+    const NodeInfo& node = nodes.node(row);
+    --left;
+    if (state.work_budget().IsSpent() && !claims.to_allocate.empty() &&
+        FindKept(claims, node) == nullptr && Yields(claims, state, left)) {
+      return Status::Error(kContinued);
+    }
+    const absl::StatusOr<Verdict> verdict = Judge(claims, node, &state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (*verdict == Verdict::kFeasible) continue;
-    verdicts.Set(row, Code::kUnschedulableAndUnresolvable, static_cast<uint8_t>(*verdict));
+    verdicts.Set(row, CodeOf(*verdict), static_cast<uint8_t>(*verdict));
   }
+  claims.allocations->left_at_last_yield = std::numeric_limits<int>::max();
   return Status::Success();
 }
 
@@ -268,26 +484,44 @@ absl::StatusOr<int64_t> DynamicResources::Score(const CycleState& state, const P
                                                 const NodeInfo& node) const {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr || data->pod->to_allocate.empty()) return 0;
-  const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(*data->pod, node);
-  if (!allocation.ok()) return allocation.status();
-  if (allocation->outcome != NodeAllocation::Outcome::kAllocated) return 0;
+  const AllocationPtr allocation = AllocationOn(*data->pod, node);
+  if (!allocation->ok()) return allocation->status();
+  return ScoreOf(*data->pod, **allocation);
+}
+
+int64_t DynamicResources::ScoreOf(const ClaimsOfPod& claims,
+                                  const NodeAllocation& allocation) const {
+  if (allocation.outcome != NodeAllocation::Outcome::kAllocated) return 0;
   int64_t score = 0;
-  for (size_t c = 0; c < data->pod->to_allocate.size(); ++c) {
-    const std::vector<ClaimedRequest>& requests = data->pod->to_allocate[c].requests;
+  for (size_t c = 0; c < claims.to_allocate.size(); ++c) {
+    const std::vector<ClaimedRequest>& requests = claims.to_allocate[c].requests;
     for (size_t r = 0; r < requests.size(); ++r) {
-      if (requests[r].is_list) score += kLongestList - allocation->alternatives[c][r];
+      if (requests[r].is_list) score += kLongestList - allocation.alternatives[c][r];
     }
   }
   return score;
 }
 
-absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo& pod,
+// Nodes may be scored before they are filtered: the search for their devices yields here, too. Then
+// they are not scored, and the filter says so.
+absl::Status DynamicResources::ScoreNodes(const CycleState& state, const PodInfo&,
                                           const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                           absl::Span<int64_t> scores) const {
-  if (state.Find(kState) != nullptr) {
-    return ScorePlugin::ScoreNodes(state, pod, nodes, rows, scores);
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr || data->pod->to_allocate.empty()) {
+    std::fill(scores.begin(), scores.end(), 0);
+    return absl::OkStatus();
   }
-  std::fill(scores.begin(), scores.end(), 0);
+  WorkBudget& budget = state.work_budget();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const NodeInfo& node = nodes.node(rows[i]);
+    if (budget.IsSpent() && FindKept(*data->pod, node) == nullptr) {
+      return absl::AbortedError(kContinued);
+    }
+    const AllocationPtr allocation = AllocationOn(*data->pod, node, &budget);
+    if (!allocation->ok()) return allocation->status();
+    scores[i] = ScoreOf(*data->pod, **allocation);
+  }
   return absl::OkStatus();
 }
 
@@ -324,8 +558,8 @@ Status DynamicResources::ReserveNew(const ClaimsOfPod& claims, absl::string_view
                                     std::vector<ClusterDevices::Allocation>& allocations) const {
   const NodeRow row = handle_.nodes().FindRow(Symbol::Intern(node_name));
   if (row < 0) return Status::Error(absl::StrCat("node \"", node_name, "\" not found"));
-  const absl::StatusOr<NodeAllocation>& allocation =
-      AllocationOn(claims, handle_.nodes().node(row));
+  const AllocationPtr shared = AllocationOn(claims, handle_.nodes().node(row));
+  const absl::StatusOr<NodeAllocation>& allocation = *shared;
   if (!allocation.ok()) return Status::Error(allocation.status());
   if (allocation->outcome != NodeAllocation::Outcome::kAllocated) {
     return Status::Error("claim allocation not found for node");
@@ -386,9 +620,64 @@ std::vector<ClusterEventWithHint> DynamicResources::EventsToRegister() const {
   return ClaimEvents(handle_.objects());
 }
 
-Status DynamicResources::SignPod(const PodInfo& pod, PodSignature&) const {
+Status DynamicResources::SignPod(const PodInfo& pod, PodSignature& signature) const {
   if (!HasResourceClaims(pod)) return Status::Success();
-  return Status::Unschedulable("pods with dra resource claims are not signable");
+  std::vector<PodClaim> claims;
+  const absl::Status found = FindPodClaims(pod, handle_.objects(), claims);
+  if (!found.ok()) return Status::Unschedulable(std::string(found.message()));
+  signature.Add(static_cast<int64_t>(handle_.objects().version(Kind::kDeviceClass)));
+  for (const PodClaim& claim : claims) {
+    const api::ResourceClaimStatus& status = claim.claim().status();
+    const ClusterDevices::Allocation in_flight =
+        status.has_allocation() ? nullptr : devices_->InFlight(claim.object.uid());
+    const api::AllocationResult* const allocation =
+        status.has_allocation() ? &status.allocation() : in_flight.get();
+    signature.Add(int64_t{allocation != nullptr});
+    signature.Add(allocation != nullptr ? allocation->node_selector().SerializeAsString()
+                                        : claim.claim().spec().SerializeAsString());
+  }
+  return Status::Success();
+}
+
+std::vector<NodeNote> DynamicResources::ExplainNode(const CycleState& state, const PodInfo& pod,
+                                                    const NodeInfo& node) const {
+  std::vector<NodeNote> notes;
+  const ClaimsState* const data = state.Find(kState);
+  if (data == nullptr || data->pod->to_allocate.empty()) return notes;
+  const ClaimsOfPod& claims = *data->pod;
+  for (const PlannedAllocation& planned : ExplainAllocations(state, pod, node)) {
+    std::string text = "gets";
+    for (const auto& result : planned.allocation->devices().results()) {
+      absl::StrAppend(&text, text == "gets" ? " " : ", ", result.request(), " ", result.driver(),
+                      "/", result.pool(), "/", result.device());
+    }
+    notes.push_back({planned.claim, std::move(text)});
+  }
+  const auto is_held = [this](const DeviceId& device) { return devices_->Holds(device); };
+  const AllocationRequest request = {
+      .inventory = devices_->inventory(),
+      .claims = claims.to_allocate,
+      .is_held = is_held,
+      .consumed = [this](const DeviceId& device) { return devices_->Consumed(device); }};
+  for (const RejectedDevices& rejected : ExplainDevices(request, node.name(), node.labels())) {
+    const std::string name = absl::StrCat(claims.claims[claims.positions[rejected.claim]].reference,
+                                          "/", rejected.request, " cannot have");
+    std::string text = absl::StrJoin(
+        rejected.devices.begin(),
+        rejected.devices.begin() +
+            static_cast<std::ptrdiff_t>(std::min(rejected.devices.size(), kMostNamed)),
+        ", ");
+    if (rejected.devices.size() > kMostNamed) {
+      absl::StrAppend(&text, " and ", rejected.devices.size() - kMostNamed, " more");
+    }
+    absl::StrAppend(&text, ": ", rejected.reason);
+    if (!notes.empty() && notes.back().name == name) {
+      absl::StrAppend(&notes.back().text, "; ", text);
+    } else {
+      notes.push_back({name, std::move(text)});
+    }
+  }
+  return notes;
 }
 
 std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleState& state,
@@ -400,7 +689,8 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsOfPod& claims = *data->pod;
   const absl::StatusOr<Verdict> verdict = Judge(claims, node);
   if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
-  const absl::StatusOr<NodeAllocation>& allocation = AllocationOn(claims, node);
+  const AllocationPtr shared = AllocationOn(claims, node);
+  const absl::StatusOr<NodeAllocation>& allocation = *shared;
   for (size_t i = 0; i < claims.positions.size(); ++i) {
     auto result = AllocationResultOf(*allocation, claims.to_allocate, static_cast<int>(i));
     if (!result.ok()) continue;

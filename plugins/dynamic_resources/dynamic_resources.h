@@ -4,7 +4,11 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
 
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,13 +27,16 @@
 #include "berth/framework/queue_sort.h"
 #include "berth/framework/reserve.h"
 #include "berth/framework/score.h"
+#include "berth/incremental/node_changes.h"
 #include "berth/incremental/sign.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
 
 namespace berth {
 
+struct AllocationsByNode;
 struct ClaimsOfPod;
+struct ClaimsState;
 
 // Says Skip for pods without claims. Reserve takes devices, so that no other pod is given them;
 // PreBind writes that to the claims. As kube-scheduler v1.35 dynamicresources with default feature
@@ -37,6 +44,7 @@ struct ClaimsOfPod;
 class DynamicResources final : public Plugin,
                                public PreEnqueuePlugin,
                                public PreFilterPlugin,
+                               public PreFilterExtensions,
                                public FilterPlugin,
                                public PostFilterPlugin,
                                public ScorePlugin,
@@ -45,6 +53,7 @@ class DynamicResources final : public Plugin,
                                public PreBindPlugin,
                                public EnqueueExtensions,
                                public SignPlugin,
+                               public NodeChangeSource,
                                public ExplainPlugin,
                                public ExplainsWaitingAs<WaitingReason::kDevices> {
  public:
@@ -56,6 +65,12 @@ class DynamicResources final : public Plugin,
   Status PreEnqueue(const PodInfo& pod) override;
   Status PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
                    PreFilterResult&) override;
+  // With preemptForDevices: a claim that only pods use which are gone gives its devices back. What
+  // is promised to pods that are on their way stays promised.
+  Status AddPod(CycleState& state, const PodInfo& pod, const PodInfo& added,
+                const NodeInfo& node) override;
+  Status RemovePod(CycleState& state, const PodInfo& pod, const PodInfo& removed,
+                   const NodeInfo& node) override;
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
@@ -80,17 +95,24 @@ class DynamicResources final : public Plugin,
 
   // Nodes, claims, the pod's own claims, classes and slices.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
+  bool HintsReadSpecOnly() const override { return true; }
 
-  // Only pods without claims are signed, and nothing matters for those.
+  // Of claims without devices what they ask for, so that those of one template are alike; of others
+  // where they can be used. Pods whose claims are not there are not signed.
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override;
-  bool SignsSpecOnly() const override { return true; }
-  Aspects DependsOn() const override { return Aspect::kNothing; }
-
-  // Nothing: what it sees are devices.
-  std::vector<NodeNote> ExplainNode(const CycleState&, const PodInfo&,
-                                    const NodeInfo&) const override {
-    return {};
+  Aspects DependsOn() const override {
+    return Aspect::kNodeName | Aspect::kNodeLabels | Aspect::kNodeOther |
+           (preempts_ ? Aspect::kNodePods : Aspect::kNothing);
   }
+  uint64_t NodeChangesVersion() const override { return devices_->version(); }
+  std::optional<absl::Span<const Symbol>> NodeChangesSince(uint64_t version) const override {
+    return devices_->ChangesSince(version);
+  }
+
+  // By claim the devices that it would get; by request which devices are out of the question, and
+  // why: "gpu-0, gpu-1: selector #0: EXPRESSION".
+  std::vector<NodeNote> ExplainNode(const CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) const override;
   std::vector<PlannedAllocation> ExplainAllocations(const CycleState& state, const PodInfo& pod,
                                                     const NodeInfo& node) const override;
 
@@ -103,12 +125,27 @@ class DynamicResources final : public Plugin,
     kTimedOut,
     kUnavailable
   };
-  // An error ends the attempt.
-  absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  static Status StatusOf(Verdict verdict);
+  // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
+  absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node,
+                                WorkBudget* budget = nullptr) const;
+  Status StatusOf(Verdict verdict) const;
+  Code CodeOf(Verdict verdict) const;
+  static Verdict VerdictOf(NodeAllocation::Outcome outcome);
+  static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
+  // The verdict in a dry run in which claims gave devices back.
+  absl::StatusOr<Verdict> JudgeReleased(const ClaimsState& data, const NodeInfo& node) const;
+  void UpdateReleased(ClaimsState& data, const PodInfo& changed) const;
   // What the claims get that have no devices yet.
-  const absl::StatusOr<NodeAllocation>& AllocationOn(const ClaimsOfPod& claims,
-                                                     const NodeInfo& node) const;
+  using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
+  AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node,
+                             WorkBudget* budget = nullptr) const;
+  // What is kept for pods whose claims ask for the same; the last few are.
+  std::shared_ptr<AllocationsByNode> AllocationsFor(const std::string& claims);
+  // What is kept of the node and still holds, or null.
+  AllocationPtr FindKept(const ClaimsOfPod& claims, const NodeInfo& node) const;
+  int64_t ScoreOf(const ClaimsOfPod& claims, const NodeAllocation& allocation) const;
+  // Whether the search for devices is to yield, with so many nodes left of those to be judged.
+  static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
@@ -118,7 +155,10 @@ class DynamicResources final : public Plugin,
 
   Handle& handle_;
   const int64_t max_steps_;
+  const bool preempts_;
   const std::shared_ptr<ClusterDevices> devices_;
+  // By what the claims ask for, the last one used first.
+  std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;
 };
 
 }  // namespace berth

@@ -43,15 +43,14 @@ absl::Status FindName(const PodInfo& pod, const api::PodResourceClaim& reference
       absl::StrCat("pod \"", pod.key(), "\": ResourceClaim not created yet"));
 }
 
-// metav1.IsControlledBy.
+}  // namespace
+
 bool IsControlledBy(const api::ResourceClaim& claim, absl::string_view pod_uid) {
   for (const api::OwnerReference& owner : claim.metadata().owner_references()) {
     if (owner.controller()) return owner.uid() == pod_uid;
   }
   return false;
 }
-
-}  // namespace
 
 bool HasResourceClaims(const PodInfo& pod) { return !pod.spec().resource_claims().empty(); }
 

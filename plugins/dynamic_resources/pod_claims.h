@@ -29,6 +29,9 @@ bool HasResourceClaims(const PodInfo& pod);
 absl::Status FindPodClaims(const PodInfo& pod, const ObjectStore& objects,
                            std::vector<PodClaim>& claims);
 
+// metav1.IsControlledBy.
+bool IsControlledBy(const api::ResourceClaim& claim, absl::string_view pod_uid);
+
 // Whether the pod has a reservation.
 bool IsReservedFor(const api::ResourceClaim& claim, absl::string_view pod_uid);
 

@@ -16,6 +16,8 @@ namespace {
 // Of a subrequest, which has no admin access.
 bool WantsAdminAccess(const api::DeviceSubRequest&) { return false; }
 bool WantsAdminAccess(const api::ExactDeviceRequest& request) { return request.admin_access(); }
+bool SaysAdminAccess(const api::DeviceSubRequest&) { return false; }
+bool SaysAdminAccess(const api::ExactDeviceRequest& request) { return request.has_admin_access(); }
 
 class Parser {
  public:
@@ -24,6 +26,12 @@ class Parser {
 
   ClaimedRequest Parse(const api::DeviceRequest& request) const {
     ClaimedRequest parsed{.name = request.name()};
+    if (!request.first_available().empty() && !inventory_.features().prioritized_list) {
+      parsed.alternatives.emplace_back().problem = absl::InvalidArgumentError(
+          absl::StrCat("claim ", claim_, ", request ", request.name(),
+                       ": has subrequests, but the DRAPrioritizedList feature is disabled"));
+      return parsed;
+    }
     if (request.first_available().empty()) {
       parsed.alternatives.push_back(
           Parse(request.exactly(), request.name(), /*reference=*/request.name()));
@@ -70,6 +78,22 @@ class Parser {
         parsed.class_selectors.push_back(inventory_.Compile(selector.cel().expression()));
       }
     }
+    if (inventory_.features().device_taints) {
+      for (const api::DeviceToleration& toleration : request.tolerations()) {
+        ToleratedTaint& tolerated = parsed.tolerations.emplace_back();
+        tolerated.key = toleration.key();
+        tolerated.effect = toleration.effect();
+        if (toleration.operator_() != "Exists") tolerated.value = toleration.value();
+      }
+    }
+    if (inventory_.features().consumable_capacity) {
+      for (const auto& [capacity, amount] : request.capacity().requests()) {
+        parsed.capacity.emplace(capacity, Quantity::Parse(amount.string()).value_or(Quantity()));
+      }
+    }
+    if (!inventory_.features().admin_access && SaysAdminAccess(request)) {
+      fail(": admin access is requested, but the feature is disabled");
+    }
     // An API server sets both where they are left out.
     const std::string& mode = request.allocation_mode();
     if (mode.empty() || mode == "ExactCount") {
@@ -105,10 +129,14 @@ ClaimToAllocate ClaimToAllocate::Parse(std::shared_ptr<const api::ResourceClaim>
     parsed.requests.push_back(parser.Parse(request));
   }
   for (const api::DeviceConstraint& constraint : claim->spec().devices().constraints()) {
+    const bool is_distinct = constraint.has_distinct_attribute() &&
+                             !constraint.has_match_attribute() &&
+                             inventory.features().consumable_capacity;
     parsed.constraints.push_back(
-        {.attribute = constraint.match_attribute(),
+        {.attribute = is_distinct ? constraint.distinct_attribute() : constraint.match_attribute(),
+         .is_distinct = is_distinct,
          .requests = {constraint.requests().begin(), constraint.requests().end()},
-         .is_known = constraint.has_match_attribute()});
+         .is_known = constraint.has_match_attribute() || is_distinct});
   }
   parsed.message = std::move(claim);
   return parsed;

@@ -4,32 +4,23 @@
 #include "berth/devices/device_allocator.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/resource_v1.pb.h"
 #include "devices/compiled_selector.h"
+#include "devices/consumable_capacity.h"
 #include "devices/offered_slice.h"
+#include "devices/tolerated_taints.h"
 
 namespace berth {
 namespace {
 
 constexpr int kMostDevices = kMaxDevicesOfClaim;
-
-// allocator_stable.go lookupAttribute: as it is written, then without the domain if that is the
-// driver. Null if the device has none.
-const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name) {
-  const auto& attributes = device.message->attributes();
-  const auto whole = attributes.find(std::string(name));
-  if (whole != attributes.end()) return &whole->second;
-  const size_t slash = name.find('/');
-  if (slash == absl::string_view::npos) return nullptr;
-  if (name.substr(0, slash) != device.id.driver.view()) return nullptr;
-  const auto own = attributes.find(std::string(name.substr(slash + 1)));
-  return own == attributes.end() ? nullptr : &own->second;
-}
 
 // Of one type, and with one value. Versions as text.
 bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
@@ -39,10 +30,78 @@ bool AreEqual(const api::DeviceAttribute& a, const api::DeviceAttribute& b) {
   return a.has_version() && b.has_version() && a.version() == b.version();
 }
 
+// What is left of the counters of a pool beside the devices that are held, and what the search took
+// of them.
+class PoolCounters {
+ public:
+  PoolCounters(const NodePool& pool, const AllocationRequest& request) {
+    for (const auto& slice : pool.counters) {
+      for (const api::CounterSet& set : slice->spec().shared_counters()) {
+        for (const auto& [name, counter] : set.counters()) {
+          left_[{set.name(), name}] = AmountOf(counter);
+        }
+      }
+    }
+    const auto subtract_held = [&](const auto& slices) {
+      for (const auto& slice : slices) {
+        for (const OfferedDevice& device : slice->devices()) {
+          if (!device.consumes_counters) continue;
+          if (request.is_held(device.id) || IsShared(device, request)) Take(device);
+        }
+      }
+    };
+    subtract_held(pool.slices);
+    subtract_held(pool.counters);
+    subtract_held(pool.others);
+  }
+
+  static bool IsShared(const OfferedDevice& device, const AllocationRequest& request) {
+    return device.allows_multiple && request.consumed != nullptr &&
+           !request.consumed(device.id).empty();
+  }
+
+  // As upstream, a counter that is overdrawn stops all devices of the pool that consume any.
+  bool Suffice(const OfferedDevice& device) {
+    Take(device);
+    const bool suffice = std::none_of(left_.begin(), left_.end(),
+                                      [](const auto& left) { return left.second.IsNegative(); });
+    if (!suffice) GiveBack(device);
+    return suffice;
+  }
+  void GiveBack(const OfferedDevice& device) {
+    ForEach(device, [](Quantity& left, const Quantity& amount) { left.Add(amount); });
+  }
+
+ private:
+  static Quantity AmountOf(const api::Counter& counter) {
+    return Quantity::Parse(counter.value().string()).value_or(Quantity());
+  }
+  template <class Change>
+  void ForEach(const OfferedDevice& device, Change change) {
+    for (const api::DeviceCounterConsumption& consumption : device.message->consumes_counters()) {
+      for (const auto& [name, counter] : consumption.counters()) {
+        const auto left = left_.find({consumption.counter_set(), name});
+        if (left != left_.end()) change(left->second, AmountOf(counter));
+      }
+    }
+  }
+  void Take(const OfferedDevice& device) {
+    ForEach(device, [](Quantity& left, const Quantity& amount) { left.Subtract(amount); });
+  }
+
+  std::map<std::pair<std::string, std::string>, Quantity> left_;  // by set and name
+};
+
 class Search {
  public:
-  Search(const AllocationRequest& request, const std::vector<NodePool>& pools)
-      : request_(request), claims_(request.claims), pools_(pools) {}
+  Search(const AllocationRequest& request, const std::vector<NodePool>& pools, Symbol node_name,
+         const LabelSet& node_labels)
+      : request_(request),
+        features_(request.inventory.features()),
+        claims_(request.claims),
+        pools_(pools),
+        node_name_(node_name),
+        node_labels_(node_labels) {}
 
   absl::StatusOr<NodeAllocation> Run() {
     AddCandidates();
@@ -56,6 +115,7 @@ class Search {
     }
     result_ = &result;
     const bool found = AllocateClaims(0);
+    result.steps = steps_;
     if (!error_.ok()) return error_;
     if (found) {
       result.outcome = NodeAllocation::Outcome::kAllocated;
@@ -65,6 +125,7 @@ class Search {
       return result;
     }
     result = NodeAllocation();
+    result.steps = steps_;
     if (out_of_steps_) {
       result.outcome = NodeAllocation::Outcome::kOutOfSteps;
     } else if (std::any_of(pools_.begin(), pools_.end(),
@@ -82,6 +143,10 @@ class Search {
     const OfferedDevice* device;
     bool held;                              // by a claim of the cluster
     absl::InlinedVector<int, 1> picked_by;  // which of the pod's claims; several with admin access
+    bool is_for_node = true;
+    int pool = 0;               // in pools_
+    ConsumedCapacity consumed;  // of one that is shared, also by the picks
+    int shares = 0;             // of them, picked
   };
   // What is known of a requirement on this node.
   struct Requirement {
@@ -90,8 +155,7 @@ class Search {
     int64_t count = 0;
   };
   struct Constraint {
-    const api::DeviceAttribute* value = nullptr;  // of the first device
-    int devices = 0;
+    std::vector<const api::DeviceAttribute*> values;  // of the devices
   };
   struct Claim {
     std::vector<std::vector<Requirement>> requests;  // by request and alternative
@@ -114,11 +178,19 @@ class Search {
 
   // What is incomplete or invalid offers no devices.
   void AddCandidates() {
-    for (const NodePool& pool : pools_) {
-      if (pool.incomplete || pool.invalid) continue;
-      for (const auto& slice : pool.slices) {
+    counters_.resize(pools_.size());
+    for (size_t p = 0; p < pools_.size(); ++p) {
+      if (pools_[p].incomplete || pools_[p].invalid) continue;
+      for (const auto& slice : pools_[p].slices) {
         for (const OfferedDevice& device : slice->devices()) {
-          candidates_.push_back({&device, request_.is_held(device.id), {}});
+          Candidate& candidate = candidates_.emplace_back();
+          candidate.device = &device;
+          candidate.held = request_.is_held(device.id);
+          candidate.is_for_node = slice->HasFor(device, node_name_, node_labels_);
+          candidate.pool = static_cast<int>(p);
+          if (device.allows_multiple && request_.consumed != nullptr) {
+            candidate.consumed = request_.consumed(device.id);
+          }
         }
       }
     }
@@ -220,7 +292,9 @@ class Search {
         continue;
       }
       if (!Pick(at, i)) continue;
-      if (AllocateDevicesFrom(at, taken + 1, i + 1)) return true;
+      // A device that is shared can be taken again.
+      const size_t next = candidates_[i].device->allows_multiple ? i : i + 1;
+      if (AllocateDevicesFrom(at, taken + 1, next)) return true;
       if (stopped()) return false;
       PutBack(at, i);
       if (!AreEnoughLeft(at, i + 1, state.count - taken)) return false;
@@ -251,7 +325,9 @@ class Search {
   bool AreEnoughLeft(const At& at, size_t from, int64_t wanted) {
     const Requirement& state = StateAt(at);
     for (size_t i = from; i < candidates_.size() && wanted > 0; ++i) {
-      if (state.verdicts[i] != Verdict::kNo && IsFree(at, candidates_[i])) --wanted;
+      if (state.verdicts[i] == Verdict::kNo || !IsFree(at, candidates_[i])) continue;
+      if (candidates_[i].device->allows_multiple) return true;
+      --wanted;
     }
     return wanted == 0;
   }
@@ -265,7 +341,7 @@ class Search {
   // The class's selectors, then the request's. False with error_ set if one fails.
   bool Matches(const At& at, size_t candidate) {
     const OfferedDevice& device = *candidates_[candidate].device;
-    if (device.has_binding_conditions) return false;
+    if (device.has_binding_conditions || !candidates_[candidate].is_for_node) return false;
     Verdict& verdict = StateAt(at).verdicts[candidate];
     if (verdict == Verdict::kUnknown) {
       const DeviceRequirement& spec = SpecAt(at);
@@ -300,24 +376,68 @@ class Search {
 
   // The candidate is free and matches.
   bool Pick(const At& at, size_t candidate) {
-    const OfferedDevice& device = *candidates_[candidate].device;
+    Candidate& picked = candidates_[candidate];
+    const OfferedDevice& device = *picked.device;
     broken_constraint_ = false;
-    if (device.consumes_counters) return false;
+    if (device.consumes_counters && !features_.partitionable_devices) return false;
+    if (features_.device_taints &&
+        FindUntolerated(SpecAt(at).tolerations, *device.message) != nullptr) {
+      return false;
+    }
+    std::optional<ConsumedCapacity> consumption;
+    if (features_.consumable_capacity) {
+      consumption = ConsumptionOf(SpecAt(at).capacity, *device.message);
+      if (!consumption.has_value() || !HasLeft(*device.message, picked.consumed, *consumption)) {
+        return false;
+      }
+    }
+    // What is shared consumes once.
+    const bool consumes = device.consumes_counters && picked.consumed.empty();
+    if (consumes && !CountersOf(picked.pool).Suffice(device)) return false;
     if (!AddToConstraints(at, device)) {
+      if (consumes) CountersOf(picked.pool).GiveBack(device);
       broken_constraint_ = true;
       return false;
     }
-    candidates_[candidate].picked_by.push_back(static_cast<int>(at.claim));
-    result_->picked[at.claim].push_back(
-        {static_cast<int>(at.request), static_cast<int>(at.alternative), &device});
+    PickedDevice& result = result_->picked[at.claim].emplace_back();
+    result.request = static_cast<int>(at.request);
+    result.alternative = static_cast<int>(at.alternative);
+    result.device = &device;
+    if (device.allows_multiple) {
+      result.consumed = *std::move(consumption);
+      for (const auto& [name, amount] : result.consumed) picked.consumed[name].Add(amount);
+      ++picked.shares;
+    } else {
+      picked.picked_by.push_back(static_cast<int>(at.claim));
+    }
     return true;
   }
 
   void PutBack(const At& at, size_t candidate) {
     RemoveFromConstraints(at, claims_[at.claim].constraints.size());
-    auto& picked_by = candidates_[candidate].picked_by;
-    picked_by.erase(std::find(picked_by.begin(), picked_by.end(), static_cast<int>(at.claim)));
+    Candidate& picked = candidates_[candidate];
+    const OfferedDevice& device = *picked.device;
+    if (device.allows_multiple) {
+      for (const auto& [name, amount] : result_->picked[at.claim].back().consumed) {
+        picked.consumed[name].Subtract(amount);
+      }
+      if (--picked.shares == 0) {
+        picked.consumed =
+            request_.consumed == nullptr ? ConsumedCapacity() : request_.consumed(device.id);
+      }
+    } else {
+      auto& picked_by = picked.picked_by;
+      picked_by.erase(std::find(picked_by.begin(), picked_by.end(), static_cast<int>(at.claim)));
+    }
+    if (device.consumes_counters && picked.consumed.empty()) {
+      CountersOf(picked.pool).GiveBack(device);
+    }
     result_->picked[at.claim].pop_back();
+  }
+
+  PoolCounters& CountersOf(int pool) {
+    if (!counters_[pool].has_value()) counters_[pool].emplace(pools_[pool], request_);
+    return *counters_[pool];
   }
 
   bool AddToConstraints(const At& at, const OfferedDevice& device) {
@@ -326,11 +446,18 @@ class Search {
       if (!constraints[i].Covers(RequestAt(at).name, SpecAt(at).reference)) continue;
       Constraint& state = state_[at.claim].constraints[i];
       const api::DeviceAttribute* const value = FindAttribute(device, constraints[i].attribute);
-      if (value == nullptr || (state.devices > 0 && !AreEqual(*value, *state.value))) {
+      const bool is_distinct = constraints[i].is_distinct;
+      const auto fits = [&](const api::DeviceAttribute* other) {
+        return AreEqual(*value, *other) != is_distinct;
+      };
+      // All have the value of the first one, or each another one.
+      const absl::Span<const api::DeviceAttribute* const> others =
+          absl::MakeConstSpan(state.values).subspan(0, is_distinct ? absl::Span<int>::npos : 1);
+      if (value == nullptr || !std::all_of(others.begin(), others.end(), fits)) {
         RemoveFromConstraints(at, i);
         return false;
       }
-      if (state.devices++ == 0) state.value = value;
+      state.values.push_back(value);
     }
     return true;
   }
@@ -340,7 +467,7 @@ class Search {
     const std::vector<AttributeConstraint>& constraints = claims_[at.claim].constraints;
     for (size_t i = 0; i < count; ++i) {
       if (!constraints[i].Covers(RequestAt(at).name, SpecAt(at).reference)) continue;
-      --state_[at.claim].constraints[i].devices;
+      state_[at.claim].constraints[i].values.pop_back();
     }
   }
 
@@ -352,8 +479,12 @@ class Search {
   bool stopped() const { return out_of_steps_ || !error_.ok(); }
 
   const AllocationRequest& request_;
+  const DeviceFeatures& features_;
   const absl::Span<const ClaimToAllocate> claims_;
   const std::vector<NodePool>& pools_;
+  const Symbol node_name_;
+  const LabelSet& node_labels_;
+  std::vector<std::optional<PoolCounters>> counters_;  // by pool, once they count
   std::vector<Candidate> candidates_;
   std::vector<Claim> state_;
   NodeAllocation* result_ = nullptr;
@@ -373,7 +504,7 @@ absl::StatusOr<NodeAllocation> AllocateDevices(const AllocationRequest& request,
     return absl::Status(pools.status().code(),
                         absl::StrCat("gather pool information: ", pools.status().message()));
   }
-  absl::StatusOr<NodeAllocation> found = Search(request, *pools).Run();
+  absl::StatusOr<NodeAllocation> found = Search(request, *pools, node_name, node_labels).Run();
   if (!found.ok() || found->outcome != NodeAllocation::Outcome::kAllocated) return found;
   // What an API server lets through has a selector of one term.
   const bool is_odd = std::any_of(pools->begin(), pools->end(), [](const NodePool& pool) {

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "berth/mutex.h"
 #include "devices/compiled_selector.h"
@@ -25,6 +26,10 @@ using PoolName = std::pair<Symbol, Symbol>;  // driver and name, by text
 
 // Selectors beyond these are of claims that are mostly gone. They and what they said are forgotten.
 constexpr size_t kMostSelectors = 4096;
+constexpr int64_t kMostVerdicts = int64_t{64} << 20;  // bytes
+
+// Of a pool of more slices, all nodes count as affected.
+constexpr size_t kMostListed = 256;
 
 bool RepeatsAName(const std::vector<SlicePtr>& slices) {
   if (slices.size() == 1) return slices[0]->repeats_a_name();
@@ -37,6 +42,31 @@ bool RepeatsAName(const std::vector<SlicePtr>& slices) {
   return false;
 }
 
+// Whether each set of counters is there once, and what devices consume is of these.
+bool HasValidCounters(const NodePool& pool) {
+  std::map<std::string, const api::CounterSet*> sets;
+  for (const SlicePtr& slice : pool.counters) {
+    for (const api::CounterSet& set : slice->spec().shared_counters()) {
+      if (!sets.emplace(set.name(), &set).second) return false;
+    }
+  }
+  const auto consumes_known = [&](const SlicePtr& slice) {
+    for (const api::SliceDevice& device : slice->spec().devices()) {
+      for (const api::DeviceCounterConsumption& consumption : device.consumes_counters()) {
+        const auto set = sets.find(consumption.counter_set());
+        if (set == sets.end()) return false;
+        for (const auto& [name, counter] : consumption.counters()) {
+          if (!set->second->counters().contains(name)) return false;
+        }
+      }
+    }
+    return true;
+  };
+  return std::all_of(pool.slices.begin(), pool.slices.end(), consumes_known) &&
+         std::all_of(pool.counters.begin(), pool.counters.end(), consumes_known) &&
+         std::all_of(pool.others.begin(), pool.others.end(), consumes_known);
+}
+
 }  // namespace
 
 std::string DeviceId::ToString() const {
@@ -47,26 +77,84 @@ std::string NodePool::ToString() const { return absl::StrCat(driver.view(), "/",
 
 class DeviceInventory::Index {
  public:
-  void Set(std::shared_ptr<const api::ResourceSlice> message) {
-    Remove(message->metadata().name());
-    auto slice = std::make_shared<const OfferedSlice>(std::move(message));
+  // Adds the nodes of all slices of the slice's pool: whether the pool is complete depends on each.
+  void AddPoolOf(const api::ResourceSlice& message, AffectedNodes& nodes) const {
+    const auto driver = Symbol::Find(message.spec().driver());
+    const auto pool = Symbol::Find(message.spec().pool().name());
+    if (!driver.has_value() || !pool.has_value()) return;
+    const auto found = pools_.find({*driver, *pool});
+    if (found == pools_.end()) return;
+    if (found->second.size() > kMostListed) nodes.all = true;
+    for (const auto& [name, slice] : found->second) {
+      if (nodes.all) return;
+      AddNodesOf(*slice, nodes);
+    }
+  }
+
+  AffectedNodes NodesOf(const DeviceId& device) const {
+    AffectedNodes nodes;
+    const auto found = of_device_.find(device);
+    if (found == of_device_.end()) return nodes;
+    for (const OfferedSlice* slice : found->second) {
+      AddNodesOf(*slice, nodes);
+      // Who takes it leaves fewer counters to the devices of the others.
+      if (counters_.contains({slice->driver(), slice->pool()})) {
+        AddPoolOf(slice->message(), nodes);
+      }
+    }
+    return nodes;
+  }
+
+  std::optional<std::string> AttributeOf(const DeviceId& id, absl::string_view name) const {
+    const auto found = of_device_.find(id);
+    if (found == of_device_.end()) return std::nullopt;
+    for (const OfferedDevice& device : found->second.front()->devices()) {
+      if (!(device.id == id)) continue;
+      const api::DeviceAttribute* const attribute = FindAttribute(device, name);
+      if (attribute == nullptr) return std::nullopt;
+      if (attribute->has_int_()) return absl::StrCat(attribute->int_());
+      if (attribute->has_bool_()) return std::string(attribute->bool_() ? "true" : "false");
+      return attribute->has_version() ? attribute->version() : attribute->string();
+    }
+    return std::nullopt;
+  }
+
+  void Add(std::shared_ptr<const api::ResourceSlice> message, AffectedNodes& affected) {
+    auto slice = std::make_shared<const OfferedSlice>(std::move(message), features_);
+    AddNodesOf(*slice, affected);
+    for (const OfferedDevice& device : slice->devices()) {
+      of_device_[device.id].push_back(slice.get());
+    }
     slices_.emplace(slice->name(), slice);
     pools_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
-    if (slice->whom() == OfferedSlice::For::kNode) {
+    if (slice->whom() == OfferedSlice::For::kPool) {
+      counters_[{slice->driver(), slice->pool()}].emplace(slice->name(), slice);
+    } else if (slice->whom() == OfferedSlice::For::kNode) {
       of_node_[slice->node_name()].emplace(slice->name(), slice);
     } else if (slice->whom() != OfferedSlice::For::kNobody) {
       shared_.emplace(slice->name(), slice);
     }
   }
 
-  void Remove(absl::string_view name) {
+  AffectedNodes Remove(absl::string_view name) {
+    AffectedNodes affected;
     const auto found = slices_.find(name);
-    if (found == slices_.end()) return;
+    if (found == slices_.end()) return affected;
     const SlicePtr slice = found->second;
+    AddPoolOf(slice->message(), affected);
+    for (const OfferedDevice& device : slice->devices()) {
+      const auto of_device = of_device_.find(device.id);
+      if (of_device == of_device_.end()) continue;  // a name that the slice repeats
+      auto& offers = of_device->second;
+      offers.erase(std::remove(offers.begin(), offers.end(), slice.get()), offers.end());
+      if (of_device->second.empty()) of_device_.erase(of_device);
+    }
     slices_.erase(found);
     shared_.erase(slice->name());
     EraseFrom(of_node_, slice->node_name(), slice->name());
+    EraseFrom(counters_, {slice->driver(), slice->pool()}, slice->name());
     EraseFrom(pools_, {slice->driver(), slice->pool()}, slice->name());
+    return affected;
   }
 
   absl::StatusOr<std::vector<NodePool>> PoolsOf(Symbol node_name, const LabelSet& labels) const {
@@ -81,12 +169,19 @@ class DeviceInventory::Index {
       for (const auto& [name, slice] : own->second) add(slice);
     }
     for (const auto& [name, slice] : shared_) {
-      if (slice->whom() == OfferedSlice::For::kSelectedNodes) {
+      if (slice->whom() != OfferedSlice::For::kAllNodes) {
         const absl::StatusOr<bool> selects = slice->Selects(node_name, labels);
         if (!selects.ok()) return selects.status();
         if (!*selects) continue;
       }
       add(slice);
+    }
+    // Upstream has the counters of all pools for each node, and waits for those that are being
+    // written where a node has none of the devices.
+    for (const auto& [name, slices] : found) {
+      const auto counters = counters_.find(name);
+      if (counters == counters_.end()) continue;
+      for (const auto& [slice_name, slice] : counters->second) add(slice);
     }
     std::vector<NodePool> pools;
     for (auto& [name, slices] : found) {
@@ -97,8 +192,15 @@ class DeviceInventory::Index {
       NodePool& pool = pools.emplace_back();
       std::tie(pool.driver, pool.name) = name;
       pool.incomplete = !*complete;
-      pool.invalid = RepeatsAName(slices);
-      pool.slices = std::move(slices);
+      for (SlicePtr& slice : slices) {
+        const bool counts = slice->whom() == OfferedSlice::For::kPool;
+        (counts ? pool.counters : pool.slices).push_back(std::move(slice));
+      }
+      pool.invalid = !pool.slices.empty() && RepeatsAName(pool.slices);
+      if (features_.partitionable_devices && !pool.incomplete) {
+        AddOthers(name, pool);
+        pool.invalid = pool.invalid || !HasValidCounters(pool);
+      }
     }
     return pools;
   }
@@ -107,9 +209,10 @@ class DeviceInventory::Index {
     const MutexLock lock(mutex_);
     const auto known = selectors_.find(expression);
     if (known != selectors_.end()) return known->second;
-    if (selectors_.size() >= kMostSelectors) {
+    if (selectors_.size() >= kMostSelectors || tally_.verdicts > kMostVerdicts) {
       selectors_.clear();
       for (const auto& [name, slice] : slices_) slice->ForgetVerdicts();
+      tally_.verdicts = 0;
     }
     auto selector = std::make_shared<const CompiledSelector>(
         next_selector_++, cel::DeviceSelector::Compile(expression));
@@ -117,9 +220,31 @@ class DeviceInventory::Index {
     return selector;
   }
 
-  std::atomic<int64_t>& evaluations() { return evaluations_; }
+  OfferedSlice::Tally& tally() { return tally_; }
+  DeviceFeatures& features() { return features_; }
 
  private:
+  static void AddNodesOf(const OfferedSlice& slice, AffectedNodes& nodes) {
+    if (slice.whom() == OfferedSlice::For::kNode) {
+      nodes.names.push_back(slice.node_name());
+    } else {
+      nodes.all |=
+          slice.whom() != OfferedSlice::For::kNobody && slice.whom() != OfferedSlice::For::kPool;
+    }
+  }
+
+  // The slices of a pool with counters that a node does not see.
+  void AddOthers(const PoolName& name, NodePool& pool) const {
+    if (pool.counters.empty()) return;
+    const auto sees = [&](const SlicePtr& slice) {
+      return std::find(pool.slices.begin(), pool.slices.end(), slice) != pool.slices.end();
+    };
+    for (const auto& [slice_name, slice] : pools_.at(name)) {
+      if (slice->whom() == OfferedSlice::For::kPool || sees(slice)) continue;
+      if (slice->generation() == pool.counters[0]->generation()) pool.others.push_back(slice);
+    }
+  }
+
   template <class Map>
   static void EraseFrom(Map& map, const typename Map::key_type& key, const std::string& name) {
     const auto found = map.find(key);
@@ -144,9 +269,12 @@ class DeviceInventory::Index {
 
   std::map<std::string, SlicePtr, std::less<>> slices_;  // by name
   absl::flat_hash_map<Symbol, std::map<std::string, SlicePtr>> of_node_;
+  absl::flat_hash_map<DeviceId, absl::InlinedVector<const OfferedSlice*, 1>> of_device_;
   std::map<std::string, SlicePtr> shared_;  // for all nodes, or selected ones
   std::map<PoolName, std::map<std::string, SlicePtr>> pools_;
-  std::atomic<int64_t> evaluations_ = 0;
+  std::map<PoolName, std::map<std::string, SlicePtr>> counters_;  // those that have counters
+  DeviceFeatures features_;
+  OfferedSlice::Tally tally_;
   Mutex mutex_;
   uint64_t next_selector_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<const CompiledSelector>> selectors_
@@ -156,15 +284,31 @@ class DeviceInventory::Index {
 DeviceInventory::DeviceInventory() : index_(std::make_unique<Index>()) {}
 DeviceInventory::~DeviceInventory() = default;
 
-void DeviceInventory::SetSlice(std::shared_ptr<const api::ResourceSlice> slice) {
-  index_->Set(std::move(slice));
+void DeviceInventory::SetFeatures(const DeviceFeatures& features) { index_->features() = features; }
+
+const DeviceFeatures& DeviceInventory::features() const { return index_->features(); }
+
+AffectedNodes DeviceInventory::SetSlice(std::shared_ptr<const api::ResourceSlice> slice) {
+  AffectedNodes affected = index_->Remove(slice->metadata().name());
+  index_->AddPoolOf(*slice, affected);
+  index_->Add(std::move(slice), affected);
+  return affected;
 }
 
-void DeviceInventory::RemoveSlice(absl::string_view name) { index_->Remove(name); }
+AffectedNodes DeviceInventory::RemoveSlice(absl::string_view name) { return index_->Remove(name); }
+
+AffectedNodes DeviceInventory::NodesOf(const DeviceId& device) const {
+  return index_->NodesOf(device);
+}
 
 absl::StatusOr<std::vector<NodePool>> DeviceInventory::PoolsOf(Symbol node_name,
                                                                const LabelSet& labels) const {
   return index_->PoolsOf(node_name, labels);
+}
+
+std::optional<std::string> DeviceInventory::AttributeOf(const DeviceId& device,
+                                                        absl::string_view name) const {
+  return index_->AttributeOf(device, name);
 }
 
 std::shared_ptr<const CompiledSelector> DeviceInventory::Compile(absl::string_view expression) {
@@ -173,9 +317,11 @@ std::shared_ptr<const CompiledSelector> DeviceInventory::Compile(absl::string_vi
 
 absl::StatusOr<bool> DeviceInventory::Matches(const CompiledSelector& selector,
                                               const OfferedDevice& device) const {
-  return device.slice->Matches(selector, device.index, index_->evaluations());
+  return device.slice->Matches(selector, device.index, index_->tally());
 }
 
-int64_t DeviceInventory::evaluations() const { return index_->evaluations(); }
+int64_t DeviceInventory::evaluations() const { return index_->tally().evaluations; }
+
+int64_t DeviceInventory::evaluation_cost() const { return index_->tally().cost; }
 
 }  // namespace berth

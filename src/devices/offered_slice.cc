@@ -11,6 +11,9 @@
 namespace berth {
 namespace {
 
+// What the verdicts of a selector on the devices of a slice take besides a byte for each.
+constexpr size_t kBytesOfVerdicts = 64;
+
 cel::Attribute AttributeOf(const api::DeviceAttribute& attribute) {
   if (attribute.has_int_()) return attribute.int_();
   if (attribute.has_bool_()) return attribute.bool_();
@@ -18,10 +21,12 @@ cel::Attribute AttributeOf(const api::DeviceAttribute& attribute) {
   return attribute.string();
 }
 
-cel::Device VariableOf(const std::string& driver, const api::SliceDevice& device) {
-  // The feature of devices for several claims is off.
-  cel::DeviceFields fields{
-      .driver = driver, .allow_multiple_allocations = false, .attributes = {}, .capacity = {}};
+cel::Device VariableOf(const std::string& driver, const OfferedDevice& offered) {
+  const api::SliceDevice& device = *offered.message;
+  cel::DeviceFields fields{.driver = driver,
+                           .allow_multiple_allocations = offered.allows_multiple,
+                           .attributes = {},
+                           .capacity = {}};
   for (const auto& [name, attribute] : device.attributes()) {
     fields.attributes.emplace_back(name, AttributeOf(attribute));
   }
@@ -38,14 +43,36 @@ cel::Device VariableOf(const std::string& driver, const api::SliceDevice& device
 
 }  // namespace
 
-OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message)
+const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name) {
+  const auto& attributes = device.message->attributes();
+  const auto whole = attributes.find(std::string(name));
+  if (whole != attributes.end()) return &whole->second;
+  const size_t slash = name.find('/');
+  if (slash == absl::string_view::npos) return nullptr;
+  if (name.substr(0, slash) != device.id.driver.view()) return nullptr;
+  const auto own = attributes.find(std::string(name.substr(slash + 1)));
+  return own == attributes.end() ? nullptr : &own->second;
+}
+
+OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message,
+                           const DeviceFeatures& features)
     : message_(std::move(message)),
       driver_(Symbol::Intern(spec().driver())),
       pool_(Symbol::Intern(spec().pool().name())),
       node_name_(Symbol::Intern(spec().node_name())) {
   // kube-scheduler v1.35 pools_stable.go: with DRAPartitionableDevices off the field alone counts,
   // whatever its value.
-  if (!spec().has_per_device_node_selection()) {
+  if (features.partitionable_devices && !spec().shared_counters().empty()) {
+    whom_ = For::kPool;
+  } else if (features.partitionable_devices && spec().per_device_node_selection()) {
+    whom_ = For::kPerDevice;
+    for (const api::SliceDevice& device : spec().devices()) {
+      std::optional<NodeSelector>& selector = device_selectors_.emplace_back();
+      if (device.has_node_selector()) {
+        selector.emplace(device.node_selector(), "nodeSelectorTerms");
+      }
+    }
+  } else if (!spec().has_per_device_node_selection() || features.partitionable_devices) {
     if (!node_name_.empty()) {
       whom_ = For::kNode;
     } else if (spec().all_nodes()) {
@@ -60,16 +87,40 @@ OfferedSlice::OfferedSlice(std::shared_ptr<const api::ResourceSlice> message)
   for (const api::SliceDevice& device : spec().devices()) {
     const Symbol name = Symbol::Intern(device.name());
     if (!names.insert(name).second) repeats_a_name_ = true;
-    devices_.push_back({.id = {driver_, pool_, name},
-                        .slice = this,
-                        .index = static_cast<int>(devices_.size()),
-                        .message = &device,
-                        .has_binding_conditions = !device.binding_conditions().empty(),
-                        .consumes_counters = !device.consumes_counters().empty()});
+    devices_.push_back(
+        {.id = {driver_, pool_, name},
+         .slice = this,
+         .index = static_cast<int>(devices_.size()),
+         .message = &device,
+         .has_binding_conditions = !device.binding_conditions().empty(),
+         .consumes_counters = !device.consumes_counters().empty(),
+         .allows_multiple = features.consumable_capacity && device.allow_multiple_allocations()});
   }
 }
 
+bool OfferedSlice::HasFor(const OfferedDevice& device, Symbol node_name,
+                          const LabelSet& labels) const {
+  if (whom_ != For::kPerDevice) return true;
+  const api::SliceDevice& message = *device.message;
+  if (!message.node_name().empty()) return node_name.view() == message.node_name();
+  if (message.all_nodes()) return true;
+  const std::optional<NodeSelector>& selector = device_selectors_[device.index];
+  return selector.has_value() && selector->Matches(labels, node_name);
+}
+
 absl::StatusOr<bool> OfferedSlice::Selects(Symbol node_name, const LabelSet& labels) const {
+  if (whom_ == For::kPerDevice) {
+    for (const OfferedDevice& device : devices_) {
+      const std::optional<NodeSelector>& selector = device_selectors_[device.index];
+      if (selector.has_value() && selector->has_errors()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("failed to perform node selection for device ", device.id.ToString(),
+                         " in slice ", name(), ": ", selector->status().message()));
+      }
+      if (HasFor(device, node_name, labels)) return true;
+    }
+    return false;
+  }
   if (selector_->has_errors()) {
     return absl::InvalidArgumentError(
         absl::StrCat("failed to perform node selection for slice ", name(),
@@ -79,17 +130,22 @@ absl::StatusOr<bool> OfferedSlice::Selects(Symbol node_name, const LabelSet& lab
 }
 
 absl::StatusOr<bool> OfferedSlice::Matches(const CompiledSelector& selector, int device,
-                                           std::atomic<int64_t>& evaluations) const {
+                                           Tally& tally) const {
   const MutexLock lock(mutex_);
   Verdicts& verdicts = verdicts_[selector.id()];
-  if (verdicts.empty()) verdicts.resize(devices_.size());
+  if (verdicts.empty()) {
+    verdicts.resize(devices_.size());
+    tally.verdicts += static_cast<int64_t>(devices_.size() + kBytesOfVerdicts);
+  }
   Verdict& verdict = verdicts[device];
   if (verdict != Verdict::kUnknown) return verdict == Verdict::kYes;
   if (variables_.empty()) variables_.resize(devices_.size());
   std::optional<cel::Device>& variable = variables_[device];
-  if (!variable.has_value()) variable = VariableOf(spec().driver(), *devices_[device].message);
-  ++evaluations;
-  const absl::StatusOr<bool> matches = selector.selector()->Matches(*variable);
+  if (!variable.has_value()) variable = VariableOf(spec().driver(), devices_[device]);
+  uint64_t cost = 0;
+  const absl::StatusOr<bool> matches = selector.selector()->Matches(*variable, &cost);
+  ++tally.evaluations;
+  tally.cost += static_cast<int64_t>(cost);
   // An error ends the attempt, so it is not worth keeping.
   if (matches.ok()) verdict = *matches ? Verdict::kYes : Verdict::kNo;
   return matches;

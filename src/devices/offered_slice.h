@@ -17,6 +17,7 @@
 #include "berth/api/node_selector.h"
 #include "berth/api/resource_v1.pb.h"
 #include "berth/api/symbol.h"
+#include "berth/devices/device_features.h"
 #include "berth/devices/device_id.h"
 #include "berth/mutex.h"
 #include "cel/device.h"
@@ -31,15 +32,21 @@ struct OfferedDevice {
   const OfferedSlice* slice;
   int index;  // in the slice
   const api::SliceDevice* message;
-  // Of features that are off: it matches nothing, or is never taken.
-  bool has_binding_conditions = false, consumes_counters = false;
+  bool has_binding_conditions = false;
+  bool consumes_counters = false;
+  bool allows_multiple = false;  // claims share it: with DRAConsumableCapacity
 };
+
+// The attribute of that name as it is written, then without its domain if that is the driver; null
+// if the device has none. As allocator_stable.go lookupAttribute.
+const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name);
 
 // Immutable but for what it remembers. Threads: any.
 class OfferedSlice {
  public:
-  explicit OfferedSlice(std::shared_ptr<const api::ResourceSlice> message);
+  OfferedSlice(std::shared_ptr<const api::ResourceSlice> message, const DeviceFeatures& features);
 
+  const api::ResourceSlice& message() const { return *message_; }
   const std::string& name() const { return message_->metadata().name(); }
   const api::ResourceSliceSpec& spec() const { return message_->spec(); }
   Symbol driver() const { return driver_; }
@@ -48,15 +55,23 @@ class OfferedSlice {
   const std::vector<OfferedDevice>& devices() const { return devices_; }
   bool repeats_a_name() const { return repeats_a_name_; }
 
-  // Whom it is for. `kNobody`: its devices say so themselves, which is a feature that is off.
-  enum class For { kNobody, kNode, kAllNodes, kSelectedNodes };
+  // Whom it is for. `kPerDevice`: its devices say so themselves, with DRAPartitionableDevices;
+  // `kNobody`: they do, but that is off. `kPool`: it has the counters of its pool, for whoever has
+  // devices of the pool.
+  enum class For { kNobody, kNode, kAllNodes, kSelectedNodes, kPerDevice, kPool };
   For whom() const { return whom_; }
   Symbol node_name() const { return node_name_; }
+  // Of a slice for selected nodes, or of one whose devices say it: whether any does.
   absl::StatusOr<bool> Selects(Symbol node_name, const LabelSet& labels) const;
+  // Of a slice that is for the node: whether the device is.
+  bool HasFor(const OfferedDevice& device, Symbol node_name, const LabelSet& labels) const;
 
+  // What evaluations came to so far, and how many verdicts are remembered.
+  struct Tally {
+    std::atomic<int64_t> evaluations = 0, cost = 0, verdicts = 0;
+  };
   // Whether the selector matches the device; an error has the text of the selector's.
-  absl::StatusOr<bool> Matches(const CompiledSelector& selector, int device,
-                               std::atomic<int64_t>& evaluations) const;
+  absl::StatusOr<bool> Matches(const CompiledSelector& selector, int device, Tally& tally) const;
   // Forgets what selectors said.
   void ForgetVerdicts() const;
 
@@ -68,6 +83,7 @@ class OfferedSlice {
   Symbol driver_, pool_, node_name_;
   For whom_ = For::kNobody;
   std::optional<NodeSelector> selector_;
+  std::vector<std::optional<NodeSelector>> device_selectors_;  // of `kPerDevice`
   std::vector<OfferedDevice> devices_;
   bool repeats_a_name_ = false;
 

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "berth/incremental/node_changes.h"
+
 namespace berth {
 namespace {
 
@@ -98,7 +100,15 @@ bool VerdictDependencies::FindDryRunInputs(const CycleState& state, const PodInf
   bool signed_by_all = true;
   for (size_t i = 0; i < plugins_.filter.size(); ++i) {
     const Hook<FilterPlugin>& hook = plugins_.filter[i];
-    if (known & MaskOf(hook)) continue;
+    if (known & MaskOf(hook)) {
+      // What the plugin keeps of nodes changes while they do not.
+      if ((signer_.DependenciesOfFilter(i) & Aspect::kNodeOther) == 0) continue;
+      if (MaskOf(hook) & state.skips().filter) continue;
+      const auto* const source = dynamic_cast<const NodeChangeSource*>(hook.plugin);
+      if (source == nullptr) continue;
+      inputs.filter_inputs.Add(static_cast<int64_t>(source->NodeChangesVersion()));
+      continue;
+    }
     signed_by_all = false;
     Status status;
     bool can_say = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "berth/api/resource_v1.pb.h"
 
 namespace berth {
 namespace {
@@ -63,11 +64,18 @@ bool EventQueue::Ask(Question& question, size_t most) {
   return all_asked;
 }
 
-// The entry of the pod that changed; null if there is none.
+// The entry of the pod that changed, or whose own claim did; null if there is none.
 QueueEntry* EventQueue::OwnEntry(const ObjectChange& change) {
   const std::shared_ptr<const PodInfo>& pod =
       change.new_pod != nullptr ? change.new_pod : change.old_pod;
-  return pod == nullptr ? nullptr : entries_.FindByPod(*pod->identity());
+  if (pod != nullptr) return entries_.FindByPod(*pod->identity());
+  const Object* const object = change.new_object != nullptr ? change.new_object : change.old_object;
+  if (object == nullptr || object->kind() != Kind::kResourceClaim) return nullptr;
+  for (const api::OwnerReference& owner :
+       object->As<api::ResourceClaim>().metadata().owner_references()) {
+    if (owner.controller()) return entries_.FindByPod(owner.uid());
+  }
+  return nullptr;
 }
 
 // Asks for one entry of the class, unless all of them began to wait after the event.

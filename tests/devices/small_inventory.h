@@ -59,6 +59,12 @@ class SmallInventory {
   void Claim(const std::string& devices) {
     Add(ClaimYaml(absl::StrCat("c", claims_.size()), devices));
   }
+  // Before the first slice.
+  void set_features(const DeviceFeatures& features) { inventory_.SetFeatures(features); }
+  // A claim has that much of a device that is shared.
+  void Consume(const std::string& device, const ConsumedCapacity& amounts) {
+    consumed_[device] = amounts;
+  }
   void ForgetClaims() { claims_.clear(); }
   void Hold(const std::string& device) { held_.insert(device); }  // "driver/pool/device"
   void set_labels(LabelSet labels) { labels_ = std::move(labels); }
@@ -84,6 +90,12 @@ class SmallInventory {
     return AllocateDevices({.inventory = inventory_,
                             .claims = claims,
                             .is_held = [this](const DeviceId& id) { return IsHeld(id); },
+                            .consumed =
+                                [this](const DeviceId& id) {
+                                  const auto found = consumed_.find(id.ToString());
+                                  return found == consumed_.end() ? ConsumedCapacity()
+                                                                  : found->second;
+                                },
                             .max_steps = max_steps_},
                            Symbol::Intern(node), labels_);
   }
@@ -124,6 +136,7 @@ class SmallInventory {
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims_;
   std::set<std::string> held_;
+  std::map<std::string, ConsumedCapacity> consumed_;
   LabelSet labels_;
   int64_t max_steps_ = std::numeric_limits<int64_t>::max();
   std::vector<std::shared_ptr<const api::AllocationResult>> results_;

@@ -34,9 +34,12 @@ constexpr int kDevicesOfNode = 3;
 
 class History {
  public:
-  History(uint64_t seed, bool incremental) : random_(seed) {
-    LoadedConfiguration loaded =
-        LoadConfigurationFile("config/kube-scheduler-default.yaml", Builtins());
+  // `partitioned`: the devices of a node are partitions, which consume its counters.
+  History(uint64_t seed, bool incremental, bool partitioned)
+      : random_(seed), partitioned_(partitioned) {
+    LoadedConfiguration loaded = LoadConfigurationFile(
+        partitioned ? "tests/engine/partitions.yaml" : "config/kube-scheduler-default.yaml",
+        Builtins());
     EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
     auto created = Simulation::Create({.configuration = std::move(loaded.configuration),
                                        .registry = &Builtins(),
@@ -60,6 +63,10 @@ class History {
           "{deviceClassName: any, count: ",
           count, "}}]}}}}"));
     }
+    Set("{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: whole, "
+        "namespace: default}, spec: {spec: {devices: {requests: [{name: r, exactly: "
+        "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"d\"].size == "
+        "3'}}]}}]}}}}");
     for (int i = 0; i < 2; ++i) AddNode();
     for (int step = 0; step < steps && !::testing::Test::HasFailure(); ++step) {
       Change();
@@ -87,12 +94,27 @@ class History {
   }
 
   void SetSlice(const std::string& node, int devices) {
-    std::string yaml = absl::StrCat(
-        "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ", node,
-        "}, spec: {driver: d, nodeName: ", node, ", pool: {name: ", node,
-        ", generation: 1, resourceSliceCount: 1}, devices: [");
-    for (int i = 0; i < devices; ++i) absl::StrAppend(&yaml, "{name: x", i, "}, ");
-    Set(yaml + "]}}");
+    const auto slice = [&](const std::string& name, const std::string& rest) {
+      Set(absl::StrCat(
+          "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ", name,
+          "}, spec: {driver: d, nodeName: ", node, ", pool: {name: ", node,
+          ", generation: 1, resourceSliceCount: ", partitioned_ ? 2 : 1, "}, ", rest, "}}"));
+    };
+    const auto device = [&](const std::string& name, int size) {
+      std::string yaml = absl::StrCat("{name: ", name, ", attributes: {size: {int: ", size, "}}");
+      if (partitioned_) {
+        absl::StrAppend(&yaml, ", consumesCounters: [{counterSet: c, counters: {n: {value: '", size,
+                        "'}}}]");
+      }
+      return yaml + "}, ";
+    };
+    std::string listed;
+    for (int i = 0; i < devices; ++i) listed += device(absl::StrCat("x", i), 1);
+    if (partitioned_) listed += device("whole", devices);
+    slice(node, absl::StrCat("devices: [", listed, "]"));
+    if (!partitioned_) return;
+    slice(node + "-counters",
+          absl::StrCat("sharedCounters: [{name: c, counters: {n: {value: '", devices, "'}}}]"));
   }
 
   void AddPod() {
@@ -107,7 +129,8 @@ class History {
     if (spec.resource_claims().empty() || Chance(3)) {
       auto& claim = *spec.add_resource_claims();
       claim.set_name("own");
-      claim.set_resource_claim_template_name(Chance(3) ? "of-2" : "of-1");
+      const bool whole = partitioned_ && Chance(4);
+      claim.set_resource_claim_template_name(whole ? "whole" : Chance(3) ? "of-2" : "of-1");
     }
     if (Chance(4)) {  // takes long to be bound, when its devices are in flight
       const std::string disk = absl::StrCat("disk-", next_++);
@@ -180,6 +203,8 @@ class History {
   void Check() {
     InMemoryCluster& cluster = simulation_->cluster();
     std::map<std::string, std::string> holder;  // of each device
+    std::map<std::string, int> used;            // counters of each pool
+    int all_used = 0;
     std::map<std::string, const api::ResourceClaim*> claims;
     const std::vector<Object> objects = cluster.List(Kind::kResourceClaim);
     for (const Object& object : objects) {
@@ -189,7 +214,13 @@ class History {
         const std::string device = absl::StrCat(result.pool(), "/", result.device());
         const auto [it, is_new] = holder.emplace(device, object.key());
         EXPECT_TRUE(is_new) << device << " is held by " << it->second << " and " << object.key();
+        const int size = result.device() == "whole" ? kDevicesOfNode : 1;
+        used[result.pool()] += size;
+        all_used += size;
       }
+    }
+    for (const auto& [pool, counters] : used) {
+      EXPECT_LE(counters, kDevicesOfNode) << pool << " is overdrawn";
     }
     bool waits = false;  // a pod that one device would help, wherever it is
     for (const Object& object : cluster.List(Kind::kPod)) {
@@ -201,7 +232,8 @@ class History {
         const auto found = claims.find("default/" + status.resource_claim_name());
         ASSERT_NE(found, claims.end()) << object.key();
         CheckClaim(*found->second, object, node);
-        needs_one &= found->second->spec().devices().requests(0).exactly().count() == 1 &&
+        const auto& request = found->second->spec().devices().requests(0).exactly();
+        needs_one &= request.count() == 1 && request.selectors().empty() &&
                      !found->second->status().has_allocation();
       }
       for (const auto& reference : pod.spec().resource_claims()) {
@@ -213,8 +245,8 @@ class History {
       waits |= needs_one && !pod.metadata().has_deletion_timestamp();
     }
     if (!waits) return;
-    const size_t all = cluster.List(Kind::kNode).size() * kDevicesOfNode;
-    EXPECT_EQ(holder.size(), all) << "a pod waits, and a device is free";
+    const auto all = static_cast<int>(cluster.List(Kind::kNode).size()) * kDevicesOfNode;
+    EXPECT_EQ(all_used, all) << "a pod waits, and a device is free";
   }
 
   static void CheckClaim(const api::ResourceClaim& claim, const Object& pod,
@@ -234,6 +266,7 @@ class History {
   }
 
   std::mt19937_64 random_;
+  const bool partitioned_;
   std::unique_ptr<Simulation> simulation_;
   int next_ = 0;
   int checked_ = 0;
@@ -245,21 +278,25 @@ uint64_t FirstSeed() {
   return given != nullptr && absl::SimpleAtoi(given, &seed) ? seed : 0;
 }
 
-TEST(RandomClaimsTest, HoldAtEveryQuietMoment) {
+void RunHistories(bool partitioned) {
   int checked = 0;
   for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kHistories; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": BERTH_SEED=", seed));
-    History history(seed, /*incremental=*/true);
+    History history(seed, /*incremental=*/true, partitioned);
     history.Run(60);
-    if (HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
     checked += history.checked();
     if (seed % 5 != 0) continue;
-    History plain(seed, /*incremental=*/false);
+    History plain(seed, /*incremental=*/false, partitioned);
     plain.Run(60);
     ASSERT_EQ(history.bindings(), plain.bindings());
   }
   EXPECT_GT(checked, 100);
 }
+
+TEST(RandomClaimsTest, HoldAtEveryQuietMoment) { RunHistories(/*partitioned=*/false); }
+
+TEST(RandomClaimsTest, PartitionsTakeNoMoreThanThereIs) { RunHistories(/*partitioned=*/true); }
 
 }  // namespace
 }  // namespace berth

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,18 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "berth/api/kinds.h"
+#include "berth/devices/device_features.h"
 
 namespace berth {
 
 class CompiledSelector;
 class DeviceInventory;
+
+// A taint of a device that a request tolerates. Empty: any key, any effect.
+struct ToleratedTaint {
+  std::string key, effect;
+  std::optional<std::string> value;  // absent: any value
+};
 
 // The devices of a request, or of one alternative of a prioritised list.
 struct DeviceRequirement {
@@ -27,6 +35,8 @@ struct DeviceRequirement {
   bool wants_all = false;  // that match, else `count`
   int64_t count = 0;
   bool admin_access = false;
+  std::vector<ToleratedTaint> tolerations;  // with DRADeviceTaints
+  ConsumedCapacity capacity;                // that it requests, with DRAConsumableCapacity
   // Why it cannot be satisfied on any node. Whoever allocates says so when it is its turn.
   absl::Status problem;
 };
@@ -37,9 +47,10 @@ struct ClaimedRequest {
   std::vector<DeviceRequirement> alternatives;  // one, unless it is a list
 };
 
-// All devices of these requests have one value of the attribute.
+// All devices of these requests have one value of the attribute, or each another one.
 struct AttributeConstraint {
   std::string attribute;              // "domain/name"
+  bool is_distinct = false;           // with DRAConsumableCapacity
   std::vector<std::string> requests;  // by name or reference; empty: all of the claim
   bool is_known = true;               // else of a kind that is not supported
 

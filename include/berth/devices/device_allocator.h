@@ -4,6 +4,7 @@
 #define BERTH_DEVICES_DEVICE_ALLOCATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -33,6 +34,7 @@ struct PickedDevice {
   int request = 0;      // position in ClaimToAllocate::requests
   int alternative = 0;  // position in ClaimedRequest::alternatives
   const OfferedDevice* device = nullptr;
+  ConsumedCapacity consumed;  // of a device that claims share
 };
 
 // What the claims of a pod would get on a node.
@@ -49,6 +51,7 @@ struct NodeAllocation {
   // Which alternative of each request of each claim was taken.
   std::vector<std::vector<int>> alternatives;
   std::vector<std::shared_ptr<const OfferedSlice>> slices;  // keep what `picked` points to
+  int64_t steps = 0;                                        // that the search took
 };
 
 struct AllocationRequest {
@@ -56,6 +59,8 @@ struct AllocationRequest {
   absl::Span<const ClaimToAllocate> claims;
   // Whether a claim holds the device already.
   absl::FunctionRef<bool(const DeviceId&)> is_held;
+  // What claims have of a device that they share; absent: nothing of any.
+  std::function<ConsumedCapacity(const DeviceId&)> consumed = nullptr;
   // How many devices may be tried; those of one request count each time that they are looked at.
   int64_t max_steps = std::numeric_limits<int64_t>::max();
 };
@@ -63,8 +68,8 @@ struct AllocationRequest {
 // The first solution of a depth-first search: claims in order, their requests in order,
 // alternatives in order, devices by driver, pool, slice and place in the slice. As kube-scheduler
 // v1.35 dynamic-resource-allocation/structured/internal/stable with default feature gates, in the
-// order of pools and slices of v1.36. An error, with its text, is of a claim or class and ends the
-// attempt.
+// order of pools and slices of v1.36; where DeviceInventory::features() has more, as
+// internal/experimental. An error, with its text, is of a claim or class and ends the attempt.
 //
 // The devices of a request with a count are taken in rising order: a choice in another order is the
 // same choice. Upstream tries them all, and finds the same first one.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/symbol.h"
+#include "berth/devices/device_features.h"
 #include "berth/devices/device_id.h"
 
 namespace berth {
@@ -29,8 +31,17 @@ struct NodePool {
   // Two devices have one name.
   bool invalid = false;
   std::vector<std::shared_ptr<const OfferedSlice>> slices;  // by name
+  // With DRAPartitionableDevices, of a pool with counters: the slices that have these, and those
+  // with devices for other nodes, which consume them, too.
+  std::vector<std::shared_ptr<const OfferedSlice>> counters, others;
 
   std::string ToString() const;  // "driver/name"
+};
+
+// For which nodes something changed.
+struct AffectedNodes {
+  bool all = false;  // or so many that they are not listed
+  std::vector<Symbol> names;
 };
 
 // Indexes slices by the nodes that they are for, and remembers what a selector says of a device
@@ -43,13 +54,25 @@ class DeviceInventory {
   DeviceInventory();
   ~DeviceInventory();
 
-  // Adds the slice, or replaces the one of its name.
-  void SetSlice(std::shared_ptr<const api::ResourceSlice> slice);
-  void RemoveSlice(absl::string_view name);
+  // Before the first slice.
+  void SetFeatures(const DeviceFeatures& features);
+  const DeviceFeatures& features() const;
+
+  // Adds the slice, or replaces the one of its name. Returns the nodes whose pools may be others
+  // now.
+  AffectedNodes SetSlice(std::shared_ptr<const api::ResourceSlice> slice);
+  AffectedNodes RemoveSlice(absl::string_view name);
+
+  // The nodes that can use the device.
+  AffectedNodes NodesOf(const DeviceId& device) const;
 
   // The pools of a node, by driver and name. A pool of which a newer generation exists for other
   // nodes is left out. An error if the node selector of a slice cannot be read.
   absl::StatusOr<std::vector<NodePool>> PoolsOf(Symbol node_name, const LabelSet& labels) const;
+
+  // The value of an attribute ("domain/name"; the domain may be left out if it is the driver) as
+  // text; absent if the device has none, or is not there.
+  std::optional<std::string> AttributeOf(const DeviceId& device, absl::string_view name) const;
 
   // The selector of that expression, compiled once.
   std::shared_ptr<const CompiledSelector> Compile(absl::string_view expression);
@@ -57,8 +80,10 @@ class DeviceInventory {
   // follows "CEL runtime error: ".
   absl::StatusOr<bool> Matches(const CompiledSelector& selector, const OfferedDevice& device) const;
 
-  // How often a selector was evaluated: once for each device and expression, while slices stay.
+  // How often a selector was evaluated: once for each device and expression, while slices stay, and
+  // what it cost in units of CEL. Verdicts are forgotten when they take more than 64 MiB.
   int64_t evaluations() const;
+  int64_t evaluation_cost() const;
 
  private:
   class Index;

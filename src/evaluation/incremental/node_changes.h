@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed of the nodes, and of the pods nominated to them, between two pods of a class.
+// What changed of the nodes, of the pods nominated to them, and of what plugins keep of them,
+// between two pods of a class.
 #ifndef BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGES_H_
 #define BERTH_SRC_EVALUATION_INCREMENTAL_NODE_CHANGES_H_
 
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "berth/api/symbol.h"
@@ -14,6 +16,8 @@
 #include "berth/columns/row_move.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/pod_info.h"
+#include "berth/incremental/node_changes.h"
+#include "framework/framework.h"
 #include "framework/nominated_rows.h"
 #include "table/far_behind.h"
 
@@ -22,16 +26,33 @@ namespace berth {
 // For caches by row. Scheduling thread.
 class NodeChanges {
  public:
-  // Reports what happened since the last call, for a cache whose verdicts depend on `depends_on`:
+  // For the verdicts and scores of `plugins`, and perhaps of others that depend on objects.
+  NodeChanges(const Framework& framework, PluginMask plugins) {
+    for (const Signer& hook : framework.plugins().signers) {
+      if ((MaskOf(hook) & plugins) == 0) continue;
+      const auto* const source = dynamic_cast<const NodeChangeSource*>(hook.plugin);
+      if (source != nullptr) sources_.push_back({source, MaskOf(hook)});
+    }
+  }
+
+  struct Question {
+    const NodeTable& nodes;
+    const Nominator& nominator;
+    const PodInfo& evaluated_pod;
+    Aspects depends_on;  // of the cache
+    PluginMask skipped;  // by PreFilter
+    bool all_nominated;  // each row to which a pod is nominated counts as changed
+  };
+  // Reports what happened since the last call:
   //   change(row, aspects)  the node's aspects changed; kEverything if other nominated pods count
-  //                         on it for `evaluated_pod`
+  //                         on it for the evaluated pod
   //   move(const RowMove&)  nodes came or went; rows after it have their new numbers
   //   moved()               after the last of several moves
-  // With `all_nominated`, each row to which a pod is nominated has changed. False if all rows are
-  // to be evaluated again; some changes may have been reported.
+  // False if all rows are to be evaluated again; some changes may have been reported.
   template <class Change, class Move, class Moved>
-  bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
-               Aspects depends_on, bool all_nominated, Change change, Move move, Moved moved) {
+  bool CatchUp(const Question& question, Change change, Move move, Moved moved) {
+    const auto& [nodes, nominator, evaluated_pod, depends_on, skipped, nominated_too] = question;
+    bool all_nominated = nominated_too;
     const uint64_t version = std::exchange(version_, nodes.version());
     const auto nominations =
         nominator.ChangesSince(std::exchange(nominations_version_, nominator.version()));
@@ -39,7 +60,12 @@ class NodeChanges {
         own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
     // Priority decides which nominations count.
     all_nominated |= evaluated_pod.priority() != std::exchange(priority_, evaluated_pod.priority());
-    if (version == 0 || !nominations.has_value() || IsFarBehind(nodes, version)) return false;
+    std::vector<Symbol> nodes_of_plugins;
+    const bool plugins_followed = ReadSources(skipped, nodes_of_plugins);
+    if (version == 0 || !nominations.has_value() || !plugins_followed ||
+        IsFarBehind(nodes, version)) {
+      return false;
+    }
 
     bool has_moved = false;
     image_spread_changed_ = false;
@@ -59,14 +85,15 @@ class NodeChanges {
       image_spread_changed_ |= (depends_on & Aspect::kImageSpread) != 0;
       moved();
     }
-    const auto change_all_of = [&](Symbol node) {
+    const auto change_node = [&](Symbol node, Aspects aspects) {
       const NodeRow row = node.empty() ? -1 : nodes.FindRow(node);
-      if (row >= 0) change(row, Aspect::kEverything);
+      if (row >= 0) change(row, aspects);
     };
-    for (const Symbol node : *nominations) change_all_of(node);
+    for (const Symbol node : nodes_of_plugins) change_node(node, Aspect::kNodeOther);
+    for (const Symbol node : *nominations) change_node(node, Aspect::kEverything);
     // A pod's own nomination does not count for it.
-    change_all_of(last_own_node);
-    change_all_of(own_node_);
+    change_node(last_own_node, Aspect::kEverything);
+    change_node(own_node_, Aspect::kEverything);
     if (all_nominated) {
       ForEachNominatedRow(nominator, nodes, [&](NodeRow row) { change(row, Aspect::kEverything); });
     }
@@ -77,6 +104,28 @@ class NodeChanges {
   bool image_spread_changed() const { return image_spread_changed_; }
 
  private:
+  // A plugin that says itself which nodes changed.
+  struct Source {
+    const NodeChangeSource* plugin;
+    PluginMask mask;
+    uint64_t version = 0;
+  };
+
+  // False if any node may have changed.
+  bool ReadSources(PluginMask skipped, std::vector<Symbol>& changed) {
+    bool followed = true;
+    for (Source& source : sources_) {
+      if (source.mask & skipped) continue;
+      const std::optional<absl::Span<const Symbol>> changes =
+          source.plugin->NodeChangesSince(source.version);
+      source.version = source.plugin->NodeChangesVersion();
+      followed &= changes.has_value();
+      if (followed) changed.insert(changed.end(), changes->begin(), changes->end());
+    }
+    return followed;
+  }
+
+  std::vector<Source> sources_;
   uint64_t version_ = 0;  // of the table
   uint64_t nominations_version_ = 0;
   int32_t priority_ = 0;

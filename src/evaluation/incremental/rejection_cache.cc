@@ -35,7 +35,8 @@ RejectionCache::Outcome RejectionCache::Refresh(const CycleState& state,
   Aspects depends_on = framework_.dependencies().FilterDependenciesOf(plugins_);
   if (!beyond_node.domains.empty()) depends_on |= Aspect::kNodeLabels;
   if (!beyond_node.objects.empty()) depends_on |= Aspect::kOfPods | Aspect::kOfNodeObject;
-  if (!CatchUp(nodes, nominator, evaluated_pod, depends_on, !beyond_node.empty()) ||
+  if (!CatchUp(nodes, nominator, evaluated_pod, depends_on, !beyond_node.empty(),
+               state.skips().filter) ||
       !CatchUpBeyondNode(nodes, evaluated_pod, beyond_node) || counts_.is_crowded()) {
     domains_.Keep(beyond_node.domains);
     MarkAll(nodes.size());
@@ -170,11 +171,12 @@ RejectionCache::Outcome RejectionCache::FilterMany(const CycleState& state,
 // Marks the rows whose node or nominated pods changed since the last Refresh(), and moves
 // everything with the rows. False if all of them have to be filtered.
 bool RejectionCache::CatchUp(const NodeTable& nodes, const Nominator& nominator,
-                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further) {
+                             const PodInfo& evaluated_pod, Aspects depends_on, bool looks_further,
+                             PluginMask skipped) {
   // With `looks_further`: pods that are nominated count in a domain as well, and on their node a
   // plugin may have let the pod in that does not any more.
   const bool followed = node_changes_.CatchUp(
-      nodes, nominator, evaluated_pod, depends_on, looks_further,
+      {nodes, nominator, evaluated_pod, depends_on, skipped, looks_further},
       [&](NodeRow row, Aspects) { Mark(row); },
       [&](const RowMove& move) {
         verdicts_.Move(move);

@@ -30,7 +30,7 @@ class RejectionCache {
  public:
   // `plugins` are those that signed (PodSigner::SignForNodes).
   RejectionCache(const Framework& framework, PluginMask plugins)
-      : framework_(framework), plugins_(plugins) {}
+      : framework_(framework), plugins_(plugins), node_changes_(framework, plugins) {}
 
   enum class Outcome : uint8_t {
     kRejected,  // by every node: what follows is up to date
@@ -62,7 +62,7 @@ class RejectionCache {
 
  private:
   bool CatchUp(const NodeTable& nodes, const Nominator& nominator, const PodInfo& evaluated_pod,
-               Aspects depends_on, bool looks_further);
+               Aspects depends_on, bool looks_further, PluginMask skipped);
   bool CatchUpBeyondNode(const NodeTable& nodes, const PodInfo& evaluated_pod,
                          const DependenciesBeyondNode& beyond_node);
   Outcome FilterMarked(const CycleState& state, const PodInfo& evaluated_pod,

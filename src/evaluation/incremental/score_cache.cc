@@ -44,6 +44,7 @@ ScoreCache::ScoreCache(const Framework& framework, std::shared_ptr<const PodInfo
       pod_(std::move(pod)),
       plugins_(plugins),
       object_filters_(object_filters),
+      node_changes_(framework, plugins),
       columns_(framework, *pod_, state_, feasible_, scratch.columns),
       scratch_(scratch) {}
 
@@ -160,7 +161,7 @@ bool ScoreCache::CollectChanged(const NodeTable& nodes, const Nominator& nominat
   // Claims of nominated pods count on their node, and may change while it does not.
   const bool all_nominated = object_filters_ != 0;
   const bool followed = node_changes_.CatchUp(
-      nodes, nominator, evaluated_pod, depends_on_, all_nominated,
+      {nodes, nominator, evaluated_pod, depends_on_, state_.skips().filter, all_nominated},
       [&](NodeRow row, Aspects aspects) { MarkChanged(row, aspects); },
       [&](const RowMove& move) { Move(move); },
       [&] {  // what was changed by then has moved as well
@@ -337,8 +338,6 @@ void ScoreCache::NoteAllChanged() {
   read_all_rows_ = true;
 }
 
-void ScoreCache::PrefetchRow(NodeRow row) const {
-  columns_.PrefetchRow(row);
-}
+void ScoreCache::PrefetchRow(NodeRow row) const { columns_.PrefetchRow(row); }
 
 }  // namespace berth

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What claims get with feature gates on.
+#include "berth/devices/device_features.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/devices/small_inventory.h"
+
+namespace berth::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kAnyDevice[] = "{requests: [{name: r, exactly: {deviceClassName: any}}]}";
+
+// Of node n0 and a pool of its name, with the rest of the spec.
+std::string SliceWith(const std::string& name, const std::string& rest, int slices = 1) {
+  return absl::StrCat("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: ",
+                      name, "}, spec: {driver: d, pool: {name: n0, generation: 1, ",
+                      "resourceSliceCount: ", slices, "}, ", rest, "}}");
+}
+
+// --- DRADeviceTaints ---
+
+constexpr char kTainted[] =
+    "nodeName: n0, devices: [{name: sick, taints: [{key: k, value: v, effect: NoSchedule}]}, "
+    "{name: odd, taints: [{key: k, effect: None}]}]";
+
+std::string Tolerating(const std::string& toleration) {
+  return absl::StrCat("{requests: [{name: r, exactly: {deviceClassName: any, count: 2, ",
+                      "tolerations: [", toleration, "]}}]}");
+}
+
+TEST(DeviceTaintsTest, AreIgnoredByDefault) {
+  SmallInventory devices;
+  devices.Add(SliceWith("s", kTainted));
+  devices.Claim(kAnyDevice);
+  EXPECT_EQ(devices.On("n0"), "r=n0/sick");
+}
+
+TEST(DeviceTaintsTest, KeepClaimsOffThatDoNotTolerateThem) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true});
+  devices.Add(SliceWith("s", kTainted));
+  devices.Claim(kAnyDevice);
+  EXPECT_EQ(devices.On("n0"), "r=n0/odd");
+}
+
+TEST(DeviceTaintsTest, AreToleratedByKeyValueAndEffect) {
+  const auto with = [](const std::string& toleration) {
+    SmallInventory devices;
+    devices.set_features({.device_taints = true});
+    devices.Add(SliceWith("s", kTainted));
+    devices.Claim(Tolerating(toleration));
+    return devices.On("n0");
+  };
+  constexpr char kBoth[] = "r=n0/sick r=n0/odd";
+  EXPECT_EQ(with("{operator: Exists}"), kBoth);
+  EXPECT_EQ(with("{key: k, operator: Exists, effect: NoSchedule}"), kBoth);
+  EXPECT_EQ(with("{key: k, value: v}"), kBoth);
+  EXPECT_EQ(with("{key: k, operator: Equal, value: w}"), "impossible");
+  EXPECT_EQ(with("{key: other, operator: Exists}"), "impossible");
+  EXPECT_EQ(with("{key: k, operator: Exists, effect: NoExecute}"), "impossible");
+}
+
+TEST(DeviceTaintsTest, TolerationsAreInTheResult) {
+  SmallInventory devices;
+  devices.set_features({.device_taints = true});
+  devices.Add(SliceWith("s", kTainted));
+  devices.Claim(Tolerating("{key: k, operator: Exists}"));
+  ASSERT_EQ(devices.On("n0"), "r=n0/sick r=n0/odd");
+  ASSERT_EQ(devices.last_result().devices().results(0).tolerations_size(), 1);
+  EXPECT_EQ(devices.last_result().devices().results(0).tolerations(0).key(), "k");
+}
+
+// --- DRAPartitionableDevices ---
+
+// A GPU of 4 slices, as a whole, as two halves and as four quarters.
+std::string Partitioned() {
+  std::string devices;
+  const auto add = [&devices](const std::string& name, int slices) {
+    absl::StrAppend(&devices, "{name: ", name, ", attributes: {size: {int: ", slices,
+                    "}}, consumesCounters: [{counterSet: gpu, counters: {slices: {value: '", slices,
+                    "'}}}]}, ");
+  };
+  add("whole", 4);
+  for (const char* half : {"h0", "h1"}) add(half, 2);
+  for (const char* quarter : {"q0", "q1", "q2", "q3"}) add(quarter, 1);
+  return SliceWith("devices", absl::StrCat("nodeName: n0, devices: [", devices, "]"), 2);
+}
+std::string Counters(const std::string& sets = "{name: gpu, counters: {slices: {value: '4'}}}") {
+  return SliceWith("counters", absl::StrCat("nodeName: n0, sharedCounters: [", sets, "]"), 2);
+}
+std::string OfSize(int size, int count) {
+  return absl::StrCat("{requests: [{name: r, exactly: {deviceClassName: any, count: ", count,
+                      ", selectors: [{cel: {expression: 'device.attributes[\"d\"].size == ", size,
+                      "'}}]}}]}");
+}
+
+class PartitionsTest : public ::testing::Test {
+ protected:
+  PartitionsTest() {
+    devices_.set_features({.partitionable_devices = true});
+    devices_.Add(Partitioned());
+    devices_.Add(Counters());
+  }
+  std::string Get(int size, int count) {
+    devices_.ForgetClaims();
+    devices_.Claim(OfSize(size, count));
+    return devices_.On("n0");
+  }
+  SmallInventory devices_;
+};
+
+TEST_F(PartitionsTest, TakeTheCountersOfTheirPool) {
+  EXPECT_EQ(Get(4, 1), "r=n0/whole");
+  EXPECT_EQ(Get(2, 2), "r=n0/h0 r=n0/h1");
+  devices_.Hold("d/n0/q2");
+  EXPECT_EQ(Get(4, 1), "impossible");
+  EXPECT_EQ(Get(2, 1), "r=n0/h0");
+  EXPECT_EQ(Get(2, 2), "impossible");
+  EXPECT_EQ(Get(1, 3), "r=n0/q0 r=n0/q1 r=n0/q3");
+  devices_.Hold("d/n0/whole");  // overdrawn
+  EXPECT_EQ(Get(1, 1), "impossible");
+}
+
+TEST_F(PartitionsTest, ClaimsOfOnePodShareThem) {
+  devices_.Claim(OfSize(2, 1));
+  devices_.Claim(OfSize(1, 2));
+  EXPECT_EQ(devices_.On("n0"), "r=n0/h0; r=n0/q0 r=n0/q1");
+  devices_.Claim(OfSize(1, 1));
+  EXPECT_EQ(devices_.On("n0"), "impossible");
+}
+
+TEST_F(PartitionsTest, GiveCountersBackWhenTheSearchBacktracks) {
+  // The first choice, the whole GPU, leaves nothing for the second request.
+  devices_.Claim(
+      "{requests: [{name: a, firstAvailable: [{name: big, deviceClassName: any, selectors: [{cel: "
+      "{expression: 'device.attributes[\"d\"].size == 4'}}]}, {name: small, deviceClassName: any, "
+      "selectors: [{cel: {expression: 'device.attributes[\"d\"].size == 1'}}]}]}, {name: b, "
+      "exactly: {deviceClassName: any, selectors: [{cel: {expression: "
+      "'device.attributes[\"d\"].size == 2'}}]}}]}");
+  EXPECT_EQ(devices_.On("n0"), "a/small=n0/q0 b=n0/h0");
+}
+
+TEST(PartitionsPoolTest, UnknownCountersMakeAPoolInvalid) {
+  SmallInventory devices;
+  devices.set_features({.partitionable_devices = true});
+  devices.Add(Partitioned());
+  devices.Add(Counters("{name: other, counters: {slices: {value: '4'}}}"));
+  devices.Claim(kAnyDevice);
+  EXPECT_EQ(devices.On("n0"), "invalid pools");
+}
+
+TEST(PartitionsPoolTest, NothingIsTakenWhileCountersAreMissing) {
+  SmallInventory devices;
+  devices.set_features({.partitionable_devices = true});
+  devices.Add(Partitioned());
+  devices.Claim(kAnyDevice);
+  EXPECT_EQ(devices.On("n0"), "impossible");
+  devices.Add(Counters());
+  EXPECT_EQ(devices.On("n0"), "r=n0/whole");
+}
+
+TEST(PerDeviceNodesTest, EachDeviceSaysForWhichNodesItIs) {
+  SmallInventory devices;
+  devices.set_features({.partitionable_devices = true});
+  devices.Add(SliceWith("s",
+                        "perDeviceNodeSelection: true, devices: [{name: a, nodeName: n0}, "
+                        "{name: b, nodeName: n1}, {name: c, allNodes: true}]"));
+  devices.Claim(kAnyDevice);
+  EXPECT_EQ(devices.On("n0"), "r=n0/a");
+  EXPECT_EQ(devices.last_result().node_selector().node_selector_terms(0).match_fields(0).values(0),
+            "n0");
+  EXPECT_EQ(devices.On("n1"), "r=n0/b");
+  EXPECT_EQ(devices.On("n2"), "r=n0/c");
+  EXPECT_FALSE(devices.last_result().has_node_selector());
+}
+
+// --- DRAConsumableCapacity ---
+
+constexpr char kNic[] =
+    "nodeName: n0, devices: [{name: nic, allowMultipleAllocations: true, attributes: {port: {int: "
+    "1}}, capacity: {bandwidth: {value: 10Gi, requestPolicy: {default: 1Gi, validRange: {min: 1Gi, "
+    "max: 8Gi, step: 1Gi}}}}}]";
+
+std::string Bandwidth(const std::string& amount) {
+  return absl::StrCat("{requests: [{name: r, exactly: {deviceClassName: any, capacity: {requests: ",
+                      "{bandwidth: ", amount, "}}}}]}");
+}
+
+class CapacityTest : public ::testing::Test {
+ protected:
+  CapacityTest() {
+    devices_.set_features({.consumable_capacity = true});
+    devices_.Add(SliceWith("s", kNic));
+  }
+  // What a request gets of the bandwidth, or why nothing.
+  std::string Get(const std::string& claim) {
+    devices_.ForgetClaims();
+    devices_.Claim(claim);
+    std::string result = devices_.On("n0");
+    if (result != "r=n0/nic") return result;
+    return devices_.last_result().devices().results(0).consumed_capacity().at("bandwidth").string();
+  }
+  SmallInventory devices_;
+};
+
+TEST_F(CapacityTest, RequestsAreRoundedUpByThePolicy) {
+  EXPECT_EQ(Get(Bandwidth("3Gi")), "3Gi");
+  EXPECT_EQ(Get(Bandwidth("2500Mi")), "3Gi");
+  EXPECT_EQ(Get(Bandwidth("1")), "1Gi");
+  EXPECT_EQ(Get(kAnyDevice), "1Gi");
+  EXPECT_EQ(Get(Bandwidth("9Gi")), "impossible");  // more than the policy's maximum
+}
+
+TEST_F(CapacityTest, WhatClaimsHaveIsNotLeft) {
+  devices_.Consume("d/n0/nic", {{"bandwidth", *Quantity::Parse("6Gi")}});
+  EXPECT_EQ(Get(Bandwidth("4Gi")), "4Gi");
+  EXPECT_EQ(Get(Bandwidth("5Gi")), "impossible");
+}
+
+TEST_F(CapacityTest, ClaimsOfAPodShareADevice) {
+  devices_.Claim(Bandwidth("6Gi"));
+  devices_.Claim(Bandwidth("4Gi"));
+  EXPECT_EQ(devices_.On("n0"), "r=n0/nic; r=n0/nic");
+  devices_.Claim(kAnyDevice);
+  EXPECT_EQ(devices_.On("n0"), "impossible");
+}
+
+TEST_F(CapacityTest, SharesHaveIdsOfTheirOwn) {
+  devices_.Claim("{requests: [{name: r, exactly: {deviceClassName: any, count: 2}}]}");
+  ASSERT_EQ(devices_.On("n0"), "r=n0/nic r=n0/nic");
+  const auto& results = devices_.last_result().devices().results();
+  EXPECT_EQ(results[0].share_id().size(), 36);
+  EXPECT_NE(results[0].share_id(), results[1].share_id());
+}
+
+TEST_F(CapacityTest, UnknownCapacityIsHadNowhere) {
+  EXPECT_EQ(Get("{requests: [{name: r, exactly: {deviceClassName: any, capacity: {requests: {x: "
+                "1}}}}]}"),
+            "impossible");
+}
+
+TEST(DistinctAttributeTest, AllDevicesDiffer) {
+  SmallInventory devices;
+  devices.set_features({.consumable_capacity = true});
+  devices.Add(
+      SliceWith("s",
+                "nodeName: n0, devices: [{name: a, attributes: {numa: {int: 0}}}, {name: b, "
+                "attributes: {numa: {int: 0}}}, {name: c, attributes: {numa: {int: 1}}}, "
+                "{name: e}]"));
+  const auto claim = [](int count) {
+    return absl::StrCat("{requests: [{name: r, exactly: {deviceClassName: any, count: ", count,
+                        "}}], constraints: [{distinctAttribute: d/numa}]}");
+  };
+  devices.Claim(claim(2));
+  EXPECT_EQ(devices.On("n0"), "r=n0/a r=n0/c");
+  devices.ForgetClaims();
+  devices.Claim(claim(3));
+  EXPECT_EQ(devices.On("n0"), "impossible");
+}
+
+// --- Gates that are on by default ---
+
+TEST(GatesTurnedOffTest, ClaimsThatNeedThemAreErrors) {
+  SmallInventory devices;
+  devices.set_features({.admin_access = false, .prioritized_list = false});
+  devices.Add(Slice("n0", {"a"}));
+  devices.Claim("{requests: [{name: r, exactly: {deviceClassName: any, adminAccess: true}}]}");
+  EXPECT_THAT(devices.On("n0"),
+              HasSubstr("admin access is requested, but the feature is disabled"));
+  devices.ForgetClaims();
+  devices.Claim("{requests: [{name: r, firstAvailable: [{name: s, deviceClassName: any}]}]}");
+  EXPECT_THAT(devices.On("n0"), HasSubstr("the DRAPrioritizedList feature is disabled"));
+}
+
+}  // namespace
+}  // namespace berth::testing
