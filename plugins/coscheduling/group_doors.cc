@@ -268,7 +268,7 @@ std::vector<ClusterEventWithHint> GroupDoors::Events() const {
                    : QueueingHint::kSkip;
       };
       events.push_back(
-          {{EventResource::Of(kind), action::kAdd | action::kUpdate | action::kDelete, ""},
+          {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""},
            concerns_group});
     }
   }

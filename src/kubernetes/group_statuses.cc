@@ -118,7 +118,8 @@ void GroupStatuses::Start(WatchSink& sink, const std::vector<Kind>& kinds) {
     MutexLock lock(mutex_);
     wants_groups_ = has(Kind::kPodGroup);
     wants_quotas_ = has(Kind::kElasticQuota);
-    if (!wants_groups_ && !wants_quotas_) return;
+    wants_conditions_ = has(Kind::kVolcanoPodGroup) || has(Kind::kKubernetesPodGroup);
+    if (!wants_groups_ && !wants_quotas_ && !wants_conditions_) return;
   }
   thread_ = std::thread([this] { Work(); });
 }
@@ -149,6 +150,11 @@ void GroupStatuses::DeliverOne(WatchEvent event) {
 }
 
 void GroupStatuses::See(const WatchEvent& event) {
+  if (wants_conditions_) {
+    if (const std::optional<GroupConditions::Key> key = conditions_.See(event)) {
+      Mark(key->first, key->second, pause_);
+    }
+  }
   if (!event.object.has_value() || (!wants_groups_ && !wants_quotas_)) return;
   const Object& object = *event.object;
   const bool deleted = event.type == WatchEvent::Type::kDeleted;
@@ -287,7 +293,11 @@ std::optional<GroupStatuses::Dirty> GroupStatuses::Next() {
 
 absl::Status GroupStatuses::Write(const Dirty& dirty) {
   std::optional<ObjectUpdate> update;
-  if (dirty.first == Kind::kPodGroup) {
+  if (dirty.first == Kind::kVolcanoPodGroup || dirty.first == Kind::kKubernetesPodGroup) {
+    MutexLock lock(mutex_);
+    std::optional<Object> changed = conditions_.Update(dirty, absl::Now());
+    if (changed.has_value()) update = {*std::move(changed), ObjectUpdate::Part::kStatus};
+  } else if (dirty.first == Kind::kPodGroup) {
     if (absl::Status asked = AskForPast(); !asked.ok()) return asked;
     const absl::Status asked = AskForEnded(dirty.second);
     if (!asked.ok()) return asked;
