@@ -66,7 +66,11 @@ Status Coscheduling::PreFilter(CycleState&, const PodInfo& pod, const NodeTable&
   const std::optional<std::string> name = GroupOf(pod);
   const std::optional<GroupSpec> spec = name.has_value() ? Spec(*name) : std::nullopt;
   if (!spec.has_value()) return Status::Success();
-  if (MissingMembers(*spec, handle_.groups().Find(*name)) == 0) return Status::Success();
+  // Members that come later need no siblings.
+  if (spec->match_policy == MatchPolicy::kOnceSatisfied &&
+      MissingMembers(*spec, handle_.groups().Find(*name)) == 0) {
+    return Status::Success();
+  }
   const Counts counts = CountMembers(*name);
   if (counts.living < spec->min_member) {
     return Status::UnschedulableAndUnresolvable(absl::StrCat(

@@ -98,7 +98,12 @@ Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
   if (Status agreed = door->Check(group, *definition); !agreed.ok()) return agreed;
   const GroupSpec& spec = definition->spec;
   WarnOnce(group, *definition);
-  if (MissingMembers(spec, &group) == 0) return Status::Success();
+  if (MissingMembers(spec, &group) == 0) {
+    if (const auto told = told_.find(group.name()); told != told_.end()) {
+      told->second.deadline.reset();
+    }
+    return Status::Success();
+  }
   WatchTimeout(group, *definition);
 
   const Readiness readiness = CountReady(group);
@@ -172,25 +177,39 @@ void GroupDoors::Unreserve(const PodInfo& pod) {
 
 // --- What people are told ------------------------------------------------------------------------
 
+GroupDoors::Told& GroupDoors::ToldOf(absl::string_view group) const {
+  if (told_.size() > most_told_) {
+    absl::erase_if(told_,
+                   [&](const auto& of) { return handle_.groups().Find(of.first) == nullptr; });
+    most_told_ = 2 * told_.size() + 1024;
+  }
+  return told_[group];
+}
+
 // The time runs from when its first pending pod was created, so that it is the same after a
-// restart.
+// restart. Each deadline is told of once.
 void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const {
   if (definition.spec.timeout <= absl::ZeroDuration()) return;
   absl::Time first = absl::InfiniteFuture();
   for (const GroupMember& member : group.members()) {
-    if (member.node_name.empty()) first = std::min(first, member.pod->creation_time());
+    if (member.pod->node_name().empty()) first = std::min(first, member.pod->creation_time());
   }
   if (first == absl::InfiniteFuture()) return;
-  if (first <= absl::UnixEpoch()) first = handle_.clock().Now();  // it does not say
-  std::string name(group.name());
+  Told& told = ToldOf(group.name());
+  if (first <= absl::UnixEpoch()) {  // it does not say: from when it is first seen
+    if (told.deadline.has_value()) return;
+    first = handle_.clock().Now();
+  }
   const absl::Time deadline = first + definition.spec.timeout;
-  const auto [known, is_new] = timeouts_.try_emplace(name, deadline);
-  if (!is_new) return;
-  handle_.RunAt(plugin_, deadline, [this, name = std::move(name)] { TellTimeout(name); });
+  if (told.deadline == deadline) return;
+  told.deadline = deadline;
+  handle_.RunAt(plugin_, deadline, [this, deadline, name = std::string(group.name())] {
+    const auto found = told_.find(name);
+    if (found != told_.end() && found->second.deadline == deadline) TellTimeout(name);
+  });
 }
 
 void GroupDoors::TellTimeout(const std::string& name) const {
-  timeouts_.erase(name);
   const GroupDoor* const door = DoorOf(name);
   const GroupMembers* const group = handle_.groups().Find(name);
   const std::optional<GroupSpec> spec = Spec(name);
@@ -223,7 +242,7 @@ void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& defi
   }
   if (texts.empty()) return;
   for (const std::string& text : texts) {
-    if (!warned_.insert(absl::StrCat(group.name(), " ", text)).second) continue;
+    if (!ToldOf(group.name()).texts.insert(text).second) continue;
     handle_.Warn(*members.front().pod, "GroupDefinition", text);
   }
 }
@@ -268,8 +287,7 @@ std::vector<ClusterEventWithHint> GroupDoors::Events() const {
                    : QueueingHint::kSkip;
       };
       events.push_back(
-          {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""},
-           concerns_group});
+          {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""}, concerns_group});
     }
   }
   return events;

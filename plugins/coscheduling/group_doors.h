@@ -6,11 +6,11 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/extensions/group.h"
@@ -54,9 +54,14 @@ class GroupDoors {
   const std::string plugin_;
   Handle& handle_;
   const std::vector<std::unique_ptr<GroupDoor>> doors_;
-  // Groups that are below their minimum, by when they are told so.
-  mutable absl::flat_hash_map<std::string, absl::Time> timeouts_;
-  mutable absl::flat_hash_set<std::string> warned_;
+  // What people were told, or will be, of groups that were below their minimum.
+  struct Told {
+    std::optional<absl::Time> deadline;  // when the group's time is over
+    std::set<std::string> texts;
+  };
+  Told& ToldOf(absl::string_view group) const;
+  mutable absl::flat_hash_map<std::string, Told> told_;
+  mutable size_t most_told_ = 1024;  // with more, those of groups that are gone are dropped
 };
 
 }  // namespace berth

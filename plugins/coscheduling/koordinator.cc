@@ -101,7 +101,8 @@ GangWords ReadKoordinatorWords(const FindText& annotation) {
   }
   if (const auto text = annotation(kWaitingTime)) {
     absl::Duration time;
-    if (absl::ParseDuration(*text, &time) && time > absl::ZeroDuration()) {
+    if (absl::ParseDuration(*text, &time) && time > absl::ZeroDuration() &&
+        time != absl::InfiniteDuration()) {
       words.waiting_time = time;
     } else {
       illegal(kWaitingTime, *text, "a time, such as 30s");

@@ -133,10 +133,15 @@ class ManifestReader {
              SubjectOf(value, kind_name),
              absl::StrCat("apiVersion: ", api_version, " is not read; write it as ",
                           ApiVersion(*other)));
-    } else if (!makes_pods) {
+    } else if (!makes_pods && !IsGroupTemplate(api_version, kind_name)) {
       ++result_.ignored_kinds[absl::StrCat(api_version, " ", kind_name)];
       warnings_.CheckKind(value, api_version, kind_name);
     }
+  }
+
+  // A Workload after v1alpha1: what is read are the PodGroups that its controller makes of it.
+  static bool IsGroupTemplate(absl::string_view api_version, absl::string_view kind_name) {
+    return kind_name == "Workload" && absl::StartsWith(api_version, "scheduling.k8s.io/");
   }
 
   static absl::string_view Text(Value value, absl::string_view default_text) {
@@ -169,8 +174,7 @@ class ManifestReader {
         slash == absl::string_view::npos ? absl::string_view() : api_version.substr(0, slash);
     for (const Kind kind : AllKinds()) {
       if (KindName(kind) != kind_name) continue;
-      // Later than v1alpha1 it is a template, of which controllers make what is read.
-      if (kind == Kind::kAlphaWorkload) continue;
+      if (IsGroupTemplate(api_version, kind_name)) continue;
       if (group == ApiGroup(kind) || group == "extensions") return kind;
     }
     return std::nullopt;

@@ -83,8 +83,6 @@ void ManifestWarnings::CheckKind(Value object, absl::string_view api_version,
          .message = std::move(message),
          .severity = Severity::kWarning});
   };
-  // A template: what is read are the PodGroups that its controller makes of it.
-  if (group == "scheduling.k8s.io" && kind == "Workload") return;
   if (FindGroupMark(GroupMark::Place::kKind, absl::StrCat(kind, ".", group)) != nullptr) {
     return warn(
         object.Find("kind"),

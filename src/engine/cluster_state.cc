@@ -84,7 +84,7 @@ std::vector<std::string> ClusterState::GroupsOf(const Object& object) const {
   return names;
 }
 
-void ClusterState::Regroup(absl::Span<const std::string> before, ClusterChange& result) {
+void ClusterState::Regroup(std::vector<std::string> before, ClusterChange& result) {
   for (const std::string& name : before) {
     const GroupMembers* const group = groups_.Find(name);
     if (group == nullptr) continue;
@@ -101,6 +101,7 @@ void ClusterState::Regroup(absl::Span<const std::string> before, ClusterChange& 
       result.regrouped.push_back(pod);
     }
   }
+  result.redefined = std::move(before);
 }
 
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
@@ -184,13 +185,13 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
       }
       break;
     default: {
-      const std::vector<std::string> before = GroupsOf(object);
+      std::vector<std::string> before = GroupsOf(object);
       if (deleted) {
         ObjectGone(object, result);
       } else {
         ApplyObject(std::make_shared<const Object>(*std::move(event.object)), result);
       }
-      Regroup(before, result);
+      Regroup(std::move(before), result);
     }
   }
   if (!result.problem.ok()) {

@@ -12,7 +12,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "berth/api/identity_map.h"
 #include "berth/api/segmented_map.h"
 #include "berth/cluster.h"
@@ -60,6 +59,8 @@ struct ClusterChange {
   SourceLocation where;
   // Groups whose members changed.
   std::vector<std::string> groups;
+  // Groups of which an object said something: they may be ready now, or ready no more.
+  std::vector<std::string> redefined;
   // Pods that an object moved to another group.
   std::vector<std::shared_ptr<const PodInfo>> regrouped;
   // Kept so that `change` can point to them.
@@ -130,7 +131,7 @@ class ClusterState {
   // The groups of all profiles whose pods may move when the object changes.
   std::vector<std::string> GroupsOf(const Object& object) const;
   // Moves the members of these groups that are in another one now.
-  void Regroup(absl::Span<const std::string> before, ClusterChange& result);
+  void Regroup(std::vector<std::string> before, ClusterChange& result);
   void TrackPod(const std::shared_ptr<const PodInfo>& pod);
   void NoteOutsideChange(Symbol node_name);
   void PodGone(const Identity& pod, ClusterChange& result);

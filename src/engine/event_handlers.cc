@@ -44,6 +44,7 @@ void EventHandlers::Handle(WatchEvent event) {
     queue_.MoveAllOnEvent(moved, change.meanwhile);
   }
   for (const ClusterEvent& moved : change.events) queue_.MoveAllOnEvent(moved, change.change);
+  for (const std::string& group : change.redefined) queue_.GroupChanged(group);
   metrics_.EventHandled(change, begun);
 }
 
