@@ -94,6 +94,7 @@ class SchedulingGroupDoor final : public GroupDoor {
       spec.min_member = MinimumOf(object->spec().scheduling_policy());
       spec.topology = TopologyOf(object->spec().scheduling_constraints());
       Fill(object->spec(), object->metadata(), spec);
+      NoteTopology(definition);
       return definition;
     }
     const api::CompositePodGroup* const object = FindComposite(name.namespace_name, name.name);
@@ -108,6 +109,7 @@ class SchedulingGroupDoor final : public GroupDoor {
     const std::vector<int> needs = AddChildren(name.namespace_name, name.name, -1, 2, spec);
     spec.min_subgroups = policy.has_gang() ? std::max(1, policy.gang().min_group_count()) : 0;
     spec.min_member = SumOfLeast(needs, spec.min_subgroups);
+    NoteTopology(definition);
     return definition;
   }
 
@@ -171,6 +173,17 @@ class SchedulingGroupDoor final : public GroupDoor {
   }
 
  private:
+  // Goes when the engine places a group in one domain.
+  static void NoteTopology(GroupDefinition& definition) {
+    const bool anywhere =
+        definition.spec.topology.empty() &&
+        std::all_of(definition.spec.subgroups.begin(), definition.spec.subgroups.end(),
+                    [](const Subgroup& part) { return part.topology.empty(); });
+    if (anywhere) return;
+    definition.notes.emplace_back(
+        "schedulingConstraints are left out: its pods may be placed in several topology domains");
+  }
+
   struct Node {
     absl::string_view resource;
     std::string name;
