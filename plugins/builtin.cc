@@ -5,6 +5,7 @@
 #include "berth/builtin_plugins.h"
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 #include "plugins/coscheduling/coscheduling.h"
+#include "plugins/coscheduling/gang_scheduling.h"
 #include "plugins/default_binder/default_binder.h"
 #include "plugins/default_preemption/default_preemption.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
@@ -44,6 +45,7 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
   builder.Add(DefaultPreemption::kName, &DefaultPreemption::Create,
               DefaultPreemptionArgs::Fields());
   builder.Add(DynamicResources::kName, &DynamicResources::Create, DynamicResourcesArgs::Fields());
+  builder.Add(GangScheduling::kName, &GangScheduling::Create);
   builder.Add(GpuBestFit::kName, &GpuBestFit::Create);
   builder.Add(GpuClustering::kName, &GpuClustering::Create);
   builder.Add(GpuDevices::kName, &GpuDevices::Create, GpuDevicesArgs::Fields());

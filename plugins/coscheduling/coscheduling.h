@@ -22,12 +22,14 @@
 #include "berth/framework/registry.h"
 #include "berth/framework/reserve.h"
 #include "plugins/coscheduling/coscheduling_args.h"
+#include "plugins/coscheduling/group_doors.h"
 
 namespace berth {
 
-// The same PodGroups, labels, arguments and texts as Coscheduling of scheduler-plugins. The group
-// is placed by the engine in one transaction (GroupPlugin); the per-pod points give upstream's
-// answers for a pod that is evaluated alone, as `berth explain` does.
+// The same PodGroups, labels, arguments and texts as Coscheduling of scheduler-plugins; and the
+// groups of other APIs (group_door.h). The group is placed by the engine in one transaction
+// (GroupPlugin); the per-pod points give upstream's answers for a pod that is evaluated alone, as
+// `berth explain` does.
 class Coscheduling final : public Plugin,
                            public GroupPlugin,
                            public QueueSortPlugin,
@@ -40,18 +42,28 @@ class Coscheduling final : public Plugin,
  public:
   static constexpr absl::string_view kName = "Coscheduling";
   static constexpr absl::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
-  // What Koordinator's manifests say.
-  static constexpr absl::string_view kKoordinatorLabel = "pod-group.scheduling.sigs.k8s.io";
 
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 
   absl::string_view Name() const override { return kName; }
 
-  std::optional<std::string> GroupOf(const PodInfo& pod) const override;
+  std::optional<std::string> GroupOf(const PodInfo& pod) const override {
+    return doors_.GroupOf(pod);
+  }
+  std::vector<std::string> GroupsOf(const Object& object) const override {
+    return doors_.GroupsOf(object);
+  }
   std::optional<GroupSpec> Spec(absl::string_view name) const override;
-  Status ReadyToSchedule(const GroupMembers& group) const override;
+  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
+    return doors_.SubgroupOf(pod, spec);
+  }
+  Status ReadyToSchedule(const GroupMembers& group) const override {
+    return doors_.ReadyToSchedule(group);
+  }
   Status GroupUnschedulable(const GroupMembers& group, int placed,
-                            const Status& cause) const override;
+                            const Status& cause) const override {
+    return doors_.GroupUnschedulable(group, placed, cause);
+  }
 
   // Priority, then the group's (or the pod's) time, then "namespace/group" (or pod): pods of one
   // group stay together even when many groups were made in the same second.
@@ -70,7 +82,8 @@ class Coscheduling final : public Plugin,
                       WaitingFor& waiting) const override;
 
  private:
-  Coscheduling(const CoschedulingArgs& args, Handle& handle) : args_(args), handle_(handle) {}
+  Coscheduling(const CoschedulingArgs& args, Handle& handle)
+      : args_(args), handle_(handle), doors_(kName, handle, EveryDoor(handle)) {}
 
   const api::PodGroup* FindPodGroup(absl::string_view name) const;
   // Members of the group that are assigned, living members, and those held by scheduling gates.
@@ -83,6 +96,7 @@ class Coscheduling final : public Plugin,
 
   const CoschedulingArgs args_;
   Handle& handle_;
+  GroupDoors doors_;
 };
 
 }  // namespace berth

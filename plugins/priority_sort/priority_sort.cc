@@ -9,7 +9,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> PrioritySort::Create(const PluginArgs&, 
 }
 
 bool PrioritySort::Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const {
-  if (a.pod->priority() != b.pod->priority()) return a.pod->priority() > b.pod->priority();
+  if (a.priority() != b.priority()) return a.priority() > b.priority();
   return a.timestamp < b.timestamp;
 }
 

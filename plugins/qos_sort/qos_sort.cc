@@ -12,7 +12,7 @@ absl::StatusOr<std::unique_ptr<Plugin>> QosSort::Create(const PluginArgs&, Handl
 }
 
 bool QosSort::Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const {
-  if (a.pod->priority() != b.pod->priority()) return a.pod->priority() > b.pod->priority();
+  if (a.priority() != b.priority()) return a.priority() > b.priority();
   if (a.pod->qos_class() != b.pod->qos_class()) return a.pod->qos_class() < b.pod->qos_class();
   return a.timestamp < b.timestamp;
 }

@@ -18,51 +18,56 @@ constexpr bool kSaysMore = false;
 constexpr absl::string_view kKoordinator = "Koordinator";
 constexpr absl::string_view kVolcano = "Volcano and kube-batch";
 constexpr absl::string_view kKubernetes = "Kubernetes";
+constexpr absl::string_view kCoscheduling = "Coscheduling";
 constexpr absl::string_view kOldCoscheduling = "the first Coscheduling";
 
 constexpr GroupMark kMarks[] = {
     // Those that are read come first: of a pod with several marks they count.
     {MarkPlace::kLabel, "scheduling.x-k8s.io/pod-group", "scheduler-plugins", kNamesGroup,
-     "Coscheduling"},
+     kCoscheduling},
     {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io", kKoordinator, kNamesGroup,
-     "Coscheduling"},
+     kCoscheduling},
 
-    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/name", kKoordinator, kNamesGroup},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/name", kKoordinator, kNamesGroup,
+     kCoscheduling},
+    {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io/name", kOldCoscheduling, kNamesGroup,
+     kCoscheduling},
+    {MarkPlace::kAnnotation, "scheduling.k8s.io/group-name", kVolcano, kNamesGroup, kCoscheduling},
+    {MarkPlace::kAnnotation, "scheduling.volcano.sh/group-name", "Volcano", kNamesGroup,
+     kCoscheduling},
+    {MarkPlace::kPodField, "schedulingGroup", kKubernetes, kNamesGroup, kCoscheduling},
+    {MarkPlace::kPodField, "workloadRef", kKubernetes, kNamesGroup, kCoscheduling},
+
     {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/min-available", kKoordinator,
-     kSaysMore},
-    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/total-number", kKoordinator,
-     kSaysMore},
-    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/mode", kKoordinator, kSaysMore},
-    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/match-policy", kKoordinator,
-     kSaysMore},
-    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/groups", kKoordinator, kSaysMore},
-    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/waiting-time", kKoordinator,
-     kSaysMore},
+     kSaysMore, kCoscheduling},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/total-number", kKoordinator, kSaysMore,
+     kCoscheduling},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/mode", kKoordinator, kSaysMore,
+     kCoscheduling},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/match-policy", kKoordinator, kSaysMore,
+     kCoscheduling},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/groups", kKoordinator, kSaysMore,
+     kCoscheduling},
+    {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/waiting-time", kKoordinator, kSaysMore,
+     kCoscheduling},
+    {MarkPlace::kAnnotation, "pod-group.scheduling.sigs.k8s.io/match-policy", kKoordinator,
+     kSaysMore, kCoscheduling},
     {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/network-topology-spec", kKoordinator,
      kSaysMore},
-    {MarkPlace::kAnnotation, "pod-group.scheduling.sigs.k8s.io/match-policy", kKoordinator,
-     kSaysMore},
-
-    {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io/name", kOldCoscheduling, kNamesGroup},
     {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io/min-available", kOldCoscheduling,
-     kSaysMore},
+     kSaysMore, kCoscheduling},
 
-    {MarkPlace::kAnnotation, "scheduling.k8s.io/group-name", kVolcano, kNamesGroup},
-    {MarkPlace::kAnnotation, "scheduling.volcano.sh/group-name", "Volcano", kNamesGroup},
     {MarkPlace::kAnnotation, "scheduling.volcano.sh/group-min-member", "Volcano", kSaysMore},
-    {MarkPlace::kKind, "PodGroup.scheduling.volcano.sh", "Volcano", kSaysMore},
-    {MarkPlace::kKind, "PodGroup.scheduling.incubator.k8s.io", "kube-batch", kSaysMore},
+    {MarkPlace::kVolcanoPodGroupField, "queue", kVolcano, kSaysMore},
+    {MarkPlace::kVolcanoPodGroupField, "networkTopology", "Volcano", kSaysMore},
+    {MarkPlace::kVolcanoPodGroupField, "subGroupPolicy", "Volcano", kSaysMore},
+    {MarkPlace::kKubernetesPodGroupField, "schedulingConstraints", kKubernetes, kSaysMore},
+    {MarkPlace::kKubernetesPodGroupField, "resourceClaims", kKubernetes, kSaysMore},
 
     {MarkPlace::kAnnotation, "yunikorn.apache.org/task-group-name", "YuniKorn", kNamesGroup},
     {MarkPlace::kAnnotation, "yunikorn.apache.org/task-groups", "YuniKorn", kSaysMore},
     {MarkPlace::kAnnotation, "pod-group-name", "KAI", kNamesGroup},
     {MarkPlace::kKind, "PodGroup.scheduling.run.ai", "KAI", kSaysMore},
-
-    {MarkPlace::kPodField, "workloadRef", kKubernetes, kNamesGroup},
-    {MarkPlace::kPodField, "schedulingGroup", kKubernetes, kNamesGroup},
-    {MarkPlace::kKind, "Workload.scheduling.k8s.io", kKubernetes, kSaysMore},
-    {MarkPlace::kKind, "PodGroup.scheduling.k8s.io", kKubernetes, kSaysMore},
-    {MarkPlace::kKind, "CompositePodGroup.scheduling.k8s.io", kKubernetes, kSaysMore},
 
     // Of other PodGroups than scheduler-plugins', written into one of its kind.
     {MarkPlace::kPodGroupField, "topologyConstraint", "KAI", kSaysMore},
@@ -91,6 +96,8 @@ bool Has(const api::ObjectMeta& meta, const api::PodSpec& spec, const GroupMark&
     case MarkPlace::kPodField:
       return mark.name == "workloadRef" ? spec.has_workload_ref() : spec.has_scheduling_group();
     case MarkPlace::kPodGroupField:
+    case MarkPlace::kVolcanoPodGroupField:
+    case MarkPlace::kKubernetesPodGroupField:
     case MarkPlace::kKind:
       return false;
   }
@@ -132,6 +139,8 @@ std::string Describe(const GroupMark& mark) {
       return absl::StrCat("the annotation ", mark.name);
     case MarkPlace::kPodField:
     case MarkPlace::kPodGroupField:
+    case MarkPlace::kVolcanoPodGroupField:
+    case MarkPlace::kKubernetesPodGroupField:
       return absl::StrCat("spec.", mark.name);
     case MarkPlace::kKind:
       return std::string(mark.name);

@@ -6,6 +6,15 @@
 #include "absl/strings/str_cat.h"
 
 namespace berth {
+namespace {
+
+// Of kinds that share their name with another one the name alone would not do.
+absl::string_view UniqueName(Kind kind) {
+  const bool shares_name = kind == Kind::kKubernetesPodGroup || kind == Kind::kVolcanoPodGroup;
+  return shares_name ? GroupResource(kind) : KindName(kind);
+}
+
+}  // namespace
 
 Identity::Identity(Kind kind, absl::string_view namespace_name, absl::string_view name,
                    absl::string_view uid)
@@ -13,7 +22,7 @@ Identity::Identity(Kind kind, absl::string_view namespace_name, absl::string_vie
       has_uid_(!uid.empty()),
       name_begin_(IsNamespaced(kind) ? static_cast<uint32_t>(namespace_name.size() + 1) : 0),
       key_(name_begin_ == 0 ? std::string(name) : absl::StrCat(namespace_name, "/", name)),
-      uid_(has_uid_ ? std::string(uid) : absl::StrCat(KindName(kind), "/", key_)),
+      uid_(has_uid_ ? std::string(uid) : absl::StrCat(UniqueName(kind), "/", key_)),
       key_hash_(HashOf(key_)),
       uid_hash_(HashOf(uid_)) {}
 

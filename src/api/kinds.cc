@@ -29,8 +29,8 @@ struct KindInfo {
 class KindTable {
  public:
   KindTable() {
-#define BERTH_KIND(name, group, version, plural, namespaced) \
-  Add({group, version, #name, plural, namespaced});
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) \
+  Add({group, version, kind, plural, namespaced});
     BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
   }
@@ -110,6 +110,15 @@ std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view ki
     const bool of_devices = ApiGroup(known) == "resource.k8s.io";
     if (of_devices &&
         (api_version == "resource.k8s.io/v1beta1" || api_version == "resource.k8s.io/v1beta2")) {
+      return known;
+    }
+    if (known == Kind::kKubernetesPodGroup && (api_version == "scheduling.k8s.io/v1alpha2" ||
+                                               api_version == "scheduling.k8s.io/v1alpha3")) {
+      return known;
+    }
+    if (known == Kind::kVolcanoPodGroup &&
+        (api_version == "scheduling.incubator.k8s.io/v1alpha1" ||
+         api_version == "scheduling.incubator.k8s.io/v1alpha2")) {
       return known;
     }
   }

@@ -133,10 +133,15 @@ class ManifestReader {
              SubjectOf(value, kind_name),
              absl::StrCat("apiVersion: ", api_version, " is not read; write it as ",
                           ApiVersion(*other)));
-    } else if (!makes_pods) {
+    } else if (!makes_pods && !IsGroupTemplate(api_version, kind_name)) {
       ++result_.ignored_kinds[absl::StrCat(api_version, " ", kind_name)];
       warnings_.CheckKind(value, api_version, kind_name);
     }
+  }
+
+  // A Workload after v1alpha1: what is read are the PodGroups that its controller makes of it.
+  static bool IsGroupTemplate(absl::string_view api_version, absl::string_view kind_name) {
+    return kind_name == "Workload" && absl::StartsWith(api_version, "scheduling.k8s.io/");
   }
 
   static absl::string_view Text(Value value, absl::string_view default_text) {
@@ -169,6 +174,7 @@ class ManifestReader {
         slash == absl::string_view::npos ? absl::string_view() : api_version.substr(0, slash);
     for (const Kind kind : AllKinds()) {
       if (KindName(kind) != kind_name) continue;
+      if (IsGroupTemplate(api_version, kind_name)) continue;
       if (group == ApiGroup(kind) || group == "extensions") return kind;
     }
     return std::nullopt;
@@ -186,6 +192,23 @@ class ManifestReader {
                         space.empty() || name.empty() ? "" : "/", name);
   }
 
+  // What may have marks of groups.
+  static std::optional<ManifestWarnings::Marked> MarkedAs(Kind kind) {
+    switch (kind) {
+      case Kind::kPod:
+        return ManifestWarnings::Marked::kPod;
+      case Kind::kPodGroup:
+        return ManifestWarnings::Marked::kPodGroup;
+      case Kind::kVolcanoPodGroup:
+        return ManifestWarnings::Marked::kVolcanoPodGroup;
+      case Kind::kKubernetesPodGroup:
+      case Kind::kCompositePodGroup:
+        return ManifestWarnings::Marked::kKubernetesPodGroup;
+      default:
+        return std::nullopt;
+    }
+  }
+
   void DecodeObject(Value value, Kind kind) {
     DecodeOptions options{.unknown_fields = UnknownFields::kWarnOfMistakes};
     // The subject is for problems only, and costs as much as a small object.
@@ -199,11 +222,8 @@ class ManifestReader {
     good &= CheckMeta(value, kind, meta, problems);
     if (!problems.empty()) Take(std::move(problems), SubjectOf(value, KindName(kind)));
     if (!good) return;
-    if (kind == Kind::kPod || kind == Kind::kPodGroup) {
-      warnings_.CheckGroupMarks(
-          value,
-          kind == Kind::kPod ? ManifestWarnings::Marked::kPod : ManifestWarnings::Marked::kPodGroup,
-          "", [&] { return SubjectOf(value, KindName(kind)); });
+    if (const std::optional<ManifestWarnings::Marked> what = MarkedAs(kind)) {
+      warnings_.CheckGroupMarks(value, *what, "", [&] { return SubjectOf(value, KindName(kind)); });
     }
     if (!IsNamespaced(kind)) {
       meta.clear_namespace_();
@@ -218,7 +238,7 @@ class ManifestReader {
     google::protobuf::Message* changeable = message.get();
     Object object(kind, std::move(message), where);
     const auto [first, is_new] =
-        first_of_.try_emplace(absl::StrCat(KindName(kind), "/", object.key()), object.where());
+        first_of_.try_emplace(absl::StrCat(GroupResource(kind), "/", object.key()), object.where());
     if (!is_new) {
       return Report(object.where(), object.ToString(),
                     absl::StrCat("is there a second time; first at ", first->second.ToString()));

@@ -40,6 +40,20 @@ absl::string_view GroupOf(absl::string_view api_version) {
   return slash == absl::string_view::npos ? absl::string_view() : api_version.substr(0, slash);
 }
 
+GroupMark::Place FieldsOf(ManifestWarnings::Marked what) {
+  switch (what) {
+    case ManifestWarnings::Marked::kPod:
+      return GroupMark::Place::kPodField;
+    case ManifestWarnings::Marked::kPodGroup:
+      return GroupMark::Place::kPodGroupField;
+    case ManifestWarnings::Marked::kVolcanoPodGroup:
+      return GroupMark::Place::kVolcanoPodGroupField;
+    case ManifestWarnings::Marked::kKubernetesPodGroup:
+      return GroupMark::Place::kKubernetesPodGroupField;
+  }
+  return GroupMark::Place::kPodField;
+}
+
 }  // namespace
 
 void ManifestWarnings::Add(Problem warning) {
@@ -98,17 +112,20 @@ void ManifestWarnings::CheckGroupMarks(Value object, Marked what, absl::string_v
   const Value metadata = object.Find("metadata");
   const Value labels = metadata.Find("labels");
   const std::string below(path);
-  bool is_grouped = what == Marked::kPodGroup;
-  for (const Value::Item& label : labels.items()) {
-    const GroupMark* mark = FindGroupMark(GroupMark::Place::kLabel, label.key);
-    is_grouped |= mark != nullptr && mark->names_group && !mark->reader.empty();
-  }
+  bool is_grouped = what != Marked::kPod;
+  const auto look_for_group = [&](Value map, GroupMark::Place place) {
+    for (const Value::Item& item : map.items()) {
+      const GroupMark* mark = FindGroupMark(place, item.key);
+      is_grouped |= mark != nullptr && mark->names_group && !mark->reader.empty();
+    }
+  };
+  look_for_group(labels, GroupMark::Place::kLabel);
+  look_for_group(metadata.Find("annotations"), GroupMark::Place::kAnnotation);
+  if (what == Marked::kPod) look_for_group(object.Find("spec"), GroupMark::Place::kPodField);
   CheckMap(labels, GroupMark::Place::kLabel, below + "metadata.labels", is_grouped, subject);
   CheckMap(metadata.Find("annotations"), GroupMark::Place::kAnnotation,
            below + "metadata.annotations", is_grouped, subject);
-  CheckMap(object.Find("spec"),
-           what == Marked::kPod ? GroupMark::Place::kPodField : GroupMark::Place::kPodGroupField,
-           below + "spec", is_grouped, subject);
+  CheckMap(object.Find("spec"), FieldsOf(what), below + "spec", is_grouped, subject);
 }
 
 void ManifestWarnings::CheckMap(Value map, GroupMark::Place place, absl::string_view path,

@@ -12,6 +12,9 @@
 #include "berth/api/resource_v1.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
+#include "berth/api/scheduling_v1alpha1.pb.h"
+#include "berth/api/scheduling_v1beta1.pb.h"
+#include "berth/api/scheduling_volcano_sh.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/api/storage_v1.pb.h"
 #include "berth/check.h"
@@ -44,7 +47,7 @@ const MessageType& TypeOf(Kind kind) {
   static const MessageType registered = TypeOf<api::RegisteredObject>();
   if (IsRegisteredKind(kind)) return registered;
   static const MessageType types[] = {
-#define BERTH_KIND(name, group, version, plural, namespaced) TypeOf<api::name>(),
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) TypeOf<api::name>(),
       BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
   };

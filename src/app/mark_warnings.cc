@@ -101,12 +101,13 @@ void WarnOfUnreadMarks(const KubeSchedulerConfiguration& configuration, const Re
         profiles->Find(Symbol::Intern(named.empty() ? "default-scheduler" : named));
     if (framework == nullptr) continue;
     const PodMarks marks = MarksOfPending(*pod);
-    if (marks.group != nullptr && framework->plugins().group == nullptr) {
-      warnings.Add(*framework, marks.group->name, object, [&] {
-        const auto info = PodInfo::Create(pod);
-        return absl::StrCat("is placed on its own: ",
-                            info.ok() ? WhyAlone(*framework, **info) : "");
-      });
+    if (marks.group != nullptr) {
+      const auto info = PodInfo::Create(pod);
+      const std::string why = info.ok() ? WhyAlone(*framework, **info) : "";
+      if (!why.empty()) {
+        warnings.Add(*framework, marks.group->name, object,
+                     [&] { return absl::StrCat("is placed on its own: ", why); });
+      }
     }
     if (!marks.gpus.empty() && !ReadsGpuRequests(*framework)) {
       warnings.Add(*framework, marks.gpus, object, [&] {

@@ -38,9 +38,9 @@ void SortByImportance(absl::InlinedVector<std::shared_ptr<const PodInfo>, 1>& po
 
 int MissingMembers(const GroupPlugin& plugin, const Groups& groups, const std::string& group) {
   const std::optional<GroupSpec> spec = plugin.Spec(group);
-  const GroupMembers* members = groups.Find(group);
-  const int assigned = members == nullptr ? 0 : members->assigned_count();
-  return spec.has_value() ? std::max(0, spec->min_member - assigned) : 1;
+  if (!spec.has_value()) return 1;
+  const int missing = MissingMembers(*spec, groups.Find(group));
+  return spec->mode == GangMode::kNonStrict ? std::min(missing, 1) : missing;
 }
 
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,

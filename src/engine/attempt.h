@@ -39,7 +39,7 @@ struct AttemptRequest {
 // Puts members of a group into the order in which they would be tried one by one: by priority, then
 // as they came.
 void SortByImportance(absl::InlinedVector<std::shared_ptr<const PodInfo>, 1>& pods);
-// How many more members of the group must be placed for it to start; 0 if it has.
+// How many more members of the group an attempt must place; 0 if it has started.
 int MissingMembers(const GroupPlugin& plugin, const Groups& groups, const std::string& group);
 
 // Why one pod was not placed.

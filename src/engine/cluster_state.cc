@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
@@ -69,6 +70,38 @@ std::optional<std::string> ClusterState::GroupOf(const PodInfo& pod) const {
       profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
   if (framework == nullptr || framework->plugins().group == nullptr) return std::nullopt;
   return framework->plugins().group->GroupOf(pod);
+}
+
+std::vector<std::string> ClusterState::GroupsOf(const Object& object) const {
+  std::vector<std::string> names;
+  if (profiles_ == nullptr) return names;
+  for (const Framework* framework : profiles_->all()) {
+    if (framework->plugins().group == nullptr) continue;
+    for (std::string& name : framework->plugins().group->GroupsOf(object)) {
+      if (!absl::c_linear_search(names, name)) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+void ClusterState::Regroup(std::vector<std::string> before, ClusterChange& result) {
+  for (const std::string& name : before) {
+    const GroupMembers* const group = groups_.Find(name);
+    if (group == nullptr) continue;
+    std::vector<std::shared_ptr<const PodInfo>> moved;
+    for (const GroupMember& member : group->members()) {
+      if (GroupOf(*member.pod) != name) moved.push_back(member.pod);
+    }
+    for (const std::shared_ptr<const PodInfo>& pod : moved) {
+      for (std::string& changed : groups_.SetPod(pod)) {
+        if (!absl::c_linear_search(result.groups, changed)) {
+          result.groups.push_back(std::move(changed));
+        }
+      }
+      result.regrouped.push_back(pod);
+    }
+  }
+  result.redefined = std::move(before);
 }
 
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
@@ -151,12 +184,15 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
         ApplyNode(object, result);
       }
       break;
-    default:
+    default: {
+      std::vector<std::string> before = GroupsOf(object);
       if (deleted) {
         ObjectGone(object, result);
       } else {
         ApplyObject(std::make_shared<const Object>(*std::move(event.object)), result);
       }
+      Regroup(std::move(before), result);
+    }
   }
   if (!result.problem.ok()) {
     result.subject = object.ToString();

@@ -59,6 +59,10 @@ struct ClusterChange {
   SourceLocation where;
   // Groups whose members changed.
   std::vector<std::string> groups;
+  // Groups of which an object said something: they may be ready now, or ready no more.
+  std::vector<std::string> redefined;
+  // Pods that an object moved to another group.
+  std::vector<std::shared_ptr<const PodInfo>> regrouped;
   // Kept so that `change` can point to them.
   std::shared_ptr<const Object> old_object, new_object;
 };
@@ -124,6 +128,10 @@ class ClusterState {
   void AddChangesSinceAssumed(const CachedPod& counted, const std::shared_ptr<const PodInfo>& pod,
                               ClusterChange& result);
   void Replace(const std::shared_ptr<const PodInfo>& pod);
+  // The groups of all profiles whose pods may move when the object changes.
+  std::vector<std::string> GroupsOf(const Object& object) const;
+  // Moves the members of these groups that are in another one now.
+  void Regroup(std::vector<std::string> before, ClusterChange& result);
   void TrackPod(const std::shared_ptr<const PodInfo>& pod);
   void NoteOutsideChange(Symbol node_name);
   void PodGone(const Identity& pod, ClusterChange& result);

@@ -34,6 +34,9 @@ void EventHandlers::Handle(WatchEvent event) {
     failure_handler_.EndNominations(change.change.old_node->name());
   }
   UpdateQueue(change);
+  for (const std::shared_ptr<const PodInfo>& pod : change.regrouped) {
+    if (queue_.Contains(*pod->identity())) queue_.Update(pod, cluster_.GroupOf(*pod));
+  }
   for (const std::string& group : change.groups) queue_.GroupChanged(group);
   if (change.unnominated != nullptr)
     failure_handler_.RequeuePodsBlockedByNomination(change.unnominated);
@@ -41,6 +44,7 @@ void EventHandlers::Handle(WatchEvent event) {
     queue_.MoveAllOnEvent(moved, change.meanwhile);
   }
   for (const ClusterEvent& moved : change.events) queue_.MoveAllOnEvent(moved, change.change);
+  for (const std::string& group : change.redefined) queue_.GroupChanged(group);
   metrics_.EventHandled(change, begun);
 }
 

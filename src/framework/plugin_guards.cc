@@ -77,6 +77,16 @@ class GuardedGroup final : public GroupPlugin {
         counter_, "GroupOf", [&] { return plugin_.GroupOf(pod); },
         [](const auto&) { return std::nullopt; });
   }
+  std::vector<std::string> GroupsOf(const Object& object) const override {
+    return Caught(
+        counter_, "GroupsOf", [&] { return plugin_.GroupsOf(object); },
+        [](const auto&) { return std::vector<std::string>(); });
+  }
+  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
+    return Caught(
+        counter_, "SubgroupOf", [&] { return plugin_.SubgroupOf(pod, spec); },
+        [](const auto&) { return -1; });
+  }
   std::optional<GroupSpec> Spec(absl::string_view name) const override {
     return Caught(
         counter_, "Spec", [&] { return plugin_.Spec(name); },

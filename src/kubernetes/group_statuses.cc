@@ -38,6 +38,21 @@ std::map<std::string, Quantity> Parsed(
   return out;
 }
 
+// The marks by which pods are in a PodGroup, in the order in which Coscheduling asks for them.
+std::string GroupNameOf(const api::Pod& own) {
+  const auto find = [](const auto& map, const char* key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::string() : found->second;
+  };
+  for (const char* label : {kGroupLabel, "pod-group.scheduling.sigs.k8s.io"}) {
+    std::string name = find(own.metadata().labels(), label);
+    if (!name.empty()) return name;
+  }
+  std::string name = find(own.metadata().annotations(), "gang.scheduling.koordinator.sh/name");
+  return name.empty() ? find(own.metadata().labels(), "pod-group.scheduling.sigs.k8s.io/name")
+                      : name;
+}
+
 bool IsFinal(const api::PodGroupStatus& status) {
   return status.phase() == "Finished" || status.phase() == "Failed";
 }
@@ -118,7 +133,8 @@ void GroupStatuses::Start(WatchSink& sink, const std::vector<Kind>& kinds) {
     MutexLock lock(mutex_);
     wants_groups_ = has(Kind::kPodGroup);
     wants_quotas_ = has(Kind::kElasticQuota);
-    if (!wants_groups_ && !wants_quotas_) return;
+    wants_conditions_ = has(Kind::kVolcanoPodGroup) || has(Kind::kKubernetesPodGroup);
+    if (!wants_groups_ && !wants_quotas_ && !wants_conditions_) return;
   }
   thread_ = std::thread([this] { Work(); });
 }
@@ -149,6 +165,11 @@ void GroupStatuses::DeliverOne(WatchEvent event) {
 }
 
 void GroupStatuses::See(const WatchEvent& event) {
+  if (wants_conditions_) {
+    if (const std::optional<GroupConditions::Key> key = conditions_.See(event)) {
+      Mark(key->first, key->second, pause_);
+    }
+  }
   if (!event.object.has_value() || (!wants_groups_ && !wants_quotas_)) return;
   const Object& object = *event.object;
   const bool deleted = event.type == WatchEvent::Type::kDeleted;
@@ -183,9 +204,9 @@ void GroupStatuses::SeePod(const Object& pod, bool deleted) {
   Member member;
   const bool wants_groups = wants_groups_, wants_quotas = wants_quotas_;
   packed->ReadOwn([&](const api::Pod& own) {
-    const auto label = own.metadata().labels().find(kGroupLabel);
-    if (wants_groups && label != own.metadata().labels().end() && !label->second.empty()) {
-      now.group = absl::StrCat(namespace_name, "/", label->second);
+    const std::string name = wants_groups ? GroupNameOf(own) : "";
+    if (!name.empty()) {
+      now.group = absl::StrCat(namespace_name, "/", name);
       member = {std::string(pod.name()), own.status().phase(), OwnersOf(own)};
     }
     if (wants_quotas && own.status().phase() == "Running") now.running_shape = packed->shape();
@@ -287,7 +308,11 @@ std::optional<GroupStatuses::Dirty> GroupStatuses::Next() {
 
 absl::Status GroupStatuses::Write(const Dirty& dirty) {
   std::optional<ObjectUpdate> update;
-  if (dirty.first == Kind::kPodGroup) {
+  if (dirty.first == Kind::kVolcanoPodGroup || dirty.first == Kind::kKubernetesPodGroup) {
+    MutexLock lock(mutex_);
+    std::optional<Object> changed = conditions_.Update(dirty, absl::Now());
+    if (changed.has_value()) update = {*std::move(changed), ObjectUpdate::Part::kStatus};
+  } else if (dirty.first == Kind::kPodGroup) {
     if (absl::Status asked = AskForPast(); !asked.ok()) return asked;
     const absl::Status asked = AskForEnded(dirty.second);
     if (!asked.ok()) return asked;
@@ -310,10 +335,7 @@ absl::Status GroupStatuses::AskForPast() {
   }
   for (const Object& pod : *ended) {
     std::string name;
-    pod.packed()->ReadOwn([&](const api::Pod& own) {
-      const auto label = own.metadata().labels().find(kGroupLabel);
-      if (label != own.metadata().labels().end()) name = label->second;
-    });
+    pod.packed()->ReadOwn([&](const api::Pod& own) { name = GroupNameOf(own); });
     const auto group = groups_.find(absl::StrCat(pod.namespace_name(), "/", name));
     if (group != groups_.end() && group->second.object.has_value()) Take(group->second, pod);
   }

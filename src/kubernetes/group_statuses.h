@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statuses of PodGroups and ElasticQuotas, kept as the controllers of scheduler-plugins do, so
-// that a cluster need not run them.
+// that a cluster need not run them; and those of other PodGroups (group_conditions.h).
 #ifndef BERTH_SRC_KUBERNETES_GROUP_STATUSES_H_
 #define BERTH_SRC_KUBERNETES_GROUP_STATUSES_H_
 
@@ -23,6 +23,7 @@
 #include "berth/api/quantity.h"
 #include "berth/cluster.h"
 #include "berth/mutex.h"
+#include "kubernetes/group_conditions.h"
 
 namespace berth {
 
@@ -69,7 +70,8 @@ class GroupStatuses final : public WatchSink {
       : server_(std::move(server)), pause_(pause) {}
   ~GroupStatuses() override { Stop(); }
 
-  // What comes from now on goes to `sink`. Writes statuses if `kinds` has groups or quotas.
+  // What comes from now on goes to `sink`. Writes statuses if `kinds` has groups, of any API, or
+  // quotas.
   void Start(WatchSink& sink, const std::vector<Kind>& kinds);
   // Ends the thread, not the deliveries.
   void Stop();
@@ -128,7 +130,9 @@ class GroupStatuses final : public WatchSink {
   WatchSink* sink_ = nullptr;
   Mutex mutex_;
   CondVar changed_;
+  GroupConditions conditions_ ABSL_GUARDED_BY(mutex_);
   bool wants_groups_ ABSL_GUARDED_BY(mutex_) = false;
+  bool wants_conditions_ ABSL_GUARDED_BY(mutex_) = false;
   bool wants_quotas_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_asked_for_past_ = false;  // of its thread

@@ -24,7 +24,9 @@ bool IsCustomResource(Kind kind) {
 }
 
 bool MayBeAbsent(Kind kind) {
-  return IsCustomResource(kind) || ApiGroup(kind) == "resource.k8s.io";
+  return IsCustomResource(kind) || ApiGroup(kind) == "resource.k8s.io" ||
+         kind == Kind::kAlphaWorkload || kind == Kind::kKubernetesPodGroup ||
+         kind == Kind::kCompositePodGroup;
 }
 
 std::string CollectionPath(Kind kind) { return absl::StrCat(Root(kind), "/", Plural(kind)); }

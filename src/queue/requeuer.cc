@@ -134,6 +134,13 @@ void Requeuer::SetLead(QueueEntry& entry) {
       .group_timestamp = initial == absl::InfiniteFuture() ? entry.timestamp : initial};
   const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value()) entry.lead.group_timestamp = spec->creation_time;
+  if (!entry.is_group) return;
+  const auto lowest = std::min_element(entry.members.begin(), entry.members.end(),
+                                       [](const PendingPod& a, const PendingPod& b) {
+                                         return a.pod->priority() < b.pod->priority();
+                                       });
+  entry.lead.group_priority =
+      spec.has_value() && spec->priority.has_value() ? *spec->priority : lowest->pod->priority();
 }
 
 std::optional<GroupSpec> Requeuer::SpecOf(const QueueEntry& entry) const {

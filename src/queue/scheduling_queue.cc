@@ -72,7 +72,13 @@ void SchedulingQueue::Enter(PendingPod member, std::optional<std::string> group)
   const auto [entry, is_new] = FindOrCreate(*member.pod, group);
   member.group = std::move(group);
   const size_t had = entry->members.size();
+  const int32_t priority = member.pod->priority();
   gates_.Insert(*entry, std::move(member));
+  const bool takes_back =
+      entry->lead.group_priority.has_value() && priority < *entry->lead.group_priority;
+  if (takes_back && (entry->state == QueueState::kActive || entry->state == QueueState::kBackoff)) {
+    requeuer_.Attach(*entry, entry->state);
+  }
   metrics_.SetCause("UnschedulablePodAdd");
   if (is_new) {
     requeuer_.Requeue(*entry, RequeueStrategy::kImmediately, GateCheck::kGroupOnly);

@@ -18,6 +18,9 @@
 #include "berth/api/resource_v1.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
+#include "berth/api/scheduling_v1alpha1.pb.h"
+#include "berth/api/scheduling_v1beta1.pb.h"
+#include "berth/api/scheduling_volcano_sh.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "berth/api/storage_v1.pb.h"
 
@@ -26,8 +29,8 @@ namespace {
 
 std::unique_ptr<google::protobuf::Message> NewMessage(Kind kind) {
   switch (kind) {
-#define BERTH_KIND(name, group, version, plural, namespaced) \
-  case Kind::k##name:                                        \
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) \
+  case Kind::k##name:                                              \
     return std::make_unique<api::name>();
     BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND

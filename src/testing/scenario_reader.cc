@@ -129,7 +129,11 @@ void ScenarioReader::ForEach(Value map, absl::string_view what,
 std::optional<ObjectName> ScenarioReader::Name(absl::string_view text, SourceLocation at) {
   const size_t space = text.find(' ');
   for (const Kind kind : AllKinds()) {
-    if (space == absl::string_view::npos || KindName(kind) != text.substr(0, space)) continue;
+    if (space == absl::string_view::npos) continue;
+    const absl::string_view named = text.substr(0, space);
+    if (named != KindName(kind) && named != absl::StrCat(KindName(kind), ".", ApiGroup(kind))) {
+      continue;
+    }
     const absl::string_view name = absl::StripAsciiWhitespace(text.substr(space));
     if (IsNamespaced(kind)) return ObjectName{kind, PodKey(name)};
     return ObjectName{kind, std::string(name)};

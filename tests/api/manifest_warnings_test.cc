@@ -191,11 +191,20 @@ TEST(GroupMarkWarnings, EveryMarkThatNoPluginReadsIsReported) {
                             ": {}}}");
         break;
       case GroupMark::Place::kPodGroupField:
-        text = absl::StrCat(
-            "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, "
-            "spec: {",
-            mark.name, ": {}}}");
+      case GroupMark::Place::kVolcanoPodGroupField:
+      case GroupMark::Place::kKubernetesPodGroupField: {
+        absl::string_view version = "scheduling.x-k8s.io/v1alpha1";
+        if (mark.place == GroupMark::Place::kVolcanoPodGroupField) {
+          version = "scheduling.volcano.sh/v1beta1";
+        } else if (mark.place == GroupMark::Place::kKubernetesPodGroupField) {
+          version = "scheduling.k8s.io/v1beta1";
+        }
+        const absl::string_view value = mark.name == "resourceClaims" ? "[]" : "{}";
+        text =
+            absl::StrCat("{apiVersion: ", version, ", kind: PodGroup, metadata: {name: g}, spec: {",
+                         mark.name, ": ", value, "}}");
         break;
+      }
       case GroupMark::Place::kKind: {
         const size_t dot = mark.name.find('.');
         text =
@@ -224,29 +233,37 @@ TEST(GroupMarkWarnings, WithAMarkThatIsReadTheOthersAreLeftOut) {
                          "  name: p\n"
                          "  labels: {pod-group.scheduling.sigs.k8s.io: g}\n"
                          "  annotations:\n"
-                         "    gang.scheduling.koordinator.sh/name: g\n"),
+                         "    yunikorn.apache.org/task-group-name: g\n"),
               ElementsAre("f:7:5: warning: Pod default/p: "
-                          "metadata.annotations[\"gang.scheduling.koordinator.sh/name\"] says "
-                          "more about a gang for Koordinator; it is left out"));
+                          "metadata.annotations[\"yunikorn.apache.org/task-group-name\"] says "
+                          "more about a gang for YuniKorn; it is left out"));
+}
+
+TEST(GroupMarkWarnings, AWorkloadOfALaterVersionIsATemplate) {
+  for (const char* version : {"v1alpha2", "v1alpha3", "v1beta1"}) {
+    EXPECT_THAT(WarningsOf(absl::StrCat("{apiVersion: scheduling.k8s.io/", version,
+                                        ", kind: Workload, metadata: {name: w}}")),
+                IsEmpty());
+  }
 }
 
 TEST(GroupMarkWarnings, MarksOfTemplatesAndPodGroups) {
   EXPECT_THAT(
-      WarningsOf(
-          "apiVersion: batch/v1\n"
-          "kind: Job\n"
-          "metadata: {name: j}\n"
-          "spec:\n"
-          "  template:\n"
-          "    metadata: {annotations: {scheduling.k8s.io/group-name: g}}\n"
-          "    spec: {}\n"
-          "---\n"
-          "apiVersion: scheduling.x-k8s.io/v1alpha1\n"
-          "kind: PodGroup\n"
-          "metadata: {name: g, annotations: {gang.scheduling.koordinator.sh/mode: Strict}}\n"),
+      WarningsOf("apiVersion: batch/v1\n"
+                 "kind: Job\n"
+                 "metadata: {name: j}\n"
+                 "spec:\n"
+                 "  template:\n"
+                 "    metadata: {annotations: {yunikorn.apache.org/task-group-name: g}}\n"
+                 "    spec: {}\n"
+                 "---\n"
+                 "apiVersion: scheduling.x-k8s.io/v1alpha1\n"
+                 "kind: PodGroup\n"
+                 "metadata: {name: g, annotations: {yunikorn.apache.org/task-groups: g}}\n"),
       ElementsAre(StartsWith("f:6:30: warning: Job default/j: "
-                             "spec.template.metadata.annotations[\"scheduling.k8s.io/group-name\"] "
-                             "names a gang for Volcano and kube-batch and is not read"),
+                             "spec.template.metadata.annotations"
+                             "[\"yunikorn.apache.org/task-group-name\"] "
+                             "names a gang for YuniKorn and is not read"),
                   StartsWith("f:11:35: warning: PodGroup default/g: ")));
 }
 

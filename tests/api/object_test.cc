@@ -29,6 +29,8 @@ TEST(KindTest, Names) {
 
 TEST(KindTest, IsFoundByVersionAndName) {
   for (const Kind kind : AllKinds()) EXPECT_EQ(FindKind(ApiVersion(kind), KindName(kind)), kind);
+  EXPECT_EQ(FindKind("scheduling.incubator.k8s.io/v1alpha1", "PodGroup"), Kind::kVolcanoPodGroup);
+  EXPECT_EQ(FindKind("scheduling.k8s.io/v1alpha3", "PodGroup"), Kind::kKubernetesPodGroup);
   EXPECT_EQ(FindKind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup"), Kind::kPodGroup);
   EXPECT_EQ(FindKind("v1", "pod"), std::nullopt);
   EXPECT_EQ(FindKind("apps/v1", "Pod"), std::nullopt);

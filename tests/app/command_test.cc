@@ -267,18 +267,18 @@ metadata: {name: m}
 
 // Pods that were placed say so too, whether somebody reads the mark or not.
 TEST_F(Command, PodsOfGangsThatWerePlacedOneByOneAreSaid) {
-  const std::string gang = Write("volcano.yaml", R"(apiVersion: v1
+  const std::string gang = Write("yunikorn.yaml", R"(apiVersion: v1
 kind: Pod
-metadata: {name: a, annotations: {scheduling.k8s.io/group-name: g}}
+metadata: {name: a, annotations: {yunikorn.apache.org/task-group-name: g}}
 spec: {containers: [{name: c, image: x}]}
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: b, annotations: {scheduling.k8s.io/group-name: g}}
+metadata: {name: b, annotations: {yunikorn.apache.org/task-group-name: g}}
 spec: {containers: [{name: c, image: x}]}
 )");
   const std::string why =
-      "the annotation scheduling.k8s.io/group-name names its gang, which is not read; make a ";
+      "the annotation yunikorn.apache.org/task-group-name names its gang, which is not read; make a ";
   for (const char* config : {"config/default.yaml", "config/gang.yaml"}) {
     const std::string input =
         absl::StrCat(" --config ", config, " --cluster ", cluster_, " --cluster ", gang);

@@ -98,8 +98,8 @@ TEST(ResourceTest, PathsAreTheServers) {
   EXPECT_EQ(ObjectPath(Identity(Kind::kNode, "", "n", "")), "/api/v1/nodes/n");
   EXPECT_EQ(QueryEscape("status.phase!=Failed,a b"), "status.phase%21%3DFailed%2Ca%20b");
   for (const Kind kind : AllKinds()) {
-    const bool want =
-        kind == Kind::kPodGroup || kind == Kind::kElasticQuota || kind == Kind::kDevice;
+    const bool want = kind == Kind::kPodGroup || kind == Kind::kElasticQuota ||
+                      kind == Kind::kDevice || kind == Kind::kVolcanoPodGroup;
     EXPECT_EQ(IsCustomResource(kind), want) << kind;
   }
 }

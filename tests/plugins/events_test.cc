@@ -37,8 +37,10 @@ TEST(Events, AreThoseOfKubeScheduler) {
   const std::map<std::string, std::string> want = {
       {"CapacityScheduling", "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/*"},
       {"Coscheduling",
-       "PodGroup/Add PodGroup/Update AssignedPod/Delete AssignedPod/UpdatePodScaleDown Node/Add "
-       "Node/UpdateNodeAllocatable"},
+       // The PodGroups of scheduler-plugins, Volcano and Kubernetes.
+       "PodGroup/Add PodGroup/Update PodGroup/Add PodGroup/Update PodGroup/Add PodGroup/Update "
+       "CompositePodGroup/Add CompositePodGroup/Update Workload/Add Workload/Update "
+       "AssignedPod/Delete AssignedPod/UpdatePodScaleDown Node/Add Node/UpdateNodeAllocatable"},
       // Upstream's Pod/Delete, which never is reason enough, has its gate asked again.
       {"DefaultPreemption", ""},
       // AssignedPod/Delete is ours: what a pod was promised comes back without a claim that
@@ -47,6 +49,10 @@ TEST(Events, AreThoseOfKubeScheduler) {
        "Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel! ResourceClaim/Add "
        "ResourceClaim/Update Pod/UpdatePodGeneratedResourceClaim AssignedPod/Delete "
        "DeviceClass/Add DeviceClass/Update! ResourceSlice/Add ResourceSlice/Update!"},
+      // Pod/Add is the engine's to notice: it asks about a group whenever its members change.
+      {"GangScheduling",
+       "PodGroup/Add PodGroup/Update CompositePodGroup/Add CompositePodGroup/Update Workload/Add "
+       "Workload/Update"},
       {"GpuDevices",
        "Pod/Delete! Node/Add Node/UpdateNodeAllocatable Node/UpdateNodeLabel "
        "Node/UpdateNodeAnnotation! Device/Add Device/Update!"},

@@ -55,7 +55,8 @@ class QueueTest : public ::testing::Test {
   void SetMinMember(absl::string_view group, int min_member,
                     absl::Time created = absl::FromUnixSeconds(1),
                     absl::Duration rest = absl::ZeroDuration()) {
-    groups_.specs[std::string(group)] = GroupSpec{min_member, created, rest};
+    groups_.specs[std::string(group)] =
+        GroupSpec{.min_member = min_member, .creation_time = created, .backoff = rest};
   }
 
   SchedulingQueue& queue() {

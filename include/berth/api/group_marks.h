@@ -19,11 +19,13 @@ class PodSpec;
 
 struct GroupMark {
   enum class Place : uint8_t {
-    kLabel,          // of a pod or a PodGroup
-    kAnnotation,     // of a pod or a PodGroup
-    kPodField,       // below a pod's spec
-    kPodGroupField,  // below the spec of a PodGroup that is read
-    kKind,           // an object: "PodGroup.scheduling.volcano.sh"
+    kLabel,                    // of a pod or a PodGroup
+    kAnnotation,               // of a pod or a PodGroup
+    kPodField,                 // below a pod's spec
+    kPodGroupField,            // below the spec of scheduler-plugins' PodGroup
+    kVolcanoPodGroupField,     // of Volcano's
+    kKubernetesPodGroupField,  // of Kubernetes' own, and of its CompositePodGroup
+    kKind,                     // an object: "PodGroup.scheduling.volcano.sh"
   };
   Place place;
   absl::string_view name;

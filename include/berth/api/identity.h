@@ -28,8 +28,8 @@ class Identity {
     return name_begin_ == 0 ? absl::string_view()
                             : absl::string_view(key_).substr(0, name_begin_ - 1);
   }
-  // metadata.uid; of an object that has none "Kind/namespace/name", so that any two objects of a
-  // cluster differ.
+  // metadata.uid; of an object that has none "Kind/namespace/name", with the resource for the kind
+  // where several kinds have its name, so that any two objects of a cluster differ.
   const std::string& uid() const { return uid_; }
   bool has_uid() const { return has_uid_; }
 

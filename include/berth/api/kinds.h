@@ -11,32 +11,40 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-// The one list: enumerator and message name, group, version, plural, whether it has a namespace.
-#define BERTH_KINDS(X)                                                              \
-  X(Pod, "", "v1", "pods", true)                                                    \
-  X(Node, "", "v1", "nodes", false)                                                 \
-  X(Namespace, "", "v1", "namespaces", false)                                       \
-  X(Service, "", "v1", "services", true)                                            \
-  X(ReplicationController, "", "v1", "replicationcontrollers", true)                \
-  X(ReplicaSet, "apps", "v1", "replicasets", true)                                  \
-  X(StatefulSet, "apps", "v1", "statefulsets", true)                                \
-  X(PodDisruptionBudget, "policy", "v1", "poddisruptionbudgets", true)              \
-  X(PersistentVolume, "", "v1", "persistentvolumes", false)                         \
-  X(PersistentVolumeClaim, "", "v1", "persistentvolumeclaims", true)                \
-  X(StorageClass, "storage.k8s.io", "v1", "storageclasses", false)                  \
-  X(CSINode, "storage.k8s.io", "v1", "csinodes", false)                             \
-  X(CSIDriver, "storage.k8s.io", "v1", "csidrivers", false)                         \
-  X(CSIStorageCapacity, "storage.k8s.io", "v1", "csistoragecapacities", true)       \
-  X(VolumeAttachment, "storage.k8s.io", "v1", "volumeattachments", false)           \
-  X(DeviceClass, "resource.k8s.io", "v1", "deviceclasses", false)                   \
-  X(ResourceClaim, "resource.k8s.io", "v1", "resourceclaims", true)                 \
-  X(ResourceClaimTemplate, "resource.k8s.io", "v1", "resourceclaimtemplates", true) \
-  X(ResourceSlice, "resource.k8s.io", "v1", "resourceslices", false)                \
-  X(PriorityClass, "scheduling.k8s.io", "v1", "priorityclasses", false)             \
-  X(Lease, "coordination.k8s.io", "v1", "leases", true)                             \
-  X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)                 \
-  X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)         \
-  X(Device, "scheduling.koordinator.sh", "v1alpha1", "devices", false)
+// The one list: enumerator and message name, kind, group, version, plural, whether it has a
+// namespace. Kinds of one name in several groups differ in the first.
+#define BERTH_KINDS(X)                                                                             \
+  X(Pod, "Pod", "", "v1", "pods", true)                                                            \
+  X(Node, "Node", "", "v1", "nodes", false)                                                        \
+  X(Namespace, "Namespace", "", "v1", "namespaces", false)                                         \
+  X(Service, "Service", "", "v1", "services", true)                                                \
+  X(ReplicationController, "ReplicationController", "", "v1", "replicationcontrollers", true)      \
+  X(ReplicaSet, "ReplicaSet", "apps", "v1", "replicasets", true)                                   \
+  X(StatefulSet, "StatefulSet", "apps", "v1", "statefulsets", true)                                \
+  X(PodDisruptionBudget, "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", true)      \
+  X(PersistentVolume, "PersistentVolume", "", "v1", "persistentvolumes", false)                    \
+  X(PersistentVolumeClaim, "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", true)      \
+  X(StorageClass, "StorageClass", "storage.k8s.io", "v1", "storageclasses", false)                 \
+  X(CSINode, "CSINode", "storage.k8s.io", "v1", "csinodes", false)                                 \
+  X(CSIDriver, "CSIDriver", "storage.k8s.io", "v1", "csidrivers", false)                           \
+  X(CSIStorageCapacity, "CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities",      \
+    true)                                                                                          \
+  X(VolumeAttachment, "VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", false)      \
+  X(DeviceClass, "DeviceClass", "resource.k8s.io", "v1", "deviceclasses", false)                   \
+  X(ResourceClaim, "ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", true)               \
+  X(ResourceClaimTemplate, "ResourceClaimTemplate", "resource.k8s.io", "v1",                       \
+    "resourceclaimtemplates", true)                                                                \
+  X(ResourceSlice, "ResourceSlice", "resource.k8s.io", "v1", "resourceslices", false)              \
+  X(PriorityClass, "PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", false)           \
+  X(Lease, "Lease", "coordination.k8s.io", "v1", "leases", true)                                   \
+  X(PodGroup, "PodGroup", "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)                    \
+  X(ElasticQuota, "ElasticQuota", "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)        \
+  X(Device, "Device", "scheduling.koordinator.sh", "v1alpha1", "devices", false)                   \
+  X(AlphaWorkload, "Workload", "scheduling.k8s.io", "v1alpha1", "workloads", true)                 \
+  X(KubernetesPodGroup, "PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", true)             \
+  X(CompositePodGroup, "CompositePodGroup", "scheduling.k8s.io", "v1alpha3", "compositepodgroups", \
+    true)                                                                                          \
+  X(VolcanoPodGroup, "PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", true)
 
 namespace google::protobuf {
 class Message;
@@ -46,17 +54,17 @@ namespace berth {
 
 // kPod, kNode … in the order of the list; behind them the kinds of RegisterKind().
 enum class Kind {
-#define BERTH_KIND(name, group, version, plural, namespaced) k##name,
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) k##name,
   BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
 };
 
-#define BERTH_KIND(name, group, version, plural, namespaced) +1
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) +1
 inline constexpr int kKindCount = 0 BERTH_KINDS(BERTH_KIND);
 #undef BERTH_KIND
 
 namespace api {
-#define BERTH_KIND(name, group, version, plural, namespaced) class name;
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) class name;
 BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
 }  // namespace api
@@ -64,8 +72,8 @@ BERTH_KINDS(BERTH_KIND)
 // kKindOf<api::Pod> is Kind::kPod.
 template <class Message>
 inline constexpr Kind kKindOf = Message::no_such_kind;
-#define BERTH_KIND(name, group, version, plural, namespaced) \
-  template <>                                                \
+#define BERTH_KIND(name, kind, group, version, plural, namespaced) \
+  template <>                                                      \
   inline constexpr Kind kKindOf<api::name> = Kind::k##name;
 BERTH_KINDS(BERTH_KIND)
 #undef BERTH_KIND
@@ -106,7 +114,8 @@ absl::string_view GroupResource(Kind kind);
 
 // The kind that `api_version` and `kind` name in a manifest; nullopt if Berth does not know it.
 // PodGroup and ElasticQuota are also known under scheduling.sigs.k8s.io (Koordinator's group), the
-// kinds of resource.k8s.io as v1beta1 and v1beta2 too.
+// kinds of resource.k8s.io as v1beta1 and v1beta2 too, Kubernetes' PodGroup as v1alpha2 and
+// v1alpha3 too, and Volcano's as kube-batch's scheduling.incubator.k8s.io/v1alpha1 and /v1alpha2.
 std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view kind);
 
 std::ostream& operator<<(std::ostream& out, Kind kind);

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/api/object.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
@@ -49,6 +50,19 @@ enum class DisruptionMode : uint8_t {
   kAll,     // all of them at once or none
 };
 
+// Which members count towards the minimum when one more is to start. Koordinator's match policies.
+enum class MatchPolicy : uint8_t {
+  kWaitingAndRunning,  // all that have a node or find one now
+  kOnlyWaiting,        // only those that are not bound yet
+  kOnceSatisfied,  // as the first; and none needs to once members are bound: they start one by one
+};
+
+// What becomes of members that find a node while the group is below its minimum.
+enum class GangMode : uint8_t {
+  kStrict,     // nothing: the group is placed whole or holds nothing
+  kNonStrict,  // they hold their nodes and wait in Permit for the others, until the timeout
+};
+
 // A part of a group with a minimum of its own: a role, a gang among several that start together, a
 // PodGroup below a CompositePodGroup.
 struct Subgroup {
@@ -63,9 +77,11 @@ struct Subgroup {
 
 // What a group plugin knows of one group.
 struct GroupSpec {
-  // The group starts when this many members can run at once, those already running included;
-  // 1 or more.
+  // The group starts when this many members can run at once, those already running included; 0 if
+  // each of them may start by itself.
   int min_member = 1;
+  MatchPolicy match_policy = MatchPolicy::kWaitingAndRunning;
+  GangMode mode = GangMode::kStrict;
   // Its parts; empty if all members are alike to it. Then `min_member` counts the members of all
   // parts, and each part, or `min_subgroups` of those without a parent, must reach its own minimum.
   std::vector<Subgroup> subgroups;
@@ -73,7 +89,8 @@ struct GroupSpec {
   // Narrowest last; of all members.
   std::vector<TopologyConstraint> topology;
   DisruptionMode disruption_mode = DisruptionMode::kSingle;
-  // Of the group as a whole; absent: its members say.
+  // Of the group as a whole: it orders the queue. Absent: the lowest of its pending members, so
+  // that no member brings the others forward.
   std::optional<int32_t> priority;
   // How long the group may wait for its minimum in Permit and, unmet, in the queue, before its
   // members are told so; 0 is no limit.
@@ -84,15 +101,38 @@ struct GroupSpec {
   absl::Duration backoff;
 };
 
+// How many more members must find a node at once for the next ones to start: 0 if the group has
+// started, or each may by itself. `members` may be null.
+inline int MissingMembers(const GroupSpec& spec, const GroupMembers* members) {
+  int counted = members == nullptr ? 0 : members->assigned_count();
+  if (spec.match_policy != MatchPolicy::kWaitingAndRunning && counted > 0) {
+    int bound = 0;
+    for (const GroupMember& member : members->members()) {
+      if (!member.pod->node_name().empty()) ++bound;
+    }
+    if (spec.match_policy == MatchPolicy::kOnceSatisfied && bound > 0) return 0;
+    if (spec.match_policy == MatchPolicy::kOnlyWaiting) counted -= bound;
+  }
+  return spec.min_member > counted ? spec.min_member - counted : 0;
+}
+
 // Implemented by the plugin that defines groups; at most one a profile. All calls come from the
 // scheduling thread.
 class GroupPlugin {
  public:
   virtual ~GroupPlugin() = default;
 
-  // The name ("namespace/name") of the group `pod` belongs to; absent for a pod on its own. May
-  // depend on the pod alone.
+  // The name of the group `pod` belongs to ("namespace/name", or another text that is no other
+  // group's); absent for a pod on its own. May depend on the pod, and on objects for which
+  // GroupsOf() has an answer.
   virtual std::optional<std::string> GroupOf(const PodInfo& pod) const = 0;
+
+  // The groups whose pods may be in another one when `object` comes, changes or goes. Asked before
+  // the object store has the change.
+  virtual std::vector<std::string> GroupsOf(const Object& object) const {
+    (void)object;
+    return {};
+  }
 
   // What is known of group `name`; absent if its definition has not been seen (yet).
   virtual std::optional<GroupSpec> Spec(absl::string_view name) const = 0;

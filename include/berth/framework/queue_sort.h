@@ -3,7 +3,9 @@
 #ifndef BERTH_FRAMEWORK_QUEUE_SORT_H_
 #define BERTH_FRAMEWORK_QUEUE_SORT_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/time/time.h"
@@ -23,6 +25,11 @@ struct QueuedPodInfo {
   // `initial_attempt_timestamp` or else `timestamp` for a single pod.
   std::string group;
   absl::Time group_timestamp;
+  // Of a group: its own, or that of its members (GroupSpec::priority). Absent for a single pod.
+  std::optional<int32_t> group_priority;
+
+  // What orders it.
+  int32_t priority() const { return group_priority.value_or(pod->priority()); }
 };
 
 class QueueSortPlugin {

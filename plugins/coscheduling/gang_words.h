@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pods and PodGroups say of a gang in labels and annotations: Koordinator's, and those of the
+// first Coscheduling, which Koordinator reads, too.
+#ifndef BERTH_PLUGINS_COSCHEDULING_GANG_WORDS_H_
+#define BERTH_PLUGINS_COSCHEDULING_GANG_WORDS_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/extensions/group.h"
+
+namespace berth {
+
+// Absent: not said, or not legal.
+struct GangWords {
+  std::optional<int> min_member;
+  std::optional<int> total_members;
+  std::optional<GangMode> mode;
+  std::optional<MatchPolicy> match_policy;
+  std::optional<absl::Duration> waiting_time;
+  std::vector<std::string> illegal;  // the marks whose values are none, for people
+
+  // What two members say together: the stricter of both, whoever came first.
+  void Add(const GangWords& other);
+};
+
+using FindText = std::function<std::optional<absl::string_view>(absl::string_view key)>;
+
+// koordinator.cc: annotations gang.scheduling.koordinator.sh/*.
+std::optional<absl::string_view> KoordinatorGangName(const FindText& annotation);
+GangWords ReadKoordinatorWords(const FindText& annotation);
+// The gangs that start together, "namespace/name", sorted and without repetition; empty if the
+// annotation `groups` is absent or no JSON list of texts.
+std::vector<std::string> ReadGangGroups(const FindText& annotation);
+
+// label_pair.cc: labels pod-group.scheduling.sigs.k8s.io/name and /min-available.
+std::optional<absl::string_view> LabelPairGangName(const PodInfo& pod);
+GangWords ReadLabelPair(const PodInfo& pod);
+
+// A number from 1 to 2^31-1; else it is noted as illegal.
+std::optional<int> ReadCount(absl::string_view key, absl::string_view text, GangWords& words);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_COSCHEDULING_GANG_WORDS_H_

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of doors, and what most of them have in common.
+#include "plugins/coscheduling/group_door.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "berth/api/scheduling_v1.pb.h"
+
+namespace berth {
+
+GroupName GroupName::Parse(absl::string_view text) {
+  GroupName parsed;
+  const size_t first = text.find('/');
+  if (first == absl::string_view::npos) return {"", "", text};
+  parsed.namespace_name = text.substr(0, first);
+  parsed.name = text.substr(first + 1);
+  const size_t second = parsed.name.find('/');
+  // A resource has a dot and no comma; several gangs that start together, "ns/a,ns/b", have one.
+  const absl::string_view resource = parsed.name.substr(0, second);
+  if (second != absl::string_view::npos && resource.find(',') == absl::string_view::npos) {
+    parsed.resource = resource;
+    parsed.name.remove_prefix(second + 1);
+  }
+  return parsed;
+}
+
+std::string GroupName::ToString() const {
+  return absl::StrCat(namespace_name, "/", resource, resource.empty() ? "" : "/", name);
+}
+
+std::string NamePart(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"/", "_"}, {",", "_"}});
+}
+
+bool IsReady(const GroupMember& member) {
+  return member.pod->scheduling_gates().empty() &&
+         (!member.node_name.empty() || !member.pod->deletion_time().has_value());
+}
+
+Readiness CountReady(const GroupMembers& group) {
+  Readiness counts;
+  for (const GroupMember& member : group.members()) {
+    if (!member.pod->scheduling_gates().empty()) {
+      ++counts.gated;
+    } else if (IsReady(member)) {
+      ++counts.ready;
+    }
+  }
+  return counts;
+}
+
+bool GroupDoor::Concerns(const Object& object, absl::string_view group) const {
+  return absl::c_linear_search(GroupsOf(object), group);
+}
+
+Status GroupDoor::Check(const GroupMembers&, const GroupDefinition&) const {
+  return Status::Success();
+}
+
+Status GroupDoor::NotDefined(const GroupMembers& group) const {
+  return Status::Unschedulable(absl::StrCat(Title(group.name()), " not found"));
+}
+
+Status GroupDoor::TooFewMembers(const GroupMembers& group, const GroupDefinition&, int needed,
+                                Readiness readiness) const {
+  return Status::UnschedulableAndUnresolvable(absl::StrCat(
+      "waiting for pods of ", Title(group.name()), ": ", readiness.ready, " of ", needed,
+      " are there",
+      readiness.gated > 0 ? absl::StrCat(", ", readiness.gated, " more have scheduling gates")
+                          : ""));
+}
+
+Status GroupDoor::Unfit(const GroupMembers& group, const GroupSpec& spec, int placed,
+                        const Status& cause) const {
+  const int running = group.assigned_count();
+  const std::string can_run = running == 0
+                                  ? absl::StrCat(placed, " can run")
+                                  : absl::StrCat(running, running == 1 ? " runs, " : " run, ",
+                                                 placed - running, " more can");
+  return Status::Make(cause.code(),
+                      {absl::StrCat(Title(group.name()), " needs ", spec.min_member,
+                                    " pods at once, ", can_run, ": ", cause.message())});
+}
+
+std::optional<int32_t> GroupDoor::PriorityOfClass(absl::string_view name) const {
+  if (name == "system-cluster-critical") return 2'000'000'000;
+  if (name == "system-node-critical") return 2'000'001'000;
+  const auto* priority_class = handle_.objects().Find<api::PriorityClass>("", name);
+  if (priority_class == nullptr) return std::nullopt;
+  return priority_class->value();
+}
+
+std::vector<std::unique_ptr<GroupDoor>> KubernetesDoors(Handle& handle) {
+  std::vector<std::unique_ptr<GroupDoor>> doors;
+  doors.push_back(MakeSchedulingGroupDoor(handle));
+  doors.push_back(MakeWorkloadDoor(handle));
+  return doors;
+}
+
+std::vector<std::unique_ptr<GroupDoor>> EveryDoor(Handle& handle) {
+  std::vector<std::unique_ptr<GroupDoor>> doors;
+  doors.push_back(MakePodGroupDoor(handle));
+  doors.push_back(MakeVolcanoDoor(handle));
+  for (std::unique_ptr<GroupDoor>& door : KubernetesDoors(handle)) doors.push_back(std::move(door));
+  return doors;
+}
+
+}  // namespace berth

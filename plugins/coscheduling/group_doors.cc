@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of group_doors.h.
+#include "plugins/coscheduling/group_doors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "berth/api/time.h"
+
+namespace berth {
+namespace {
+
+// Which parts of the group, and the group itself, could reach their minima with these members.
+bool MeetsQuorum(const GroupSpec& spec, const std::vector<int>& ready) {
+  const size_t parts = spec.subgroups.size();
+  std::vector<int> below(parts, 0);
+  int roots = 0, met_roots = 0;
+  for (size_t i = parts; i-- > 0;) {  // children stand behind their parents
+    const Subgroup& part = spec.subgroups[i];
+    const bool met = ready[i] >= part.min_member && below[i] >= part.min_subgroups;
+    if (part.parent >= 0) {
+      below[part.parent] += met ? 1 : 0;
+    } else {
+      ++roots;
+      met_roots += met ? 1 : 0;
+    }
+  }
+  return met_roots >= (spec.min_subgroups > 0 ? spec.min_subgroups : roots);
+}
+
+// The first part that has too few members of its own; -1 if none.
+int FirstShort(const GroupSpec& spec, const std::vector<int>& ready) {
+  for (size_t i = 0; i < spec.subgroups.size(); ++i) {
+    if (ready[i] < spec.subgroups[i].min_member) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+GroupDoors::GroupDoors(absl::string_view plugin, Handle& handle,
+                       std::vector<std::unique_ptr<GroupDoor>> doors)
+    : plugin_(plugin), handle_(handle), doors_(std::move(doors)) {
+  for (const std::unique_ptr<GroupDoor>& door : doors_) {
+    for (const Kind kind : door->Kinds()) handle_.Watch(kind);
+  }
+  handle_.Watch(Kind::kPriorityClass);
+}
+
+const GroupDoor* GroupDoors::DoorOf(absl::string_view group) const {
+  const GroupName name = GroupName::Parse(group);
+  for (const std::unique_ptr<GroupDoor>& door : doors_) {
+    if (door->Owns(name)) return door.get();
+  }
+  return nullptr;
+}
+
+std::optional<std::string> GroupDoors::GroupOf(const PodInfo& pod) const {
+  for (const std::unique_ptr<GroupDoor>& door : doors_) {
+    if (std::optional<std::string> group = door->GroupOf(pod)) return group;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> GroupDoors::GroupsOf(const Object& object) const {
+  std::vector<std::string> groups;
+  for (const std::unique_ptr<GroupDoor>& door : doors_) {
+    for (std::string& group : door->GroupsOf(object)) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::optional<GroupSpec> GroupDoors::Spec(absl::string_view name) const {
+  const GroupDoor* const door = DoorOf(name);
+  if (door == nullptr) return std::nullopt;
+  std::optional<GroupDefinition> definition = door->Define(name);
+  if (!definition.has_value()) return std::nullopt;
+  return std::move(definition->spec);
+}
+
+int GroupDoors::SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
+  if (spec.subgroups.empty()) return -1;
+  for (const std::unique_ptr<GroupDoor>& door : doors_) {
+    if (door->GroupOf(pod).has_value()) return door->SubgroupOf(pod, spec);
+  }
+  return -1;
+}
+
+Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
+  const GroupDoor* const door = DoorOf(group.name());
+  if (door == nullptr) return Status::Success();
+  const std::optional<GroupDefinition> definition = door->Define(group.name());
+  if (!definition.has_value()) return door->NotDefined(group);
+  if (!definition->problem.ok()) return definition->problem;
+  if (Status agreed = door->Check(group, *definition); !agreed.ok()) return agreed;
+  const GroupSpec& spec = definition->spec;
+  WarnOnce(group, *definition);
+  if (MissingMembers(spec, &group) == 0) {
+    if (const auto told = told_.find(group.name()); told != told_.end()) {
+      told->second.deadline.reset();
+    }
+    return Status::Success();
+  }
+  WatchTimeout(group, *definition);
+
+  const Readiness readiness = CountReady(group);
+  int ready = readiness.ready;
+  if (spec.match_policy == MatchPolicy::kOnlyWaiting) {
+    ready -= static_cast<int>(absl::c_count_if(group.members(), [](const GroupMember& member) {
+      return !member.pod->node_name().empty();
+    }));
+  }
+  const int needed = std::max(spec.min_member, definition->total_members);
+  if (ready < needed) {
+    return door->TooFewMembers(group, *definition, needed, {ready, readiness.gated});
+  }
+  if (spec.subgroups.empty()) return Status::Success();
+  std::vector<int> of_part(spec.subgroups.size(), 0);
+  for (const GroupMember& member : group.members()) {
+    const int part = IsReady(member) ? door->SubgroupOf(*member.pod, spec) : -1;
+    if (part >= 0) ++of_part[part];
+  }
+  if (MeetsQuorum(spec, of_part)) return Status::Success();
+  const int part = FirstShort(spec, of_part);
+  if (part < 0 || spec.min_subgroups > 0) {
+    return door->TooFewMembers(group, *definition, needed, {ready, readiness.gated});
+  }
+  return Status::UnschedulableAndUnresolvable(absl::StrCat(
+      "waiting for pods of ", door->Title(group.name()), ": ", of_part[part], " of ",
+      spec.subgroups[part].min_member, " of ", spec.subgroups[part].name, " are there"));
+}
+
+Status GroupDoors::GroupUnschedulable(const GroupMembers& group, int placed,
+                                      const Status& cause) const {
+  const GroupDoor* const door = DoorOf(group.name());
+  const std::optional<GroupSpec> spec = Spec(group.name());
+  if (door == nullptr) return cause;
+  return door->Unfit(group, spec.value_or(GroupSpec()), placed, cause);
+}
+
+// --- Permit --------------------------------------------------------------------------------------
+
+// The engine asks after every member of the attempt is reserved, so the count is complete; Wait is
+// for members of a group that may hold nodes before it is whole, and for a pod that another engine
+// (or a test) permits on its own.
+Status GroupDoors::Permit(const PodInfo& pod, absl::Duration default_timeout,
+                          absl::Duration& timeout) {
+  const std::optional<std::string> name = GroupOf(pod);
+  if (!name.has_value()) return Status::Success();
+  const std::optional<GroupSpec> spec = Spec(*name);
+  if (!spec.has_value()) return Status::Unschedulable("PodGroup not found");
+  if (MissingMembers(*spec, handle_.groups().Find(*name)) == 0) {
+    handle_.ForEachWaitingPod([&](WaitingPod& waiting) {
+      if (GroupOf(waiting.pod()) == name) waiting.Allow(plugin_);
+    });
+    return Status::Success();
+  }
+  timeout = spec->timeout > absl::ZeroDuration() ? spec->timeout : default_timeout;
+  return Status::Wait();
+}
+
+// Losing one member of a group that is not whole any more takes the waiting ones with it. Of one
+// that may hold nodes before it is whole each member waits for itself.
+void GroupDoors::Unreserve(const PodInfo& pod) {
+  const std::optional<std::string> name = GroupOf(pod);
+  const std::optional<GroupSpec> spec = name.has_value() ? Spec(*name) : std::nullopt;
+  if (!spec.has_value() || spec->mode == GangMode::kNonStrict) return;
+  const GroupMembers* const group = handle_.groups().Find(*name);
+  if (group != nullptr && group->assigned_count() > spec->min_member) return;
+  handle_.ForEachWaitingPod([&](WaitingPod& waiting) {
+    if (GroupOf(waiting.pod()) == name) waiting.Reject(plugin_, "rejection in Unreserve");
+  });
+}
+
+// --- What people are told ------------------------------------------------------------------------
+
+GroupDoors::Told& GroupDoors::ToldOf(absl::string_view group) const {
+  if (told_.size() > most_told_) {
+    absl::erase_if(told_,
+                   [&](const auto& of) { return handle_.groups().Find(of.first) == nullptr; });
+    most_told_ = 2 * told_.size() + 1024;
+  }
+  return told_[group];
+}
+
+// The time runs from when its first pending pod was created, so that it is the same after a
+// restart. Each deadline is told of once.
+void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const {
+  if (definition.spec.timeout <= absl::ZeroDuration()) return;
+  absl::Time first = absl::InfiniteFuture();
+  for (const GroupMember& member : group.members()) {
+    if (member.pod->node_name().empty()) first = std::min(first, member.pod->creation_time());
+  }
+  if (first == absl::InfiniteFuture()) return;
+  Told& told = ToldOf(group.name());
+  if (first <= absl::UnixEpoch()) {  // it does not say: from when it is first seen
+    if (told.deadline.has_value()) return;
+    first = handle_.clock().Now();
+  }
+  const absl::Time deadline = first + definition.spec.timeout;
+  if (told.deadline == deadline) return;
+  told.deadline = deadline;
+  handle_.RunAt(plugin_, deadline, [this, deadline, name = std::string(group.name())] {
+    const auto found = told_.find(name);
+    if (found != told_.end() && found->second.deadline == deadline) TellTimeout(name);
+  });
+}
+
+void GroupDoors::TellTimeout(const std::string& name) const {
+  const GroupDoor* const door = DoorOf(name);
+  const GroupMembers* const group = handle_.groups().Find(name);
+  const std::optional<GroupSpec> spec = Spec(name);
+  if (group == nullptr || !spec.has_value()) return;
+  if (MissingMembers(*spec, group) == 0) return;
+  const std::string text =
+      absl::StrCat(door->Title(name), " has not reached its minimum of ", spec->min_member,
+                   " pods within ", DurationToString(spec->timeout), " of its first pod");
+  for (const GroupMember& member : group->members()) {
+    if (member.pod->node_name().empty()) handle_.Warn(*member.pod, "GroupTimeout", text);
+  }
+  handle_.ForEachWaitingPod([&](WaitingPod& waiting) {
+    if (GroupOf(waiting.pod()) == name) waiting.Reject(plugin_, text);
+  });
+}
+
+// Members that disagree about their priority where nothing settles it, and words that mean nothing.
+void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const {
+  const auto members = group.members();
+  if (members.empty()) return;
+  std::vector<std::string> texts = definition.notes;
+  const auto [low, high] = std::minmax_element(
+      members.begin(), members.end(),
+      [](const auto& a, const auto& b) { return a.pod->priority() < b.pod->priority(); });
+  if (!definition.spec.priority.has_value() && low->pod->priority() != high->pod->priority()) {
+    texts.push_back(
+        absl::StrCat("the pods of the group disagree about its priority: ", low->pod->name(),
+                     " has ", low->pod->priority(), ", ", high->pod->name(), " has ",
+                     high->pod->priority(), "; the lowest counts for its place in the queue"));
+  }
+  if (texts.empty()) return;
+  for (const std::string& text : texts) {
+    if (!ToldOf(group.name()).texts.insert(text).second) continue;
+    handle_.Warn(*members.front().pod, "GroupDefinition", text);
+  }
+}
+
+void GroupDoors::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
+  const std::optional<std::string> name = GroupOf(pod);
+  if (!name.has_value()) return;
+  const GroupDoor* const door = DoorOf(*name);
+  const std::optional<GroupDefinition> definition = door->Define(*name);
+  if (!definition.has_value()) {
+    waiting.reason = WaitingReason::kGroupNotFound;
+    return;
+  }
+  const GroupMembers* const group = handle_.groups().Find(*name);
+  const int ready = group == nullptr ? 0 : CountReady(*group).ready;
+  const int needed = std::max(definition->spec.min_member, definition->total_members);
+  if (ready < needed ||
+      (group != nullptr && !definition->spec.subgroups.empty() && !ReadyToSchedule(*group).ok())) {
+    waiting.reason = WaitingReason::kWaitingForMembers;
+    waiting.members_needed = needed;
+    waiting.members_placeable = ready;
+    waiting.next_events.push_back("Pod/Add");
+  } else {  // minResources: the cluster is too small for the group as a whole
+    waiting.reason = WaitingReason::kInsufficientResources;
+  }
+}
+
+// New members are the engine's to notice: it asks ReadyToSchedule() again whenever a group changes.
+std::vector<ClusterEventWithHint> GroupDoors::Events() const {
+  std::vector<ClusterEventWithHint> events;
+  for (const std::unique_ptr<GroupDoor>& door : doors_) {
+    for (const Kind kind : door->Kinds()) {
+      // The store has the change by now: the pod's group is the one it is in with it.
+      const auto concerns_group = [this, door = door.get()](
+                                      const PodInfo& pod,
+                                      const ObjectChange& change) -> absl::StatusOr<QueueingHint> {
+        const Object* const object =
+            change.new_object != nullptr ? change.new_object : change.old_object;
+        const std::optional<std::string> group = GroupOf(pod);
+        return group.has_value() && object != nullptr && door->Concerns(*object, *group)
+                   ? QueueingHint::kQueue
+                   : QueueingHint::kSkip;
+      };
+      events.push_back(
+          {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""}, concerns_group});
+    }
+  }
+  return events;
+}
+
+}  // namespace berth

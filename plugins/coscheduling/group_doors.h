@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of a profile, by whichever door their pods come: what Coscheduling and GangScheduling
+// have in common.
+#ifndef BERTH_PLUGINS_COSCHEDULING_GROUP_DOORS_H_
+#define BERTH_PLUGINS_COSCHEDULING_GROUP_DOORS_H_
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/extensions/group.h"
+#include "berth/extensions/waiting.h"
+#include "berth/framework/enqueue.h"
+#include "berth/framework/handle.h"
+#include "plugins/coscheduling/group_door.h"
+
+namespace berth {
+
+// Scheduling thread. `plugin` is who warns and rejects.
+class GroupDoors {
+ public:
+  GroupDoors(absl::string_view plugin, Handle& handle,
+             std::vector<std::unique_ptr<GroupDoor>> doors);
+
+  // As GroupPlugin's.
+  std::optional<std::string> GroupOf(const PodInfo& pod) const;
+  std::vector<std::string> GroupsOf(const Object& object) const;
+  std::optional<GroupSpec> Spec(absl::string_view name) const;
+  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const;
+  Status ReadyToSchedule(const GroupMembers& group) const;
+  Status GroupUnschedulable(const GroupMembers& group, int placed, const Status& cause) const;
+
+  // Of a pod whose group is absent: nothing to permit. If its group starts with it, its siblings
+  // that wait are allowed, too; otherwise it waits for them, until the group's timeout or
+  // `default_timeout`.
+  Status Permit(const PodInfo& pod, absl::Duration default_timeout, absl::Duration& timeout);
+  // A member is lost: those that wait are rejected if the group needed it.
+  void Unreserve(const PodInfo& pod);
+  // Objects that define the group of a pod.
+  std::vector<ClusterEventWithHint> Events() const;
+  void ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const;
+
+ private:
+  const GroupDoor* DoorOf(absl::string_view group) const;
+  void WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const;
+  void TellTimeout(const std::string& name) const;
+  void WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const;
+
+  const std::string plugin_;
+  Handle& handle_;
+  const std::vector<std::unique_ptr<GroupDoor>> doors_;
+  // What people were told, or will be, of groups that were below their minimum.
+  struct Told {
+    std::optional<absl::Time> deadline;  // when the group's time is over
+    std::set<std::string> texts;
+  };
+  Told& ToldOf(absl::string_view group) const;
+  mutable absl::flat_hash_map<std::string, Told> told_;
+  mutable size_t most_told_ = 1024;  // with more, those of groups that are gone are dropped
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_COSCHEDULING_GROUP_DOORS_H_

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gangs of scheduler-plugins and Koordinator, which share their names: "namespace/name". A
+// PodGroup (scheduling.x-k8s.io/v1alpha1) defines one, or, without an object, its members do.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "berth/api/scheduling_x_k8s_io.pb.h"
+#include "berth/api/time.h"
+#include "plugins/coscheduling/gang_words.h"
+#include "plugins/coscheduling/group_door.h"
+
+namespace berth {
+namespace {
+
+FindText AnnotationsOf(const PodInfo& pod) {
+  return [&pod](absl::string_view key) { return pod.annotation(key); };
+}
+
+FindText AnnotationsOf(const api::PodGroup& group) {
+  return [&group](absl::string_view key) -> std::optional<absl::string_view> {
+    const auto& annotations = group.metadata().annotations();
+    const auto found = annotations.find(std::string(key));
+    if (found == annotations.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+// The label of scheduler-plugins, and Koordinator's.
+std::optional<absl::string_view> LabelOf(const PodInfo& pod, bool& is_koordinator) {
+  static const Symbol kLabel = Symbol::Intern("scheduling.x-k8s.io/pod-group");
+  static const Symbol kKoordinatorLabel = Symbol::Intern("pod-group.scheduling.sigs.k8s.io");
+  const Symbol* name = pod.labels().Find(kLabel);
+  is_koordinator = name == nullptr;
+  if (is_koordinator) name = pod.labels().Find(kKoordinatorLabel);
+  if (name == nullptr || name->empty()) return std::nullopt;
+  return name->view();
+}
+
+// The pod's gang; whether Koordinator's words say so, whose defaults count then.
+struct Gang {
+  std::string name;
+  bool is_koordinator;
+};
+
+std::optional<Gang> GangOf(const PodInfo& pod) {
+  bool is_koordinator = false;
+  if (const auto name = LabelOf(pod, is_koordinator)) return Gang{NamePart(*name), is_koordinator};
+  if (const auto name = KoordinatorGangName(AnnotationsOf(pod))) return Gang{NamePart(*name), true};
+  if (const auto name = LabelPairGangName(pod)) return Gang{NamePart(*name), true};
+  return std::nullopt;
+}
+
+std::string KeyOf(const PodInfo& pod, const Gang& gang) {
+  return absl::StrCat(pod.namespace_name().view(), "/", gang.name);
+}
+
+class PodGroupDoor final : public GroupDoor {
+ public:
+  using GroupDoor::GroupDoor;
+
+  std::vector<Kind> Kinds() const override { return {Kind::kPodGroup}; }
+  bool Owns(const GroupName& name) const override { return name.resource.empty(); }
+
+  // The pod says first which gangs start together; then its PodGroup does.
+  std::optional<std::string> GroupOf(const PodInfo& pod) const override {
+    const std::optional<Gang> gang = GangOf(pod);
+    if (!gang.has_value()) return std::nullopt;
+    std::string key = KeyOf(pod, *gang);
+    const std::vector<std::string> together = ReadGangGroups(AnnotationsOf(pod));
+    if (!together.empty()) return Together(std::move(key), together);
+    return GroupOfGang(key);
+  }
+
+  std::vector<std::string> GroupsOf(const Object& object) const override {
+    if (object.kind() != Kind::kPodGroup) return {};
+    return {GroupOfGang(std::string(object.key()))};
+  }
+
+  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
+    const std::optional<Gang> gang = GangOf(pod);
+    if (!gang.has_value()) return -1;
+    const std::string key = KeyOf(pod, *gang);
+    for (size_t i = 0; i < spec.subgroups.size(); ++i) {
+      if (spec.subgroups[i].name == key) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  std::string Title(absl::string_view group) const override {
+    const bool are_several = group.find(',') != absl::string_view::npos;
+    return absl::StrCat(are_several ? "PodGroups " : "PodGroup ", group);
+  }
+
+  std::optional<GroupDefinition> Define(absl::string_view group) const override {
+    const std::vector<std::string> gangs = absl::StrSplit(group, ',');
+    const GroupMembers* const members = handle_.groups().Find(group);
+    if (gangs.size() == 1) return DefineGang(gangs.front(), members);
+    std::optional<GroupDefinition> all;
+    for (const std::string& gang : gangs) {
+      const std::optional<GroupDefinition> one = DefineGang(gang, members);
+      if (!one.has_value()) return std::nullopt;
+      if (!all.has_value()) {
+        all = one;
+        all->spec.min_member = all->total_members = 0;
+      }
+      all->spec.subgroups.push_back({.name = gang, .min_member = one->spec.min_member});
+      all->spec.min_member = std::min(kMostMembers, all->spec.min_member) +
+                             std::min(kMostMembers, one->spec.min_member);
+      all->total_members =
+          std::min(kMostMembers, all->total_members) +
+          std::min(kMostMembers, std::max(one->total_members, one->spec.min_member));
+      all->spec.creation_time = std::min(all->spec.creation_time, one->spec.creation_time);
+      if (one->spec.mode == GangMode::kStrict) all->spec.mode = GangMode::kStrict;
+      if (!one->problem.ok()) all->problem = one->problem;
+    }
+    return all;
+  }
+
+  Status NotDefined(const GroupMembers& group) const override {
+    const std::vector<std::string> gangs = absl::StrSplit(group.name(), ',');
+    for (const std::string& gang : gangs) {
+      if (DefineGang(gang, &group).has_value()) continue;
+      for (const GroupMember& member : group.members()) {
+        const std::optional<Gang> of = GangOf(*member.pod);
+        bool is_koordinator = false;
+        const bool has_label = LabelOf(*member.pod, is_koordinator).has_value();
+        if (!of.has_value() || KeyOf(*member.pod, *of) != gang || has_label) continue;
+        return Status::Unschedulable(absl::StrCat(
+            Title(gang), " not found, and no pod of it says min-available as a number of pods"));
+      }
+      return Status::Unschedulable(absl::StrCat(Title(gang), " not found"));
+    }
+    return GroupDoor::NotDefined(group);
+  }
+
+ private:
+  const api::PodGroup* FindPodGroup(absl::string_view gang) const {
+    const std::pair<absl::string_view, absl::string_view> name =
+        absl::StrSplit(gang, absl::MaxSplits('/', 1));
+    return handle_.objects().Find<api::PodGroup>(name.first, name.second);
+  }
+
+  // Koordinator's GangGroupId: the names, sorted.
+  static std::string Together(std::string gang, std::vector<std::string> gangs) {
+    if (std::find(gangs.begin(), gangs.end(), gang) == gangs.end()) return gang;
+    return absl::StrJoin(gangs, ",");
+  }
+
+  std::string GroupOfGang(const std::string& gang) const {
+    const api::PodGroup* const object = FindPodGroup(gang);
+    if (object == nullptr) return gang;
+    const std::vector<std::string> together = ReadGangGroups(AnnotationsOf(*object));
+    return together.empty() ? gang : Together(gang, together);
+  }
+
+  // Its PodGroup's words count; without one, those of all its members together.
+  std::optional<GroupDefinition> DefineGang(const std::string& gang,
+                                            const GroupMembers* members) const {
+    const api::PodGroup* const object = FindPodGroup(gang);
+    GroupDefinition definition;
+    GroupSpec& spec = definition.spec;
+    GangWords words;
+    bool is_koordinator = false;
+    absl::Time oldest = absl::InfiniteFuture();
+    if (members != nullptr) {
+      for (const GroupMember& member : members->members()) {
+        const std::optional<Gang> of = GangOf(*member.pod);
+        if (!of.has_value() || KeyOf(*member.pod, *of) != gang) continue;
+        is_koordinator |= of->is_koordinator;
+        oldest = std::min(oldest, member.pod->creation_time());
+        if (object != nullptr) continue;
+        words.Add(ReadKoordinatorWords(AnnotationsOf(*member.pod)));
+        words.Add(ReadLabelPair(*member.pod));
+      }
+    }
+    if (object != nullptr) {
+      words = ReadKoordinatorWords(AnnotationsOf(*object));
+      words.min_member = std::max(1, object->spec().min_member());
+      if (object->spec().schedule_timeout_seconds() > 0) {
+        words.waiting_time = absl::Seconds(object->spec().schedule_timeout_seconds());
+      }
+      spec.creation_time = ToTime(object->metadata().creation_timestamp());
+    } else {
+      spec.creation_time = oldest;
+    }
+    if (!words.min_member.has_value()) return std::nullopt;
+    spec.min_member = *words.min_member;
+    spec.mode = words.mode.value_or(GangMode::kStrict);
+    spec.match_policy = words.match_policy.value_or(
+        is_koordinator ? MatchPolicy::kOnceSatisfied : MatchPolicy::kWaitingAndRunning);
+    spec.timeout = words.waiting_time.value_or(absl::ZeroDuration());
+    // One that is less than the minimum says nothing.
+    definition.total_members = words.total_members.value_or(0);
+    definition.notes = std::move(words.illegal);
+    return definition;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GroupDoor> MakePodGroupDoor(Handle& handle) {
+  return std::make_unique<PodGroupDoor>(handle);
+}
+
+}  // namespace berth

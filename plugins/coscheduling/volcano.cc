@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Volcano's PodGroup (scheduling.volcano.sh/v1beta1) and kube-batch's before it: pods name it in an
+// annotation. As Volcano v1.12 pkg/scheduler/{api/job_info.go,plugins/gang}.
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/scheduling_volcano_sh.pb.h"
+#include "berth/api/time.h"
+#include "plugins/coscheduling/group_door.h"
+
+namespace berth {
+namespace {
+
+constexpr absl::string_view kVolcanoPodGroups = "podgroups.scheduling.volcano.sh";
+// The pod's role in a Volcano job, by which minTaskMember counts.
+constexpr absl::string_view kTask = "volcano.sh/task-spec";
+
+class VolcanoDoor final : public GroupDoor {
+ public:
+  using GroupDoor::GroupDoor;
+
+  std::vector<Kind> Kinds() const override { return {Kind::kVolcanoPodGroup}; }
+  bool Owns(const GroupName& name) const override { return name.resource == kVolcanoPodGroups; }
+
+  std::optional<std::string> GroupOf(const PodInfo& pod) const override {
+    for (const absl::string_view key :
+         {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+      const std::optional<absl::string_view> name = pod.annotation(key);
+      if (name.has_value() && !name->empty()) {
+        return GroupName{pod.namespace_name().view(), kVolcanoPodGroups, NamePart(*name)}
+            .ToString();
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::vector<std::string> GroupsOf(const Object& object) const override {
+    if (object.kind() != Kind::kVolcanoPodGroup) return {};
+    return {GroupName{object.namespace_name(), kVolcanoPodGroups, object.name()}.ToString()};
+  }
+
+  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
+    const std::optional<absl::string_view> task = pod.annotation(kTask);
+    if (!task.has_value()) return -1;
+    for (size_t i = 0; i < spec.subgroups.size(); ++i) {
+      if (spec.subgroups[i].name == *task) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  std::optional<GroupDefinition> Define(absl::string_view group) const override {
+    const GroupName name = GroupName::Parse(group);
+    const auto* const object =
+        handle_.objects().Find<api::VolcanoPodGroup>(name.namespace_name, name.name);
+    if (object == nullptr) return std::nullopt;
+    GroupDefinition definition;
+    GroupSpec& spec = definition.spec;
+    const std::map<std::string, int32_t> roles(object->spec().min_task_member().begin(),
+                                               object->spec().min_task_member().end());
+    int64_t of_roles = 0;
+    for (const auto& [role, minimum] : roles) {
+      if (minimum <= 0) continue;
+      spec.subgroups.push_back({.name = role, .min_member = minimum});
+      of_roles += minimum;
+    }
+    // Volcano's jobs without a minMember start at once.
+    const int64_t minimum = std::max<int64_t>(object->spec().min_member(), of_roles);
+    spec.min_member = static_cast<int>(std::clamp<int64_t>(minimum, 0, kMostMembers));
+    if (!object->spec().priority_class_name().empty()) {
+      spec.priority = PriorityOfClass(object->spec().priority_class_name());
+    }
+    spec.creation_time = ToTime(object->metadata().creation_timestamp());
+    return definition;
+  }
+
+  std::string Title(absl::string_view group) const override {
+    const GroupName name = GroupName::Parse(group);
+    return absl::StrCat("PodGroup ", name.namespace_name, "/", name.name, " of Volcano");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GroupDoor> MakeVolcanoDoor(Handle& handle) {
+  return std::make_unique<VolcanoDoor>(handle);
+}
+
+}  // namespace berth
