@@ -36,7 +36,8 @@
   X(Lease, "coordination.k8s.io", "v1", "leases", true)                             \
   X(PodGroup, "scheduling.x-k8s.io", "v1alpha1", "podgroups", true)                 \
   X(ElasticQuota, "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", true)         \
-  X(Device, "scheduling.koordinator.sh", "v1alpha1", "devices", false)
+  X(Device, "scheduling.koordinator.sh", "v1alpha1", "devices", false)              \
+  X(ClusterQuota, "scheduling.berth.dev", "v1alpha1", "clusterquotas", false)
 
 namespace google::protobuf {
 class Message;
