@@ -53,16 +53,8 @@ double NumberOf(const PodInfo& pod, absl::string_view key, double otherwise) {
   return std::min(number, 1e6);
 }
 
-int64_t GpuMilliOf(const PodInfo& pod, const ResourceVector& resources) {
-  static const auto& kIds = *new std::array<ResourceId, std::size(kWholeGpus)>([] {
-    std::array<ResourceId, std::size(kWholeGpus)> ids{};
-    for (size_t i = 0; i < ids.size(); ++i) ids[i] = ResourceIdOf(kWholeGpus[i].name);
-    return ids;
-  }());
-  int64_t milli = 0;
-  for (size_t i = 0; i < kIds.size(); ++i) {
-    milli = SaturatingAdd(milli, Times(resources.Get(kIds[i]), kWholeGpus[i].milli));
-  }
+int64_t GpuMilliOfPod(const PodInfo& pod, const ResourceVector& resources) {
+  const int64_t milli = GpuMilliOf(resources);
   double in_parts = 0;
   if (pod.annotation(kGpuMilliAnnotation).has_value() ||
       pod.annotation(kGpuCountAnnotation).has_value()) {
@@ -160,6 +152,19 @@ int64_t PodAmounts::Of(const QuotaLine& line) const {
   return resources.Get(line.resource);
 }
 
+int64_t GpuMilliOf(const ResourceVector& resources) {
+  static const auto& kIds = *new std::array<ResourceId, std::size(kWholeGpus)>([] {
+    std::array<ResourceId, std::size(kWholeGpus)> ids{};
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = ResourceIdOf(kWholeGpus[i].name);
+    return ids;
+  }());
+  int64_t milli = 0;
+  for (size_t i = 0; i < kIds.size(); ++i) {
+    milli = SaturatingAdd(milli, Times(resources.Get(kIds[i]), kWholeGpus[i].milli));
+  }
+  return milli;
+}
+
 PodAmounts AmountsOf(const PodInfo& pod) {
   const api::PodSpec& spec = pod.spec();
   PodAmounts amounts;
@@ -170,7 +175,7 @@ PodAmounts AmountsOf(const PodInfo& pod) {
     amounts.resources.Max(VectorOf(container.resources().requests()));
   }
   amounts.resources.Add(VectorOf(spec.overhead()));
-  amounts.gpu_milli = GpuMilliOf(pod, amounts.resources);
+  amounts.gpu_milli = GpuMilliOfPod(pod, amounts.resources);
   return amounts;
 }
 

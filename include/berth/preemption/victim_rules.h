@@ -59,8 +59,7 @@ class VictimRules {
   // Begins a plan for pods that are to be placed all, or none: a pod, or members of one group.
   // `state` is that of the first one after PreFilter. A rejection with the reason if they may not
   // preempt at all. `trial` refers to this, to `state` and to the pods.
-  virtual Status BeginTrial(const CycleState& state,
-                            absl::Span<const std::shared_ptr<const PodInfo>> preemptors,
+  virtual Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
                             std::unique_ptr<VictimTrial>& trial) = 0;
 };
 

@@ -59,6 +59,8 @@ struct PodAmounts {
   int64_t Of(const QuotaLine& line) const;
 };
 PodAmounts AmountsOf(const PodInfo& pod);
+// Whole GPUs of any vendor among the resources, in thousandths.
+int64_t GpuMilliOf(const ResourceVector& resources);
 
 // Amounts by the position of their line in QuotaTree::lines(), by rising position; none is 0.
 using LineAmounts = absl::InlinedVector<std::pair<int, int64_t>, 4>;
