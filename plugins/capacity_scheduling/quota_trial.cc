@@ -120,7 +120,7 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
   }
   const TakingVerdict verdict = rule_.MayTake(taker_, *holder);
   if (verdict.ok()) return {Status::Success()};
-  return {Status::Unschedulable(TakingName(verdict.taking)), verdict.until};
+  return {Status::Unschedulable(std::string(TakingName(verdict.taking))), verdict.until};
 }
 
 Status QuotaTrial::HasRoom() const {

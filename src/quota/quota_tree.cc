@@ -146,7 +146,8 @@ void QuotaTree::Reckon(int line) {
       guarantee_[at] = *min;
       own = *min - of_children;
     } else if (quota == kCluster) {
-      guarantee_[at] = own = kUnlimited;
+      guarantee_[at] = kUnlimited;
+      own = kUnlimited - of_children;
     }
     pool_[at] = own + from_children;
     const __int128 lends = spec.lends ? OrUnlimited(spec.lending_limit.Find(of)) : __int128{0};
