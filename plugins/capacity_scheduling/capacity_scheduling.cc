@@ -2,13 +2,22 @@
 // Admission by quota. scheduler-plugins capacityscheduling/capacity_scheduling.go.
 #include "plugins/capacity_scheduling/capacity_scheduling.h"
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "plugins/capacity_scheduling/quota_state.h"
+#include "plugins/capacity_scheduling/quota_trial.h"
+#include "plugins/capacity_scheduling/victim_plan.h"
 
 namespace berth {
 namespace {
@@ -30,13 +39,38 @@ absl::StatusOr<QueueingHint> BoundsChanged(const PodInfo&, const ObjectChange& c
   const api::ElasticQuotaSpec& before = change.old_object->As<api::ElasticQuota>().spec();
   const api::ElasticQuotaSpec& after = change.new_object->As<api::ElasticQuota>().spec();
   const bool same = SameText(before.min(), after.min()) && SameText(before.max(), after.max());
-  return same ? QueueingHint::kSkip : QueueingHint::kQueue;
+  // In a tree labels say more.
+  const bool in_tree = IsMarkedForTree(*change.old_object) || IsMarkedForTree(*change.new_object);
+  return same && !in_tree ? QueueingHint::kSkip : QueueingHint::kQueue;
+}
+
+// Nor what one writes into the status of a ClusterQuota.
+absl::StatusOr<QueueingHint> ClusterQuotaChanged(const PodInfo&, const ObjectChange& change) {
+  if (change.old_object == nullptr || change.new_object == nullptr) return QueueingHint::kQueue;
+  const auto& before = change.old_object->As<api::ClusterQuota>();
+  const auto& after = change.new_object->As<api::ClusterQuota>();
+  return google::protobuf::util::MessageDifferencer::Equals(before.spec(), after.spec())
+             ? QueueingHint::kSkip
+             : QueueingHint::kQueue;
+}
+
+// Of one attempt in a tree of quotas.
+struct TreeState final : StateData {
+  std::optional<QuotaId> quota;
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<TreeState>(*this); }
+};
+constexpr StateKey<TreeState> kTreeState{"CapacityScheduling/tree"};
+
+int64_t ClampToInt64(__int128 amount) {
+  return static_cast<int64_t>(std::clamp<__int128>(amount, std::numeric_limits<int64_t>::min(),
+                                                   std::numeric_limits<int64_t>::max()));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> CapacityScheduling::Create(const PluginArgs&,
                                                                    Handle& handle) {
+  handle.Watch(Kind::kNamespace);  // for selectors of namespaces
   return std::make_unique<CapacityScheduling>(handle);
 }
 
@@ -56,8 +90,10 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
   });
 }
 
-Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable&,
-                                     PreFilterResult&) {
+Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                                     PreFilterResult& result) {
+  book_.Refresh();
+  if (book_.has_tree()) return PreFilterInTree(state, pod, nodes, result);
   ledger_.Refresh(handle_.objects());
   auto owned_state = std::make_unique<QuotaState>();
   QuotaState& quota_state = *owned_state;
@@ -95,6 +131,7 @@ Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, cons
 
 Status CapacityScheduling::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
                                   const NodeInfo&) {
+  if (state.Find(kTreeState) != nullptr) return Status::Success();
   QuotaState* quota_state = state.FindMutable(kQuotaState);
   if (quota_state == nullptr) return Status::Error("CapacityScheduling did not see the pod");
   quota_state->changes.Add(ledger_, added);
@@ -103,6 +140,7 @@ Status CapacityScheduling::AddPod(CycleState& state, const PodInfo&, const PodIn
 
 Status CapacityScheduling::RemovePod(CycleState& state, const PodInfo&, const PodInfo& removed,
                                      const NodeInfo&) {
+  if (state.Find(kTreeState) != nullptr) return Status::Success();
   QuotaState* quota_state = state.FindMutable(kQuotaState);
   if (quota_state == nullptr) return Status::Error("CapacityScheduling did not see the pod");
   quota_state->changes.Remove(ledger_, removed);
@@ -111,18 +149,138 @@ Status CapacityScheduling::RemovePod(CycleState& state, const PodInfo&, const Po
 
 Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
                                       const NodeStatuses& statuses, PostFilterResult& result) {
+  if (state.Find(kTreeState) != nullptr) return PostFilterInTree(state, pod, statuses, result);
   return preemption_.Run(rules_, state, pod, statuses, result);
+}
+
+// --- In a tree ---
+
+Status CapacityScheduling::PreFilterInTree(CycleState& state, const PodInfo& pod,
+                                           const NodeTable& nodes, PreFilterResult& result) {
+  auto tree_state = std::make_unique<TreeState>();
+  const std::optional<QuotaId> quota = tree_state->quota = book_.QuotaOf(pod);
+  state.Write(kTreeState, std::move(tree_state));
+  if (!quota.has_value()) return Status::Success();
+  book_.OnPending(pod);  // it may have waited before there was a tree
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  const QuotaTree& tree = book_.tree();
+  const LineAmounts charge = book_.ChargeOf(pod, nullptr);
+  if (const auto shortage = tree.FindShortage(*quota, charge)) {
+    return Status::Unschedulable(tree.ToString(*shortage));
+  }
+  if (const Symbol* const preemptible = pod.labels().Find(kPreemptibleLabel);
+      preemptible != nullptr && preemptible->view() == "false") {
+    for (const auto& [line, amount] : charge) {
+      if (!tree.Concerns(*quota, line) ||
+          tree.used(*quota, line) + amount <= tree.guarantee(*quota, line)) {
+        continue;
+      }
+      return Status::Unschedulable(absl::StrCat(tree.spec(*quota).subject(), " has no more ",
+                                                tree.lines()[line].ToString(),
+                                                " within its min, and the pod is not preemptible"));
+    }
+  }
+  return NarrowByLines(pod, *quota, nodes, result);
+}
+
+// Leaves out nodes on which the pod would be charged a line that has no room.
+Status CapacityScheduling::NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
+                                         PreFilterResult& result) {
+  const QuotaTree& tree = book_.tree();
+  const PodAmounts& amounts = book_.RequestOf(pod);
+  std::vector<int> short_lines;
+  std::string reasons;
+  for (int line = 0; line < static_cast<int>(tree.lines().size()); ++line) {
+    if (!tree.lines()[line].of_some_nodes()) continue;
+    const int64_t amount = amounts.Of(tree.lines()[line]);
+    if (amount == 0) continue;
+    const auto shortage = tree.FindShortage(quota, {{line, amount}});
+    if (!shortage.has_value()) continue;
+    short_lines.push_back(line);
+    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", tree.ToString(*shortage));
+  }
+  if (short_lines.empty()) return Status::Success();
+  result.node_names.emplace();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    const bool is_covered = absl::c_any_of(
+        short_lines, [&](int line) { return tree.lines()[line].Covers(node.labels()); });
+    if (!is_covered && pod.required_node_affinity().Matches(node.labels(), node.name())) {
+      result.node_names->insert(node.name());
+    }
+  }
+  if (!result.node_names->empty()) return Status::Success();
+  result.node_names.reset();
+  return Status::Unschedulable(reasons);
+}
+
+Status CapacityScheduling::BeginTrial(const CycleState& state,
+                                      absl::Span<const PodInfo* const> preemptors,
+                                      std::unique_ptr<VictimTrial>& trial) {
+  const TreeState* const tree_state = state.Find(kTreeState);
+  if (tree_state == nullptr || !tree_state->quota.has_value()) {
+    return Status::Unschedulable("not eligible: the pod is of no quota in a tree");
+  }
+  if (preemptors.front()->preemption_policy() == PreemptionPolicy::kNever) {
+    return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
+  }
+  trial = std::make_unique<QuotaTrial>(book_, handle_, *tree_state->quota, preemptors);
+  return Status::Success();
+}
+
+Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& pod,
+                                            const NodeStatuses& statuses,
+                                            PostFilterResult& result) {
+  const std::optional<QuotaId> quota = state.Find(kTreeState)->quota;
+  if (!quota.has_value()) {
+    return preemption_.Run(rules_without_quota_, state, pod, statuses, result);
+  }
+  if (pod.preemption_policy() == PreemptionPolicy::kNever) {
+    return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
+  }
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  const PodInfo* const preemptor = &pod;
+  QuotaTrial trial(book_, handle_, *quota, {&preemptor, 1});
+  return PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
+}
+
+void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const {
+  waiting.reason = WaitingReason::kWaitingForQuota;
+  const std::optional<QuotaId> quota = book_.QuotaOf(pod);
+  if (!quota.has_value()) return;
+  const QuotaTree& tree = book_.tree();
+  const QuotaBook::WithoutNomination without_nomination(book_, pod);
+  const auto shortage = tree.FindShortage(*quota, book_.ChargeOf(pod, nullptr));
+  if (!shortage.has_value()) return;
+  const QuotaLine& line = tree.lines()[shortage->line];
+  // GPUs in parts are told as whole ones.
+  const int64_t unit = line.counts == QuotaLine::Counts::kGpu ? 1000 : 1;
+  waiting.resource = line.ToString();
+  waiting.needed = (shortage->needed + unit - 1) / unit;
+  waiting.quota_used = ClampToInt64(shortage->used) / unit;
+  waiting.quota_limit = ClampToInt64(shortage->limit) / unit;
+  if (shortage->kind == QuotaTree::Shortage::Kind::kBorrowed) return;
+  waiting.quota = tree.spec(shortage->quota).subject();
+  waiting.reason = shortage->needed > shortage->limit ? WaitingReason::kQuotaMisconfigured
+                                                      : WaitingReason::kQuotaMax;
 }
 
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
   return {{{EventResource::Pod(), action::kDelete | action::kUpdatePodScaleDown}, nullptr},
-          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged}};
+          {{EventResource::Of(Kind::kElasticQuota), action::kAll}, &BoundsChanged},
+          {{EventResource::Of(Kind::kClusterQuota), action::kAll}, &ClusterQuotaChanged},
+          // The cluster has more to lend.
+          {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
+           [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
+             return book_.has_tree() ? QueueingHint::kQueue : QueueingHint::kSkip;
+           }}};
 }
 
 // The first resource by name that is over its bound; a pod that asks for more than the bound itself
 // will never be admitted.
 void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& rejection,
                                         const NodeTable&, WaitingFor& waiting) const {
+  if (book_.has_tree()) return ExplainInTree(pod, waiting);
   const bool own_max = absl::EndsWith(rejection.message(), kMoreThanMax);
   waiting.reason = own_max ? WaitingReason::kQuotaMax : WaitingReason::kWaitingForQuota;
   const Quota* quota = ledger_.Find(pod.namespace_name());

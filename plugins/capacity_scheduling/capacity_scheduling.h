@@ -20,7 +20,9 @@
 #include "berth/framework/prefilter.h"
 #include "berth/framework/reserve.h"
 #include "berth/preemption/preemption.h"
+#include "berth/preemption/victim_rules.h"
 #include "plugins/capacity_scheduling/nominated_usage.h"
+#include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
 
@@ -35,13 +37,19 @@ class CapacityScheduling final : public Plugin,
                                  public AssignmentObserver,
                                  public EnqueueExtensions,
                                  public PostFilterEvents,
+                                 public VictimRules,
                                  public WaitingExplainer {
  public:
   static constexpr absl::string_view kName = "CapacityScheduling";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 
   explicit CapacityScheduling(Handle& handle)
-      : handle_(handle), nominated_(ledger_), rules_(ledger_), preemption_(handle) {}
+      : handle_(handle),
+        nominated_(ledger_),
+        rules_(ledger_),
+        book_(handle),
+        rules_without_quota_(handle, book_),
+        preemption_(handle) {}
 
   absl::string_view Name() const override { return kName; }
 
@@ -62,8 +70,16 @@ class CapacityScheduling final : public Plugin,
     return Status::Success();
   }
   void Unreserve(CycleState&, const PodInfo&, absl::string_view) override {}
-  void OnPodAssigned(const PodInfo& pod, const NodeInfo&) override { ledger_.Charge(pod); }
-  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override { ledger_.Release(pod); }
+  void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
+    ledger_.Charge(pod);
+    book_.OnAssigned(pod, node);
+  }
+  void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override {
+    ledger_.Release(pod);
+    book_.OnUnassigned(pod);
+  }
+  void OnPodPending(const PodInfo& pod) override { book_.OnPending(pod); }
+  void OnPodGone(const PodInfo& pod) override { book_.OnGone(pod); }
 
   // A pod that goes or shrinks, and any change of a quota's min or max.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -73,18 +89,48 @@ class CapacityScheduling final : public Plugin,
     return pod.preemption_policy() != PreemptionPolicy::kNever;
   }
 
+  // In a tree of quotas (docs/quota.md), for plans over several nodes.
+  Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
+                    std::unique_ptr<VictimTrial>& trial) override;
+
   const QuotaLedger& ledger() const { return ledger_; }
+  const QuotaBook& book() const { return book_; }
 
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
 
  private:
+  // Pods of no quota evict pods of lower priority that have none either.
+  class RulesWithoutQuota final : public PriorityPreemptionRules {
+   public:
+    RulesWithoutQuota(Handle& handle, const QuotaBook& book)
+        : PriorityPreemptionRules(handle, kPercentage, kAbsolute), book_(book) {}
+
+   protected:
+    absl::StatusOr<bool> MayEvict(const NodeInfo&, const PodInfo& victim, const PodInfo&) override {
+      return !book_.QuotaOf(victim).has_value();
+    }
+
+   private:
+    static constexpr int64_t kPercentage = 100, kAbsolute = 100;
+    const QuotaBook& book_;
+  };
+
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
+  Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
+                         PreFilterResult& result);
+  Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
+                       PreFilterResult& result);
+  Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
+                          PostFilterResult& result);
+  void ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const;
 
   Handle& handle_;
   QuotaLedger ledger_;
   NominatedUsage nominated_;
   QuotaRules rules_;
+  mutable QuotaBook book_;  // what-if changes are taken back
+  RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
 };
 

@@ -106,9 +106,11 @@ class Commands {
         Command("validate", "Check configurations, and say every problem with its place");
     command.add_option("FILE,--config", options_.configs, "KubeSchedulerConfiguration files")
         ->type_name("FILE");
+    Cluster(command)->description("Manifests whose quotas are checked: files or folders");
     Examples(command,
              "Examples:\n"
              "  $0 validate scheduler.yaml\n"
+             "  $0 validate --cluster quotas/\n"
              "  kubectl get cm scheduler -o jsonpath='{.data.config}' | $0 validate -");
   }
 
@@ -287,7 +289,9 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
   if (count(options.configs, "-") + count(options.clusters, "-") > 1) {
     return "standard input (-) can be read only once";
   }
-  if (command == "validate" && options.configs.empty()) return "FILE is required";
+  if (command == "validate" && options.configs.empty() && options.clusters.empty()) {
+    return "FILE is required, or --cluster";
+  }
   if (command != "simulate") return "";
   if (options.clusters.empty() && options.scenarios.empty() && options.trace.empty()) {
     return "--cluster is required, or --scenario, or --trace";

@@ -12,6 +12,7 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/mark_warnings.h"
+#include "app/quota_warnings.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
 #include "berth/api/core_v1.pb.h"
@@ -363,6 +364,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return 1;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
+  PrintProblems(CheckQuotasOf(manifests->objects));
   AddClaimsOfTemplates(manifests->objects);
   const RealClock clock;
   Problems problems;

@@ -19,6 +19,7 @@
 #include "app/input.h"
 #include "app/interrupt.h"
 #include "app/mark_warnings.h"
+#include "app/quota_warnings.h"
 #include "app/simulation_report.h"
 #include "app/terminal.h"
 #include "berth/simulation.h"
@@ -70,6 +71,7 @@ std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
   std::optional<Manifests> manifests = ReadCluster(options.clusters);
   if (!configuration.has_value() || !manifests.has_value()) return nullptr;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
+  PrintProblems(CheckQuotasOf(manifests->objects));
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = *std::move(configuration),
                           .registry = &registry,

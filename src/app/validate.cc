@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth validate`: is this configuration good?
+// `berth validate`: is this configuration good, and do the quotas of a cluster agree?
 #include <optional>
 
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
 #include "app/input.h"
+#include "app/quota_warnings.h"
 #include "app/terminal.h"
 #include "berth/api/input_file.h"
 
@@ -25,6 +26,13 @@ int RunValidate(const CommandOptions& options, const Registry& registry) {
       PrintOut(" %s", OneLine(profile.scheduler_name));
     }
     PrintOut("\n");
+  }
+  if (!options.clusters.empty()) {
+    const std::optional<Manifests> manifests = ReadCluster(options.clusters);
+    if (!manifests.has_value()) return 1;
+    const Problems problems = CheckQuotasOf(manifests->objects);
+    PrintProblems(problems);
+    valid &= problems.ok();
   }
   return valid ? 0 : 1;
 }

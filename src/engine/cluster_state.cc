@@ -54,14 +54,25 @@ std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view 
                  [&](api::Pod& own) { own.mutable_spec()->set_node_name(std::string(node_name)); });
 }
 
-ClusterState::ClusterState() : groups_([this](const PodInfo& pod) { return GroupOf(pod); }) {}
+ClusterState::ClusterState()
+    : groups_([this](const PodInfo& pod) { return GroupOf(pod); },
+              [this](const PodInfo& member, absl::string_view name) -> std::optional<GroupSpec> {
+                const Framework* framework =
+                    profiles_ == nullptr ? nullptr : profiles_->Find(member.scheduler_name());
+                if (framework == nullptr || framework->plugins().group == nullptr) {
+                  return std::nullopt;
+                }
+                return framework->plugins().group->Spec(name);
+              }) {}
 ClusterState::~ClusterState() = default;
 
 void ClusterState::SetProfiles(const FrameworkSet* profiles) {
   profiles_ = profiles;
   for (const Framework* framework : profiles->all()) {
-    for (AssignmentObserver* observer : framework->plugins().observers)
+    for (AssignmentObserver* observer : framework->plugins().observers) {
       cache_.AddObserver(observer);
+      observers_.push_back(observer);
+    }
   }
 }
 
@@ -239,6 +250,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
       const std::string was = old->nominated_node_name();
       if (!was.empty() && was != pod->nominated_node_name()) result.unnominated = old;
     }
+    for (AssignmentObserver* observer : observers_) observer->OnPodPending(*pod);
     result.type = ClusterChange::Type::kPodPending;
     return;
   }
@@ -304,6 +316,7 @@ void ClusterState::PodGone(const Identity& pod, ClusterChange& result) {
   nominations_.Remove(pod);
   result.was_assigned = cache_.RemovePod(pod);
   cache_.UntrackPod(pod);
+  for (AssignmentObserver* observer : observers_) observer->OnPodGone(*old);
   if (std::optional<std::string> group = groups_.RemovePod(pod); group.has_value()) {
     result.groups.push_back(*std::move(group));
   }

@@ -141,6 +141,7 @@ class ClusterState {
   void ObjectGone(const Object& object, ClusterChange& result);
 
   const FrameworkSet* profiles_ = nullptr;
+  std::vector<AssignmentObserver*> observers_;  // of all profiles
   Cache cache_;
   Objects objects_;
   Nominations nominations_;

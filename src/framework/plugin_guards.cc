@@ -138,6 +138,14 @@ class GuardedObserver final : public AssignmentObserver {
         counter_, "OnPodUnassigned", [&] { plugin_.OnPodUnassigned(pod, node); },
         [](const auto&) {});
   }
+  void OnPodPending(const PodInfo& pod) override {
+    Caught(
+        counter_, "OnPodPending", [&] { plugin_.OnPodPending(pod); }, [](const auto&) {});
+  }
+  void OnPodGone(const PodInfo& pod) override {
+    Caught(
+        counter_, "OnPodGone", [&] { plugin_.OnPodGone(pod); }, [](const auto&) {});
+  }
 
  private:
   AssignmentObserver& plugin_;

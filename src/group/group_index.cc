@@ -68,7 +68,8 @@ class GroupIndex::Group final : public GroupMembers {
   int assigned_ = 0;
 };
 
-GroupIndex::GroupIndex(GroupOf group_of) : group_of_(std::move(group_of)) {}
+GroupIndex::GroupIndex(GroupOf group_of, SpecOf spec_of)
+    : group_of_(std::move(group_of)), spec_of_(std::move(spec_of)) {}
 GroupIndex::~GroupIndex() = default;
 
 std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) {
@@ -152,6 +153,12 @@ std::optional<std::string> GroupIndex::GroupOfPod(absl::string_view uid) const {
   const Place* const place = places_.Find(uid);
   if (place == nullptr) return std::nullopt;
   return std::string(place->group->name());
+}
+
+std::optional<GroupSpec> GroupIndex::Spec(absl::string_view name) const {
+  const GroupMembers* const group = Find(name);
+  if (group == nullptr || group->members().empty() || spec_of_ == nullptr) return std::nullopt;
+  return spec_of_(*group->members().front().pod, name);
 }
 
 }  // namespace berth

@@ -26,7 +26,10 @@ class GroupIndex final : public Groups {
  public:
   // The group of a pod by the group plugin of its profile.
   using GroupOf = std::function<std::optional<std::string>(const PodInfo&)>;
-  explicit GroupIndex(GroupOf group_of);
+  // What the plugin of a member's profile knows of its group.
+  using SpecOf =
+      std::function<std::optional<GroupSpec>(const PodInfo& member, absl::string_view name)>;
+  explicit GroupIndex(GroupOf group_of, SpecOf spec_of = nullptr);
   ~GroupIndex() override;
 
   // The pod is there, new or changed, with or without a node; one that is terminal is a member no
@@ -48,7 +51,8 @@ class GroupIndex final : public Groups {
   // All groups that have members, by name.
   std::vector<const GroupMembers*> All() const;
   // The group the pod is in; absent if none.
-  std::optional<std::string> GroupOfPod(absl::string_view uid) const;
+  std::optional<std::string> GroupOfPod(absl::string_view uid) const override;
+  std::optional<GroupSpec> Spec(absl::string_view name) const override;
   int size() const { return static_cast<int>(groups_.size()); }
 
  private:
@@ -60,6 +64,7 @@ class GroupIndex final : public Groups {
   void Remove(UidRef pod, Place place);
 
   const GroupOf group_of_;
+  const SpecOf spec_of_;
   absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
   IdentityMap<Place, ByUid> places_;
 };

@@ -16,6 +16,7 @@
 #include "berth/api/policy_v1.pb.h"
 #include "berth/api/registered_object.pb.h"
 #include "berth/api/resource_v1.pb.h"
+#include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_koordinator_sh.pb.h"
 #include "berth/api/scheduling_v1.pb.h"
 #include "berth/api/scheduling_v1alpha1.pb.h"

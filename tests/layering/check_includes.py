@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "include/berth/columns/": COLUMNS,
     "include/berth/incremental/": PUBLIC,
     "include/berth/gpu/": API,
+    "include/berth/quota/": MEANING,
     "src/api/": API,
     "src/values/": MEANING,
     "src/table/": COLUMNS + ["values/"],
@@ -62,7 +63,8 @@ MAY_INCLUDE = {
     "include/berth/devices/": API,
     "src/devices/": API + ["berth/devices/", "cel/"],
     "src/gpu/": API + ["berth/gpu/"],
-    "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/"],  # and its own folder; builtin.cc all of them
+    "src/quota/": MEANING + ["berth/quota/", "berth/gpu/"],
+    "plugins/": PUBLIC + ["berth/gpu/", "berth/devices/", "berth/quota/"],  # and its own folder; builtin.cc all of them
 }
 # And what no file may include but those below the prefixes behind it: the full evaluator stands without the
 # incremental one, of which the engine sees the evaluator and none of the caches.

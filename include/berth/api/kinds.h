@@ -44,7 +44,8 @@
   X(KubernetesPodGroup, "PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", true)             \
   X(CompositePodGroup, "CompositePodGroup", "scheduling.k8s.io", "v1alpha3", "compositepodgroups", \
     true)                                                                                          \
-  X(VolcanoPodGroup, "PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", true)
+  X(VolcanoPodGroup, "PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", true)            \
+  X(ClusterQuota, "ClusterQuota", "scheduling.berth.dev", "v1alpha1", "clusterquotas", false)
 
 namespace google::protobuf {
 class Message;

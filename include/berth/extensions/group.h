@@ -159,6 +159,16 @@ class Groups {
   virtual ~Groups() = default;
   // The members of group `name`, or null if it has none.
   virtual const GroupMembers* Find(absl::string_view name) const = 0;
+  // The name of the group that the pod of that uid is in; absent if none.
+  virtual std::optional<std::string> GroupOfPod(absl::string_view uid) const {
+    (void)uid;
+    return std::nullopt;
+  }
+  // What the plugin that defines group `name` knows of it; absent without members.
+  virtual std::optional<GroupSpec> Spec(absl::string_view name) const {
+    (void)name;
+    return std::nullopt;
+  }
 };
 
 }  // namespace berth

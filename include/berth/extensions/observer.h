@@ -22,6 +22,12 @@ class AssignmentObserver {
   virtual void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) = 0;
   // `node` no longer counts `pod`.
   virtual void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) = 0;
+
+  // The engine's, for sums over waiting pods: a pod without a node is new or changed; a pod, with
+  // or without one, was deleted or has ended. A pod that is assumed in between is told of by the
+  // calls above alone, and waits again if it is unassigned and not gone.
+  virtual void OnPodPending(const PodInfo& pod) { (void)pod; }
+  virtual void OnPodGone(const PodInfo& pod) { (void)pod; }
 };
 
 class SyncObserver {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a quota counts: a resource, GPUs in parts, or pods; on all nodes or on those with a label.
+#ifndef BERTH_QUOTA_QUOTA_LINE_H_
+#define BERTH_QUOTA_QUOTA_LINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
+#include "berth/api/labels.h"
+#include "berth/api/quantity.h"
+#include "berth/api/resources.h"
+#include "berth/api/symbol.h"
+
+namespace berth {
+
+class PodInfo;
+
+// A key of min, max and their like: "cpu", "pods", "gpu", "nvidia.com/gpu{zone=a}",
+// "gpu{model=H100}".
+struct QuotaLine {
+  enum class Counts : uint8_t { kResource, kGpu, kPods };
+
+  Counts counts = Counts::kResource;
+  ResourceId resource = 0;  // of kResource
+  Symbol label;             // empty: on all nodes; "model": any of the labels that name GPU models
+  Symbol value;
+
+  // Absent if the text is no line: an empty name, a brace without its other one, a label without a
+  // value.
+  static std::optional<QuotaLine> Parse(absl::string_view text);
+  std::string ToString() const;
+
+  bool of_some_nodes() const { return !label.empty(); }
+  // Whether it counts what runs on a node with these labels.
+  bool Covers(const LabelSet& node) const;
+  // The amount of a quantity in the line's unit: thousandths of a CPU or GPU, bytes, plain counts.
+  int64_t Amount(const Quantity& quantity) const;
+  Quantity QuantityOf(int64_t amount) const;
+  // Neither cpu, memory nor ephemeral-storage: what a pod holds of it no other can share.
+  bool is_scalar() const {
+    return counts != Counts::kPods && (counts == Counts::kGpu || resource > kEphemeralStorage);
+  }
+
+  friend bool operator==(const QuotaLine&, const QuotaLine&) = default;
+};
+
+// What a pod is charged, whatever the lines are.
+struct PodAmounts {
+  // max(sum of containers, each init container) + overhead, as scheduler-plugins
+  // capacity_scheduling.go computePodResourceRequest: neither sidecars nor pod-level resources.
+  ResourceVector resources;
+  int64_t gpu_milli = 0;  // whole GPUs of any vendor and parts, in thousandths
+
+  // In the unit of `line`, wherever the pod runs.
+  int64_t Of(const QuotaLine& line) const;
+};
+PodAmounts AmountsOf(const PodInfo& pod);
+// Whole GPUs of any vendor among the resources, in thousandths.
+int64_t GpuMilliOf(const ResourceVector& resources);
+
+// Amounts by the position of their line in QuotaTree::lines(), by rising position; none is 0.
+using LineAmounts = absl::InlinedVector<std::pair<int, int64_t>, 4>;
+int64_t AmountOfLine(const LineAmounts& amounts, int line);
+// Adds amount by amount; stops at the ends of int64.
+void AddAmounts(const LineAmounts& more, LineAmounts& sum);
+
+}  // namespace berth
+
+#endif  // BERTH_QUOTA_QUOTA_LINE_H_

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tree of quotas and what is used of it: exact, and at the cost of its depth.
+#ifndef BERTH_QUOTA_QUOTA_TREE_H_
+#define BERTH_QUOTA_QUOTA_TREE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/quota/quota_spec.h"
+
+namespace berth {
+
+// A quota's number in a tree: kCluster, and then as they are in the specs, from 1.
+using QuotaId = int;
+
+// The arithmetic of docs/quota.md. Sums are exact: what was added and taken away again is gone,
+// however large it was. Threads: none of its own.
+class QuotaTree {
+ public:
+  static constexpr QuotaId kCluster = 0;
+  // Of bounds that there are none of.
+  static constexpr __int128 kUnlimited = __int128{1} << 100;
+
+  // A tree of the cluster alone.
+  QuotaTree() : QuotaTree(std::vector<QuotaSpec>()) {}
+  // As of ReadQuotas(). One whose parent does not exist, or that is above itself, is right below
+  // the cluster.
+  explicit QuotaTree(std::vector<QuotaSpec> specs);
+
+  // --- Shape ---
+
+  int size() const { return static_cast<int>(specs_.size()); }  // the cluster included
+  const QuotaSpec& spec(QuotaId quota) const { return specs_[quota]; }
+  QuotaId parent(QuotaId quota) const { return parents_[quota]; }  // -1: of the cluster
+  int depth(QuotaId quota) const { return depths_[quota]; }        // of the cluster 0
+  absl::Span<const QuotaId> children(QuotaId quota) const { return children_[quota]; }
+  // The quota of that name; absent if there is none.
+  std::optional<QuotaId> Find(absl::string_view name) const;
+  // Every line that some quota names, in order of the quotas and in each by name.
+  absl::Span<const QuotaLine> lines() const { return lines_; }
+  // The quotas right below the lowest common ancestor of the two; a quota stands for itself if it
+  // is above the other. Both the same: they are in one quota.
+  struct Branches {
+    QuotaId a, b, ancestor;
+  };
+  Branches BranchesOf(QuotaId a, QuotaId b) const;
+  // Whether the quota or one above it, below the cluster, names the line in min or max: then what
+  // its pods hold of it is somebody's.
+  bool Concerns(QuotaId quota, int line) const { return concerns_[At(quota, line)]; }
+
+  // --- What is given ---
+
+  // What the nodes have; before it is set, no limit.
+  void SetCapacity(int line, int64_t amount);
+  std::optional<int64_t> capacity(int line) const;
+  // min if the quota names the line, else its children's together. Of the cluster: its capacity.
+  __int128 guarantee(QuotaId quota, int line) const { return guarantee_[At(quota, line)]; }
+  // The lesser of max, and guarantee and borrowing limit; kUnlimited or more if there are none.
+  __int128 most(QuotaId quota, int line) const { return most_[At(quota, line)]; }
+
+  // --- What is used ---
+
+  // What a pod with these amounts is charged on a node with those labels; without labels, as if it
+  // ran on a node that no line is limited to.
+  LineAmounts ChargeOf(const PodAmounts& amounts, const LabelSet* node) const;
+  // Charges the quota and those above it, or takes back. The same amounts come and go together.
+  void Charge(QuotaId quota, const LineAmounts& amounts) { Move(quota, amounts, 1); }
+  void Release(QuotaId quota, const LineAmounts& amounts) { Move(quota, amounts, -1); }
+  // At and below the quota.
+  __int128 used(QuotaId quota, int line) const { return used_[At(quota, line)]; }
+  __int128 borrowed(QuotaId quota, int line) const {
+    const __int128 more = used(quota, line) - guarantee(quota, line);
+    return more > 0 ? more : 0;
+  }
+  // What the quota may still use; negative after a cut.
+  __int128 Available(QuotaId quota, int line) const;
+
+  // The first line, in their order, that has no room for the amounts, and the quota whose bound it
+  // is. kBorrowed: others have what would be left.
+  struct Shortage {
+    enum class Kind : uint8_t { kMax, kBorrowingLimit, kBorrowed };
+    Kind kind = Kind::kBorrowed;
+    QuotaId quota = kCluster;
+    int line = 0;
+    int64_t needed = 0;
+    __int128 used = 0, limit = 0;  // of that quota
+  };
+  std::optional<Shortage> FindShortage(QuotaId quota, const LineAmounts& amounts) const;
+  // "team-a may have at most 8 gpu and uses 8".
+  std::string ToString(const Shortage& shortage) const;
+
+  // --- What is wanted, and shares ---
+
+  // What waiting pods ask for, as Charge() and Release().
+  void Want(QuotaId quota, const LineAmounts& amounts) { MoveWanted(quota, amounts, 1); }
+  void Unwant(QuotaId quota, const LineAmounts& amounts) { MoveWanted(quota, amounts, -1); }
+  __int128 wanted(QuotaId quota, int line) const { return wanted_[At(quota, line)]; }
+  // What the quota has if the cluster is shared fairly: see DivideFairly(). The cluster's is its
+  // capacity. Costs the depth times the number of siblings.
+  __int128 ShareOf(QuotaId quota, int line) const;
+  // The largest of what it borrows with `more` of any line, in millionths of what its parent has,
+  // by weight: smaller comes first. Compare with LessShare().
+  struct DominantShare {
+    int64_t millionths = 0;
+    int64_t weight = 1;
+    int64_t history = 0;  // decayed usage in millionths of its siblings'; 0 without history
+  };
+  DominantShare DominantShareOf(QuotaId quota, const LineAmounts& more) const;
+  static bool LessShare(const DominantShare& a, const DominantShare& b);
+
+  // Brings decayed usage up to `now`; before a charge, if it is to count for the time so far.
+  void Advance(absl::Time now);
+  bool has_history() const { return has_history_; }
+
+  // For tests: what used() and bubbled usage are, worked out from the charges of each quota alone.
+  bool IsConsistent() const;
+
+ private:
+  size_t At(QuotaId quota, int line) const {
+    return static_cast<size_t>(quota) * lines_.size() + static_cast<size_t>(line);
+  }
+  void FindLines();
+  void LinkParents();
+  void Reckon(int line);
+  int64_t WeightOf(QuotaId quota, int line) const;
+  void Move(QuotaId quota, const LineAmounts& amounts, int sign);
+  void MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign);
+  __int128 AvailableFrom(QuotaId quota, int line, __int128 of_parent) const;
+  int64_t HistoryOf(QuotaId quota, int line) const;
+  double DecayedOf(QuotaId quota, int line) const;
+  void CatchUp(QuotaId quota);
+
+  std::vector<QuotaSpec> specs_;  // [0] is the cluster's, empty
+  std::vector<QuotaId> parents_;
+  std::vector<int> depths_;
+  std::vector<std::vector<QuotaId>> children_;
+  std::vector<QuotaId> top_down_;  // all of them, parents first
+  absl::flat_hash_map<std::string, QuotaId> ids_;
+  std::vector<QuotaLine> lines_;
+  // By At(): what is given.
+  std::vector<bool> concerns_;
+  std::vector<__int128> guarantee_, most_, pool_, local_, max_, borrowing_limit_;
+  std::vector<std::optional<int64_t>> capacity_;  // by line
+  // What is used: at and below; the same without what children have of their own; by the quota's
+  // own pods.
+  std::vector<__int128> used_, bubbled_, own_;
+  std::vector<__int128> wanted_;
+  bool has_history_ = false;
+  absl::Time now_ = absl::InfinitePast();
+  // Of children of quotas with a half-life: mean usage, by At(), as of these times.
+  std::vector<double> decayed_;
+  std::vector<absl::Time> decayed_at_;
+};
+
+// One of those that share an amount.
+struct ShareClaim {
+  __int128 guarantee = 0;  // gets this first, if it wants it
+  __int128 wanted = 0;     // and no more than this
+  int64_t weight = 1;      // of what is left, beside the others'
+  int32_t priority = 0;    // higher ones first
+  // What it used lately, as a part of what all of them did; counted against its weight.
+  int64_t history_millionths = 0;
+};
+
+// Divides `total` among claims in the order in which they are to be preferred where nothing else
+// tells them apart. Each gets the lesser of guarantee and wanted (if that is more than there is,
+// these are divided by guarantee); then, priority by priority, what is left by weight, as whole
+// units with the largest remainder first. Gives away all that is wanted, or all there is.
+// KAI proportion/resource_division: weight w and history u, both as parts of the whole, count as
+// max(0, w + factor (w - u)).
+std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> claims,
+                                   int64_t history_factor_milli = 0);
+
+}  // namespace berth
+
+#endif  // BERTH_QUOTA_QUOTA_TREE_H_

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// May a pod take what a running pod holds? Decided by their quotas, at the two just below the
+// lowest one that both are under.
+#ifndef BERTH_QUOTA_TAKING_H_
+#define BERTH_QUOTA_TAKING_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "berth/quota/quota_tree.h"
+
+namespace berth {
+
+// The pod, or pods together, that wait for room. Not charged in the tree.
+struct QuotaTaker {
+  QuotaId quota = QuotaTree::kCluster;
+  LineAmounts request;
+  int32_t priority = 0;
+  absl::Time creation_time;
+};
+
+// The pod, or pods that go together, that run. Charged.
+struct QuotaHolder {
+  QuotaId quota = QuotaTree::kCluster;
+  LineAmounts amounts;
+  int32_t priority = 0;  // the highest
+  absl::Time creation_time;
+  absl::Time start_time;  // the latest
+  bool preemptible = true;
+};
+
+// What decides; kYes, or the first reason why not.
+enum class Taking : uint8_t {
+  kYes,
+  kNotPreemptible,  // the holder's label says so
+  kNever,           // reclaim.strategy, or preemption, of the taker's quota
+  kFenced,          // a fence stands between them
+  kNotLower,        // its priority is not lower where it has to be
+  kTakerAbove,      // the taker's side would have more than its min, or its share
+  kHolderWithin,    // the holder's side has no more than its min, or its share
+  kMinRuntime,      // not before TakingVerdict::until
+};
+absl::string_view TakingName(Taking taking);
+
+struct TakingVerdict {
+  Taking taking = Taking::kYes;
+  absl::Time until = absl::InfiniteFuture();
+  bool ok() const { return taking == Taking::kYes; }
+};
+
+// The rule, over a tree that may be charged and released meanwhile, as long as what a taker wants
+// and what victims give back still counts as wanted or used: shares are looked up once.
+class TakingRule {
+ public:
+  // `tree` outlives this.
+  TakingRule(const QuotaTree& tree, absl::Time now) : tree_(tree), now_(now) {}
+
+  TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
+
+ private:
+  enum class Bound : uint8_t { kGuarantee, kShare };
+  // What a side may have by that bound, and what it has; of the ancestor itself, its own pods'.
+  struct Side {
+    __int128 bound, used;
+  };
+  Side SideOf(QuotaId quota, QuotaId ancestor, int line, Bound bound) const;
+  __int128 Share(QuotaId quota, int line) const;
+  bool StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches, Bound bound) const;
+  bool IsAbove(const QuotaTaker& taker, const QuotaHolder& holder,
+               const QuotaTree::Branches& branches, Bound bound) const;
+  bool IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches, Bound bound) const;
+  bool IsFenced(QuotaId taker, QuotaId holder, const QuotaTree::Branches& branches) const;
+  absl::Time MayGoAt(const QuotaHolder& holder, QuotaId from,
+                     std::optional<absl::Duration> QuotaSpec::*field) const;
+
+  const QuotaTree& tree_;
+  const absl::Time now_;
+  mutable absl::flat_hash_map<std::pair<QuotaId, int>, __int128> shares_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_QUOTA_TAKING_H_

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of quota_book.h.
+#include "plugins/capacity_scheduling/quota_book.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "berth/api/amounts.h"
+#include "berth/gpu/request_marks.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kMostShapes = 4096;  // that are kept
+
+bool AsksForGpuParts(const PodInfo& pod) {
+  return absl::c_any_of(kGpuRequestMarks,
+                        [&](absl::string_view mark) { return pod.annotation(mark).has_value(); });
+}
+
+}  // namespace
+
+// --- Quotas ---
+
+void QuotaBook::Refresh() {
+  if (ReadTree()) nominator_version_.reset();
+  if (!has_tree_) return;
+  tree_.Advance(handle_.clock().Now());
+  FollowNodes();
+  FollowNominations();
+}
+
+// Returns whether the tree was built anew.
+bool QuotaBook::ReadTree() {
+  const ObjectStore& objects = handle_.objects();
+  const uint64_t elastic = objects.version(Kind::kElasticQuota);
+  const uint64_t cluster = objects.version(Kind::kClusterQuota);
+  const uint64_t namespaces = objects.version(Kind::kNamespace);
+  if (has_tree_ && namespaces != namespace_version_) belongings_.clear();
+  if (elastic_version_ == elastic && cluster_version_ == cluster &&
+      (namespaces == namespace_version_ || absl::c_none_of(specs_, [](const QuotaSpec& s) {
+         return s.namespace_selector.has_value();
+       }))) {
+    namespace_version_ = namespaces;
+    return false;
+  }
+  const bool labels_changed = namespaces != namespace_version_;
+  elastic_version_ = elastic;
+  cluster_version_ = cluster;
+  namespace_version_ = namespaces;
+  std::vector<const Object*> quotas = objects.List(Kind::kClusterQuota);
+  bool has_tree = !quotas.empty();
+  for (const Object* object : objects.List(Kind::kElasticQuota)) {
+    has_tree |= IsMarkedForTree(*object);
+    quotas.push_back(object);
+  }
+  if (!has_tree && !has_tree_) return false;
+  Problems problems;  // validate says them
+  std::vector<QuotaSpec> specs;
+  if (has_tree) specs = ReadQuotas(quotas, problems);
+  // Whoever writes the status of a quota changes nothing.
+  if (has_tree == has_tree_ && !labels_changed &&
+      absl::c_equal(specs, specs_,
+                    [](const QuotaSpec& a, const QuotaSpec& b) { return a.SaysTheSameAs(b); })) {
+    return false;
+  }
+  has_tree_ = has_tree;
+  Rebuild(std::move(specs));
+  return true;
+}
+
+void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
+  specs_ = std::move(specs);
+  tree_ = QuotaTree(specs_);
+  tree_.Advance(handle_.clock().Now());
+  naming_.clear();
+  selecting_.clear();
+  elastic_.clear();
+  elastic_by_name_.clear();
+  belongings_.clear();
+  for (QuotaId quota = 1; quota < tree_.size(); ++quota) {
+    const QuotaSpec& spec = tree_.spec(quota);
+    if (spec.is_elastic_quota) {
+      for (const Symbol name : spec.namespaces) elastic_.try_emplace(name, quota);
+      elastic_by_name_.try_emplace(Symbol::Intern(spec.name.substr(spec.name.find('/') + 1)),
+                                   quota);
+      continue;
+    }
+    for (const Symbol name : spec.namespaces) naming_[name].push_back(quota);
+    if (spec.namespace_selector.has_value() || (spec.namespaces.empty() && spec.selects_pods())) {
+      selecting_.push_back(quota);
+    }
+  }
+  charges_ = {};
+  promised_ = {};
+  wanted_ = {};
+  by_quota_.assign(tree_.size(), {});
+  nodes_version_.reset();
+  if (!has_tree_) return;
+  const NodeTable& nodes = handle_.nodes();
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    for (const std::shared_ptr<const PodInfo>& pod : node.pods()) Charge(*pod, node);
+  }
+}
+
+void QuotaBook::FollowNodes() {
+  const NodeTable& nodes = handle_.nodes();
+  bool changed = !nodes_version_.has_value();
+  if (!changed && *nodes_version_ != nodes.version()) {
+    changed = !nodes.Replay(
+                  *nodes_version_,
+                  [&](const RowChange& change) {
+                    changed |=
+                        (change.aspects & (Aspect::kNodeAllocatable | Aspect::kNodeLabels)) != 0;
+                  },
+                  [&](const RowMove&) { changed = true; }) ||
+              changed;
+  }
+  nodes_version_ = nodes.version();
+  if (!changed) return;
+  std::vector<int64_t> capacity(tree_.lines().size(), 0);
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    const NodeInfo& node = nodes.node(row);
+    PodAmounts all;
+    all.resources = node.allocatable();
+    all.gpu_milli = GpuMilliOf(node.allocatable());
+    for (size_t i = 0; i < capacity.size(); ++i) {
+      const QuotaLine& line = tree_.lines()[i];
+      if (!line.Covers(node.labels())) continue;
+      capacity[i] =
+          SaturatingAdd(capacity[i], line.counts == QuotaLine::Counts::kPods ? node.allowed_pods()
+                                                                             : all.Of(line));
+    }
+  }
+  for (size_t i = 0; i < capacity.size(); ++i) tree_.SetCapacity(static_cast<int>(i), capacity[i]);
+}
+
+void QuotaBook::FollowNominations() {
+  const Nominator& nominator = handle_.nominator();
+  if (nominator_version_ == nominator.version()) return;
+  nominator_version_ = nominator.version();
+  promised_.ForEach([&](const Identity&, const Promise& promise) {
+    tree_.Release(promise.quota, promise.amounts);
+  });
+  promised_ = {};
+  const NodeTable& nodes = handle_.nodes();
+  nominator.ForEach([&](const PodInfo& pod, absl::string_view node_name) {
+    const std::optional<Symbol> name = Symbol::Find(node_name);
+    const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
+    const std::optional<QuotaId> quota = QuotaOf(pod);
+    if (row < 0 || !quota.has_value()) return;
+    const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
+    if (!is_new) return;
+    *promise = {*quota, ChargeOf(pod, &nodes.node(row).labels())};
+    tree_.Charge(promise->quota, promise->amounts);
+  });
+}
+
+QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
+    : tree_(book.tree_) {
+  if (const Promise* const promise = book.promised_.Find(*pod.identity())) {
+    quota_ = promise->quota;
+    amounts_ = promise->amounts;
+    tree_.Release(quota_, amounts_);
+  }
+}
+
+QuotaBook::WithoutNomination::~WithoutNomination() {
+  if (quota_ != QuotaTree::kCluster) tree_.Charge(quota_, amounts_);
+}
+
+// --- Whose pods ---
+
+const PodAmounts& QuotaBook::RequestOf(const PodInfo& pod) const {
+  if (AsksForGpuParts(pod)) return with_annotations_ = AmountsOf(pod);
+  const std::shared_ptr<const PodShape>& shape = pod.packed()->shape();
+  const auto known = shapes_.find(shape.get());
+  if (known != shapes_.end()) return known->second.amounts;
+  if (shapes_.size() >= kMostShapes) shapes_.clear();
+  Shape& added = shapes_[shape.get()];
+  added = {shape, AmountsOf(pod)};
+  return added.amounts;
+}
+
+std::optional<QuotaId> QuotaBook::QuotaOf(const PodInfo& pod) const {
+  const std::shared_ptr<const void> spec = pod.shared_spec();
+  const auto known = belongings_.find(spec.get());
+  if (known != belongings_.end()) return known->second.quota;
+  if (belongings_.size() >= kMostShapes) belongings_.clear();
+  return (belongings_[spec.get()] = {spec, FindQuota(pod)}).quota;
+}
+
+std::optional<QuotaId> QuotaBook::FindQuota(const PodInfo& pod) const {
+  if (const Symbol* const name = pod.labels().Find(kQuotaLabel)) {
+    if (const std::optional<QuotaId> quota = tree_.Find(name->view())) return quota;
+  }
+  for (const absl::string_view label : {kKoordinatorQuotaLabel, kAlibabaQuotaLabel}) {
+    const Symbol* const name = pod.labels().Find(label);
+    if (name == nullptr) continue;
+    const auto elastic = elastic_by_name_.find(*name);
+    if (elastic != elastic_by_name_.end()) return elastic->second;
+    if (const std::optional<QuotaId> quota = tree_.Find(name->view())) return quota;
+  }
+  const Symbol own = pod.namespace_name();
+  std::optional<QuotaId> oldest;
+  const auto consider = [&](QuotaId quota) {
+    const QuotaSpec& spec = tree_.spec(quota);
+    if (spec.pod_selector.has_value() && !spec.pod_selector->Matches(pod.labels())) return;
+    if (!oldest.has_value() || quota < *oldest) oldest = quota;
+  };
+  if (const auto named = naming_.find(own); named != naming_.end()) {
+    for (const QuotaId quota : named->second) consider(quota);
+  }
+  for (const QuotaId quota : selecting_) {
+    const std::optional<LabelSelector>& selector = tree_.spec(quota).namespace_selector;
+    if (selector.has_value()) {
+      const LabelSet* const labels = handle_.objects().NamespaceLabels(own);
+      if (!selector->Matches(labels == nullptr ? LabelSet() : *labels)) continue;
+    }
+    consider(quota);
+  }
+  if (oldest.has_value()) return oldest;
+  const auto elastic = elastic_.find(own);
+  return elastic == elastic_.end() ? std::nullopt : std::optional<QuotaId>(elastic->second);
+}
+
+// --- Pods ---
+
+void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
+  const std::optional<QuotaId> quota = QuotaOf(pod);
+  if (!quota.has_value()) return;
+  const auto [charge, is_new] = charges_.FindOrAdd(pod.identity());
+  if (!is_new) return;
+  *charge = {pod.identity(),   node.name(),
+             *quota,           ChargeOf(pod, &node.labels()),
+             next_sequence_++, pod.deletion_time().has_value()};
+  tree_.Charge(*quota, charge->amounts);
+  by_quota_[*quota].emplace(charge->sequence, charge);
+}
+
+void QuotaBook::OnAssigned(const PodInfo& pod, const NodeInfo& node) {
+  if (!has_tree_) return;
+  tree_.Advance(handle_.clock().Now());
+  StopWanting(*pod.identity());
+  Charge(pod, node);
+}
+
+void QuotaBook::OnUnassigned(const PodInfo& pod) {
+  if (!has_tree_) return;
+  QuotaCharge* const charge = charges_.Find(*pod.identity());
+  if (charge == nullptr) return;
+  tree_.Advance(handle_.clock().Now());
+  tree_.Release(charge->quota, charge->amounts);
+  by_quota_[charge->quota].erase(charge->sequence);
+  charges_.Erase(*pod.identity());
+  OnPending(pod);
+}
+
+void QuotaBook::OnPending(const PodInfo& pod) {
+  if (!has_tree_) return;
+  StopWanting(*pod.identity());
+  if (!pod.scheduling_gates().empty() || pod.deletion_time().has_value()) return;
+  const std::optional<QuotaId> quota = QuotaOf(pod);
+  if (!quota.has_value() || charges_.Contains(*pod.identity())) return;
+  Promise& promise = *wanted_.FindOrAdd(pod.identity()).first;
+  promise = {*quota, ChargeOf(pod, nullptr)};
+  tree_.Want(promise.quota, promise.amounts);
+}
+
+void QuotaBook::OnGone(const PodInfo& pod) {
+  if (has_tree_) StopWanting(*pod.identity());
+}
+
+void QuotaBook::StopWanting(UidRef pod) {
+  const Promise* const promise = wanted_.Find(pod);
+  if (promise == nullptr) return;
+  tree_.Unwant(promise->quota, promise->amounts);
+  wanted_.Erase(pod);
+}
+
+}  // namespace berth

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The books of a tree of quotas: which pod is charged where, what is promised and what is wanted.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_BOOK_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "berth/api/identity.h"
+#include "berth/api/identity_map.h"
+#include "berth/api/symbol.h"
+#include "berth/columns/node_table.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
+#include "berth/quota/quota_tree.h"
+
+namespace berth {
+
+// What a pod that runs was charged when it came: that is released when it goes, whatever it or its
+// node says by then.
+struct QuotaCharge {
+  IdentityPtr who;
+  Symbol node;
+  QuotaId quota = QuotaTree::kCluster;
+  LineAmounts amounts;
+  uint64_t sequence = 0;  // of all charges: later ones are higher
+  bool leaving = false;   // it is being deleted
+};
+
+// Follows quotas, pods, nominations and nodes. As long as no quota is marked for a tree there is
+// none, and nothing is charged. Scheduling thread.
+class QuotaBook {
+ public:
+  explicit QuotaBook(Handle& handle) : handle_(handle) {}
+
+  // Brings the tree up to date: with quotas that changed, nodes and nominations.
+  void Refresh();
+  // Whether quotas are a tree: there is a ClusterQuota, or an ElasticQuota with a mark of one.
+  bool has_tree() const { return has_tree_; }
+  const QuotaTree& tree() const { return tree_; }
+  // For what-if changes, which are all taken back.
+  QuotaTree& mutable_tree() { return tree_; }
+
+  // The quota the pod belongs to; absent if none.
+  std::optional<QuotaId> QuotaOf(const PodInfo& pod) const;
+  const PodAmounts& RequestOf(const PodInfo& pod) const;
+  // What it would be charged; lines of some nodes only with a node.
+  LineAmounts ChargeOf(const PodInfo& pod, const LabelSet* node) const {
+    return tree_.ChargeOf(RequestOf(pod), node);
+  }
+
+  void OnAssigned(const PodInfo& pod, const NodeInfo& node);
+  void OnUnassigned(const PodInfo& pod);
+  void OnPending(const PodInfo& pod);
+  void OnGone(const PodInfo& pod);
+
+  // The charged pods of a quota itself, earliest first.
+  using Charges = std::map<uint64_t, const QuotaCharge*>;
+  const Charges& ChargesOf(QuotaId quota) const { return by_quota_[quota]; }
+  const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
+
+  // Pods that are nominated to nodes are charged for these as well, so that nobody else takes what
+  // they wait for. `pod` is not charged while one of these lives.
+  class WithoutNomination {
+   public:
+    WithoutNomination(QuotaBook& book, const PodInfo& pod);
+    ~WithoutNomination();
+    WithoutNomination(const WithoutNomination&) = delete;
+    WithoutNomination& operator=(const WithoutNomination&) = delete;
+
+   private:
+    QuotaTree& tree_;
+    QuotaId quota_ = QuotaTree::kCluster;
+    LineAmounts amounts_;
+  };
+
+ private:
+  struct Promise {
+    QuotaId quota;
+    LineAmounts amounts;
+  };
+  struct Shape {
+    std::shared_ptr<const void> held;  // as long as it is, no other has its address
+    PodAmounts amounts;
+  };
+  struct Belonging {
+    std::shared_ptr<const void> held;
+    std::optional<QuotaId> quota;
+  };
+
+  bool ReadTree();
+  void Rebuild(std::vector<QuotaSpec> specs);
+  void FollowNodes();
+  void FollowNominations();
+  void Charge(const PodInfo& pod, const NodeInfo& node);
+  void StopWanting(UidRef pod);
+  std::optional<QuotaId> FindQuota(const PodInfo& pod) const;
+
+  Handle& handle_;
+  bool has_tree_ = false;
+  std::optional<uint64_t> elastic_version_, cluster_version_, namespace_version_;
+  std::vector<QuotaSpec> specs_;
+  QuotaTree tree_;
+  absl::flat_hash_map<Symbol, std::vector<QuotaId>> naming_;  // ClusterQuotas, by namespace named
+  std::vector<QuotaId> selecting_;                            // those that name none
+  absl::flat_hash_map<Symbol, QuotaId> elastic_;              // by namespace
+  absl::flat_hash_map<Symbol, QuotaId> elastic_by_name_;
+
+  IdentityMap<QuotaCharge, ByUid> charges_;
+  std::vector<Charges> by_quota_;
+  uint64_t next_sequence_ = 0;
+  IdentityMap<Promise, ByUid> wanted_;
+  IdentityMap<Promise, ByUid> promised_;
+  std::optional<uint64_t> nominator_version_;
+  std::optional<uint64_t> nodes_version_;
+
+  mutable absl::flat_hash_map<const void*, Shape> shapes_;
+  mutable absl::flat_hash_map<const void*, Belonging> belongings_;
+  mutable PodAmounts with_annotations_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_BOOK_H_

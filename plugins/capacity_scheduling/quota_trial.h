@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom pods may evict by a tree of quotas, as one plan comes about.
+#ifndef BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_TRIAL_H_
+#define BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_TRIAL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "berth/framework/handle.h"
+#include "berth/preemption/victim_rules.h"
+#include "berth/quota/taking.h"
+#include "plugins/capacity_scheduling/quota_book.h"
+
+namespace berth {
+
+// The tree as it will be when pods that are being deleted are gone and nominated ones run, without
+// what the plan evicts. The books are as before when this goes.
+class QuotaTrial final : public VictimTrial {
+ public:
+  // The preemptors are of one quota. `book` and `handle` outlive this.
+  QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
+             absl::Span<const PodInfo* const> preemptors);
+  ~QuotaTrial() override;
+  QuotaTrial(const QuotaTrial&) = delete;
+  QuotaTrial& operator=(const QuotaTrial&) = delete;
+
+  std::vector<VictimUnit> Units() const override;
+  Verdict MayEvict(const VictimUnit& unit) const override;
+  void Evict(const VictimUnit& unit) override { Move(unit, true); }
+  void Spare(const VictimUnit& unit) override { Move(unit, false); }
+  Status HasRoom() const override;
+
+  // The preemptors will run on nodes with these labels: lines of some nodes count as well.
+  void PlaceOn(const LabelSet& node);
+
+ private:
+  struct Moved {
+    QuotaId quota;
+    LineAmounts amounts;
+    int sign;
+  };
+  // What the pods of a unit hold; absent if one of them is not charged.
+  std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
+  void Move(const VictimUnit& unit, bool gone);
+  void Change(QuotaId quota, const LineAmounts& amounts, int sign);
+  bool MayGive(QuotaId quota) const;
+  std::vector<VictimUnit> UnitsOf(std::vector<const QuotaCharge*> charges) const;
+
+  QuotaBook& book_;
+  Handle& handle_;
+  QuotaTaker taker_;
+  std::vector<PodAmounts> asked_;  // by preemptor
+  TakingRule rule_;
+  std::vector<Moved> moved_;  // to be undone, in reverse order
+};
+
+// When a pod began to run, or, as far as that is known, last saved what it did: evicting it loses
+// what it did since. The annotation scheduling.berth.dev/checkpoint-time has an RFC 3339 time.
+absl::Time WorkSavedAt(const PodInfo& pod, absl::Time now);
+
+}  // namespace berth
+
+#endif  // BERTH_PLUGINS_CAPACITY_SCHEDULING_QUOTA_TRIAL_H_

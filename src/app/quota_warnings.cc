@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of quota_warnings.h.
+#include "app/quota_warnings.h"
+
+#include <memory>
+
+#include "berth/api/amounts.h"
+#include "berth/api/core_v1.pb.h"
+#include "berth/framework/node_info.h"
+#include "berth/quota/quota_spec.h"
+#include "berth/quota/quota_tree.h"
+
+namespace berth {
+namespace {
+
+// By line, what the nodes have.
+QuotaAmounts CapacityOf(const std::vector<Object>& objects, absl::Span<const QuotaLine> lines) {
+  QuotaAmounts capacity;
+  bool has_nodes = false;
+  for (const Object& object : objects) {
+    if (object.kind() != Kind::kNode) continue;
+    const auto node = NodeSpec::Create(object.Share<api::Node>());
+    if (!node.ok()) continue;
+    has_nodes = true;
+    PodAmounts amounts;
+    amounts.resources = (*node)->allocatable;
+    amounts.gpu_milli = GpuMilliOf((*node)->allocatable);
+    for (const QuotaLine& line : lines) {
+      if (!line.Covers((*node)->labels)) continue;
+      const int64_t more =
+          line.counts == QuotaLine::Counts::kPods ? (*node)->allowed_pods : amounts.Of(line);
+      capacity.Set(line, SaturatingAdd(capacity.Find(line).value_or(0), more));
+    }
+  }
+  if (!has_nodes) return capacity;
+  for (const QuotaLine& line : lines) {
+    if (!capacity.Find(line).has_value()) capacity.Set(line, 0);
+  }
+  return capacity;
+}
+
+}  // namespace
+
+Problems CheckQuotasOf(const std::vector<Object>& objects) {
+  std::vector<const Object*> quotas;
+  for (const Object& object : objects) {
+    if (object.kind() == Kind::kElasticQuota || object.kind() == Kind::kClusterQuota) {
+      quotas.push_back(&object);
+    }
+  }
+  Problems problems;
+  if (quotas.empty()) return problems;
+  const std::vector<QuotaSpec> specs = ReadQuotas(quotas, problems);
+  const QuotaTree tree(specs);
+  CheckQuotas(specs, CapacityOf(objects, tree.lines()), problems);
+  return problems;
+}
+
+}  // namespace berth

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What contradicts itself in the quotas of a cluster.
+#ifndef BERTH_SRC_APP_QUOTA_WARNINGS_H_
+#define BERTH_SRC_APP_QUOTA_WARNINGS_H_
+
+#include <vector>
+
+#include "berth/api/object.h"
+#include "berth/api/problem.h"
+
+namespace berth {
+
+// Of the ElasticQuotas and ClusterQuotas among the objects, beside its nodes: limits that
+// contradict each other, parents that do not exist, pods that two quotas select. Each with the
+// place of its quota. Empty without quotas.
+Problems CheckQuotasOf(const std::vector<Object>& objects);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_APP_QUOTA_WARNINGS_H_

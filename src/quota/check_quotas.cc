@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What contradicts itself in a set of quotas.
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "berth/quota/quota_spec.h"
+#include "berth/quota/quota_tree.h"
+
+namespace berth {
+namespace {
+
+std::string Text(const QuotaLine& line, __int128 amount) {
+  return line.QuantityOf(static_cast<int64_t>(amount)).ToString();
+}
+
+void CheckNames(absl::Span<const QuotaSpec> specs, Problems& problems) {
+  std::map<absl::string_view, const QuotaSpec*> by_name;
+  for (const QuotaSpec& spec : specs) by_name.emplace(spec.name, &spec);
+  for (const QuotaSpec& spec : specs) {
+    if (spec.parent.empty()) continue;
+    if (!by_name.contains(spec.parent)) {
+      problems.AddError(spec.where, spec.subject(),
+                        absl::StrCat("there is no quota \"", spec.parent,
+                                     "\", its parent; it is taken to be right below the cluster"));
+      continue;
+    }
+    // A cycle is told of each quota in it.
+    const QuotaSpec* above = &spec;
+    for (size_t steps = 0; above != nullptr && steps <= specs.size(); ++steps) {
+      const auto next = above->parent.empty() ? by_name.end() : by_name.find(above->parent);
+      above = next == by_name.end() ? nullptr : next->second;
+      if (above != &spec) continue;
+      problems.AddError(spec.where, spec.subject(),
+                        absl::StrCat("is above itself, through its parent \"", spec.parent, "\""));
+      break;
+    }
+  }
+}
+
+// Two that select the same pods for sure: by a namespace that both name, and no selector of pods
+// tells them apart.
+void CheckSelectors(absl::Span<const QuotaSpec> specs, Problems& problems) {
+  std::map<Symbol, std::vector<const QuotaSpec*>> by_namespace;
+  for (const QuotaSpec& spec : specs) {
+    const std::set<Symbol> names(spec.namespaces.begin(), spec.namespaces.end());
+    for (const Symbol name : names) {
+      for (const QuotaSpec* other : by_namespace[name]) {
+        // An ElasticQuota has what no ClusterQuota selects.
+        if (other->is_elastic_quota != spec.is_elastic_quota) continue;
+        if (other->pod_selector != spec.pod_selector) continue;
+        problems.AddError(spec.where, spec.subject(),
+                          absl::StrCat("selects the pods of namespace ", name.view(), " as ",
+                                       other->subject(), " does, which is older and has them"));
+      }
+      by_namespace[name].push_back(&spec);
+    }
+  }
+}
+
+void CheckAmounts(const QuotaTree& tree, const QuotaAmounts& capacity, Problems& problems) {
+  const absl::Span<const QuotaLine> lines = tree.lines();
+  for (QuotaId quota = 1; quota < tree.size(); ++quota) {
+    const QuotaSpec& spec = tree.spec(quota);
+    for (const auto& [line, min] : spec.min.entries()) {
+      const std::optional<int64_t> max = spec.max.Find(line);
+      if (max.has_value() && min > *max) {
+        problems.AddError(spec.where, spec.subject(),
+                          absl::StrCat("spec.min[", line.ToString(), "] is ", Text(line, min),
+                                       ", more than spec.max, ", Text(line, *max)));
+      }
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const QuotaLine& line = lines[i];
+      __int128 of_children = 0;
+      for (const QuotaId child : tree.children(quota)) {
+        of_children += tree.guarantee(child, static_cast<int>(i));
+        const std::optional<int64_t> max = spec.max.Find(line);
+        const std::optional<int64_t> of_child = tree.spec(child).max.Find(line);
+        if (max.has_value() && of_child.has_value() && *of_child > *max) {
+          problems.AddWarning(
+              tree.spec(child).where, tree.spec(child).subject(),
+              absl::StrCat("spec.max[", line.ToString(), "] is ", Text(line, *of_child),
+                           ", more than its parent ", spec.name, " may have, ", Text(line, *max)));
+        }
+      }
+      const std::optional<int64_t> min = spec.min.Find(line);
+      if (min.has_value() && of_children > *min) {
+        problems.AddWarning(
+            spec.where, spec.subject(),
+            absl::StrCat("the quotas below it are guaranteed ", Text(line, of_children), " ",
+                         line.ToString(), ", more than its spec.min, ", Text(line, *min)));
+      }
+    }
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    __int128 promised = 0;
+    const QuotaSpec* first = nullptr;
+    for (const QuotaId child : tree.children(QuotaTree::kCluster)) {
+      const __int128 guarantee = tree.guarantee(child, static_cast<int>(i));
+      if (guarantee > 0 && first == nullptr) first = &tree.spec(child);
+      promised += guarantee;
+    }
+    const std::optional<int64_t> there = capacity.Find(lines[i]);
+    if (first == nullptr || !there.has_value() || promised <= *there) continue;
+    problems.AddWarning(
+        first->where, "quotas",
+        absl::StrCat("all together are guaranteed ", Text(lines[i], promised), " ",
+                     lines[i].ToString(), "; the cluster has ", Text(lines[i], *there)));
+  }
+}
+
+}  // namespace
+
+void CheckQuotas(absl::Span<const QuotaSpec> specs, const QuotaAmounts& capacity,
+                 Problems& problems) {
+  CheckNames(specs, problems);
+  CheckSelectors(specs, problems);
+  CheckAmounts(QuotaTree(std::vector<QuotaSpec>(specs.begin(), specs.end())), capacity, problems);
+}
+
+}  // namespace berth

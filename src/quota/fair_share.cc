@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dividing an amount fairly.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "absl/algorithm/container.h"
+#include "berth/quota/quota_tree.h"
+
+namespace berth {
+namespace {
+
+// Products of two amounts stay within 126 bits.
+constexpr __int128 kMostShared = __int128{1} << 62;
+constexpr int64_t kMillionths = 1'000'000, kThousandths = 1000;
+
+struct Part {
+  size_t claim = 0;
+  __int128 weight = 0;
+  __int128 remaining = 0;  // that it may still get
+};
+
+// Gives `rest` to the parts by weight, to none more than remains for it: those whose share is more
+// than that are served first, in rounds, and whole units go to the largest remainder. Returns what
+// is left over.
+__int128 Fill(__int128 rest, std::vector<Part> parts, std::vector<__int128>& shares) {
+  absl::c_for_each(parts,
+                   [](Part& part) { part.remaining = std::min(part.remaining, kMostShared); });
+  std::erase_if(parts, [](const Part& part) { return part.remaining <= 0 || part.weight <= 0; });
+  while (rest > 0 && !parts.empty()) {
+    __int128 weights = 0;
+    for (const Part& part : parts) weights += part.weight;
+    if (weights > kMostShared) {
+      for (Part& part : parts) part.weight = std::max<__int128>(1, part.weight / 2);
+      continue;
+    }
+    const __int128 whole = std::min(rest, kMostShared);
+    const auto is_served = [&](const Part& part) {
+      return whole * part.weight >= part.remaining * weights;
+    };
+    if (absl::c_any_of(parts, is_served)) {
+      std::erase_if(parts, [&](const Part& part) {
+        if (!is_served(part)) return false;
+        shares[part.claim] += part.remaining;
+        rest -= part.remaining;
+        return true;
+      });
+      continue;
+    }
+    __int128 left = whole;
+    for (const Part& part : parts) {
+      const __int128 share = whole * part.weight / weights;
+      shares[part.claim] += share;
+      left -= share;
+    }
+    absl::c_stable_sort(parts, [&](const Part& a, const Part& b) {
+      return whole * a.weight % weights > whole * b.weight % weights;
+    });
+    for (const Part& part : parts) {
+      if (left == 0) break;
+      ++shares[part.claim];
+      --left;
+    }
+    return 0;
+  }
+  return rest;
+}
+
+// In millionths of a thousandth.
+__int128 WithHistory(const ShareClaim& claim, __int128 weights, int64_t factor_milli) {
+  const __int128 part = claim.weight * __int128{kMillionths} / std::max<__int128>(1, weights);
+  return std::max<__int128>(
+      0, part * kThousandths + factor_milli * (part - __int128{claim.history_millionths}));
+}
+
+}  // namespace
+
+std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> claims,
+                                   int64_t history_factor_milli) {
+  std::vector<__int128> shares(claims.size(), 0);
+  std::vector<Part> guaranteed;
+  __int128 promised = 0;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const __int128 first = std::max<__int128>(0, std::min(claims[i].guarantee, claims[i].wanted));
+    guaranteed.push_back({i, std::min(first, kMostShared), first});
+    promised += first;
+  }
+  if (promised >= total) {
+    Fill(std::max<__int128>(0, total), std::move(guaranteed), shares);
+    return shares;
+  }
+  for (const Part& part : guaranteed) shares[part.claim] = part.remaining;
+  __int128 rest = total - promised;
+
+  std::map<int32_t, std::vector<size_t>, std::greater<>> classes;
+  for (size_t i = 0; i < claims.size(); ++i) classes[claims[i].priority].push_back(i);
+  for (const auto& [priority, members] : classes) {
+    __int128 weights = 0;
+    for (const size_t i : members) weights += claims[i].weight;
+    // By weight less history; then by weight alone; then those without a weight, alike.
+    const auto parts_by = [&](auto weight_of) {
+      std::vector<Part> parts;
+      for (const size_t i : members) {
+        parts.push_back({i, weight_of(claims[i]), claims[i].wanted - shares[i]});
+      }
+      return parts;
+    };
+    if (history_factor_milli > 0) {
+      rest = Fill(rest, parts_by([&](const ShareClaim& claim) {
+                    return WithHistory(claim, weights, history_factor_milli);
+                  }),
+                  shares);
+    }
+    rest = Fill(rest, parts_by([](const ShareClaim& claim) { return __int128{claim.weight}; }),
+                shares);
+    rest = Fill(rest, parts_by([](const ShareClaim&) { return __int128{1}; }), shares);
+  }
+  return shares;
+}
+
+}  // namespace berth

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of QuotaTree.
+#include "berth/quota/quota_tree.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/amounts.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kMilliWeight = 1000;
+constexpr __int128 kShareUnits = 1'000'000;
+
+__int128 OrUnlimited(std::optional<int64_t> amount) {
+  return amount.has_value() ? __int128{*amount} : QuotaTree::kUnlimited;
+}
+
+int64_t Clamp(__int128 amount) {
+  return static_cast<int64_t>(std::clamp<__int128>(amount, std::numeric_limits<int64_t>::min(),
+                                                   std::numeric_limits<int64_t>::max()));
+}
+
+}  // namespace
+
+QuotaTree::QuotaTree(std::vector<QuotaSpec> specs) : specs_(std::move(specs)) {
+  specs_.insert(specs_.begin(), QuotaSpec());
+  FindLines();
+  LinkParents();
+  const size_t cells = specs_.size() * lines_.size();
+  for (auto* amounts : {&guarantee_, &most_, &pool_, &local_, &max_, &borrowing_limit_, &used_,
+                        &bubbled_, &own_, &wanted_}) {
+    amounts->assign(cells, 0);
+  }
+  concerns_.assign(cells, false);
+  capacity_.assign(lines_.size(), std::nullopt);
+  has_history_ =
+      absl::c_any_of(specs_, [](const QuotaSpec& spec) { return spec.half_life.has_value(); });
+  if (has_history_) {
+    decayed_.assign(cells, 0);
+    decayed_at_.assign(specs_.size(), absl::InfinitePast());
+  }
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) Reckon(line);
+}
+
+void QuotaTree::FindLines() {
+  for (const QuotaSpec& spec : specs_) {
+    for (const QuotaAmounts* amounts :
+         {&spec.min, &spec.max, &spec.borrowing_limit, &spec.lending_limit}) {
+      for (const auto& [line, amount] : amounts->entries()) {
+        if (!absl::c_linear_search(lines_, line)) lines_.push_back(line);
+      }
+    }
+  }
+}
+
+// Whoever is above itself goes below the cluster, and so those below it are somewhere as well.
+void QuotaTree::LinkParents() {
+  const int count = size();
+  for (QuotaId quota = 1; quota < count; ++quota) ids_.try_emplace(specs_[quota].name, quota);
+  parents_.assign(count, kCluster);
+  parents_[kCluster] = -1;
+  for (QuotaId quota = 1; quota < count; ++quota) {
+    if (specs_[quota].parent.empty()) continue;
+    const auto found = ids_.find(specs_[quota].parent);
+    if (found != ids_.end()) parents_[quota] = found->second;
+  }
+  depths_.assign(count, -1);
+  depths_[kCluster] = 0;
+  std::vector<QuotaId> path;
+  for (QuotaId quota = 1; quota < count; ++quota) {
+    path.clear();
+    QuotaId above = quota;
+    for (; depths_[above] == -1; above = parents_[above]) {
+      depths_[above] = -2;  // on this path
+      path.push_back(above);
+    }
+    if (depths_[above] == -2) {  // a cycle
+      parents_[path.back()] = kCluster;
+      above = kCluster;
+    }
+    int depth = depths_[above];
+    for (auto below = path.rbegin(); below != path.rend(); ++below) depths_[*below] = ++depth;
+  }
+  children_.assign(count, {});
+  for (QuotaId quota = 1; quota < count; ++quota) children_[parents_[quota]].push_back(quota);
+  top_down_.resize(count);
+  for (QuotaId quota = 0; quota < count; ++quota) top_down_[quota] = quota;
+  absl::c_stable_sort(top_down_, [&](QuotaId a, QuotaId b) { return depths_[a] < depths_[b]; });
+}
+
+std::optional<QuotaId> QuotaTree::Find(absl::string_view name) const {
+  const auto found = ids_.find(name);
+  return found == ids_.end() ? std::nullopt : std::optional<QuotaId>(found->second);
+}
+
+QuotaTree::Branches QuotaTree::BranchesOf(QuotaId a, QuotaId b) const {
+  Branches branches{a, b, kCluster};
+  while (depths_[a] > depths_[b]) branches.a = a, a = parents_[a];
+  while (depths_[b] > depths_[a]) branches.b = b, b = parents_[b];
+  while (a != b) {
+    branches.a = a, a = parents_[a];
+    branches.b = b, b = parents_[b];
+  }
+  branches.ancestor = a;
+  return branches;
+}
+
+// --- What is given ---
+
+void QuotaTree::SetCapacity(int line, int64_t amount) {
+  if (capacity_[line] == amount) return;
+  capacity_[line] = amount;
+  Reckon(line);
+}
+
+std::optional<int64_t> QuotaTree::capacity(int line) const { return capacity_[line]; }
+
+// Everything but `used_`, from the bottom up.
+void QuotaTree::Reckon(int line) {
+  const QuotaLine& of = lines_[line];
+  for (const QuotaId quota : top_down_) {
+    if (quota == kCluster) continue;
+    const QuotaSpec& spec = specs_[quota];
+    concerns_[At(quota, line)] = spec.min.Find(of).has_value() || spec.max.Find(of).has_value() ||
+                                 (parents_[quota] != kCluster && Concerns(parents_[quota], line));
+  }
+  for (auto next = top_down_.rbegin(); next != top_down_.rend(); ++next) {
+    const QuotaId quota = *next;
+    const QuotaSpec& spec = specs_[quota];
+    const size_t at = At(quota, line);
+    __int128 of_children = 0, from_children = 0;
+    for (const QuotaId child : children_[quota]) {
+      of_children += guarantee_[At(child, line)];
+      from_children += pool_[At(child, line)] - local_[At(child, line)];
+    }
+    const std::optional<int64_t> min = quota == kCluster ? capacity_[line] : spec.min.Find(of);
+    __int128 own = 0;
+    guarantee_[at] = of_children;
+    if (min.has_value()) {
+      guarantee_[at] = *min;
+      own = *min - of_children;
+    } else if (quota == kCluster) {
+      guarantee_[at] = kUnlimited;
+      own = kUnlimited - of_children;
+    }
+    pool_[at] = own + from_children;
+    const __int128 lends = spec.lends ? OrUnlimited(spec.lending_limit.Find(of)) : __int128{0};
+    local_[at] = quota == kCluster ? __int128{0} : std::max<__int128>(0, pool_[at] - lends);
+    max_[at] = OrUnlimited(spec.max.Find(of));
+    borrowing_limit_[at] = OrUnlimited(spec.borrowing_limit.Find(of));
+    most_[at] = std::min(max_[at], guarantee_[at] + borrowing_limit_[at]);
+    bubbled_[at] = own_[at];
+    for (const QuotaId child : children_[quota]) {
+      bubbled_[at] += std::max<__int128>(0, bubbled_[At(child, line)] - local_[At(child, line)]);
+    }
+  }
+}
+
+// In thousandths.
+int64_t QuotaTree::WeightOf(QuotaId quota, int line) const {
+  const QuotaSpec& spec = specs_[quota];
+  if (const std::optional<int64_t> weight = spec.weights.Find(lines_[line]); weight.has_value()) {
+    return *weight;
+  }
+  if (spec.max_is_weight) {
+    if (const std::optional<int64_t> max = spec.max.Find(lines_[line]); max.has_value()) {
+      return lines_[line].QuantityOf(*max).MilliValue();
+    }
+  }
+  return Clamp(__int128{spec.weight} * kMilliWeight);
+}
+
+// --- What is used ---
+
+LineAmounts QuotaTree::ChargeOf(const PodAmounts& amounts, const LabelSet* node) const {
+  LineAmounts charge;
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+    const QuotaLine& of = lines_[line];
+    if (of.of_some_nodes() && (node == nullptr || !of.Covers(*node))) continue;
+    const int64_t amount = amounts.Of(of);
+    if (amount != 0) charge.emplace_back(line, amount);
+  }
+  return charge;
+}
+
+void QuotaTree::Move(QuotaId quota, const LineAmounts& amounts, int sign) {
+  if (has_history_) {
+    for (QuotaId at = quota; at != kCluster; at = parents_[at]) CatchUp(at);
+  }
+  for (const auto& [line, amount] : amounts) {
+    own_[At(quota, line)] += __int128{sign} * amount;
+    __int128 more = __int128{sign} * amount;  // of what `above` has to give
+    for (QuotaId above = quota; above != -1; above = parents_[above]) {
+      const size_t at = At(above, line);
+      used_[at] += __int128{sign} * amount;
+      if (more == 0) continue;
+      const auto beyond = [&] { return std::max<__int128>(0, bubbled_[at] - local_[at]); };
+      const __int128 before = beyond();
+      bubbled_[at] += more;
+      more = beyond() - before;
+    }
+  }
+}
+
+__int128 QuotaTree::AvailableFrom(QuotaId quota, int line, __int128 of_parent) const {
+  const size_t at = At(quota, line);
+  if (quota == kCluster) return pool_[at] - bubbled_[at];
+  const __int128 kept = std::max<__int128>(0, local_[at] - bubbled_[at]);
+  __int128 borrowable = of_parent;
+  if (borrowing_limit_[at] < kUnlimited) {
+    const __int128 used_of_parent = std::max<__int128>(0, bubbled_[at] - local_[at]);
+    borrowable =
+        std::min(borrowable, pool_[at] - local_[at] - used_of_parent + borrowing_limit_[at]);
+  }
+  // What is never lent stays, however much is missing above.
+  const __int128 both = kept > 0 ? kept + std::max<__int128>(0, borrowable) : borrowable;
+  return std::min(both, max_[at] - used_[at]);
+}
+
+__int128 QuotaTree::Available(QuotaId quota, int line) const {
+  absl::InlinedVector<QuotaId, 8> path;
+  for (QuotaId above = quota; above != -1; above = parents_[above]) path.push_back(above);
+  __int128 available = 0;
+  for (auto next = path.rbegin(); next != path.rend(); ++next) {
+    available = AvailableFrom(*next, line, available);
+  }
+  return available;
+}
+
+std::optional<QuotaTree::Shortage> QuotaTree::FindShortage(QuotaId quota,
+                                                           const LineAmounts& amounts) const {
+  for (const auto& [line, amount] : amounts) {
+    if (amount <= 0 || !Concerns(quota, line) || Available(quota, line) >= amount) continue;
+    using Kind = Shortage::Kind;
+    for (QuotaId above = quota; above != kCluster; above = parents_[above]) {
+      const size_t at = At(above, line);
+      if (used_[at] + amount > max_[at]) {
+        return Shortage{Kind::kMax, above, line, amount, used_[at], max_[at]};
+      }
+      if (used_[at] + amount > guarantee_[at] + borrowing_limit_[at]) {
+        return Shortage{Kind::kBorrowingLimit,
+                        above,
+                        line,
+                        amount,
+                        used_[at],
+                        guarantee_[at] + borrowing_limit_[at]};
+      }
+    }
+    const size_t at = At(kCluster, line);
+    return Shortage{Kind::kBorrowed, kCluster, line, amount, bubbled_[at], pool_[at]};
+  }
+  return std::nullopt;
+}
+
+std::string QuotaTree::ToString(const Shortage& shortage) const {
+  const QuotaLine& line = lines_[shortage.line];
+  const auto text = [&](__int128 amount) { return line.QuantityOf(Clamp(amount)).ToString(); };
+  const std::string needed = absl::StrCat("; needs ", text(shortage.needed));
+  switch (shortage.kind) {
+    case Shortage::Kind::kMax:
+      return absl::StrCat(specs_[shortage.quota].subject(), " uses ", text(shortage.used),
+                          " of at most ", text(shortage.limit), " ", line.ToString(), needed);
+    case Shortage::Kind::kBorrowingLimit:
+      return absl::StrCat(specs_[shortage.quota].subject(), " uses ", text(shortage.used),
+                          " and may borrow up to ", text(shortage.limit), " ", line.ToString(),
+                          needed);
+    case Shortage::Kind::kBorrowed:
+      break;
+  }
+  return absl::StrCat("all quotas use ", text(shortage.used), " of ", text(shortage.limit), " ",
+                      line.ToString(), " that may be lent", needed);
+}
+
+// --- What is wanted, and shares ---
+
+void QuotaTree::MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign) {
+  for (const auto& [line, amount] : amounts) {
+    for (QuotaId above = quota; above != -1; above = parents_[above]) {
+      wanted_[At(above, line)] += __int128{sign} * amount;
+    }
+  }
+}
+
+__int128 QuotaTree::ShareOf(QuotaId quota, int line) const {
+  if (quota == kCluster) return guarantee_[At(kCluster, line)];
+  const QuotaId above = parents_[quota];
+  std::vector<ShareClaim> claims;
+  claims.reserve(children_[above].size());
+  size_t own = 0;
+  for (const QuotaId sibling : children_[above]) {
+    if (sibling == quota) own = claims.size();
+    const size_t at = At(sibling, line);
+    claims.push_back({.guarantee = guarantee_[at],
+                      .wanted = std::min(most_[at], used_[at] + wanted_[at]),
+                      .weight = WeightOf(sibling, line),
+                      .priority = specs_[sibling].priority,
+                      .history_millionths = HistoryOf(sibling, line)});
+  }
+  const bool has_history = specs_[above].half_life.has_value();
+  return DivideFairly(ShareOf(above, line), claims,
+                      has_history ? specs_[above].history_milli : 0)[own];
+}
+
+QuotaTree::DominantShare QuotaTree::DominantShareOf(QuotaId quota, const LineAmounts& more) const {
+  DominantShare dominant;
+  const QuotaId above = parents_[quota] < 0 ? kCluster : parents_[quota];
+  bool found = false;
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+    if (!Concerns(quota, line)) continue;
+    const __int128 borrows = used(quota, line) + AmountOfLine(more, line) - guarantee(quota, line);
+    __int128 whole = guarantee(above, line);
+    if (whole <= 0) whole = guarantee(kCluster, line);
+    if (whole <= 0) whole = 1;
+    const __int128 capped = std::clamp<__int128>(borrows, 0, std::numeric_limits<int64_t>::max());
+    DominantShare share;
+    share.millionths = Clamp(std::min<__int128>(capped * kShareUnits / whole, __int128{1} << 60));
+    share.weight = WeightOf(quota, line);
+    share.history = HistoryOf(quota, line);
+    if (!found || LessShare(dominant, share)) dominant = share;
+    found = true;
+  }
+  return dominant;
+}
+
+bool QuotaTree::LessShare(const DominantShare& a, const DominantShare& b) {
+  // a / weight of a < b / weight of b, where x / 0 is more than anything unless x is 0.
+  const __int128 left = __int128{a.millionths} * b.weight;
+  const __int128 right = __int128{b.millionths} * a.weight;
+  if (a.millionths > 0 && a.weight == 0) {
+    if (b.millionths == 0 || b.weight != 0) return false;
+    return a.history < b.history;
+  }
+  if (b.millionths > 0 && b.weight == 0) return true;
+  return left != right ? left < right : a.history < b.history;
+}
+
+// --- History ---
+
+void QuotaTree::Advance(absl::Time now) {
+  if (has_history_ && now > now_) now_ = now;
+}
+
+// The mean of what was used, in which every half-life halves the weight of what lies behind.
+double QuotaTree::DecayedOf(QuotaId quota, int line) const {
+  const std::optional<absl::Duration>& half_life = specs_[parents_[quota]].half_life;
+  const double before = decayed_[At(quota, line)];
+  if (decayed_at_[quota] == absl::InfinitePast()) return before;  // nothing was used yet
+  const double stays = std::exp2(-absl::FDivDuration(now_ - decayed_at_[quota], *half_life));
+  return before * stays + static_cast<double>(used_[At(quota, line)]) * (1 - stays);
+}
+
+void QuotaTree::CatchUp(QuotaId quota) {
+  if (!specs_[parents_[quota]].half_life.has_value() || decayed_at_[quota] >= now_) return;
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+    decayed_[At(quota, line)] = DecayedOf(quota, line);
+  }
+  decayed_at_[quota] = now_;
+}
+
+int64_t QuotaTree::HistoryOf(QuotaId quota, int line) const {
+  if (!has_history_ || quota == kCluster || !specs_[parents_[quota]].half_life.has_value())
+    return 0;
+  double all = 0;
+  for (const QuotaId sibling : children_[parents_[quota]]) all += DecayedOf(sibling, line);
+  return all <= 0 ? 0 : static_cast<int64_t>(DecayedOf(quota, line) / all * 1e6);
+}
+
+bool QuotaTree::IsConsistent() const {
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+    for (auto next = top_down_.rbegin(); next != top_down_.rend(); ++next) {
+      __int128 used = own_[At(*next, line)], bubbled = own_[At(*next, line)];
+      for (const QuotaId child : children_[*next]) {
+        const size_t at = At(child, line);
+        used += used_[at];
+        bubbled += std::max<__int128>(0, bubbled_[at] - local_[at]);
+      }
+      if (used != used_[At(*next, line)] || bubbled != bubbled_[At(*next, line)]) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace berth

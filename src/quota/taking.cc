@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of taking.h.
+#include "berth/quota/taking.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+
+namespace berth {
+
+absl::string_view TakingName(Taking taking) {
+  switch (taking) {
+    case Taking::kYes:
+      return "yes";
+    case Taking::kNotPreemptible:
+      return "it is not preemptible";
+    case Taking::kNever:
+      return "its quota takes nothing back";
+    case Taking::kFenced:
+      return "a fence stands between the quotas";
+    case Taking::kNotLower:
+      return "its priority is not lower";
+    case Taking::kTakerAbove:
+      return "the quota would have more than its min";
+    case Taking::kHolderWithin:
+      return "its quota has no more than its min";
+    case Taking::kMinRuntime:
+      return "it has not run long enough";
+  }
+  return "";
+}
+
+__int128 TakingRule::Share(QuotaId quota, int line) const {
+  const auto [found, is_new] = shares_.try_emplace({quota, line}, 0);
+  if (is_new) found->second = tree_.ShareOf(quota, line);
+  return found->second;
+}
+
+TakingRule::Side TakingRule::SideOf(QuotaId quota, QuotaId ancestor, int line, Bound bound) const {
+  const __int128 whole =
+      bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);
+  if (quota != ancestor) return {whole, tree_.used(quota, line)};
+  // Pods of the ancestor itself stand beside its children.
+  __int128 of_children = 0, used = tree_.used(quota, line);
+  for (const QuotaId child : tree_.children(quota)) {
+    of_children += bound == Bound::kGuarantee ? tree_.guarantee(child, line) : Share(child, line);
+    used -= tree_.used(child, line);
+  }
+  return {std::max<__int128>(0, whole - of_children), used};
+}
+
+bool TakingRule::StaysWithin(const QuotaTaker& taker, const QuotaTree::Branches& branches,
+                             Bound bound) const {
+  bool claims = false;
+  for (const auto& [line, amount] : taker.request) {
+    if (!tree_.Concerns(branches.a, line)) continue;
+    const Side side = SideOf(branches.a, branches.ancestor, line, bound);
+    if (side.used + amount > side.bound) return false;
+    claims = true;
+  }
+  return claims;
+}
+
+// Whether the holder's side has more than its bound of a line, and so has each quota on the way
+// down to the holder; unless they are promised more than the one above them has, which it may take
+// back.
+bool TakingRule::IsAboveOn(int line, QuotaId holder, const QuotaTree::Branches& branches,
+                           Bound bound) const {
+  const Side side = SideOf(branches.b, branches.ancestor, line, bound);
+  if (side.used <= side.bound) return false;
+  for (QuotaId quota = holder; quota != branches.b && quota != branches.ancestor;
+       quota = tree_.parent(quota)) {
+    const __int128 own =
+        bound == Bound::kGuarantee ? tree_.guarantee(quota, line) : Share(quota, line);
+    if (tree_.used(quota, line) > own) continue;
+    __int128 promised = 0;
+    for (const QuotaId sibling : tree_.children(tree_.parent(quota))) {
+      promised += tree_.guarantee(sibling, line);
+    }
+    if (promised <= tree_.guarantee(tree_.parent(quota), line)) return false;
+  }
+  return true;
+}
+
+bool TakingRule::IsAbove(const QuotaTaker& taker, const QuotaHolder& holder,
+                         const QuotaTree::Branches& branches, Bound bound) const {
+  bool is_above = false;
+  for (const auto& [line, amount] : holder.amounts) {
+    if (amount <= 0 || !tree_.Concerns(holder.quota, line)) continue;
+    const bool above = IsAboveOn(line, holder.quota, branches, bound);
+    // A pod that holds guaranteed GPUs does not go for CPU that was borrowed.
+    if (!above && tree_.lines()[line].is_scalar()) return false;
+    is_above |= above && AmountOfLine(taker.request, line) > 0;
+  }
+  return is_above;
+}
+
+bool TakingRule::IsFenced(QuotaId taker, QuotaId holder,
+                          const QuotaTree::Branches& branches) const {
+  const auto any = [&](QuotaId from, QuotaFence fence) {
+    for (QuotaId quota = from; quota != branches.ancestor && quota > 0;
+         quota = tree_.parent(quota)) {
+      const QuotaFence of_quota = tree_.spec(quota).fence;
+      if (of_quota == fence || of_quota == QuotaFence::kBoth) return true;
+    }
+    return false;
+  };
+  return any(taker, QuotaFence::kOut) || any(holder, QuotaFence::kIn);
+}
+
+// The quota `from`, or the nearest above it that says so, counts. KAI min-runtime: the quota just
+// below the lowest common ancestor, on the holder's side.
+absl::Time TakingRule::MayGoAt(const QuotaHolder& holder, QuotaId from,
+                               std::optional<absl::Duration> QuotaSpec::*field) const {
+  for (QuotaId quota = from; quota > 0; quota = tree_.parent(quota)) {
+    const std::optional<absl::Duration>& least = tree_.spec(quota).*field;
+    if (least.has_value()) return holder.start_time + *least;
+  }
+  return absl::InfinitePast();
+}
+
+TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const {
+  const auto no = [](Taking why) { return TakingVerdict{why}; };
+  if (!holder.preemptible) return no(Taking::kNotPreemptible);
+  const QuotaSpec& spec = tree_.spec(taker.quota);
+  const auto unless_too_soon = [&](absl::Time at) {
+    return at > now_ ? TakingVerdict{Taking::kMinRuntime, at} : TakingVerdict{};
+  };
+
+  if (taker.quota == holder.quota) {
+    if (spec.preemption == QuotaPreemption::kNever) return no(Taking::kNever);
+    const bool newer_equal = spec.preemption == QuotaPreemption::kLowerOrNewerEqualPriority &&
+                             holder.priority == taker.priority &&
+                             holder.creation_time > taker.creation_time;
+    if (holder.priority >= taker.priority && !newer_equal) return no(Taking::kNotLower);
+    return unless_too_soon(MayGoAt(holder, holder.quota, &QuotaSpec::preempt_min_runtime));
+  }
+
+  if (spec.reclaim == ReclaimStrategy::kNever) return no(Taking::kNever);
+  const QuotaTree::Branches branches = tree_.BranchesOf(taker.quota, holder.quota);
+  if (IsFenced(taker.quota, holder.quota, branches)) return no(Taking::kFenced);
+  if (spec.victims == ReclaimVictims::kLowerPriority && holder.priority >= taker.priority) {
+    return no(Taking::kNotLower);
+  }
+  const auto by = [&](Bound bound) {
+    if (!StaysWithin(taker, branches, bound)) return Taking::kTakerAbove;
+    return IsAbove(taker, holder, branches, bound) ? Taking::kYes : Taking::kHolderWithin;
+  };
+  Taking taking = by(Bound::kGuarantee);
+  if (taking != Taking::kYes && spec.reclaim == ReclaimStrategy::kFairShare) {
+    taking = by(Bound::kShare);
+  }
+  if (taking != Taking::kYes) return no(taking);
+  return unless_too_soon(MayGoAt(holder, branches.b, &QuotaSpec::reclaim_min_runtime));
+}
+
+}  // namespace berth

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading quotas, and what contradicts itself among them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "berth/api/manifest.h"
+#include "berth/quota/quota_spec.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Read {
+  Manifests manifests;
+  std::vector<QuotaSpec> specs;
+  Problems problems;
+};
+
+Read ReadText(absl::string_view text, const QuotaAmounts& capacity = {}) {
+  Read read;
+  read.manifests = ParseManifest(text, "q.yaml");
+  EXPECT_TRUE(read.manifests.problems.empty()) << read.manifests.problems.ToString();
+  std::vector<const Object*> objects;
+  for (const Object& object : read.manifests.objects) objects.push_back(&object);
+  read.specs = ReadQuotas(objects, read.problems);
+  CheckQuotas(read.specs, capacity, read.problems);
+  return read;
+}
+
+TEST(ReadQuotas, AClusterQuotaWithAllItCanSay) {
+  const Read read = ReadText(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: dept}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: team, creationTimestamp: '2026-01-01T00:00:00Z', uid: u}
+spec:
+  parent: dept
+  namespaces: [a, b]
+  namespaceSelector: {matchLabels: {team: x}}
+  podSelector: {matchExpressions: [{key: batch, operator: Exists}]}
+  min: {gpu: 1500m, pods: 3, cpu: 2, memory: 1Gi, 'gpu{model=H100}': 1}
+  max: {gpu: 4}
+  borrowingLimit: {gpu: 1}
+  lendingLimit: {gpu: 500m}
+  weight: 3
+  weights: {gpu: '0.5'}
+  priority: 7
+  history: {halfLife: 4h, factor: '0.5'}
+  reclaim: {strategy: FairShare, victims: LowerPriority}
+  preemption: Never
+  fence: Both
+  minRuntime: {reclaim: 90s, preempt: 1h}
+  order: [Share, Age]
+  queueing: StrictFIFO
+)");
+  EXPECT_THAT(read.problems, IsEmpty()) << read.problems.ToString();
+  ASSERT_EQ(read.specs.size(), 2u);
+  const QuotaSpec& team = read.specs[1];
+  EXPECT_EQ(team.name, "team");
+  EXPECT_EQ(team.parent, "dept");
+  EXPECT_THAT(team.namespaces, ElementsAre(Symbol::Intern("a"), Symbol::Intern("b")));
+  EXPECT_TRUE(team.namespace_selector->Matches({{"team", "x"}}));
+  EXPECT_TRUE(team.pod_selector->Matches({{"batch", ""}}));
+  const auto min = [&](absl::string_view line) { return team.min.Find(*QuotaLine::Parse(line)); };
+  EXPECT_EQ(min("gpu"), 1500);
+  EXPECT_EQ(min("pods"), 3);
+  EXPECT_EQ(min("cpu"), 2000);
+  EXPECT_EQ(min("memory"), int64_t{1} << 30);
+  EXPECT_EQ(min("gpu{model=H100}"), 1000);
+  EXPECT_EQ(min("nvidia.com/gpu"), std::nullopt);
+  EXPECT_EQ(team.lending_limit.Find(*QuotaLine::Parse("gpu")), 500);
+  EXPECT_EQ(team.weight, 3);
+  EXPECT_EQ(team.weights.Find(*QuotaLine::Parse("gpu")), 500);
+  EXPECT_EQ(team.priority, 7);
+  EXPECT_EQ(team.half_life, absl::Hours(4));
+  EXPECT_EQ(team.history_milli, 500);
+  EXPECT_EQ(team.reclaim, ReclaimStrategy::kFairShare);
+  EXPECT_EQ(team.victims, ReclaimVictims::kLowerPriority);
+  EXPECT_EQ(team.preemption, QuotaPreemption::kNever);
+  EXPECT_EQ(team.fence, QuotaFence::kBoth);
+  EXPECT_EQ(team.reclaim_min_runtime, absl::Seconds(90));
+  EXPECT_EQ(team.preempt_min_runtime, absl::Hours(1));
+  EXPECT_THAT(team.order, ElementsAre(QuotaOrderKey::kShare, QuotaOrderKey::kAge));
+  EXPECT_EQ(team.queueing, QuotaQueueing::kStrictFifo);
+}
+
+TEST(ReadQuotas, KoordinatorsLabels) {
+  const Read read = ReadText(R"(
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: dept
+  namespace: kube-system
+  labels: {quota.scheduling.koordinator.sh/is-parent: 'true', quota.scheduling.koordinator.sh/parent: root}
+spec: {max: {cpu: 8}}
+---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: team
+  namespace: ns
+  labels:
+    quota.scheduling.koordinator.sh/parent: dept
+    quota.scheduling.koordinator.sh/allow-lent-resource: 'false'
+    quota.scheduling.koordinator.sh/tree-id: t
+  annotations:
+    quota.scheduling.koordinator.sh/shared-weight: '{"cpu": "40", "memory": 2}'
+    quota.scheduling.koordinator.sh/namespaces: '["x", "y"]'
+spec: {min: {cpu: 4}, max: {cpu: 8}}
+)");
+  ASSERT_EQ(read.specs.size(), 2u);
+  const QuotaSpec &dept = read.specs[0], &team = read.specs[1];
+  EXPECT_EQ(dept.name, "kube-system/dept");
+  EXPECT_EQ(dept.parent, "");
+  EXPECT_THAT(dept.namespaces, IsEmpty());
+  EXPECT_TRUE(dept.max_is_weight);
+  EXPECT_EQ(team.parent, "kube-system/dept");
+  EXPECT_THAT(team.namespaces, ElementsAre(Symbol::Intern("x"), Symbol::Intern("y")));
+  EXPECT_FALSE(team.lends);
+  EXPECT_EQ(team.weights.Find(*QuotaLine::Parse("cpu")), 40'000);
+  EXPECT_EQ(team.weights.Find(*QuotaLine::Parse("memory")), 2'000);
+  ASSERT_EQ(read.problems.size(), 1u) << read.problems.ToString();
+  EXPECT_THAT(read.problems.ToString(), HasSubstr("tree-id: is not read"));
+}
+
+TEST(CheckQuotas, SaysWhatContradictsItselfAndWhere) {
+  QuotaAmounts capacity;
+  capacity.Set(*QuotaLine::Parse("cpu"), 6000);
+  const Read read = ReadText(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: a}
+spec: {min: {cpu: 9}, max: {cpu: 8}, namespaces: [x]}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: b}
+spec: {parent: a, min: {cpu: 10}, max: {cpu: 20}, namespaces: [x]}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: c}
+spec: {parent: nowhere, fence: Sideways, min: {'gpu{': 1, memory: -1, cpu: much}, minRuntime: {reclaim: soon}}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: d}
+spec: {parent: d}
+)",
+                             capacity);
+  const std::string text = read.problems.ToString();
+  for (const absl::string_view expected :
+       {"q.yaml:2:1: error: ClusterQuota a: spec.min[cpu] is 9, more than spec.max, 8",
+        "q.yaml:7:1: error: ClusterQuota b: selects the pods of namespace x as ClusterQuota a does",
+        "q.yaml:2:1: warning: ClusterQuota a: the quotas below it are guaranteed 10 cpu, more than "
+        "its "
+        "spec.min, 9",
+        "q.yaml:7:1: warning: ClusterQuota b: spec.max[cpu] is 20, more than its parent a may "
+        "have, 8",
+        "there is no quota \"nowhere\", its parent",
+        "spec.fence: \"Sideways\" is none of None, Out", "spec.min: \"gpu{\" is no line",
+        "spec.min[memory]: is negative",
+        "spec.min[cpu]: ", "spec.minRuntime.reclaim: \"soon\" is no length of time",
+        "ClusterQuota d: is above itself, through its parent \"d\"",
+        "all together are guaranteed 9 cpu; the cluster has 6"}) {
+    EXPECT_THAT(text, HasSubstr(std::string(expected)));
+  }
+}
+
+}  // namespace
+}  // namespace berth

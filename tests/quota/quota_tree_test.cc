@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of quota trees: published examples, and random histories against the plain rules.
+#include "berth/quota/quota_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/quota/taking.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+
+const QuotaLine kGpus = *QuotaLine::Parse("example.com/gpu");
+const QuotaLine kCpus = *QuotaLine::Parse("cpu");
+
+struct SpecBuilder {
+  QuotaSpec spec;
+  SpecBuilder(std::string name, std::string parent = "") {
+    spec.name = std::move(name);
+    spec.parent = std::move(parent);
+  }
+  SpecBuilder& Min(int64_t gpus) { return spec.min.Set(kGpus, gpus), *this; }
+  SpecBuilder& Max(int64_t gpus) { return spec.max.Set(kGpus, gpus), *this; }
+  SpecBuilder& Borrows(int64_t gpus) { return spec.borrowing_limit.Set(kGpus, gpus), *this; }
+  SpecBuilder& Lends(int64_t gpus) { return spec.lending_limit.Set(kGpus, gpus), *this; }
+  SpecBuilder& MinCpu(int64_t milli) { return spec.min.Set(kCpus, milli), *this; }
+  operator QuotaSpec() const { return spec; }
+};
+
+int Line(const QuotaTree& tree, const QuotaLine& line) {
+  const auto lines = tree.lines();
+  return static_cast<int>(std::find(lines.begin(), lines.end(), line) - lines.begin());
+}
+
+// A tree in which line 0 is GPUs.
+struct Gpus {
+  QuotaTree tree;
+  explicit Gpus(std::vector<QuotaSpec> specs, int64_t capacity = -1) : tree(std::move(specs)) {
+    if (capacity >= 0) tree.SetCapacity(Line(tree, kGpus), capacity);
+  }
+  QuotaId Id(absl::string_view name) const { return *tree.Find(name); }
+  LineAmounts Of(int64_t gpus) const { return {{Line(tree, kGpus), gpus}}; }
+  void Use(absl::string_view name, int64_t gpus) { tree.Charge(Id(name), Of(gpus)); }
+  int64_t Available(absl::string_view name) const {
+    return static_cast<int64_t>(tree.Available(Id(name), Line(tree, kGpus)));
+  }
+  int64_t Share(absl::string_view name) const {
+    return static_cast<int64_t>(tree.ShareOf(Id(name), Line(tree, kGpus)));
+  }
+};
+
+TEST(QuotaLine, IsReadAndWritten) {
+  for (const absl::string_view text :
+       {"cpu", "pods", "gpu", "gpu{model=H100}", "nvidia.com/gpu{topology.kubernetes.io/zone=a}"}) {
+    const auto line = QuotaLine::Parse(text);
+    ASSERT_TRUE(line.has_value()) << text;
+    EXPECT_EQ(line->ToString(), text);
+  }
+  for (const absl::string_view text :
+       {"", "{a=b}", "gpu{", "gpu{a}", "gpu{a=}", "gpu{=b}", "gpu}"}) {
+    EXPECT_FALSE(QuotaLine::Parse(text).has_value()) << text;
+  }
+  const LabelSet node({{"nvidia.com/gpu.product", "H100"}, {"zone", "a"}});
+  EXPECT_TRUE(QuotaLine::Parse("gpu{model=H100}")->Covers(node));
+  EXPECT_FALSE(QuotaLine::Parse("gpu{model=A100}")->Covers(node));
+  EXPECT_TRUE(QuotaLine::Parse("pods{zone=a}")->Covers(node));
+  EXPECT_FALSE(QuotaLine::Parse("pods{rack=a}")->Covers(node));
+}
+
+TEST(QuotaTree, LendsAndBorrows) {
+  Gpus quotas(
+      {SpecBuilder("a").Min(10), SpecBuilder("b").Min(6).Lends(2), SpecBuilder("c").Borrows(3)},
+      16);
+  EXPECT_EQ(quotas.Available("a"), 12);  // its own and 2 of b
+  EXPECT_EQ(quotas.Available("c"), 3);
+  quotas.Use("a", 12);
+  EXPECT_EQ(quotas.Available("a"), 0);
+  EXPECT_EQ(quotas.Available("b"), 4);  // what it never lends
+  EXPECT_EQ(quotas.Available("c"), 0);
+  const auto shortage = quotas.tree.FindShortage(quotas.Id("b"), quotas.Of(5));
+  ASSERT_TRUE(shortage.has_value());
+  EXPECT_EQ(shortage->kind, QuotaTree::Shortage::Kind::kBorrowed);
+}
+
+TEST(QuotaTree, TheBoundsOfAParentAreReal) {
+  Gpus quotas({SpecBuilder("dept").Min(8).Max(12), SpecBuilder("a", "dept").Max(16),
+               SpecBuilder("b", "dept")},
+              100);
+  quotas.Use("a", 7);
+  quotas.Use("b", 5);
+  EXPECT_EQ(quotas.Available("a"), 0);
+  const auto shortage = quotas.tree.FindShortage(quotas.Id("a"), quotas.Of(1));
+  ASSERT_TRUE(shortage.has_value());
+  EXPECT_EQ(quotas.tree.ToString(*shortage),
+            "ClusterQuota dept uses 12 of at most 12 example.com/gpu; needs 1");
+}
+
+TEST(QuotaTree, NothingStartsAfterACut) {
+  Gpus quotas({SpecBuilder("a").Min(4), SpecBuilder("b").Min(4)}, 8);
+  quotas.Use("a", 8);
+  quotas.tree.SetCapacity(0, 5);
+  EXPECT_EQ(quotas.Available("a"), -3);
+  EXPECT_EQ(quotas.Available("b"), -3);
+}
+
+TEST(QuotaTree, WhatNobodyNamesIsNotLimited) {
+  Gpus quotas({SpecBuilder("a").Min(1).Max(2), SpecBuilder("b").MinCpu(1000)}, 8);
+  quotas.tree.SetCapacity(Line(quotas.tree, kCpus), 1000);
+  quotas.tree.Charge(quotas.Id("b"), {{Line(quotas.tree, kCpus), 1000}});
+  EXPECT_FALSE(quotas.tree.FindShortage(quotas.Id("a"), {{Line(quotas.tree, kCpus), 64000}}));
+  EXPECT_TRUE(quotas.tree.FindShortage(quotas.Id("b"), {{Line(quotas.tree, kCpus), 1}}));
+}
+
+TEST(QuotaTree, CyclesAndMissingParentsAreBelowTheCluster) {
+  const QuotaTree tree({SpecBuilder("a", "b").Min(1), SpecBuilder("b", "c").Min(1),
+                        SpecBuilder("c", "a").Min(1), SpecBuilder("d", "nowhere").Min(1)});
+  for (QuotaId quota = 1; quota < tree.size(); ++quota) {
+    QuotaId above = quota;
+    for (int steps = 0; above != QuotaTree::kCluster && steps < 10; ++steps) {
+      EXPECT_EQ(tree.depth(above), tree.depth(tree.parent(above)) + 1);
+      above = tree.parent(above);
+    }
+    EXPECT_EQ(above, QuotaTree::kCluster);
+  }
+}
+
+TEST(DivideFairly, ByWeightWithTheLargestRemainder) {
+  const auto divide = [](int64_t total, std::vector<ShareClaim> claims, int64_t factor = 0) {
+    std::vector<int64_t> shares;
+    for (const __int128 share : DivideFairly(total, claims, factor)) {
+      shares.push_back(static_cast<int64_t>(share));
+    }
+    return shares;
+  };
+  EXPECT_THAT(divide(16, {{.wanted = 99}, {.wanted = 99}}), ElementsAre(8, 8));
+  EXPECT_THAT(divide(10, {{.wanted = 99, .weight = 2}, {.wanted = 99, .weight = 3}}),
+              ElementsAre(4, 6));
+  EXPECT_THAT(divide(10, {{.wanted = 99}, {.wanted = 99}, {.wanted = 99}}), ElementsAre(4, 3, 3));
+  EXPECT_THAT(divide(10, {{.wanted = 1}, {.wanted = 99}, {.wanted = 99}}), ElementsAre(1, 5, 4));
+  EXPECT_THAT(divide(10, {{.guarantee = 6, .wanted = 99}, {.wanted = 99}}), ElementsAre(8, 2));
+  EXPECT_THAT(divide(10, {{.guarantee = 6, .wanted = 2}, {.wanted = 99}}), ElementsAre(2, 8));
+  EXPECT_THAT(divide(10, {{.wanted = 99, .priority = 1}, {.wanted = 99}}), ElementsAre(10, 0));
+  EXPECT_THAT(divide(10, {{.wanted = 4, .weight = 0}, {.wanted = 7}}), ElementsAre(3, 7));
+  // More is promised than there is.
+  EXPECT_THAT(divide(9, {{.guarantee = 12, .wanted = 99}, {.guarantee = 6, .wanted = 99}}),
+              ElementsAre(6, 3));
+  // Who had all of it lately has nothing of what is to spare.
+  EXPECT_THAT(divide(10, {{.wanted = 99, .history_millionths = 1'000'000}, {.wanted = 99}}, 1000),
+              ElementsAre(0, 10));
+}
+
+TEST(DivideFairly, AddsUpWhateverIsClaimed) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+    const int64_t scale = seed % 3 == 0 ? int64_t{1} << 60 : 20;
+    std::vector<ShareClaim> claims(1 + below(6));
+    __int128 wanted = 0;
+    for (ShareClaim& claim : claims) {
+      claim = {.guarantee = below(scale),
+               .wanted = below(scale),
+               .weight = below(4),
+               .priority = static_cast<int32_t>(below(2)),
+               .history_millionths = below(1'000'001)};
+      wanted += claim.wanted;
+    }
+    const int64_t total = below(scale) * 2;
+    const std::vector<__int128> shares = DivideFairly(total, claims, seed % 2 == 0 ? 0 : 1000);
+    __int128 sum = 0;
+    for (size_t i = 0; i < claims.size(); ++i) {
+      EXPECT_GE(shares[i], 0);
+      EXPECT_LE(shares[i], claims[i].wanted);
+      sum += shares[i];
+    }
+    EXPECT_TRUE(sum == std::min<__int128>(total, wanted));
+    // Of the same claim twice, neither has more than the other but for a unit.
+    for (size_t i = 0; i + 1 < claims.size(); ++i) {
+      claims[i + 1] = claims[i];
+    }
+    const std::vector<__int128> alike = DivideFairly(total, claims, 0);
+    const auto [least, most] = std::minmax_element(alike.begin(), alike.end());
+    EXPECT_TRUE(*most - *least <= 1);
+    EXPECT_TRUE(std::is_sorted(alike.rbegin(), alike.rend()));  // the older ones first
+  }
+}
+
+TEST(QuotaTree, SplitsHoldAtEveryLevel) {
+  auto weighted = [](std::string name, std::string parent, int64_t weight) {
+    QuotaSpec spec = SpecBuilder(std::move(name), std::move(parent));
+    spec.weight = weight;
+    spec.max.Set(kGpus, 1000);
+    return spec;
+  };
+  Gpus quotas({weighted("x", "", 40), weighted("y", "", 60), weighted("x1", "x", 1),
+               weighted("x2", "x", 3), weighted("y1", "y", 1)},
+              100);
+  for (const absl::string_view name : {"x1", "x2", "y1"}) {
+    quotas.tree.Want(quotas.Id(name), quotas.Of(500));
+  }
+  EXPECT_EQ(quotas.Share("x"), 40);
+  EXPECT_EQ(quotas.Share("y"), 60);
+  EXPECT_EQ(quotas.Share("x1"), 10);
+  EXPECT_EQ(quotas.Share("x2"), 30);
+  EXPECT_EQ(quotas.Share("y1"), 60);
+}
+
+TEST(QuotaTree, DecayedUsageTurnsTheShares) {
+  QuotaSpec lab = SpecBuilder("lab").Max(10);
+  lab.half_life = absl::Hours(4);
+  Gpus quotas({lab, SpecBuilder("old", "lab"), SpecBuilder("new", "lab")}, 10);
+  const absl::Time start = absl::UnixEpoch();
+  quotas.tree.Advance(start);
+  quotas.Use("old", 8);
+  quotas.tree.Advance(start + absl::Hours(40));
+  quotas.tree.Release(quotas.Id("old"), quotas.Of(8));
+  for (const absl::string_view name : {"old", "new"}) {
+    quotas.tree.Want(quotas.Id(name), quotas.Of(10));
+  }
+  EXPECT_EQ(quotas.Share("new"), 10);
+  const auto of = [&](absl::string_view name) {
+    return quotas.tree.DominantShareOf(quotas.Id(name), quotas.Of(1));
+  };
+  EXPECT_TRUE(QuotaTree::LessShare(of("new"), of("old")));
+  EXPECT_FALSE(QuotaTree::LessShare(of("old"), of("new")));
+}
+
+// Random trees, charges, releases, cuts: what is used is the sum of the charges, and what is
+// available is what the definition says.
+class PlainTree {
+ public:
+  explicit PlainTree(const QuotaTree& tree) : tree_(tree) {}
+  __int128 Guarantee(QuotaId quota) const {
+    const auto min = quota == 0 ? tree_.capacity(0) : tree_.spec(quota).min.Find(kGpus);
+    if (min.has_value()) return *min;
+    return quota == 0 ? QuotaTree::kUnlimited : OfChildren(quota);
+  }
+  __int128 OfChildren(QuotaId quota) const {
+    __int128 sum = 0;
+    for (const QuotaId child : tree_.children(quota)) sum += Guarantee(child);
+    return sum;
+  }
+  __int128 Pool(QuotaId quota) const {
+    __int128 pool = Guarantee(quota) - OfChildren(quota);
+    for (const QuotaId child : tree_.children(quota)) pool += Pool(child) - Local(child);
+    return pool;
+  }
+  __int128 Local(QuotaId quota) const {
+    const auto lends = tree_.spec(quota).lending_limit.Find(kGpus);
+    return lends.has_value() ? std::max<__int128>(0, Pool(quota) - *lends) : 0;
+  }
+  __int128 Bubbled(QuotaId quota, const std::map<QuotaId, __int128>& own) const {
+    const auto found = own.find(quota);
+    __int128 sum = found == own.end() ? 0 : found->second;
+    for (const QuotaId child : tree_.children(quota)) {
+      sum += std::max<__int128>(0, Bubbled(child, own) - Local(child));
+    }
+    return sum;
+  }
+  __int128 Used(QuotaId quota, const std::map<QuotaId, __int128>& own) const {
+    const auto found = own.find(quota);
+    __int128 sum = found == own.end() ? 0 : found->second;
+    for (const QuotaId child : tree_.children(quota)) sum += Used(child, own);
+    return sum;
+  }
+  __int128 Available(QuotaId quota, const std::map<QuotaId, __int128>& own) const {
+    if (quota == 0) return Pool(0) - Bubbled(0, own);
+    const __int128 kept = std::max<__int128>(0, Local(quota) - Bubbled(quota, own));
+    __int128 more = Available(tree_.parent(quota), own);
+    if (const auto limit = tree_.spec(quota).borrowing_limit.Find(kGpus)) {
+      more = std::min(more, Pool(quota) - Local(quota) -
+                                std::max<__int128>(0, Bubbled(quota, own) - Local(quota)) + *limit);
+    }
+    if (kept > 0) more = kept + std::max<__int128>(0, more);
+    const auto max = tree_.spec(quota).max.Find(kGpus);
+    return max.has_value() ? std::min(more, *max - Used(quota, own)) : more;
+  }
+
+ private:
+  const QuotaTree& tree_;
+};
+
+TEST(QuotaTree, IsTheSumOfItsCharges) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+    std::vector<QuotaSpec> specs;
+    const int count = 1 + static_cast<int>(below(9));
+    for (int i = 0; i < count; ++i) {
+      SpecBuilder spec(absl::StrCat("q", i),
+                       i == 0 || below(3) == 0 ? "" : absl::StrCat("q", below(i)));
+      if (below(3) > 0) spec.Min(below(20));
+      if (below(3) == 0) spec.Max(below(40));
+      if (below(3) == 0) spec.Borrows(below(10));
+      if (below(3) == 0) spec.Lends(below(10));
+      spec.MinCpu(1);
+      specs.push_back(spec);
+    }
+    specs[0].max.Set(kGpus, 30);  // so that there is the line
+    QuotaTree tree(specs);
+    // Line 0 of PlainTree is GPUs.
+    const int gpus = Line(tree, kGpus);
+    std::map<QuotaId, __int128> own;
+    std::vector<std::pair<QuotaId, LineAmounts>> charges;
+    for (int step = 0; step < 60; ++step) {
+      if (below(20) == 0) tree.SetCapacity(gpus, below(100));
+      if (charges.empty() || below(3) > 0) {
+        const LineAmounts amounts = {{gpus, below(30) == 0 ? INT64_MAX : 1 + below(8)}};
+        charges.emplace_back(1 + below(count), amounts);
+        tree.Charge(charges.back().first, amounts);
+        own[charges.back().first] += amounts[0].second;
+      } else {
+        const size_t which = below(static_cast<int64_t>(charges.size()));
+        tree.Release(charges[which].first, charges[which].second);
+        own[charges[which].first] -= charges[which].second[0].second;
+        charges.erase(charges.begin() + static_cast<int64_t>(which));
+      }
+      ASSERT_TRUE(tree.IsConsistent());
+      if (gpus != 0) continue;
+      const PlainTree plain(tree);
+      for (QuotaId quota = 0; quota < tree.size(); ++quota) {
+        ASSERT_TRUE(tree.used(quota, gpus) == plain.Used(quota, own)) << quota;
+        ASSERT_TRUE(tree.guarantee(quota, gpus) == plain.Guarantee(quota)) << quota;
+        ASSERT_TRUE(tree.Available(quota, gpus) == plain.Available(quota, own)) << quota;
+      }
+    }
+  }
+}
+
+// --- Who may take from whom ---
+
+struct TakingCase {
+  absl::string_view name;
+  std::vector<QuotaSpec> specs;
+  std::vector<std::pair<absl::string_view, int>> used;
+  absl::string_view taker;
+  int asks;
+  absl::string_view holder;
+  int holds;
+  Taking want;
+  int taker_priority = 0, holder_priority = 0;
+  int ran_for = 1000;  // seconds
+  bool preemptible = true;
+  std::vector<std::pair<absl::string_view, int>> wanted = {};
+};
+
+template <class F>
+QuotaSpec With(SpecBuilder spec, F set) {
+  set(spec.spec);
+  return spec;
+}
+
+std::vector<TakingCase> TakingCases() {
+  const auto ab = [](int min_a, int min_b) {
+    return std::vector<QuotaSpec>{SpecBuilder("a").Min(min_a), SpecBuilder("b").Min(min_b)};
+  };
+  const auto with_b = [&](auto set) {
+    return std::vector<QuotaSpec>{SpecBuilder("a").Min(4), With(SpecBuilder("b").Min(4), set)};
+  };
+  const auto with_a = [&](auto set) {
+    return std::vector<QuotaSpec>{With(SpecBuilder("a").Min(4), set), SpecBuilder("b").Min(4)};
+  };
+  const auto nested = [](int of_d1) {
+    return std::vector<QuotaSpec>{SpecBuilder("d1").Min(of_d1), SpecBuilder("d2").Min(4),
+                                  SpecBuilder("t1", "d1").Min(2), SpecBuilder("t2", "d1").Min(2),
+                                  SpecBuilder("u1", "d2").Min(4)};
+  };
+  // KAI's example of minimum run times: they differ by how near the taker is.
+  const auto timed = [] {
+    return std::vector<QuotaSpec>{
+        With(SpecBuilder("d1"), [](QuotaSpec& s) { s.reclaim_min_runtime = absl::Seconds(60); }),
+        SpecBuilder("d2").Min(9), SpecBuilder("t1", "d1").Min(4),
+        With(SpecBuilder("t2", "d1").Min(0),
+             [](QuotaSpec& s) { s.reclaim_min_runtime = absl::Seconds(180); }),
+        SpecBuilder("u1", "d2").Min(9)};
+  };
+  using S = QuotaSpec;
+  return {
+      {"what was borrowed comes back", ab(4, 4), {{"b", 8}}, "a", 1, "b", 1, Taking::kYes},
+      {"whatever the priority", ab(4, 4), {{"b", 8}}, "a", 1, "b", 1, Taking::kYes, 0, 100},
+      {"not what is guaranteed", ab(4, 4), {{"b", 4}}, "a", 1, "b", 1, Taking::kHolderWithin},
+      {"not beyond its own min",
+       ab(4, 4),
+       {{"a", 4}, {"b", 5}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kTakerAbove},
+      {"a large unit goes whole", ab(4, 4), {{"b", 5}}, "a", 1, "b", 5, Taking::kYes},
+      {"lower priority inside", ab(4, 4), {{"a", 4}}, "a", 1, "a", 1, Taking::kYes, 1, 0},
+      {"not equal priority inside", ab(4, 4), {{"a", 4}}, "a", 1, "a", 1, Taking::kNotLower},
+      {"siblings within a department", nested(4), {{"t2", 4}}, "t1", 1, "t2", 1, Taking::kYes},
+      {"a department from another", nested(8), {{"u1", 8}}, "t1", 6, "u1", 1, Taking::kYes},
+      {"the department counts, not the team",
+       nested(4),
+       {{"t2", 4}, {"u1", 8}},
+       "t1",
+       1,
+       "u1",
+       1,
+       Taking::kTakerAbove},
+      {"a team within its min is spared",
+       nested(3),
+       {{"t1", 2}, {"t2", 3}},
+       "u1",
+       1,
+       "t1",
+       1,
+       Taking::kYes},  // d1 promised 4 and has 3: its word to the teams is not the others' loss
+      {"another team gave",
+       nested(4),
+       {{"t1", 2}, {"t2", 3}},
+       "u1",
+       1,
+       "t1",
+       1,
+       Taking::kHolderWithin},
+      {"and that one may", nested(4), {{"t1", 2}, {"t2", 3}}, "u1", 1, "t2", 1, Taking::kYes},
+      {"not preemptible",
+       ab(4, 4),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kNotPreemptible,
+       0,
+       0,
+       1000,
+       false},
+      {"fenced in",
+       with_b([](S& s) { s.fence = QuotaFence::kIn; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kFenced},
+      {"fenced out",
+       with_a([](S& s) { s.fence = QuotaFence::kOut; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kFenced},
+      {"the fence of the taker opens inwards",
+       with_a([](S& s) { s.fence = QuotaFence::kIn; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kYes},
+      {"never",
+       with_a([](S& s) { s.reclaim = ReclaimStrategy::kNever; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kNever},
+      {"only lower ones",
+       with_a([](S& s) { s.victims = ReclaimVictims::kLowerPriority; }),
+       {{"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kNotLower},
+      {"not inside",
+       with_a([](S& s) { s.preemption = QuotaPreemption::kNever; }),
+       {{"a", 4}},
+       "a",
+       1,
+       "a",
+       1,
+       Taking::kNever,
+       5},
+      {"the share, if it asks for that",
+       with_a([](S& s) { s.reclaim = ReclaimStrategy::kFairShare; }),
+       {{"a", 4}, {"b", 8}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       1000,
+       true,
+       {{"a", 4}}},
+      {"not beyond its share",
+       with_a([](S& s) { s.reclaim = ReclaimStrategy::kFairShare; }),
+       {{"a", 6}, {"b", 6}},
+       "a",
+       1,
+       "b",
+       1,
+       Taking::kTakerAbove,
+       0,
+       0,
+       1000,
+       true,
+       {{"a", 4}}},
+      {"too soon for a sibling",
+       timed(),
+       {{"t2", 4}},
+       "t1",
+       1,
+       "t2",
+       1,
+       Taking::kMinRuntime,
+       0,
+       0,
+       100},
+      {"long enough for a sibling",
+       timed(),
+       {{"t2", 4}},
+       "t1",
+       1,
+       "t2",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       180},
+      {"long enough for one further away",
+       timed(),
+       {{"t2", 9}},
+       "u1",
+       1,
+       "t2",
+       1,
+       Taking::kYes,
+       0,
+       0,
+       60},
+      {"too soon for that one, too",
+       timed(),
+       {{"t2", 9}},
+       "u1",
+       1,
+       "t2",
+       1,
+       Taking::kMinRuntime,
+       0,
+       0,
+       59},
+  };
+}
+
+TEST(TakingRule, ByTheTable) {
+  for (const TakingCase& c : TakingCases()) {
+    SCOPED_TRACE(c.name);
+    Gpus quotas(c.specs, 12);
+    for (const auto& [name, gpus] : c.used) quotas.Use(name, gpus);
+    for (const auto& [name, gpus] : c.wanted) quotas.tree.Want(quotas.Id(name), quotas.Of(gpus));
+    const absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+    const TakingVerdict verdict =
+        TakingRule(quotas.tree, now)
+            .MayTake({quotas.Id(c.taker), quotas.Of(c.asks), c.taker_priority, now},
+                     {quotas.Id(c.holder), quotas.Of(c.holds), c.holder_priority, now,
+                      now - absl::Seconds(c.ran_for), c.preemptible});
+    EXPECT_EQ(verdict.taking, c.want) << TakingName(verdict.taking);
+  }
+}
+
+TEST(TakingRule, GuaranteedGpusDoNotGoForBorrowedCpu) {
+  Gpus quotas({SpecBuilder("a").MinCpu(4000), SpecBuilder("b").Min(4).MinCpu(0)}, 8);
+  const int cpu = Line(quotas.tree, kCpus), gpu = Line(quotas.tree, kGpus);
+  LineAmounts holds;
+  AddAmounts({{cpu, 2000}}, holds);
+  AddAmounts({{gpu, 1}}, holds);
+  quotas.tree.Charge(quotas.Id("b"), holds);
+  const absl::Time now = absl::UnixEpoch();
+  const QuotaTaker taker{quotas.Id("a"), {{cpu, 1000}}, 0, now};
+  const QuotaHolder holder{quotas.Id("b"), holds, 0, now, now, true};
+  EXPECT_EQ(TakingRule(quotas.tree, now).MayTake(taker, holder).taking, Taking::kHolderWithin);
+}
+
+// Whoever was evicted cannot take it back: no two quotas can evict each other for good.
+TEST(TakingRule, NobodyTakesBackWhatWasTaken) {
+  int taken = 0;
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+    std::vector<QuotaSpec> specs;
+    for (int i = 0; i < 5; ++i) {
+      SpecBuilder spec(absl::StrCat("q", i), i < 2 ? "" : absl::StrCat("q", below(2)));
+      spec.Min(below(6));
+      spec.spec.weight = 1 + below(3);
+      if (below(2) == 0) spec.spec.reclaim = ReclaimStrategy::kFairShare;
+      specs.push_back(spec);
+    }
+    Gpus quotas(specs, 12);
+    const absl::Time now = absl::UnixEpoch();
+    for (QuotaId quota = 3; quota <= 5; ++quota) quotas.tree.Charge(quota, quotas.Of(below(6)));
+    const QuotaId a = 3, b = 4 + static_cast<QuotaId>(below(2));
+    const LineAmounts asks = quotas.Of(1 + below(3)), holds = quotas.Of(1 + below(3));
+    if (quotas.tree.used(b, 0) < holds[0].second) continue;
+    quotas.tree.Want(a, asks);
+    if (!TakingRule(quotas.tree, now).MayTake({a, asks, 0, now}, {b, holds, 0, now, now}).ok()) {
+      continue;
+    }
+    ++taken;
+    quotas.tree.Release(b, holds);
+    quotas.tree.Want(b, holds);
+    quotas.tree.Unwant(a, asks);
+    quotas.tree.Charge(a, asks);
+    EXPECT_FALSE(
+        TakingRule(quotas.tree, now).MayTake({b, holds, 0, now}, {a, asks, 0, now, now}).ok());
+  }
+  EXPECT_GT(taken, 100);
+}
+
+}  // namespace
+}  // namespace berth
