@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -21,7 +23,9 @@
 #include "app/completion.h"
 #include "app/run_flags.h"
 #include "app/terminal.h"
+#include "berth/api/input_file.h"
 #include "berth/builtin_plugins.h"
+#include "berth/remote_plugins.h"
 #include "berth/version.h"
 
 namespace berth {
@@ -129,12 +133,26 @@ class CommandRun {
     }
     for (const Command& command : kCommands) {
       if (command.name != name) continue;
+      AddRemotePlugins();
       const absl::StatusOr<Registry> registry = BuiltinRegistry(std::move(plugins_));
       if (registry.ok()) return command.run(options_, *registry);
       PrintError(registry.status().message());
       return 1;
     }
     return Usage("no command given", app_);
+  }
+
+  // Those of the configurations. What can be read only once, a pipe say, is left to the command.
+  void AddRemotePlugins() {
+    std::set<std::string> names;
+    for (const std::string& path : options_.configs) {
+      if (!std::filesystem::is_regular_file(path)) continue;
+      const absl::StatusOr<std::string> text = ReadInputFile(path);
+      if (!text.ok()) continue;  // the command says so
+      for (PluginRegistration& plugin : RemotePluginsIn(*text)) {
+        if (names.insert(plugin.name).second) plugins_.push_back(std::move(plugin));
+      }
+    }
   }
 
   const std::string program_;

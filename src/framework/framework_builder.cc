@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/near_miss.h"
+#include "berth/extensions/point_choice.h"
 #include "framework/capability_finder.h"
 #include "framework/plugin_guards.h"
 
@@ -157,7 +158,9 @@ template <class P>
 void FrameworkBuilder::FillPoint(ExtensionPoint point, std::vector<Hook<P>>& hooks) {
   PluginMask& implemented = plugins_->implemented[static_cast<size_t>(point)];
   for (int index = 0; index < plugins_->count(); ++index) {
-    if (plugins_->As<P>(index) != nullptr) implemented |= PluginMask{1} << index;
+    if (plugins_->As<P>(index) == nullptr) continue;
+    const auto* const choice = plugins_->As<const PointChoice>(index);
+    if (choice == nullptr || choice->Serves(point)) implemented |= PluginMask{1} << index;
   }
   for (const int index : Order(point)) {
     plugins_->enabled[static_cast<size_t>(point)] |= PluginMask{1} << index;
