@@ -42,6 +42,7 @@ constexpr Command kCommands[] = {
     {"run", &RunScheduler},
     {"validate", &RunValidate},
     {"explain", &RunExplain},
+    {"import", &RunImport},
     {"simulate", &RunSimulate},
 };
 

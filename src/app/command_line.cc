@@ -79,6 +79,7 @@ class Commands {
     Validate();
     Explain();
     Simulate();
+    Import();
     Completion();
     Command("version", "Print the version");
     CLI::App& help = Command("help", "Print the help of a command");
@@ -188,6 +189,23 @@ class Commands {
         "  $0 simulate --config gpu.yaml --trace openb --times");
   }
 
+  void Import() {
+    CLI::App& command =
+        Command("import", "Write the quotas of Kueue, KAI, Volcano, YuniKorn or Koordinator as Berth's");
+    command.add_option("FILE", options_.imports, "Their queues: YAML or JSON, - for standard input")
+        ->type_name("FILE")
+        ->required();
+    command.add_option("-o,--output", options_.output_file, "Write here; standard output if left out")
+        ->type_name("FILE");
+    Examples(command,
+             "Whose queues a file has is found from its content; several may be mixed. A comment\n"
+             "stands at each thing whose meaning differs or that has no equal.\n\n"
+             "Examples:\n"
+             "  kubectl get clusterqueues,cohorts,resourceflavors,localqueues -A -o yaml | $0 import -\n"
+             "  $0 import queues.yaml -o quotas.yaml\n"
+             "  $0 simulate --config config/quota.yaml --cluster dump/ quotas.yaml");
+  }
+
   void Completion() {
     CLI::App& command =
         Command("completion", "Print what makes a shell complete the words of this command");
@@ -286,7 +304,9 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
   };
   if (count(options.configs, "") > 0) return "--config is given no file";
   if (count(options.clusters, "") > 0) return "--cluster is given an empty name";
-  if (count(options.configs, "-") + count(options.clusters, "-") > 1) {
+  if (count(options.imports, "") > 0) return "FILE is an empty name";
+  if (count(options.configs, "-") + count(options.clusters, "-") + count(options.imports, "-") >
+      1) {
     return "standard input (-) can be read only once";
   }
   if (command == "validate" && options.configs.empty() && options.clusters.empty()) {

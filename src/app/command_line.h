@@ -23,6 +23,8 @@ struct CommandOptions {
   std::vector<std::string> scenarios;  // instead of configs and clusters
   std::string pod;                     // "namespace/name"; empty: all
   OutputFormat output = OutputFormat::kTable;
+  std::vector<std::string> imports;  // of import
+  std::string output_file;           // of import; empty: standard output
   uint64_t seed = 0;
   bool all = false;  // every line of tables that are otherwise cut
 

@@ -10,6 +10,7 @@ namespace berth {
 
 int RunScheduler(const CommandOptions& options, const Registry& registry);
 int RunValidate(const CommandOptions& options, const Registry& registry);
+int RunImport(const CommandOptions& options, const Registry& registry);
 int RunExplain(const CommandOptions& options, const Registry& registry);
 int RunSimulate(const CommandOptions& options, const Registry& registry);
 // `simulate` with --scenario.

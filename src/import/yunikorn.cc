@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// YuniKorn's queues.yaml.
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "import/source_object.h"
+
+namespace berth {
+namespace {
+
+constexpr absl::string_view kQueueLabel = "queue";
+constexpr absl::string_view kRoot = "root";
+constexpr int kMostLevels = 100;
+
+class YuniKornImporter {
+ public:
+  explicit YuniKornImporter(Imported& imported) : imported_(imported) {}
+
+  void Import(absl::Span<const SourceObject> objects) {
+    const std::vector<const SourceObject*> all = ObjectsOf(objects, Rival::kYuniKorn, "partitions");
+    for (const SourceObject* object : all) {
+      for (const Value partition : object->value.Find("partitions").elements()) ReadPartition(partition);
+    }
+    if (all.empty()) return;
+    imported_.remarks.push_back(
+        "YuniKorn: a pod there takes back only from pods of no higher priority, and after preemption.delay; here a queue "
+        "within its guarantee takes back at once from pods of any priority. Queues without a guarantee there "
+        "even out what they use; here only reclaim.strategy FairShare does. Queues that it makes while it runs are not "
+        "there: give each a ClusterQuota. A queue is named by the label queue of a pod; the annotation "
+        "yunikorn.apache.org/queue is not read.");
+  }
+
+ private:
+  void ReadPartition(Value partition) {
+    const std::string name = TextOf(partition.Find("name"));
+    if (!name.empty() && name != "default") {
+      imported_.problems.AddWarning(
+          partition.where(), absl::StrCat("YuniKorn partition ", name),
+          "left out: YuniKorn on Kubernetes has only the partition default");
+      return;
+    }
+    if (seen_partition_) {
+      imported_.problems.AddError(partition.where(), "YuniKorn partition default",
+                                  "is there twice; give one queues.yaml");
+      return;
+    }
+    seen_partition_ = true;
+    preempts_ = partition.Find("preemption").Find("enabled").AsBool().value_or(true);
+    for (const Value rule : partition.Find("placementrules").elements()) ReadRule(rule);
+    std::vector<ImportedNote> unread;
+    NoteUnread(partition, "YuniKorn partition default: ",
+               {"name", "queues", "preemption", "placementrules"}, unread);
+    const Value queues = partition.Find("queues");
+    const bool has_root =
+        queues.size() == 1 && TextOf(queues.elements()[0].Find("name")) == kRoot;
+    if (has_root) {
+      const Value root = queues.elements()[0];
+      NoteUnread(root, "YuniKorn queue root, which is the cluster: ",
+                 {"name", "queues", "submitacl", "adminacl", "parent", "properties"}, unread);
+      // What it says of preemption holds for nobody: there is nothing outside.
+      NoteUnread(root.Find("properties"), "YuniKorn queue root, which is the cluster: properties.",
+                 {"preemption.policy"}, unread);
+    }
+    for (ImportedNote& note : unread) imported_.remarks.push_back(std::move(note.text));
+    ReadQueues(has_root ? queues.elements()[0].Find("queues") : queues, std::string(kRoot), 0);
+  }
+
+  // Rules are tried in their order; of these only what is known without the user is read.
+  void ReadRule(Value rule) {
+    const std::string name = TextOf(rule.Find("name")), value = TextOf(rule.Find("value"));
+    if (name == "provided") return;
+    const Value parent = rule.Find("parent");
+    const std::string above = TextOf(parent.Find("value"));
+    const bool fixed_parent = !parent || parent.IsNull() || TextOf(parent.Find("name")) == "fixed";
+    if (name == "tag" && value == "namespace" && fixed_parent) {
+      by_namespace_.insert(above.empty()                          ? std::string(kRoot)
+                           : absl::StartsWith(above, "root.") || above == kRoot ? above
+                                                                  : absl::StrCat("root.", above));
+      imported_.remarks.push_back(absl::StrCat(
+          "YuniKorn placement rule ", Show(rule),
+          ": a queue right below has the pods of the namespace of its name; a label queue that names another is "
+          "not seen."));
+      return;
+    }
+    imported_.remarks.push_back(
+        absl::StrCat("YuniKorn placement rule ", Show(rule), " is left out: label the pods"));
+  }
+
+  void ReadQueues(Value queues, const std::string& above, int level) {
+    for (const Value queue : queues.elements()) ReadQueue(queue, above, level);
+  }
+
+  void ReadQueue(Value value, const std::string& above, int level) {
+    Problems& problems = imported_.problems;
+    const std::string own = NameOf(value.Find("name"), "name", absl::StrCat("YuniKorn queue below ", above), problems);
+    ImportedQuota quota;
+    const std::string path = absl::StrCat(above, ".", own);
+    quota.from = absl::StrCat("YuniKorn queue ", path);
+    quota.where = value.where();
+    quota.key = absl::StrCat("yunikorn/", path);
+    quota.name = path;
+    if (own.empty() || absl::StrContains(own, '.') || !paths_.insert(absl::AsciiStrToLower(path)).second) {
+      problems.AddError(value.where(), quota.from,
+                        own.empty()                    ? "name: is required"
+                        : absl::StrContains(own, '.') ? "name: has a point, which parts levels"
+                                                       : "is there twice");
+      return;
+    }
+    if (level >= kMostLevels) {
+      problems.AddError(value.where(), quota.from,
+                        absl::StrCat("is deeper than ", kMostLevels, " levels"));
+      return;
+    }
+    if (above != kRoot) quota.parent_key = absl::StrCat("yunikorn/", above);
+    const Value below = value.Find("queues");
+    const bool is_leaf = below.size() == 0 && value.Find("parent").AsBool() != true;
+    if (is_leaf) SelectPods(path, above, own, quota);
+
+    const Value resources = value.Find("resources");
+    quota.min = ReadAmounts(resources.Find("guaranteed"), "resources.guaranteed", quota.from, problems, "vcore");
+    quota.max = ReadAmounts(resources.Find("max"), "resources.max", quota.from, problems, "vcore");
+    NoteUnread(resources, "resources.", {"guaranteed", "max"}, quota.notes);
+    if (!preempts_) {
+      quota.reclaim_strategy = quota.preemption = "Never";
+      quota.Note("reclaim", "preemption is not enabled in its partition");
+    }
+    ReadProperties(value.Find("properties"), quota);
+    for (const absl::string_view acl : {"submitacl", "adminacl"}) {
+      const std::string text = TextOf(value.Find(acl));
+      if (!text.empty() && text != "*") {
+        quota.Note("", absl::StrCat(acl, " \"", text, "\": who may is left to Kubernetes' RBAC"));
+      }
+    }
+    NoteUnread(value, "",
+               {"name", "parent", "queues", "resources", "properties", "submitacl", "adminacl"},
+               quota.notes);
+    imported_.quotas.push_back(std::move(quota));
+    ReadQueues(below, path, level + 1);
+  }
+
+  void SelectPods(const std::string& path, const std::string& above, const std::string& own,
+                  ImportedQuota& quota) {
+    if (by_namespace_.contains(above)) {
+      quota.namespaces = {own};
+      return;
+    }
+    std::vector<std::string> names = {path};
+    if (above == kRoot) names.push_back(own);  // a name without points is below root
+    quota.pod_selector = ImportedSelector::LabelIn(std::string(kQueueLabel), std::move(names));
+  }
+
+  void ReadProperties(Value properties, ImportedQuota& quota) {
+    for (const Value::Item property : properties.items()) {
+      const std::string text = TextOf(property.value);
+      if (property.key == "priority.offset") {
+        int64_t offset = 0;
+        if (!absl::SimpleAtoi(text, &offset)) {
+          imported_.problems.AddError(property.value.where(), quota.from,
+                                      absl::StrCat("priority.offset: \"", text, "\" is no whole number"));
+          continue;
+        }
+        quota.priority = offset;
+        if (offset != 0) {
+          quota.Note("priority", "priority.offset is added to pods' priorities there; here siblings with more have "
+                                 "what is to spare first, whatever the pods' are");
+        }
+      } else if (property.key == "preemption.policy" && text == "fence") {
+        quota.fence = "Out";
+      } else if (property.key == "preemption.policy" && text == "disabled") {
+        quota.fence = "In";
+        quota.preemption = "Never";
+        quota.Note("fence", "preemption.policy disabled: its pods are nobody's victims");
+      } else if (text != "default") {
+        quota.Note("", absl::StrCat("property ", property.key, ": ", Show(property.value),
+                                    " has no equal and is left out"));
+      }
+    }
+  }
+
+  Imported& imported_;
+  bool seen_partition_ = false, preempts_ = true;
+  std::set<std::string> by_namespace_;  // queues below which namespaces have theirs
+  std::set<std::string> paths_;
+};
+
+}  // namespace
+
+void ImportYuniKorn(absl::Span<const SourceObject> objects, Imported& imported) {
+  YuniKornImporter(imported).Import(objects);
+}
+
+}  // namespace berth
