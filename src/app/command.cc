@@ -39,11 +39,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", &RunScheduler},
-    {"validate", &RunValidate},
-    {"explain", &RunExplain},
-    {"import", &RunImport},
-    {"simulate", &RunSimulate},
+    {"run", &RunScheduler}, {"validate", &RunValidate}, {"explain", &RunExplain},
+    {"import", &RunImport}, {"simulate", &RunSimulate},
 };
 
 // A standard stream that is closed would be the next file that is opened. Reading or writing it

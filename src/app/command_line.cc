@@ -190,20 +190,23 @@ class Commands {
   }
 
   void Import() {
-    CLI::App& command =
-        Command("import", "Write the quotas of Kueue, KAI, Volcano, YuniKorn or Koordinator as Berth's");
-    command.add_option("FILE", options_.imports, "Their queues: YAML or JSON, - for standard input")
+    CLI::App& command = Command(
+        "import", "Write the quotas of Kueue, KAI, Volcano, YuniKorn or Koordinator as Berth's");
+    command
+        .add_option("FILE", options_.imports, "Their queues: YAML or JSON, - for standard input")
         ->type_name("FILE")
         ->required();
-    command.add_option("-o,--output", options_.output_file, "Write here; standard output if left out")
+    command
+        .add_option("-o,--output", options_.output_file, "Write here; standard output if left out")
         ->type_name("FILE");
-    Examples(command,
-             "Whose queues a file has is found from its content; several may be mixed. A comment\n"
-             "stands at each thing whose meaning differs or that has no equal.\n\n"
-             "Examples:\n"
-             "  kubectl get clusterqueues,cohorts,resourceflavors,localqueues -A -o yaml | $0 import -\n"
-             "  $0 import queues.yaml -o quotas.yaml\n"
-             "  $0 simulate --config config/quota.yaml --cluster dump/ quotas.yaml");
+    Examples(
+        command,
+        "Whose queues a file has is found from its content; several may be mixed. A comment\n"
+        "stands at each thing whose meaning differs or that has no equal.\n\n"
+        "Examples:\n"
+        "  kubectl get clusterqueues,cohorts,resourceflavors,localqueues -A -o yaml | $0 import -\n"
+        "  $0 import queues.yaml -o quotas.yaml\n"
+        "  $0 simulate --config config/quota.yaml --cluster dump/ quotas.yaml");
   }
 
   void Completion() {

@@ -23,7 +23,8 @@ int RunImport(const CommandOptions& options, const Registry&) {
     if (text.ok()) {
       inputs.push_back({InputName(path), *std::move(text)});
     } else {
-      problems.AddError({Symbol::Intern(InputName(path))}, "", std::string(text.status().message()));
+      problems.AddError({Symbol::Intern(InputName(path))}, "",
+                        std::string(text.status().message()));
     }
   }
   ImportResult result = ImportQuotas(inputs);

@@ -22,8 +22,7 @@ ImportResult ImportQuotas(absl::Span<const ImportInput> inputs) {
   ImportKoordinator(objects, imported);
   Reconcile(imported);
   imported.problems.SortByLocation();
-  result.quotas =
-      static_cast<int>(imported.quotas.size() + imported.elastic_quotas.size());
+  result.quotas = static_cast<int>(imported.quotas.size() + imported.elastic_quotas.size());
   if (imported.problems.ok()) {
     const std::string names = absl::StrJoin(
         inputs, ", ", [](std::string* out, const ImportInput& input) { out->append(input.name); });

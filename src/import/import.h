@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotas of Kueue, KAI, Volcano, YuniKorn and Koordinator, written as Berth's. docs/import.md says what
-// becomes what.
+// Quotas of Kueue, KAI, Volcano, YuniKorn and Koordinator, written as Berth's. docs/import.md says
+// what becomes what.
 #ifndef BERTH_SRC_IMPORT_IMPORT_H_
 #define BERTH_SRC_IMPORT_IMPORT_H_
 

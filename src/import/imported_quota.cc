@@ -14,11 +14,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace berth {
 namespace {
 
-constexpr size_t kMostName = 240;    // of 253; a number may follow
+constexpr size_t kMostName = 240;  // of 253; a number may follow
 constexpr size_t kCommentWidth = 110;
 
 // A DNS subdomain made of `text`.
@@ -82,7 +83,8 @@ void ParentAll(Imported& imported) {
     parents.push_back(found == by_key.end() ? -1 : found->second);
     if (found != by_key.end() || quota.parent_key.empty()) continue;
     const std::string name = quota.parent_key.substr(quota.parent_key.rfind('/') + 1);
-    detach(quota, absl::StrCat("its parent ", name, " is not in the files; it is right below the cluster here"));
+    detach(quota, absl::StrCat("its parent ", name,
+                               " is not in the files; it is right below the cluster here"));
   }
   CutCycles(parents, [&](size_t i) {
     detach(quotas[i], "is above itself through its parent; it is right below the cluster here");
@@ -121,7 +123,8 @@ void ParentElasticQuotas(Imported& imported) {
                        [&](const ImportedQuota& other) { return other.name == parent; })) {
       continue;
     }
-    detach(quota, absl::StrCat("its parent ", parent, " is not in the files; it is right below the cluster here"));
+    detach(quota, absl::StrCat("its parent ", parent,
+                               " is not in the files; it is right below the cluster here"));
   }
   CutCycles(parents, [&](size_t i) {
     detach(quotas[i], "is above itself through its parent; it is right below the cluster here");
@@ -133,7 +136,8 @@ void KeepMinBelowMax(Quota& quota) {
   for (auto& [line, min] : quota.min) {
     const auto max = quota.max.find(line);
     if (max == quota.max.end() || !(max->second < min)) continue;
-    quota.notes.push_back({"min", absl::StrCat(line, ": ", min.ToString(), " there, more than its limit")});
+    quota.notes.push_back(
+        {"min", absl::StrCat(line, ": ", min.ToString(), " there, more than its limit")});
     min = max->second;
   }
 }
@@ -146,8 +150,13 @@ class YamlWriter {
   std::string Write(const Imported& imported, absl::string_view inputs) {
     text_ = absl::StrCat("# Quotas for Berth, by `berth import` from:\n");
     Comment(0, inputs);
-    absl::StrAppend(&text_, "# docs/quota.md says what each field means, docs/import.md what becomes what.\n");
-    for (const std::string& remark : imported.remarks) Remark(0, remark);
+    absl::StrAppend(
+        &text_, "# docs/quota.md says what each field means, docs/import.md what becomes what.\n");
+    for (const std::string& remark : imported.remarks) {
+      text_ += "#\n";
+      Remark(0, remark);
+    }
+    text_ += "\n";
     bool first = true;
     for (const ImportedQuota& quota : imported.quotas) {
       if (!first) text_ += "---\n";
@@ -200,8 +209,8 @@ class YamlWriter {
     notes_ = quota.notes;
     Comment(0, absl::StrCat("as it is at ", quota.where.ToString()));
     const size_t head = text_.size();
-    absl::StrAppend(&text_, "apiVersion: ", Text(quota.api_version), "\nkind: ElasticQuota\nmetadata:\n",
-                    "  name: ", Text(quota.name), "\n");
+    absl::StrAppend(&text_, "apiVersion: ", Text(quota.api_version),
+                    "\nkind: ElasticQuota\nmetadata:\n", "  name: ", Text(quota.name), "\n");
     if (!quota.namespace_name.empty()) {
       absl::StrAppend(&text_, "  namespace: ", Text(quota.namespace_name), "\n");
     }
@@ -271,7 +280,8 @@ class YamlWriter {
     for (const ImportedSelector::Requirement& requirement : selector.requirements) {
       requirements.push_back(absl::StrCat(
           "{key: ", Text(requirement.key), ", operator: ", requirement.op,
-          requirement.values.empty() ? "" : absl::StrCat(", values: ", List(requirement.values)), "}"));
+          requirement.values.empty() ? "" : absl::StrCat(", values: ", List(requirement.values)),
+          "}"));
     }
     absl::StrAppend(&text_, "  ", name, ": {matchExpressions: [", absl::StrJoin(requirements, ", "),
                     "]}\n");
@@ -289,7 +299,8 @@ class YamlWriter {
       line.clear();
     };
     std::string clean;
-    for (const char c : text) clean += c >= 0x20 && c < 0x7F ? c : absl::ascii_isspace(c) ? ' ' : '?';
+    for (const char c : text)
+      clean += c >= 0x20 && c < 0x7F ? c : absl::ascii_isspace(c) ? ' ' : '?';
     for (const absl::string_view word : absl::StrSplit(clean, ' ', absl::SkipEmpty())) {
       if (!line.empty() && line.size() + word.size() + indent > kCommentWidth) flush();
       absl::StrAppend(&line, line.empty() ? "" : " ", word);
@@ -301,22 +312,22 @@ class YamlWriter {
   static std::string Text(absl::string_view text) {
     static const auto& kWords = *new std::set<absl::string_view>(
         {"y", "n", "yes", "no", "on", "off", "true", "false", "null"});
-    const bool plain =
-        !text.empty() && absl::ascii_islower(text[0]) && !kWords.contains(text) &&
-        absl::c_all_of(text, [](char c) {
-          return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' || c == '.' || c == '/';
-        });
+    const bool plain = !text.empty() && absl::ascii_islower(text[0]) && !kWords.contains(text) &&
+                       absl::c_all_of(text, [](char c) {
+                         return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' ||
+                                c == '.' || c == '/';
+                       });
     return plain ? std::string(text) : Quoted(text);
   }
   static std::string Quoted(absl::string_view text) {
     return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
   }
   static std::string List(const std::vector<std::string>& texts) {
-    return absl::StrCat("[", absl::StrJoin(texts, ", ",
-                                           [](std::string* out, const std::string& text) {
-                                             out->append(Text(text));
-                                           }),
-                        "]");
+    return absl::StrCat(
+        "[",
+        absl::StrJoin(texts, ", ",
+                      [](std::string* out, const std::string& text) { out->append(Text(text)); }),
+        "]");
   }
   std::string ParentOf(const ImportedQuota& quota) const {
     const auto found = names_.find(quota.parent_key);

@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kQueueLabel = "kai.scheduler/queue";
+constexpr absl::string_view kKaiLabel = "kai.scheduler/queue";
 
 // What quota -1 becomes: more than clusters have, and few enough that 64 bits hold the sum of many.
 struct ResourceForm {
@@ -35,10 +35,11 @@ class KaiImporter {
     for (const SourceObject* queue : queues) ReadQueue(*queue);
     if (queues.empty()) return;
     imported_.remarks.push_back(
-        "KAI: a queue takes back within its quota or its fair share, which is reclaim.strategy FairShare; KAI "
-        "also compares how full the two are in proportion. Its non-preemptible pods (priority from 100) need the label "
-        "quota.scheduling.koordinator.sh/preemptible: \"false\" here. Minimum run times that the scheduler's "
-        "configuration sets for all queues are not in the files.");
+        "KAI: a queue takes back within its quota or its fair share, which is reclaim.strategy "
+        "FairShare; KAI also compares how full the two are in proportion. Its non-preemptible "
+        "pods (priority from 100) need the label quota.scheduling.koordinator.sh/preemptible: "
+        "\"false\" here. Minimum run times that the scheduler's configuration sets for all queues "
+        "are not in the files.");
   }
 
  private:
@@ -54,16 +55,17 @@ class KaiImporter {
         NameOf(spec.Find("parentQueue"), "spec.parentQueue", quota.from, problems);
     if (!parent.empty()) quota.parent_key = absl::StrCat("kai/", parent);
     if (!parents_.contains(object.name)) {
-      quota.pod_selector = ImportedSelector::LabelIn(std::string(kQueueLabel), {object.name});
-      quota.Note("podSelector", "KAI also takes the label from the owner of a pod; here pods need it");
+      quota.pod_selector = ImportedSelector::LabelIn(std::string(kKaiLabel), {object.name});
+      quota.Note("podSelector",
+                 "KAI also takes the label from the owner of a pod; here pods need it");
     }
     quota.priority =
         ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems).value_or(0);
     quota.reclaim_strategy = "FairShare";
-    quota.reclaim_min_runtime =
-        ReadDuration(spec.Find("reclaimMinRuntime"), "spec.reclaimMinRuntime", quota.from, problems);
-    quota.preempt_min_runtime =
-        ReadDuration(spec.Find("preemptMinRuntime"), "spec.preemptMinRuntime", quota.from, problems);
+    quota.reclaim_min_runtime = ReadDuration(spec.Find("reclaimMinRuntime"),
+                                             "spec.reclaimMinRuntime", quota.from, problems);
+    quota.preempt_min_runtime = ReadDuration(spec.Find("preemptMinRuntime"),
+                                             "spec.preemptMinRuntime", quota.from, problems);
     const Value resources = spec.Find("resources");
     for (const ResourceForm& form : kResources) ReadResource(resources, form, quota);
     SimplifyWeights(quota);
@@ -97,7 +99,8 @@ class KaiImporter {
     if (given->unlimited) {
       const auto max = quota.max.find(line);
       quota.min[line] = max != quota.max.end() ? max->second : Unlimited(form);
-      quota.Note("min", absl::StrCat(line, ": quota -1, unlimited: as much as it asks for is its due"));
+      quota.Note("min",
+                 absl::StrCat(line, ": quota -1, unlimited: as much as it asks for is its due"));
     } else {
       quota.min[line] = given->quantity;
     }

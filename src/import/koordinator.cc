@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "import/source_object.h"
 
 namespace berth {
@@ -21,8 +22,12 @@ constexpr absl::string_view kOurPrefix = "scheduling.berth.dev/";
 // What Berth reads of those with the prefix; what Koordinator's controllers write is left out.
 constexpr absl::string_view kRead[] = {"parent", "is-parent", "allow-lent-resource",
                                        "shared-weight", "namespaces"};
-constexpr absl::string_view kWritten[] = {"request",      "runtime",       "child-request", "profile",
-                                          "non-preemptible-request", "non-preemptible-used"};
+constexpr absl::string_view kWritten[] = {"request",
+                                          "runtime",
+                                          "child-request",
+                                          "profile",
+                                          "non-preemptible-request",
+                                          "non-preemptible-used"};
 
 class KoordinatorImporter {
  public:
@@ -43,9 +48,9 @@ class KoordinatorImporter {
       return;
     }
     imported_.remarks.push_back(
-        "Koordinator: a quota there is limited by what its share is at the moment (runtime), and pods beyond it may be "
-        "revoked for that alone; here it borrows what is idle up to max, and pods go only for those that take back "
-        "what is theirs.");
+        "Koordinator: a quota there is limited by what its share is at the moment (runtime), and "
+        "pods beyond it may be revoked for that alone; here it borrows what is idle up to max, "
+        "and pods go only for those that take back what is theirs.");
   }
 
  private:
@@ -57,7 +62,8 @@ class KoordinatorImporter {
     quota.name = object.name;
     quota.namespace_name = object.namespace_name.empty() ? "default" : object.namespace_name;
     const Value metadata = object.value.Find("metadata");
-    CopyMarks(metadata.Find("labels"), "metadata.labels", object.subject(), quota.labels, quota.notes);
+    CopyMarks(metadata.Find("labels"), "metadata.labels", object.subject(), quota.labels,
+              quota.notes);
     CopyMarks(metadata.Find("annotations"), "metadata.annotations", object.subject(),
               quota.annotations, quota.notes);
     quota.min = ReadAmounts(object.spec().Find("min"), "spec.min", object.subject(), problems);
@@ -80,7 +86,8 @@ class KoordinatorImporter {
       if (absl::c_linear_search(kRead, name)) {
         copied[std::string(mark.key)] = NameOf(mark.value, field, subject, imported_.problems);
       } else if (!absl::c_linear_search(kWritten, name)) {
-        notes.push_back({"", absl::StrCat(mark.key, ": ", Show(mark.value), " is not read by Berth and left out")});
+        notes.push_back({"", absl::StrCat(mark.key, ": ", Show(mark.value),
+                                          " is not read by Berth and left out")});
       }
     }
   }
@@ -92,7 +99,8 @@ class KoordinatorImporter {
     std::vector<Document> documents =
         ReadDocuments(quota.annotations.at(std::string(key)), "", problems);
     if (problems.ok() && documents.size() == 1) return std::move(documents.front());
-    imported_.problems.AddError(object.where(), object.subject(), absl::StrCat(key, ": is not JSON"));
+    imported_.problems.AddError(object.where(), object.subject(),
+                                absl::StrCat(key, ": is not JSON"));
     return std::nullopt;
   }
 
@@ -138,8 +146,9 @@ class KoordinatorImporter {
         had.push_back(absl::StrCat("\"", name, "\""));
         continue;
       }
-      quota.notes.push_back({"annotations", absl::StrCat("pods of namespace ", name,
-                                                         " that name no quota belong to another one already")});
+      quota.notes.push_back(
+          {"annotations", absl::StrCat("pods of namespace ", name,
+                                       " that name no quota belong to another one already")});
     }
     if (listed || had.size() < wanted.size()) {
       quota.annotations[std::string(kNamespaces)] = absl::StrCat("[", absl::StrJoin(had, ","), "]");
@@ -158,7 +167,8 @@ class KoordinatorImporter {
     const std::string says = absl::StrCat(
         "ElasticQuotaProfile ", object.name, ": the tree has what nodes ",
         Show(spec.Find("nodeSelector")), " have",
-        spec.Find("resourceRatio") ? absl::StrCat(", times ", Show(spec.Find("resourceRatio"))) : "",
+        spec.Find("resourceRatio") ? absl::StrCat(", times ", Show(spec.Find("resourceRatio")))
+                                   : "",
         "; here that is not known: set max, and keep the pods on these nodes");
     for (ImportedElasticQuota& quota : imported_.elastic_quotas) {
       if (quota.name != name) continue;

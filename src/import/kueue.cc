@@ -16,7 +16,7 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kQueueLabel = "kueue.x-k8s.io/queue-name";
+constexpr absl::string_view kKueueLabel = "kueue.x-k8s.io/queue-name";
 constexpr absl::string_view kPods = "pods";
 
 // A node of the tree: a ClusterQueue or a Cohort.
@@ -58,11 +58,13 @@ class KueueImporter {
       if (node.is_cohort) SumUp(node.quota.key, seen);
     }
     imported_.remarks.push_back(
-        "Kueue: it admits workloads whole before they are scheduled, here pods are charged when they are "
-        "placed (gangs by their PodGroup). It refuses what asks for a resource that no resourceGroup "
-        "covers; here that is not limited, unless another of its queues covers it. Flavors are tried in "
-        "no order, and pods get neither their node labels nor their tolerations: on a node that no flavor "
-        "has labels of, what pods use is counted by no line of a flavor.");
+        "Kueue: it admits workloads whole before they are scheduled, here pods are charged when "
+        "they are placed (gangs by their PodGroup). It refuses what asks for a resource that no "
+        "resourceGroup covers; here that is not limited, unless another of its queues covers it. "
+        "Flavors are tried in no order, and pods get neither their node labels nor their "
+        "tolerations: on a node that no flavor has labels of, what pods use is counted by no line "
+        "of a flavor. Resource transformations of Kueue's Configuration are not in the files: of "
+        "what they make, pods here use nothing.");
     for (QueueNode& node : nodes_) imported_.quotas.push_back(std::move(node.quota));
     for (ImportedQuota& quota : local_) imported_.quotas.push_back(std::move(quota));
   }
@@ -111,8 +113,9 @@ class KueueImporter {
       }
       if (!note.empty()) flavor_notes_[flavor->name].push_back(note);
       if (flavor->spec().Find("nodeTaints").size() > 0) {
-        flavor_notes_[flavor->name].push_back(absl::StrCat(
-            "flavor ", flavor->name, " has taints; who may use it is not checked here, nodes have their own"));
+        flavor_notes_[flavor->name].push_back(
+            absl::StrCat("flavor ", flavor->name,
+                         " has taints; who may use it is not checked here, nodes have their own"));
       }
       std::vector<ImportedNote> unread;
       NoteUnread(flavor->spec(), absl::StrCat("flavor ", flavor->name, ": "),
@@ -181,8 +184,11 @@ class KueueImporter {
     for (const std::string& resource : node.on_any_nodes) {
       const std::vector<Part>& parts = by_resource[resource];
       if (parts.size() > 1) {
-        quota.Note("min", absl::StrCat(resource, ": a line of all nodes counts those of all flavors, so it is the "
-                                       "sum of ", parts.size(), " flavors"));
+        quota.Note("min",
+                   absl::StrCat(resource,
+                                ": a line of all nodes counts those of all flavors, so it is the "
+                                "sum of ",
+                                parts.size(), " flavors"));
       }
       by_line[resource] = parts;
     }
@@ -203,13 +209,15 @@ class KueueImporter {
     }
     Part part;
     const auto read = [&](absl::string_view field) {
-      return ReadAmount(resource.Find(field), absl::StrCat(line, ": ", field), quota.from, problems());
+      return ReadAmount(resource.Find(field), absl::StrCat(line, ": ", field), quota.from,
+                        problems());
     };
     part.nominal = read("nominalQuota").value_or(Quantity());
     part.borrowing = read("borrowingLimit");
     part.lending = read("lendingLimit");
     if (name == "gpu") {
-      quota.Note("min", "gpu: here that counts GPUs of any vendor, in whatever way pods ask for them");
+      quota.Note("min",
+                 "gpu: here that counts GPUs of any vendor, in whatever way pods ask for them");
     }
     node.resources.insert(name);
     by_resource[name].push_back(part);
@@ -265,8 +273,9 @@ class KueueImporter {
     }
     const std::string borrow = TextOf(preemption.Find("borrowWithinCohort").Find("policy"));
     if (!borrow.empty() && borrow != "Never") {
-      quota.Note("reclaim", absl::StrCat("borrowWithinCohort ", Show(preemption.Find("borrowWithinCohort")),
-                                         ": here no pod evicts others for what it borrows"));
+      quota.Note("reclaim",
+                 absl::StrCat("borrowWithinCohort ", Show(preemption.Find("borrowWithinCohort")),
+                              ": here no pod evicts others for what it borrows"));
     }
     NoteUnread(preemption, "spec.preemption.",
                {"withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort"}, quota.notes);
@@ -282,10 +291,12 @@ class KueueImporter {
     }
     const Value selector = spec.Find("namespaceSelector");
     if (!selector || selector.IsNull()) {
-      quota.Note("namespaces", "Kueue admits nothing here: without namespaceSelector no namespace is selected");
+      quota.Note("namespaces",
+                 "Kueue admits nothing here: without namespaceSelector no namespace is selected");
     } else if (selector.size() > 0) {
-      quota.Note("namespaces", absl::StrCat("namespaceSelector ", Show(selector),
-                                            " must hold of them, too, in Kueue; it is not checked here"));
+      quota.Note("namespaces",
+                 absl::StrCat("namespaceSelector ", Show(selector),
+                              " must hold of them, too, in Kueue; it is not checked here"));
     }
   }
 
@@ -313,10 +324,10 @@ class KueueImporter {
       const std::string key = Key(false, TextOf(spec.Find("clusterQueue")));
       QueueNode* const node = Find(key);
       if (node == nullptr) {
-        problems().AddWarning(object->where(), object->subject(),
-                              absl::StrCat("left out: ClusterQueue \"",
-                                           TextOf(spec.Find("clusterQueue")),
-                                           "\" is not in the files"));
+        problems().AddWarning(
+            object->where(), object->subject(),
+            absl::StrCat("left out: ClusterQueue \"", TextOf(spec.Find("clusterQueue")),
+                         "\" is not in the files"));
         continue;
       }
       const std::string in = object->namespace_name.empty() ? "default" : object->namespace_name;
@@ -329,8 +340,9 @@ class KueueImporter {
       if (node.is_cohort) continue;
       const auto found = queues.find(node.quota.key);
       if (found == queues.end()) {
-        node.quota.Note("", "no LocalQueue names it: pods belong to it that have the label "
-                            "scheduling.berth.dev/quota with its name");
+        node.quota.Note("",
+                        "no LocalQueue names it: pods belong to it that have the label "
+                        "scheduling.berth.dev/quota with its name");
         continue;
       }
       SelectPods(found->second, owner, node);
@@ -355,8 +367,10 @@ class KueueImporter {
       }
     }
     if (!clash) return Select(namespaces, names, node.quota);
-    node.quota.Note("", "its LocalQueues have names that are another's in another namespace; so each set of names "
-                        "has a quota below it, and evicts and shares as a sibling of the others");
+    node.quota.Note(
+        "",
+        "its LocalQueues have names that are another's in another namespace; so each set of names "
+        "has a quota below it, and evicts and shares as a sibling of the others");
     std::map<std::set<std::string>, std::vector<std::string>> by_names;
     for (const auto& [in, some] : names_by_namespace) by_names[some].push_back(in);
     for (const auto& [some, in] : by_names) {
@@ -378,13 +392,14 @@ class KueueImporter {
   static void Select(const std::vector<std::string>& namespaces, const std::set<std::string>& names,
                      ImportedQuota& quota) {
     quota.namespaces = namespaces;
-    quota.pod_selector = ImportedSelector::LabelIn(std::string(kQueueLabel),
-                                                   {names.begin(), names.end()});
+    quota.pod_selector =
+        ImportedSelector::LabelIn(std::string(kKueueLabel), {names.begin(), names.end()});
     quota.Note("podSelector",
-               "in Kueue the label may stand at the Job alone; pods need it here, or delete podSelector: then it has "
-               "all pods of these namespaces");
+               "in Kueue the label may stand at the Job alone; pods need it here, or delete "
+               "podSelector: then it has all pods of these namespaces");
     if (names.contains("default")) {
-      quota.Note("podSelector", "Kueue puts work without the label into the LocalQueue default, too");
+      quota.Note("podSelector",
+                 "Kueue puts work without the label into the LocalQueue default, too");
     }
   }
 
@@ -403,12 +418,12 @@ class KueueImporter {
       if (!whole) node.quota.Note("weight", "in thousandths: some are no whole numbers");
     }
     imported_.remarks.push_back(
-        "Kueue: fairSharing.weight counts there only if its Configuration enables fair sharing; then also reclaim "
-        "goes by shares, which is reclaim.strategy FairShare here.");
+        "Kueue: fairSharing.weight counts there only if its Configuration enables fair sharing; "
+        "then also reclaim goes by shares, which is reclaim.strategy FairShare here.");
   }
 
-  // Kueue does not place a pod where its queue has no flavor, nor admit one that asks for a resource
-  // that its queue does not cover.
+  // Kueue does not place a pod where its queue has no flavor, nor admit one that asks for a
+  // resource that its queue does not cover.
   void ForbidWhatIsNotCovered() {
     std::map<std::string, std::string> lines;  // with their resource
     for (const QueueNode& node : nodes_) {

@@ -55,21 +55,22 @@ class SourceReader {
     Documents(input.text, input.name);
     if (objects_.size() > before || problems_.errors() > errors) {
       for (const auto& [kind, count] : others_) {
-        problems_.AddWarning({Symbol::Intern(input.name)}, "",
-                             absl::StrCat("left out, as it says nothing of quotas: ", count, " ",
-                                          kind));
+        problems_.AddWarning(
+            {Symbol::Intern(input.name)}, "",
+            absl::StrCat("left out, as it says nothing of quotas: ", count, " ", kind));
       }
       return;
     }
     problems_.AddError(
         {Symbol::Intern(input.name), 1}, "",
-        absl::StrCat("has no queues of Kueue, KAI, Volcano or YuniKorn and no quotas of Koordinator",
-                     others_.empty() ? "" : "; it has ",
-                     absl::StrJoin(others_, ", ",
-                                   [](std::string* out, const auto& other) {
-                                     absl::StrAppend(out, other.second, " ", other.first);
-                                   }),
-                     ". Give what `kubectl get -o yaml` prints of them, or YuniKorn's queues.yaml"));
+        absl::StrCat(
+            "has no queues of Kueue, KAI, Volcano or YuniKorn and no quotas of Koordinator",
+            others_.empty() ? "" : "; it has ",
+            absl::StrJoin(others_, ", ",
+                          [](std::string* out, const auto& other) {
+                            absl::StrAppend(out, other.second, " ", other.first);
+                          }),
+            ". Give what `kubectl get -o yaml` prints of them, or YuniKorn's queues.yaml"));
   }
 
   std::vector<SourceObject> Finish() { return std::move(objects_); }
@@ -206,9 +207,9 @@ std::optional<Quantity> ReadAmount(Value value, absl::string_view field, const s
   if (!value || value.IsNull()) return std::nullopt;
   const absl::StatusOr<Quantity> quantity = Quantity::Parse(TextOf(value));
   if (quantity.ok() && !quantity->IsNegative()) return *quantity;
-  problems.AddError(value.where(), subject,
-                    absl::StrCat(field, ": ", Show(value),
-                                 quantity.ok() ? " is negative" : " is no quantity"));
+  problems.AddError(
+      value.where(), subject,
+      absl::StrCat(field, ": ", Show(value), quantity.ok() ? " is negative" : " is no quantity"));
   return std::nullopt;
 }
 
@@ -233,7 +234,8 @@ ImportedAmounts ReadAmounts(Value map, absl::string_view field, const std::strin
     amounts[line] = *amount;
   }
   if (map && !map.IsNull() && !map.IsMap()) {
-    problems.AddError(map.where(), subject, absl::StrCat(field, ": is ", map.KindText(), ", not a map"));
+    problems.AddError(map.where(), subject,
+                      absl::StrCat(field, ": is ", map.KindText(), ", not a map"));
   }
   return amounts;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Volcano's Queues, as its plugin capacity reads them if one has `deserved`, else as proportion does.
+// Volcano's Queues, as its plugin capacity reads them if one has `deserved`, else as proportion
+// does.
 #include <set>
 #include <utility>
 
@@ -10,8 +11,8 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kQueueLabel = "volcano.sh/queue-name";
-constexpr absl::string_view kRoot = "root";
+constexpr absl::string_view kVolcanoLabel = "volcano.sh/queue-name";
+constexpr absl::string_view kVolcanoRoot = "root";
 
 class VolcanoImporter {
  public:
@@ -25,17 +26,19 @@ class VolcanoImporter {
       has_deserved_ |= queue->spec().Find("deserved").size() > 0;
     }
     for (const SourceObject* queue : queues_) {
-      queue->name == kRoot ? ReadRoot(*queue) : ReadQueue(*queue);
+      queue->name == kVolcanoRoot ? ReadRoot(*queue) : ReadQueue(*queue);
     }
-    imported_.remarks.push_back(absl::StrCat(
-        "Volcano: read as its plugin ",
-        has_deserved_ ? "capacity does, as there is a queue with `deserved`: that is min, weights do not count. "
-                      : "proportion does, as no queue has `deserved`: weights share what there is, and reclaim goes by "
-                        "shares. ",
-        "There a queue takes back while it is within its due in one resource that it asks for, here in all of "
-        "them; and only if its scheduler has the action reclaim. Which queue a pod is of is said there by its PodGroup "
-        "or an annotation; here by the label volcano.sh/queue-name, which pods of a vcjob have, or by "
-        "scheduling.berth.dev/quota."));
+    imported_.remarks.push_back(
+        absl::StrCat("Volcano: read as its plugin ",
+                     has_deserved_ ? "capacity does, as there is a queue with `deserved`: that is "
+                                     "min, weights do not count. "
+                                   : "proportion does, as no queue has `deserved`: weights share "
+                                     "what there is, and reclaim goes by shares. ",
+                     "There a queue takes back while it is within its due in one resource that "
+                     "it asks for, here in all of them; and only if its scheduler has the action "
+                     "reclaim. Which queue a pod is of is said there by its PodGroup or an "
+                     "annotation; here by the label volcano.sh/queue-name, which pods of a vcjob "
+                     "have, or by scheduling.berth.dev/quota."));
   }
 
  private:
@@ -56,15 +59,17 @@ class VolcanoImporter {
     quota.key = absl::StrCat("volcano/", object.name);
     quota.name = object.name;
     const std::string parent = NameOf(spec.Find("parent"), "spec.parent", quota.from, problems);
-    if (!parent.empty() && parent != kRoot) quota.parent_key = absl::StrCat("volcano/", parent);
+    if (!parent.empty() && parent != kVolcanoRoot)
+      quota.parent_key = absl::StrCat("volcano/", parent);
     if (!parents_.contains(object.name)) {
-      quota.pod_selector = ImportedSelector::LabelIn(std::string(kQueueLabel), {object.name});
+      quota.pod_selector = ImportedSelector::LabelIn(std::string(kVolcanoLabel), {object.name});
       if (object.name == "default") {
-        quota.Note("podSelector", "Volcano puts what names no queue into this one; here it has no quota");
+        quota.Note("podSelector",
+                   "Volcano puts what names no queue into this one; here it has no quota");
       }
     }
-    const ImportedAmounts guarantee = ReadAmounts(
-        spec.Find("guarantee").Find("resource"), "spec.guarantee.resource", quota.from, problems);
+    const ImportedAmounts guarantee = ReadAmounts(spec.Find("guarantee").Find("resource"),
+                                                  "spec.guarantee.resource", quota.from, problems);
     quota.min = ReadAmounts(spec.Find("deserved"), "spec.deserved", quota.from, problems);
     quota.max = ReadAmounts(spec.Find("capability"), "spec.capability", quota.from, problems);
     // What is guaranteed is kept free; the rest of what is deserved is lent.
@@ -92,13 +97,16 @@ class VolcanoImporter {
       quota.Note("fence", "reclaimable: false");
     }
     NoteUnread(spec.Find("guarantee"), "spec.guarantee.", {"resource"}, quota.notes);
-    NoteUnread(spec, "spec.",
-               {"parent", "guarantee", "deserved", "capability", "weight", "priority", "reclaimable"},
-               quota.notes);
+    NoteUnread(
+        spec, "spec.",
+        {"parent", "guarantee", "deserved", "capability", "weight", "priority", "reclaimable"},
+        quota.notes);
     for (const absl::string_view annotation :
          {"volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"}) {
       const Value value = object.value.Find("metadata").Find("annotations").Find(annotation);
-      if (value) quota.Note("", absl::StrCat(annotation, ": ", Show(value), " is left out; parent makes a tree"));
+      if (value)
+        quota.Note(
+            "", absl::StrCat(annotation, ": ", Show(value), " is left out; parent makes a tree"));
     }
     imported_.quotas.push_back(std::move(quota));
   }

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -12,8 +13,8 @@
 namespace berth {
 namespace {
 
-constexpr absl::string_view kQueueLabel = "queue";
-constexpr absl::string_view kRoot = "root";
+constexpr absl::string_view kYuniKornLabel = "queue";
+constexpr absl::string_view kYuniKornRoot = "root";
 constexpr int kMostLevels = 100;
 
 class YuniKornImporter {
@@ -23,14 +24,16 @@ class YuniKornImporter {
   void Import(absl::Span<const SourceObject> objects) {
     const std::vector<const SourceObject*> all = ObjectsOf(objects, Rival::kYuniKorn, "partitions");
     for (const SourceObject* object : all) {
-      for (const Value partition : object->value.Find("partitions").elements()) ReadPartition(partition);
+      for (const Value partition : object->value.Find("partitions").elements())
+        ReadPartition(partition);
     }
     if (all.empty()) return;
     imported_.remarks.push_back(
-        "YuniKorn: a pod there takes back only from pods of no higher priority, and after preemption.delay; here a queue "
-        "within its guarantee takes back at once from pods of any priority. Queues without a guarantee there "
-        "even out what they use; here only reclaim.strategy FairShare does. Queues that it makes while it runs are not "
-        "there: give each a ClusterQuota. A queue is named by the label queue of a pod; the annotation "
+        "YuniKorn: a pod there takes back only from pods of no higher priority, and after "
+        "preemption.delay; here a queue within its guarantee takes back at once from pods of any "
+        "priority. Queues without a guarantee there even out what they use; here only "
+        "reclaim.strategy FairShare does. Queues that it makes while it runs are not there: give "
+        "each a ClusterQuota. A queue is named by the label queue of a pod; the annotation "
         "yunikorn.apache.org/queue is not read.");
   }
 
@@ -52,11 +55,12 @@ class YuniKornImporter {
     preempts_ = partition.Find("preemption").Find("enabled").AsBool().value_or(true);
     for (const Value rule : partition.Find("placementrules").elements()) ReadRule(rule);
     std::vector<ImportedNote> unread;
-    NoteUnread(partition, "YuniKorn partition default: ",
-               {"name", "queues", "preemption", "placementrules"}, unread);
+    NoteUnread(partition,
+               "YuniKorn partition default: ", {"name", "queues", "preemption", "placementrules"},
+               unread);
     const Value queues = partition.Find("queues");
     const bool has_root =
-        queues.size() == 1 && TextOf(queues.elements()[0].Find("name")) == kRoot;
+        queues.size() == 1 && TextOf(queues.elements()[0].Find("name")) == kYuniKornRoot;
     if (has_root) {
       const Value root = queues.elements()[0];
       NoteUnread(root, "YuniKorn queue root, which is the cluster: ",
@@ -66,7 +70,8 @@ class YuniKornImporter {
                  {"preemption.policy"}, unread);
     }
     for (ImportedNote& note : unread) imported_.remarks.push_back(std::move(note.text));
-    ReadQueues(has_root ? queues.elements()[0].Find("queues") : queues, std::string(kRoot), 0);
+    ReadQueues(has_root ? queues.elements()[0].Find("queues") : queues, std::string(kYuniKornRoot),
+               0);
   }
 
   // Rules are tried in their order; of these only what is known without the user is read.
@@ -77,13 +82,14 @@ class YuniKornImporter {
     const std::string above = TextOf(parent.Find("value"));
     const bool fixed_parent = !parent || parent.IsNull() || TextOf(parent.Find("name")) == "fixed";
     if (name == "tag" && value == "namespace" && fixed_parent) {
-      by_namespace_.insert(above.empty()                          ? std::string(kRoot)
-                           : absl::StartsWith(above, "root.") || above == kRoot ? above
-                                                                  : absl::StrCat("root.", above));
-      imported_.remarks.push_back(absl::StrCat(
-          "YuniKorn placement rule ", Show(rule),
-          ": a queue right below has the pods of the namespace of its name; a label queue that names another is "
-          "not seen."));
+      by_namespace_.insert(above.empty() ? std::string(kYuniKornRoot)
+                           : absl::StartsWith(above, "root.") || above == kYuniKornRoot
+                               ? above
+                               : absl::StrCat("root.", above));
+      imported_.remarks.push_back(
+          absl::StrCat("YuniKorn placement rule ", Show(rule),
+                       ": a queue right below has the pods of the namespace of its name; a label "
+                       "queue that names another is not seen."));
       return;
     }
     imported_.remarks.push_back(
@@ -96,18 +102,20 @@ class YuniKornImporter {
 
   void ReadQueue(Value value, const std::string& above, int level) {
     Problems& problems = imported_.problems;
-    const std::string own = NameOf(value.Find("name"), "name", absl::StrCat("YuniKorn queue below ", above), problems);
+    const std::string own =
+        NameOf(value.Find("name"), "name", absl::StrCat("YuniKorn queue below ", above), problems);
     ImportedQuota quota;
     const std::string path = absl::StrCat(above, ".", own);
     quota.from = absl::StrCat("YuniKorn queue ", path);
     quota.where = value.where();
     quota.key = absl::StrCat("yunikorn/", path);
     quota.name = path;
-    if (own.empty() || absl::StrContains(own, '.') || !paths_.insert(absl::AsciiStrToLower(path)).second) {
+    if (own.empty() || absl::StrContains(own, '.') ||
+        !paths_.insert(absl::AsciiStrToLower(path)).second) {
       problems.AddError(value.where(), quota.from,
-                        own.empty()                    ? "name: is required"
+                        own.empty()                   ? "name: is required"
                         : absl::StrContains(own, '.') ? "name: has a point, which parts levels"
-                                                       : "is there twice");
+                                                      : "is there twice");
       return;
     }
     if (level >= kMostLevels) {
@@ -115,13 +123,14 @@ class YuniKornImporter {
                         absl::StrCat("is deeper than ", kMostLevels, " levels"));
       return;
     }
-    if (above != kRoot) quota.parent_key = absl::StrCat("yunikorn/", above);
+    if (above != kYuniKornRoot) quota.parent_key = absl::StrCat("yunikorn/", above);
     const Value below = value.Find("queues");
     const bool is_leaf = below.size() == 0 && value.Find("parent").AsBool() != true;
     if (is_leaf) SelectPods(path, above, own, quota);
 
     const Value resources = value.Find("resources");
-    quota.min = ReadAmounts(resources.Find("guaranteed"), "resources.guaranteed", quota.from, problems, "vcore");
+    quota.min = ReadAmounts(resources.Find("guaranteed"), "resources.guaranteed", quota.from,
+                            problems, "vcore");
     quota.max = ReadAmounts(resources.Find("max"), "resources.max", quota.from, problems, "vcore");
     NoteUnread(resources, "resources.", {"guaranteed", "max"}, quota.notes);
     if (!preempts_) {
@@ -149,8 +158,8 @@ class YuniKornImporter {
       return;
     }
     std::vector<std::string> names = {path};
-    if (above == kRoot) names.push_back(own);  // a name without points is below root
-    quota.pod_selector = ImportedSelector::LabelIn(std::string(kQueueLabel), std::move(names));
+    if (above == kYuniKornRoot) names.push_back(own);  // a name without points is below root
+    quota.pod_selector = ImportedSelector::LabelIn(std::string(kYuniKornLabel), std::move(names));
   }
 
   void ReadProperties(Value properties, ImportedQuota& quota) {
@@ -159,14 +168,17 @@ class YuniKornImporter {
       if (property.key == "priority.offset") {
         int64_t offset = 0;
         if (!absl::SimpleAtoi(text, &offset)) {
-          imported_.problems.AddError(property.value.where(), quota.from,
-                                      absl::StrCat("priority.offset: \"", text, "\" is no whole number"));
+          imported_.problems.AddError(
+              property.value.where(), quota.from,
+              absl::StrCat("priority.offset: \"", text, "\" is no whole number"));
           continue;
         }
         quota.priority = offset;
         if (offset != 0) {
-          quota.Note("priority", "priority.offset is added to pods' priorities there; here siblings with more have "
-                                 "what is to spare first, whatever the pods' are");
+          quota.Note(
+              "priority",
+              "priority.offset is added to pods' priorities there; here siblings with more have "
+              "what is to spare first, whatever the pods' are");
         }
       } else if (property.key == "preemption.policy" && text == "fence") {
         quota.fence = "Out";

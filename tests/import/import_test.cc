@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other schedulers' queues become, and that it can be read. The examples are theirs; the
+// scenarios tests/scenarios/import_*.yaml run what they become.
+#include "import/import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/api/manifest.h"
+#include "berth/quota/quota_spec.h"
+
+namespace berth {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct ReadBack {
+  std::vector<QuotaSpec> specs;
+  Problems problems;  // errors alone
+};
+
+// As `berth validate --cluster` reads it.
+ReadBack Validate(const std::string& yaml) {
+  ReadBack back;
+  const Manifests manifests = ParseManifest(yaml, "written.yaml");
+  EXPECT_TRUE(manifests.problems.empty()) << manifests.problems.ToString() << yaml;
+  std::vector<const Object*> objects;
+  for (const Object& object : manifests.objects) objects.push_back(&object);
+  Problems problems;
+  back.specs = ReadQuotas(objects, problems);
+  CheckQuotas(back.specs, QuotaAmounts(), problems);
+  for (const Problem& problem : problems) {
+    if (problem.severity == Severity::kError) back.problems.Add(problem);
+  }
+  EXPECT_TRUE(back.problems.ok()) << back.problems.ToString() << yaml;
+  return back;
+}
+
+ImportResult Import(std::string text) { return ImportQuotas({{{"q.yaml", std::move(text)}}}); }
+
+const QuotaSpec& Find(const ReadBack& back, absl::string_view name) {
+  for (const QuotaSpec& spec : back.specs) {
+    if (spec.name == name) return spec;
+  }
+  ADD_FAILURE() << "there is no " << name;
+  return back.specs.at(0);
+}
+
+std::string Of(const QuotaAmounts& amounts, absl::string_view line) {
+  const auto parsed = QuotaLine::Parse(line);
+  const auto found = amounts.Find(*parsed);
+  return found.has_value() ? parsed->QuantityOf(*found).ToString() : "none";
+}
+
+// Each example and what it becomes. With BERTH_UPDATE_EXPECTED set it is written anew.
+TEST(Import, ExamplesBecomeWhatIsExpected) {
+  int examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/import/examples")) {
+    const std::string path = entry.path();
+    const std::string expected =
+        absl::StrCat("tests/import/expected/", entry.path().filename().string());
+    SCOPED_TRACE(path);
+    const ImportResult result = ImportQuotas(
+        {{{absl::StrCat("examples/", entry.path().filename().string()), ReadFile(path)}}});
+    EXPECT_TRUE(result.problems.ok()) << result.problems.ToString();
+    Validate(result.yaml);
+    if (std::getenv("BERTH_UPDATE_EXPECTED") != nullptr) {
+      std::ofstream(expected) << result.yaml;
+    }
+    EXPECT_EQ(result.yaml, ReadFile(expected));
+    ++examples;
+  }
+  EXPECT_GE(examples, 9);
+}
+
+constexpr absl::string_view kQueue = R"(
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: a}
+spec:
+  cohortName: org
+  namespaceSelector: {matchLabels: {team: a}}
+  queueingStrategy: StrictFIFO
+  stopPolicy: HoldAndDrain
+  admissionChecksStrategy: {admissionChecks: [{name: check}]}
+  fairSharing: {weight: '0.5'}
+  flavorFungibility: {whenCanBorrow: TryNextFlavor}
+  preemption: {withinClusterQueue: LowerOrNewerEqualPriority, reclaimWithinCohort: LowerPriority,
+               borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 100}}
+  resourceGroups:
+  - coveredResources: [nvidia.com/gpu]
+    flavors:
+    - {name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: 4, borrowingLimit: 2, lendingLimit: 1}]}
+    - {name: t4, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: b}
+spec:
+  cohortName: org
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [nvidia.com/gpu, cpu]
+    flavors:
+    - name: t4
+      resources: [{name: nvidia.com/gpu, nominalQuota: 1}, {name: cpu, nominalQuota: 100}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {name: org}
+spec:
+  parentName: all
+  resourceGroups:
+  - coveredResources: [nvidia.com/gpu]
+    flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: 3}]}]
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: kueue.x-k8s.io/v1beta2
+  kind: ResourceFlavor
+  metadata: {name: h100}
+  spec: {nodeLabels: {cloud: x, gpu: h100}, nodeTaints: [{key: gpu, effect: NoSchedule}]}
+- apiVersion: kueue.x-k8s.io/v1beta2
+  kind: ResourceFlavor
+  metadata: {name: t4}
+  spec: {nodeLabels: {cloud: x, gpu: t4}}
+- {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q, namespace: n1}, spec: {clusterQueue: a}}
+- {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: r, namespace: n1}, spec: {clusterQueue: b}}
+- {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: r, namespace: n2}, spec: {clusterQueue: a}}
+)";
+
+TEST(ImportKueue, PoliciesFlavorsAndCohorts) {
+  const ImportResult result = Import(std::string(kQueue));
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  const QuotaSpec& a = Find(back, "a");
+  EXPECT_EQ(a.parent, "org");
+  EXPECT_EQ(Of(a.min, "nvidia.com/gpu{gpu=h100}"), "4") << result.yaml;
+  EXPECT_EQ(Of(a.borrowing_limit, "nvidia.com/gpu{gpu=h100}"), "2");
+  EXPECT_EQ(Of(a.lending_limit, "nvidia.com/gpu{gpu=h100}"), "1");
+  EXPECT_EQ(Of(a.borrowing_limit, "nvidia.com/gpu{gpu=t4}"), "none");
+  EXPECT_EQ(Of(a.max, "pods"), "0");  // held
+  EXPECT_EQ(Of(a.max, "cpu"), "0");   // not covered, but by b
+  EXPECT_EQ(a.preemption, QuotaPreemption::kLowerOrNewerEqualPriority);
+  EXPECT_EQ(a.reclaim, ReclaimStrategy::kGuarantee);
+  EXPECT_EQ(a.victims, ReclaimVictims::kLowerPriority);
+  EXPECT_EQ(a.queueing, QuotaQueueing::kStrictFifo);
+  EXPECT_EQ(a.weight, 500);
+  EXPECT_THAT(a.namespaces, IsEmpty());  // (n2, r) is a's and (n1, r) is b's: two quotas below it
+  EXPECT_EQ(Find(back, "a-n1-q").parent, "a");
+  EXPECT_THAT(Find(back, "a-n2-r").namespaces, ElementsAre(Symbol::Intern("n2")));
+
+  const QuotaSpec& b = Find(back, "b");
+  EXPECT_EQ(b.preemption, QuotaPreemption::kNever);
+  EXPECT_EQ(b.reclaim, ReclaimStrategy::kNever);
+  EXPECT_EQ(Of(b.max, "nvidia.com/gpu{gpu=h100}"), "0");  // a flavor that it has not
+  EXPECT_EQ(b.weight, 1000);
+
+  // The cohort's own three, and four of a.
+  EXPECT_EQ(Of(Find(back, "org").min, "nvidia.com/gpu{gpu=h100}"), "7");
+  EXPECT_EQ(Find(back, "org").parent, "all");
+  // The root is closed.
+  EXPECT_EQ(Of(Find(back, "all").borrowing_limit, "nvidia.com/gpu{gpu=t4}"), "0");
+  EXPECT_EQ(Of(Find(back, "all").lending_limit, "cpu{gpu=t4}"), "0");
+  for (const absl::string_view said :
+       {"borrowWithinCohort", "flavorFungibility", "admissionChecksStrategy", "not drained",
+        "has no effect yet", "has taints", "namespaceSelector"}) {
+    EXPECT_THAT(result.yaml, HasSubstr(said));
+  }
+}
+
+TEST(ImportKueue, FlavorsWithoutLabelsAreOneLine) {
+  const ImportResult result = Import(R"(
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: a}
+spec:
+  resourceGroups:
+  - flavors:
+    - {name: spot, resources: [{name: cpu, nominalQuota: 9}]}
+    - {name: on-demand, resources: [{name: cpu, nominalQuota: 18}]}
+)");
+  const ReadBack back = Validate(result.yaml);
+  EXPECT_EQ(Of(Find(back, "a").min, "cpu"), "27");
+  EXPECT_THAT(result.yaml, HasSubstr("ResourceFlavor spot is not in the files"));
+  EXPECT_THAT(result.yaml, HasSubstr("no LocalQueue names it"));
+}
+
+TEST(ImportKai, UnitsLimitsAndMinimumRunTimes) {
+  const ImportResult result = Import(R"(
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: top}
+spec: {resources: {gpu: {quota: -1, limit: 8}}}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: leaf}
+spec:
+  parentQueue: top
+  priority: 7
+  reclaimMinRuntime: 1h
+  resources:
+    cpu: {quota: 1500, limit: -1, overQuotaWeight: 2}
+    memory: {quota: 4096, limit: 8192, overQuotaWeight: 2}
+    gpu: {quota: 0.5, overQuotaWeight: 2}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  const QuotaSpec& leaf = Find(back, "leaf");
+  EXPECT_EQ(Of(leaf.min, "cpu"), "1500m");
+  EXPECT_EQ(Of(leaf.max, "cpu"), "none");
+  EXPECT_EQ(Of(leaf.min, "memory"), "4000000Ki");
+  EXPECT_EQ(Of(leaf.max, "gpu"), "500m");  // nothing beyond its quota
+  EXPECT_EQ(leaf.weight, 2);
+  EXPECT_EQ(leaf.priority, 7);
+  EXPECT_EQ(leaf.reclaim, ReclaimStrategy::kFairShare);
+  EXPECT_EQ(leaf.reclaim_min_runtime, absl::Hours(1));
+  EXPECT_TRUE(leaf.pod_selector.has_value());
+  EXPECT_FALSE(Find(back, "top").pod_selector.has_value());
+  EXPECT_EQ(Of(Find(back, "top").min, "gpu"), "8");  // unlimited, up to its limit
+}
+
+TEST(ImportVolcano, CapacityAndProportion) {
+  const ImportResult capacity = Import(R"(
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: root}, spec: {capability: {cpu: 10}}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q}
+spec: {parent: root, deserved: {cpu: 4}, guarantee: {resource: {cpu: 1, memory: 1Gi}}, capability: {cpu: 8},
+       weight: 3, reclaimable: false, priority: 2, dequeueStrategy: fifo}
+)");
+  const ReadBack back = Validate(capacity.yaml);
+  const QuotaSpec& q = Find(back, "q");
+  EXPECT_EQ(q.parent, "");
+  EXPECT_EQ(Of(q.min, "cpu"), "4");
+  EXPECT_EQ(Of(q.lending_limit, "cpu"), "3");
+  EXPECT_EQ(Of(q.lending_limit, "memory"), "0");
+  EXPECT_EQ(Of(q.max, "cpu"), "8");
+  EXPECT_EQ(q.weight, 1);
+  EXPECT_EQ(q.fence, QuotaFence::kIn);
+  EXPECT_EQ(q.reclaim, ReclaimStrategy::kGuarantee);
+  EXPECT_THAT(capacity.yaml, HasSubstr("weight 3 does not count"));
+  EXPECT_THAT(capacity.yaml, HasSubstr("dequeueStrategy"));
+  EXPECT_THAT(capacity.yaml, HasSubstr("Queue root, which is the cluster: spec.capability"));
+
+  const ImportResult proportion = Import(R"(
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q}, spec: {weight: 3}}
+)");
+  const ReadBack shares = Validate(proportion.yaml);
+  EXPECT_EQ(Find(shares, "q").weight, 3);
+  EXPECT_EQ(Find(shares, "q").reclaim, ReclaimStrategy::kFairShare);
+}
+
+TEST(ImportYuniKorn, NamesPropertiesAndRules) {
+  const ImportResult result = Import(R"(
+partitions:
+- name: default
+  preemption: {enabled: false}
+  placementrules:
+  - {name: tag, value: namespace, parent: {name: fixed, value: tenants}}
+  - {name: user}
+  queues:
+  - name: tenants
+    childtemplate: {maxapplications: 10}
+    queues:
+    - name: dev
+      resources: {guaranteed: {vcore: 2, memory: 1G}, max: {vcore: 500m}}
+  - name: Big_Team
+    submitacl: 'sue admins'
+    maxapplications: 3
+    limits: [{limit: one, users: [sue], maxapplications: 1}]
+    properties: {preemption.policy: disabled, application.sort.policy: fair, preemption.delay: 10s}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  const QuotaSpec& dev = Find(back, "root.tenants.dev");
+  EXPECT_EQ(dev.parent, "root.tenants");
+  EXPECT_THAT(dev.namespaces, ElementsAre(Symbol::Intern("dev")));
+  EXPECT_EQ(Of(dev.min, "cpu"), "500m");  // no more than its max
+  EXPECT_EQ(Of(dev.min, "memory"), "1000000000");
+  EXPECT_EQ(dev.reclaim, ReclaimStrategy::kNever);
+  EXPECT_EQ(Find(back, "root.big-team").fence, QuotaFence::kIn);
+  for (const absl::string_view said :
+       {"is called root.Big_Team there", "childtemplate", "submitacl", "maxapplications", "limits",
+        "application.sort.policy", "preemption.delay: \"10s\"",
+        "{\"name\":\"user\"} is left out"}) {
+    EXPECT_THAT(result.yaml, HasSubstr(said));
+  }
+}
+
+TEST(ImportKoordinator, OneNamespaceForAllQuotas) {
+  const ImportResult result = Import(R"(
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: a, namespace: kube-system, labels: {quota.scheduling.koordinator.sh/parent: nobody}}
+spec: {min: {cpu: 1}}
+---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: b, namespace: kube-system, labels: {quota.scheduling.koordinator.sh/parent: root}}
+spec: {min: {cpu: 2}, max: {cpu: 1}}
+)");
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  EXPECT_THAT(Find(back, "kube-system/a").namespaces, ElementsAre(Symbol::Intern("kube-system")));
+  EXPECT_THAT(Find(back, "kube-system/b").namespaces, IsEmpty());
+  EXPECT_THAT(result.yaml, HasSubstr("its parent nobody is not in the files"));
+  EXPECT_EQ(Of(Find(back, "kube-system/b").min, "cpu"), "1");
+}
+
+TEST(Import, AMixtureOfFiles) {
+  const ImportResult result =
+      ImportQuotas({{{"kai.yaml", ReadFile("tests/import/examples/kai_default.yaml")},
+                     {"volcano.yaml",
+                      "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: "
+                      "default-queue}, spec: {}}"}}});
+  ASSERT_TRUE(result.problems.ok()) << result.problems.ToString();
+  const ReadBack back = Validate(result.yaml);
+  EXPECT_EQ(Find(back, "default-queue").parent, "default-parent-queue");
+  EXPECT_EQ(Find(back, "default-queue-2").parent, "");
+  EXPECT_EQ(result.quotas, 3);
+}
+
+std::string ErrorOf(std::string text) {
+  const ImportResult result = Import(std::move(text));
+  EXPECT_FALSE(result.problems.ok());
+  EXPECT_THAT(result.yaml, IsEmpty());
+  return result.problems.ToString();
+}
+
+TEST(Import, WhatIsWrongHasItsPlace) {
+  EXPECT_THAT(
+      ErrorOf("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"),
+      HasSubstr(
+          "q.yaml:1: error: has no queues of Kueue, KAI, Volcano or YuniKorn and no quotas of "
+          "Koordinator; it has 1 v1 Pod. Give what"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("q.yaml:1: error: has no queues"));
+  EXPECT_THAT(ErrorOf("apiVersion: scheduling.run.ai/v1\nkind: Queue\nmetadata: {name: q}\n"),
+              HasSubstr("scheduling.run.ai/v1 is not read, but v2"));
+  EXPECT_THAT(ErrorOf("apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\n"
+                      "spec:\n  resources:\n    gpu: {quota: many}\n"),
+              HasSubstr("q.yaml:6:18: error: KAI Queue q: spec.resources.gpu.quota: \"many\""));
+  EXPECT_THAT(ErrorOf("partitions:\n- queues:\n  - {name: a}\n  - {name: a}\n"),
+              HasSubstr("q.yaml:4:5: error: YuniKorn queue root.a: is there twice"));
+  EXPECT_THAT(
+      ErrorOf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n"
+              "spec: {deserved: {'cpu}': 1, memory: -1}}\n"),
+      HasSubstr("\"cpu}\" is no name of a resource"));
+}
+
+TEST(Import, CyclesAreCut) {
+  const ImportResult result = Import(R"(
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: a}, spec: {parent: b}}
+---
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: b}, spec: {parent: a}}
+---
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: c}, spec: {parent: c}}
+)");
+  EXPECT_EQ(result.problems.size(), 2);
+  Validate(result.yaml);
+  EXPECT_THAT(result.yaml, HasSubstr("is above itself"));
+}
+
+TEST(Import, TextOfTheInputStaysInComments) {
+  const ImportResult result = Import(
+      "partitions:\n- queues:\n  - name: a\n    submitacl: \"x\\n---\\nkind: ClusterQuota\"\n");
+  ASSERT_TRUE(result.problems.ok());
+  EXPECT_EQ(Validate(result.yaml).specs.size(), 1);
+  EXPECT_THAT(result.yaml, Not(HasSubstr("\n---")));
+}
+
+}  // namespace
+}  // namespace berth
