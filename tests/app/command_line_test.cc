@@ -86,6 +86,9 @@ TEST(CommandLineTest, AMistakeIsToldInTwoLines) {
       {"simulate --cluser=x", R"(berth: unknown flag "--cluser"; did you mean "--cluster"?)"},
       {"explain --seed 3 --cluster x", R"(berth: unknown flag "--seed")"},
       {"validate", "berth: FILE is required"},
+      {"import", "berth: FILE is required"},
+      {"import a -o b -o c", "berth: --output is given twice"},
+      {"import - -", "berth: standard input (-) can be read only once"},
       {"explain", "berth: --cluster is required"},
       {"explain --cluster x -o xml", "berth: --output: xml not in {table,json}"},
       {"explain --cluster x -o csv", "berth: --output: csv not in {table,json}"},
@@ -163,8 +166,8 @@ TEST(CommandLineTest, ValidateTakesFiles) {
 
 // Everything that help names can be completed, and nothing else.
 TEST(CompletionTest, OffersWhatHelpNames) {
-  const std::set<std::string> commands = {"run",        "validate", "explain", "simulate",
-                                          "completion", "version",  "help"};
+  const std::set<std::string> commands = {"run",    "validate",   "explain", "simulate",
+                                          "import", "completion", "version", "help"};
   EXPECT_EQ(Candidates(RunBerth("__complete ''").out), commands);
   for (const std::string& command : commands) {
     EXPECT_THAT(RunBerth("--help").out, HasSubstr(absl::StrCat("\n  ", command))) << command;
@@ -194,6 +197,8 @@ TEST(CompletionTest, CompletesWordsValuesAndFiles) {
       {"simulate --trace ''", {"openb"}},
       {"simulate --seed ''", {}},
       {"validate ''", {":files"}},
+      {"import ''", {":files"}},
+      {"import a -o ''", {":files"}},
       {"completion f", {"fish"}},
       {"help e", {"explain"}},
       {"nonsense ''", {}},

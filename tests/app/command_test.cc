@@ -278,7 +278,8 @@ metadata: {name: b, annotations: {yunikorn.apache.org/task-group-name: g}}
 spec: {containers: [{name: c, image: x}]}
 )");
   const std::string why =
-      "the annotation yunikorn.apache.org/task-group-name names its gang, which is not read; make a ";
+      "the annotation yunikorn.apache.org/task-group-name names its gang, which is not read; make "
+      "a ";
   for (const char* config : {"config/default.yaml", "config/gang.yaml"}) {
     const std::string input =
         absl::StrCat(" --config ", config, " --cluster ", cluster_, " --cluster ", gang);
@@ -383,6 +384,32 @@ spec: {containers: [{name: c, image: x}]}
 )");
   EXPECT_THAT(Run(absl::StrCat("explain --config config/default.yaml --cluster ", nodes)).out,
               HasSubstr("default/p: would go to a0 (or a1, just as good)"));
+}
+
+TEST_F(Command, ImportWritesWhatValidateTakes) {
+  const std::string path = Write("quotas.yaml", "");
+  for (const char* example : {"kueue_cohort", "kai_queues", "volcano_capacity",
+                              "yunikorn_preemption", "koordinator_tree"}) {
+    const std::string file = absl::StrCat("tests/import/examples/", example, ".yaml");
+    const Outcome outcome = Run(absl::StrCat("import ", file, " -o ", path));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr(" say what differs"));
+    const Outcome valid = Run(absl::StrCat("validate --cluster ", path));
+    EXPECT_EQ(valid.status, 0) << example << ": " << valid.err;
+    const std::string written = ReadWhole(path);
+    EXPECT_EQ(Run(absl::StrCat("import ", file)).out, written);
+    EXPECT_THAT(written, HasSubstr(absl::StrCat(file, ":")));
+  }
+  const Outcome none = Run(absl::StrCat("import ", cluster_));
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("cluster.yaml:1: error: has no queues of Kueue"));
+  EXPECT_EQ(Run("import /no/such/file").status, 1);
+  const Outcome unwritable =
+      Run("import tests/import/examples/kai_queues.yaml -o /no/such/folder/quotas.yaml");
+  EXPECT_EQ(unwritable.status, 1);
+  EXPECT_THAT(unwritable.err, HasSubstr("/no/such/folder/quotas.yaml: cannot be written: No such"));
 }
 
 TEST_F(Command, ASuspendedJobSaysWhyItHasNoPods) {
