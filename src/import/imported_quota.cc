@@ -15,6 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "berth/api/labels.h"
 
 namespace berth {
 namespace {
@@ -341,6 +342,22 @@ class YamlWriter {
 };
 
 }  // namespace
+
+bool ImportedQuota::SelectByLabel(absl::string_view label, const std::vector<std::string>& values) {
+  ImportedSelector::Requirement requirement{std::string(label), "In", {}};
+  for (const std::string& value : values) {
+    const absl::string_view one = value;
+    if (LabelRequirement::Create(label, SelectorOperator::kIn, {&one, 1}).ok()) {
+      requirement.values.push_back(value);
+    } else {
+      Note("", absl::StrCat("no label can have the value ", value,
+                            "; give its pods the label scheduling.berth.dev/quota"));
+    }
+  }
+  if (requirement.values.empty()) return false;
+  pod_selector = ImportedSelector{{std::move(requirement)}};
+  return true;
+}
 
 void Reconcile(Imported& imported) {
   NameAll(imported.quotas);

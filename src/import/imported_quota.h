@@ -26,10 +26,6 @@ struct ImportedSelector {
     std::vector<std::string> values;
   };
   std::vector<Requirement> requirements;  // all of them
-
-  static ImportedSelector LabelIn(std::string key, std::vector<std::string> values) {
-    return {{{std::move(key), "In", std::move(values)}}};
-  }
 };
 
 // A comment above a field, or above the whole object if the field is empty or not written.
@@ -57,6 +53,9 @@ struct ImportedQuota {
   void Note(std::string field, std::string text) {
     notes.push_back({std::move(field), std::move(text)});
   }
+  // Its pods are those with one of `values`. What no label can have is left out with a note; false,
+  // and no selector, if nothing is left.
+  bool SelectByLabel(absl::string_view label, const std::vector<std::string>& values);
 };
 
 // An ElasticQuota that is Berth's as it stands.

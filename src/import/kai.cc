@@ -55,7 +55,7 @@ class KaiImporter {
         NameOf(spec.Find("parentQueue"), "spec.parentQueue", quota.from, problems);
     if (!parent.empty()) quota.parent_key = absl::StrCat("kai/", parent);
     if (!parents_.contains(object.name)) {
-      quota.pod_selector = ImportedSelector::LabelIn(std::string(kKaiLabel), {object.name});
+      quota.SelectByLabel(kKaiLabel, {object.name});
       quota.Note("podSelector",
                  "KAI also takes the label from the owner of a pod; here pods need it");
     }

@@ -147,7 +147,7 @@ class KueueImporter {
     if (!is_cohort) ReadPolicies(spec, quota);
     NoteUnread(spec, "spec.",
                {words[0], words[1], "resourceGroups", "fairSharing", "preemption",
-                "namespaceSelector", "queueingStrategy", "stopPolicy"},
+                "namespaceSelector", "queueingStrategy", "stopPolicy", "flavorFungibility"},
                quota.notes);
     nodes_.push_back(std::move(node));
   }
@@ -277,6 +277,15 @@ class KueueImporter {
                  absl::StrCat("borrowWithinCohort ", Show(preemption.Find("borrowWithinCohort")),
                               ": here no pod evicts others for what it borrows"));
     }
+    // With its defaults the head of the file says enough: flavors have no order here.
+    const Value fungibility = spec.Find("flavorFungibility");
+    const std::string borrows = TextOf(fungibility.Find("whenCanBorrow"));
+    const std::string preempts = TextOf(fungibility.Find("whenCanPreempt"));
+    if ((!borrows.empty() && borrows != "Borrow" && borrows != "MayStopSearch") ||
+        (!preempts.empty() && preempts != "TryNextFlavor")) {
+      quota.Note("", absl::StrCat("spec.flavorFungibility: ", Show(fungibility),
+                                  " has no equal and is left out"));
+    }
     NoteUnread(preemption, "spec.preemption.",
                {"withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort"}, quota.notes);
     if (TextOf(spec.Find("queueingStrategy")) == "StrictFIFO") {
@@ -391,9 +400,8 @@ class KueueImporter {
 
   static void Select(const std::vector<std::string>& namespaces, const std::set<std::string>& names,
                      ImportedQuota& quota) {
+    if (!quota.SelectByLabel(kKueueLabel, {names.begin(), names.end()})) return;
     quota.namespaces = namespaces;
-    quota.pod_selector =
-        ImportedSelector::LabelIn(std::string(kKueueLabel), {names.begin(), names.end()});
     quota.Note("podSelector",
                "in Kueue the label may stand at the Job alone; pods need it here, or delete "
                "podSelector: then it has all pods of these namespaces");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -140,13 +141,11 @@ class SourceReader {
                                       "; ask the API server for one of these"));
       return;
     }
-    for (const SourceObject& other : objects_) {
-      if (other.rival != object.rival || other.kind != object.kind || other.name != object.name ||
-          other.namespace_name != object.namespace_name) {
-        continue;
-      }
+    const auto [other, is_new] = places_.try_emplace(
+        std::tuple(known.rival, object.kind, object.namespace_name, object.name), value.where());
+    if (!is_new) {
       problems_.AddError(value.where(), object.subject(),
-                         absl::StrCat("is there twice, also at ", other.where().ToString()));
+                         absl::StrCat("is there twice, also at ", other->second.ToString()));
       return;
     }
     objects_.push_back(std::move(object));
@@ -155,6 +154,7 @@ class SourceReader {
   std::vector<Document>& documents_;
   Problems& problems_;
   std::vector<SourceObject> objects_;
+  std::map<std::tuple<Rival, std::string, std::string, std::string>, SourceLocation> places_;
   std::map<std::string, int> others_;  // by kind, in the input at hand
 };
 
@@ -263,8 +263,10 @@ std::optional<int64_t> ReadInteger(Value value, absl::string_view field, const s
 
 void NoteUnread(Value map, absl::string_view prefix, std::initializer_list<absl::string_view> read,
                 std::vector<ImportedNote>& notes) {
+  // Null, empty and None say nothing.
   for (const Value::Item item : map.items()) {
     if (absl::c_linear_search(read, item.key) || item.value.IsNull()) continue;
+    if (TextOf(item.value) == "None") continue;
     if ((item.value.IsMap() || item.value.IsSequence()) && item.value.size() == 0) continue;
     notes.push_back({"", absl::StrCat(prefix, item.key, ": ", Show(item.value),
                                       " has no equal and is left out")});

@@ -23,6 +23,7 @@ class VolcanoImporter {
     if (queues_.empty()) return;
     for (const SourceObject* queue : queues_) {
       parents_.insert(TextOf(queue->spec().Find("parent")));
+      if (queue->name == kVolcanoRoot) continue;
       has_deserved_ |= queue->spec().Find("deserved").size() > 0;
     }
     for (const SourceObject* queue : queues_) {
@@ -62,7 +63,7 @@ class VolcanoImporter {
     if (!parent.empty() && parent != kVolcanoRoot)
       quota.parent_key = absl::StrCat("volcano/", parent);
     if (!parents_.contains(object.name)) {
-      quota.pod_selector = ImportedSelector::LabelIn(std::string(kVolcanoLabel), {object.name});
+      quota.SelectByLabel(kVolcanoLabel, {object.name});
       if (object.name == "default") {
         quota.Note("podSelector",
                    "Volcano puts what names no queue into this one; here it has no quota");

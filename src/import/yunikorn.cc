@@ -159,7 +159,7 @@ class YuniKornImporter {
     }
     std::vector<std::string> names = {path};
     if (above == kYuniKornRoot) names.push_back(own);  // a name without points is below root
-    quota.pod_selector = ImportedSelector::LabelIn(std::string(kYuniKornLabel), std::move(names));
+    quota.SelectByLabel(kYuniKornLabel, names);
   }
 
   void ReadProperties(Value properties, ImportedQuota& quota) {
