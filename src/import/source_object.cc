@@ -44,6 +44,13 @@ bool IsPrintable(absl::string_view text) {
   return absl::c_all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
 }
 
+// A DNS subdomain, near enough: what the API server takes as names.
+bool IsObjectName(absl::string_view text) {
+  return absl::c_all_of(text, [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' || c == '.';
+  });
+}
+
 class SourceReader {
  public:
   SourceReader(std::vector<Document>& documents, Problems& problems)
@@ -127,9 +134,15 @@ class SourceReader {
   void Add(const Known& known, const std::string& version, Value value) {
     SourceObject object{known.rival, std::string(known.kind), value, "", ""};
     const Value metadata = value.Find("metadata");
-    object.name = NameOf(metadata.Find("name"), "metadata.name", object.subject(), problems_);
-    object.namespace_name =
-        NameOf(metadata.Find("namespace"), "metadata.namespace", object.subject(), problems_);
+    for (const auto& [field, name] :
+         {std::pair<absl::string_view, std::string*>("name", &object.name),
+          {"namespace", &object.namespace_name}}) {
+      *name = TextOf(metadata.Find(field));
+      if (IsObjectName(*name)) continue;
+      problems_.AddError(metadata.Find(field).where(), object.subject(),
+                         absl::StrCat("metadata.", field, ": is no name of an object"));
+      return;
+    }
     if (object.name.empty()) {
       problems_.AddError(value.where(), object.subject(), "metadata.name: is required");
       return;
