@@ -43,8 +43,8 @@ int RunImport(const CommandOptions& options, const Registry&) {
       return 1;
     }
   }
-  PrintErrorF("%d quota%s; %d comment%s say what differs", result.quotas,
-              result.quotas == 1 ? "" : "s", result.comments, result.comments == 1 ? "" : "s");
+  PrintErrorF("%d quota%s; %d comment%s what differs", result.quotas, result.quotas == 1 ? "" : "s",
+              result.comments, result.comments == 1 ? " says" : "s say");
   return 0;
 }
 

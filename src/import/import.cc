@@ -21,6 +21,11 @@ ImportResult ImportQuotas(absl::Span<const ImportInput> inputs) {
   ImportYuniKorn(objects, imported);
   ImportKoordinator(objects, imported);
   Reconcile(imported);
+  if (imported.problems.ok() && imported.quotas.empty() && imported.elastic_quotas.empty() &&
+      !inputs.empty()) {
+    imported.problems.AddError({Symbol::Intern(inputs.front().name), 1}, "",
+                               "has no queue that could become a quota; give the queues, too");
+  }
   imported.problems.SortByLocation();
   result.quotas = static_cast<int>(imported.quotas.size() + imported.elastic_quotas.size());
   if (imported.problems.ok()) {

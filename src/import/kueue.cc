@@ -163,8 +163,10 @@ class KueueImporter {
     std::map<std::string, std::vector<Part>> by_line;
     std::map<std::string, std::vector<Part>> by_resource;
     std::set<std::string> seen_flavors;
-    for (const Value group : groups.elements()) {
-      for (const Value flavor : group.Find("flavors").elements()) {
+    for (const Value group :
+         ListOf(groups, "spec.resourceGroups", quota.from, problems()).elements()) {
+      for (const Value flavor :
+           ListOf(group.Find("flavors"), "flavors", quota.from, problems()).elements()) {
         const std::string name =
             NameOf(flavor.Find("name"), "spec.resourceGroups.flavors.name", quota.from, problems());
         const auto known = flavors_.find(name);
@@ -176,7 +178,8 @@ class KueueImporter {
           }
           for (const std::string& note : flavor_notes_[name]) quota.Note("min", note);
         }
-        for (const Value resource : flavor.Find("resources").elements()) {
+        for (const Value resource :
+             ListOf(flavor.Find("resources"), "resources", quota.from, problems()).elements()) {
           ReadResource(resource, narrow, node, by_line, by_resource);
         }
       }

@@ -143,6 +143,12 @@ class SourceReader {
                          absl::StrCat("metadata.", field, ": is no name of an object"));
       return;
     }
+    const Value spec = object.spec();
+    if (spec && !spec.IsNull() && !spec.IsMap()) {
+      problems_.AddError(spec.where(), object.subject(),
+                         absl::StrCat("spec: is ", spec.KindText(), ", not a map"));
+      return;
+    }
     if (object.name.empty()) {
       problems_.AddError(value.where(), object.subject(), "metadata.name: is required");
       return;
@@ -234,6 +240,13 @@ bool IsLine(const std::string& line, SourceLocation where, const std::string& su
   }
   problems.AddError(where, subject, absl::StrCat("\"", line, "\" is no name of a resource"));
   return false;
+}
+
+Value ListOf(Value value, absl::string_view field, const std::string& subject, Problems& problems) {
+  if (!value || value.IsNull() || value.IsSequence()) return value;
+  problems.AddError(value.where(), subject,
+                    absl::StrCat(field, ": is ", value.KindText(), ", not a list"));
+  return Value();
 }
 
 ImportedAmounts ReadAmounts(Value map, absl::string_view field, const std::string& subject,

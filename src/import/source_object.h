@@ -52,6 +52,8 @@ std::optional<Quantity> ReadAmount(Value value, absl::string_view field, const s
 // Whether a line of a quota may be called so; an error if not.
 bool IsLine(const std::string& line, SourceLocation where, const std::string& subject,
             Problems& problems);
+// `value` if it is a list; an error and nothing there if it is something else.
+Value ListOf(Value value, absl::string_view field, const std::string& subject, Problems& problems);
 // A map of amounts by resource. "cpu" stands for `cpu_word`.
 ImportedAmounts ReadAmounts(Value map, absl::string_view field, const std::string& subject,
                             Problems& problems, absl::string_view cpu_word = "cpu");

@@ -53,12 +53,17 @@ class YuniKornImporter {
     }
     seen_partition_ = true;
     preempts_ = partition.Find("preemption").Find("enabled").AsBool().value_or(true);
-    for (const Value rule : partition.Find("placementrules").elements()) ReadRule(rule);
+    for (const Value rule : ListOf(partition.Find("placementrules"), "placementrules",
+                                   "YuniKorn partition default", imported_.problems)
+                                .elements()) {
+      ReadRule(rule);
+    }
     std::vector<ImportedNote> unread;
     NoteUnread(partition,
                "YuniKorn partition default: ", {"name", "queues", "preemption", "placementrules"},
                unread);
-    const Value queues = partition.Find("queues");
+    const Value queues = ListOf(partition.Find("queues"), "queues", "YuniKorn partition default",
+                                imported_.problems);
     const bool has_root =
         queues.size() == 1 && TextOf(queues.elements()[0].Find("name")) == kYuniKornRoot;
     if (has_root) {
@@ -70,8 +75,10 @@ class YuniKornImporter {
                  {"preemption.policy"}, unread);
     }
     for (ImportedNote& note : unread) imported_.remarks.push_back(std::move(note.text));
-    ReadQueues(has_root ? queues.elements()[0].Find("queues") : queues, std::string(kYuniKornRoot),
-               0);
+    ReadQueues(has_root ? ListOf(queues.elements()[0].Find("queues"), "queues",
+                                 "YuniKorn queue root", imported_.problems)
+                        : queues,
+               std::string(kYuniKornRoot), 0);
   }
 
   // Rules are tried in their order; of these only what is known without the user is read.
@@ -124,7 +131,7 @@ class YuniKornImporter {
       return;
     }
     if (above != kYuniKornRoot) quota.parent_key = absl::StrCat("yunikorn/", above);
-    const Value below = value.Find("queues");
+    const Value below = ListOf(value.Find("queues"), "queues", quota.from, problems);
     const bool is_leaf = below.size() == 0 && value.Find("parent").AsBool() != true;
     if (is_leaf) SelectPods(path, above, own, quota);
 

@@ -363,6 +363,12 @@ TEST(Import, WhatIsWrongHasItsPlace) {
   EXPECT_THAT(ErrorOf("apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\n"
                       "spec:\n  resources:\n    gpu: {quota: many}\n"),
               HasSubstr("q.yaml:6:18: error: KAI Queue q: spec.resources.gpu.quota: \"many\""));
+  EXPECT_THAT(
+      ErrorOf("partitions:\n- queues: {name: a}\n"),
+      HasSubstr("q.yaml:2:11: error: YuniKorn partition default: queues: is a map, not a list"));
+  EXPECT_THAT(
+      ErrorOf("apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: f}\n"),
+      HasSubstr("q.yaml:1: error: has no queue that could become a quota"));
   EXPECT_THAT(ErrorOf("partitions:\n- queues:\n  - {name: a}\n  - {name: a}\n"),
               HasSubstr("q.yaml:4:5: error: YuniKorn queue root.a: is there twice"));
   EXPECT_THAT(
