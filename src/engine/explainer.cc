@@ -6,11 +6,28 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/scheduler.h"
 #include "engine/rejection_reasons.h"
 #include "evaluation/diagnosis.h"
 
 namespace berth {
 namespace {
+
+std::string NameOf(GroupAnswer answer) {
+  switch (answer) {
+    case GroupAnswer::kNone:
+      return "";
+    case GroupAnswer::kPlaced:
+      return "placed";
+    case GroupAnswer::kPlan:
+      return "plan";
+    case GroupAnswer::kInfeasible:
+      return "infeasible";
+    case GroupAnswer::kUndecided:
+      return "undecided";
+  }
+  return "";
+}
 
 void SortByName(std::vector<NodeExplanation>& nodes) {
   std::sort(nodes.begin(), nodes.end(),
@@ -128,10 +145,11 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
       request.pods.push_back(member.pod);
     }
   }
-  SortByImportance(request.pods);
-  request.minimum = MissingMembers(plugin, cluster_->groups(), *name);
+  DescribeGroup(plugin, cluster_->groups(), request);
+  request.group_search_steps = SchedulerOptions().group_search_steps;
   AttemptResult result = entry_scheduler_->Run(request);
   explanation.starts = result.minimum_reached;
+  explanation.answer = NameOf(result.answer);
   for (const Binder::Member& member : result.placed) {
     explanation.placements.emplace(member.placement.pod->key(), member.placement.node_name);
   }

@@ -38,6 +38,9 @@ Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodIn
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row) {
   const NodeInfo& node = handle.nodes().node(row);
   DryRun run(handle, query.state, query.pod, node);
+  if (query.spare_groups != nullptr) {
+    run.Spare([&query](const PodInfo& pod) { return query.spare_groups->TakesOthers(pod); });
+  }
   auto scored = std::make_shared<ScoredCandidate>();
   PreemptionCandidate& candidate = scored->candidate;
   candidate = {row, std::string(node.name().view()), {}, 0};

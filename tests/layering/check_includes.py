@@ -50,7 +50,8 @@ MAY_INCLUDE = {
     "src/group/": RUNTIME,
     "src/evaluation/": RUNTIME,
     "src/preemption/": RUNTIME,
-    "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/"],
+    "src/search/": RUNTIME,
+    "src/engine/": STATE + ["berth/configuration.h", "berth/scheduler.h", "evaluation/", "search/"],
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
     "src/kubernetes/": FRONT_DOOR + ["api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
