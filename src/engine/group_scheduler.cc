@@ -168,6 +168,7 @@ GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& r
 // Equal for pods that no plugin can tell apart; absent if they may not be compared.
 std::optional<std::string> GroupScheduler::EquivalenceKey(const AttemptRequest& request,
                                                           const PodInfo& pod) const {
+  if (request.framework->extenders().AnyInterested(pod)) return std::nullopt;
   PodSignature signature;
   if (!request.framework->signer().Sign(pod, signature).ok()) return std::nullopt;
   signature.Add(pod.priority());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "preemption/candidate_search.h"
+#include "preemption/extended_candidates.h"
 #include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
 #include "preemption/pruning/pruned_search.h"
@@ -75,7 +76,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
       .budgets = *budgets_};
-  CandidateSearch& search = state.full_evaluation() || !query.scores.empty() ? *full_ : *pruned_;
+  // The pruned search finds the best candidate only, and judges by what plugins said.
+  const bool all =
+      state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
+  CandidateSearch& search = all ? *full_ : *pruned_;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 
@@ -83,6 +87,13 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     result.retry_at = found->retry_at;
     if (!found->failure.IsError()) result.nominated_node = "";
     return std::move(found->failure);
+  }
+  if (ExtendersPreempt(handle_, pod)) {
+    Status asked = AskExtenders(handle_, query, found->candidates);
+    if (!asked.ok()) return asked;
+    if (found->candidates.empty()) {
+      return Status::Unschedulable("no candidate node for preemption");
+    }
   }
   result.equally_good = BestOf(found->candidates);
   for (ScoredCandidatePtr& scored : found->candidates) {
