@@ -21,6 +21,7 @@
 #include "berth/cluster.h"
 #include "berth/configuration.h"
 #include "berth/executor.h"
+#include "berth/extensions/extender.h"
 #include "berth/extensions/usage.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/pod_info.h"
@@ -38,6 +39,9 @@ struct SchedulerOptions {
   Cluster* cluster = nullptr;
   const Clock* clock = nullptr;
   Executor* executor = nullptr;
+  // Those that `configuration` names, in the order in which they are asked: NewHttpExtenders() of
+  // berth/http_extender.h makes them. A configuration with extenders and none here is refused.
+  ExtenderList extenders;
   uint64_t seed = 0;
   // Whether verdicts and scores of a node are cached for the next pod of the same class, until the
   // node changes, and preemption skips nodes that cannot be chosen. The decisions are the same (of

@@ -371,10 +371,12 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
   PrintProblems(CheckQuotasOf(manifests->objects));
   AddClaimsOfTemplates(manifests->objects);
+  const std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
+  if (!extenders.has_value()) return 1;
   const RealClock clock;
   Problems problems;
-  const std::unique_ptr<Explainer> explainer =
-      Explainer::Create(*configuration, registry, clock, std::move(manifests->objects), problems);
+  const std::unique_ptr<Explainer> explainer = Explainer::Create(
+      *configuration, registry, clock, std::move(manifests->objects), problems, *extenders);
   PrintProblems(problems);
   if (explainer == nullptr || !problems.ok()) return 1;
 

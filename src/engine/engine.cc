@@ -106,9 +106,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
   if (!checked.ok()) return checked;
   auto setup = std::make_unique<ProfileSetup>(std::move(options));
   Problems problems;
-  setup->profiles =
-      FrameworkSet::Create(setup->options.configuration, *setup->options.registry, setup->cluster,
-                           *setup->options.clock, setup->random, &setup->services, problems);
+  setup->profiles = FrameworkSet::Create(setup->options.configuration, *setup->options.registry,
+                                         setup->cluster, *setup->options.clock, setup->random,
+                                         &setup->services, problems, setup->options.extenders);
   if (setup->profiles == nullptr) return problems.ToStatus();
   setup->cluster.SetProfiles(setup->profiles.get());
   for (const Framework* framework : setup->profiles->all()) {

@@ -38,12 +38,13 @@ void SortByName(std::vector<NodeExplanation>& nodes) {
 
 std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& configuration,
                                              const Registry& registry, const Clock& clock,
-                                             std::vector<Object> objects, Problems& problems) {
+                                             std::vector<Object> objects, Problems& problems,
+                                             const ExtenderList& extenders) {
   std::unique_ptr<Explainer> explainer(new Explainer);
   explainer->random_ = std::make_unique<RandomSequence>(0);
   explainer->cluster_ = std::make_unique<ClusterState>();
   explainer->profiles_ = FrameworkSet::Create(configuration, registry, *explainer->cluster_, clock,
-                                              *explainer->random_, nullptr, problems);
+                                              *explainer->random_, nullptr, problems, extenders);
   if (explainer->profiles_ == nullptr) return nullptr;
   explainer->cluster_->SetProfiles(explainer->profiles_.get());
   explainer->entry_scheduler_ =

@@ -87,7 +87,8 @@ class Explainer {
   // `problems`; null is returned then. `registry` and `clock` must outlive the explainer.
   static std::unique_ptr<Explainer> Create(const KubeSchedulerConfiguration& configuration,
                                            const Registry& registry, const Clock& clock,
-                                           std::vector<Object> objects, Problems& problems);
+                                           std::vector<Object> objects, Problems& problems,
+                                           const ExtenderList& extenders = {});
 
   // The pods without a node, in the order of the objects.
   const std::vector<std::shared_ptr<const PodInfo>>& pending() const { return pending_; }

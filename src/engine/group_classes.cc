@@ -58,7 +58,9 @@ void Evaluate(const AttemptRequest& request, ClusterState& cluster, MemberClass&
 std::optional<std::string> EquivalenceKey(const Framework& framework,
                                           const Nominations& nominations, const PodInfo& pod) {
   PodSignature signature;
-  if (!framework.signer().Sign(pod, signature).ok()) return std::nullopt;
+  if (framework.extenders().AnyInterested(pod) || !framework.signer().Sign(pod, signature).ok()) {
+    return std::nullopt;
+  }
   signature.Add(pod.priority());
   signature.Add(static_cast<int64_t>(pod.preemption_policy()));
   signature.Add(nominations.NominatedNode(pod));

@@ -155,8 +155,7 @@ const GroupMembers* GroupIndex::GroupWith(const PodInfo& pod) const {
 }
 
 std::optional<GroupSpec> GroupIndex::SpecOf(const GroupMembers& group) const {
-  if (spec_of_ == nullptr || group.members().empty()) return std::nullopt;
-  return spec_of_(*group.members().front().pod, group.name());
+  return Spec(group.name());
 }
 
 std::optional<std::string> GroupIndex::GroupOfPod(absl::string_view uid) const {

@@ -20,6 +20,8 @@ Status SelectVictims(DryRun& run, const PreemptionQuery& query, PreemptionCandid
       absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));
 }
 
+}  // namespace
+
 CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQuery& query) {
   if (query.scores.empty()) return ScoresByDefaultRules(candidate);
   CandidateScores scores;
@@ -28,8 +30,6 @@ CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQ
   }
   return scores;
 }
-
-}  // namespace
 
 Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& preemptor) {
   return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, preemptor));

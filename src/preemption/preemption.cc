@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "preemption/group_victims.h"
 #include "preemption/candidate_search.h"
 #include "preemption/dry_run_node.h"
+#include "preemption/extended_candidates.h"
 #include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
+#include "preemption/group_victims.h"
 #include "preemption/pruning/pruned_search.h"
 
 namespace berth {
@@ -103,7 +104,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
       .budgets = *budgets_};
-  CandidateSearch& search = state.full_evaluation() || !query.scores.empty() ? *full_ : *pruned_;
+  // The pruned search finds the best candidate only, and judges by what plugins said.
+  const bool all =
+      state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
+  CandidateSearch& search = all ? *full_ : *pruned_;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 
@@ -115,6 +119,13 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const GroupVictims groups(handle_.groups());
   if (groups.any_groups()) {
     PreferWithoutGroups(handle_, groups, query, found->candidates);
+  }
+  if (ExtendersPreempt(handle_, pod)) {
+    Status asked = AskExtenders(handle_, query, found->candidates);
+    if (!asked.ok()) return asked;
+    if (found->candidates.empty()) {
+      return Status::Unschedulable("no candidate node for preemption");
+    }
   }
   result.equally_good = BestOf(found->candidates);
   for (ScoredCandidatePtr& scored : found->candidates) {

@@ -55,7 +55,8 @@ MAY_INCLUDE = {
     "src/cluster/": FRONT_DOOR
     + ["framework/", "berth/in_memory_cluster.h", "berth/cluster_faults.h", "table/label_index.h"],
     "src/kubernetes/": FRONT_DOOR + ["api/json.h", "api/object_meta.h", "berth/kubernetes_cluster.h"],
-    "src/process/": FRONT_DOOR + ["api/json.h", "berth/kubernetes_cluster.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
+    "src/extender/": FRONT_DOOR + ["api/json.h", "berth/http_extender.h", "kubernetes/"],
+    "src/process/": FRONT_DOOR + ["api/json.h", "berth/kubernetes_cluster.h", "berth/http_extender.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
     "src/remote/wire/": API,
     "src/remote/": PUBLIC + ["berth/remote_plugins.h", "berth/executor.h", "remote/"],
     "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "trace/"],
