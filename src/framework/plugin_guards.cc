@@ -92,11 +92,6 @@ class GuardedGroup final : public GroupPlugin {
         counter_, "Spec", [&] { return plugin_.Spec(name); },
         [](const auto&) { return std::nullopt; });
   }
-  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
-    return Caught(
-        counter_, "SubgroupOf", [&] { return plugin_.SubgroupOf(pod, spec); },
-        [](const auto&) { return -1; });
-  }
   Status ReadyToSchedule(const GroupMembers& group) const override {
     return Verdict("ReadyToSchedule",
                    Caught(
