@@ -123,7 +123,6 @@ class Commands {
             "FILE,--config", options_.configs,
             "A Policy, a KubeSchedulerConfiguration of any version, or a ConfigMap with one")
         ->type_name("FILE")
-        ->required()
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     Examples(command,
@@ -317,7 +316,9 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
   if (count(options.configs, "-") + count(options.clusters, "-") > 1) {
     return "standard input (-) can be read only once";
   }
-  if (command == "validate" && options.configs.empty()) return "FILE is required";
+  if ((command == "validate" || command == "convert") && options.configs.empty()) {
+    return "FILE is required";
+  }
   if (command != "simulate") return "";
   if (options.clusters.empty() && options.scenarios.empty() && options.trace.empty()) {
     return "--cluster is required, or --scenario, or --trace";

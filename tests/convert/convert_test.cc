@@ -89,7 +89,9 @@ TEST(ConvertTest, WhatIsNoConfiguration) {
   EXPECT_THAT(refusal("kind: KubeSchedulerConfiguration\napiVersion: v7\n"),
               HasSubstr("is no version that kube-scheduler had"));
   EXPECT_THAT(RunBerth("convert /no/such/file").err, HasSubstr("cannot be read"));
-  EXPECT_EQ(RunBerth("convert").status, 2);
+  const Outcome without = RunBerth("convert");
+  EXPECT_EQ(without.status, 2);
+  EXPECT_THAT(without.err, HasSubstr("FILE is required"));
 }
 
 }  // namespace
