@@ -21,6 +21,7 @@
 #include "app/command_line.h"
 #include "app/commands.h"
 #include "app/completion.h"
+#include "app/plugin_library.h"
 #include "app/run_flags.h"
 #include "app/terminal.h"
 #include "berth/api/input_file.h"
@@ -39,10 +40,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", &RunScheduler},
-    {"validate", &RunValidate},
-    {"explain", &RunExplain},
-    {"simulate", &RunSimulate},
+    {"run", &RunScheduler},   {"validate", &RunValidate}, {"convert", &RunConvert},
+    {"explain", &RunExplain}, {"simulate", &RunSimulate},
 };
 
 // A standard stream that is closed would be the next file that is opened. Reading or writing it
@@ -134,6 +133,14 @@ class CommandRun {
     for (const Command& command : kCommands) {
       if (command.name != name) continue;
       AddRemotePlugins();
+      for (const std::string& path : options_.plugin_libraries) {
+        absl::StatusOr<std::vector<PluginRegistration>> loaded = LoadPluginLibrary(path);
+        if (!loaded.ok()) {
+          PrintError(loaded.status().message());
+          return 1;
+        }
+        for (PluginRegistration& plugin : *loaded) plugins_.push_back(std::move(plugin));
+      }
       const absl::StatusOr<Registry> registry = BuiltinRegistry(std::move(plugins_));
       if (registry.ok()) return command.run(options_, *registry);
       PrintError(registry.status().message());

@@ -77,6 +77,7 @@ class Commands {
              "output cannot be written, 2 usage, 3 a plugin is at fault, 130 interrupted.");
     Run();
     Validate();
+    Convert();
     Explain();
     Simulate();
     Completion();
@@ -90,6 +91,7 @@ class Commands {
   void Run() {
     CLI::App& command = Command("run", "Schedule the pods of a cluster, until it is told to end");
     Config(command);
+    PluginLibrary(command);
     DescribeRunFlags(command, options_.run);
     Examples(
         command,
@@ -107,6 +109,7 @@ class Commands {
     command.add_option("FILE,--config", options_.configs, "KubeSchedulerConfiguration files")
         ->type_name("FILE");
     Cluster(command)->description("Manifests whose quotas are checked: files or folders");
+    PluginLibrary(command);
     Examples(command,
              "Examples:\n"
              "  $0 validate scheduler.yaml\n"
@@ -114,10 +117,28 @@ class Commands {
              "  kubectl get cm scheduler -o jsonpath='{.data.config}' | $0 validate -");
   }
 
+  void Convert() {
+    CLI::App& command =
+        Command("convert", "Write a configuration of an older Kubernetes as the v1 file it means");
+    command
+        .add_option(
+            "FILE,--config", options_.configs,
+            "A Policy, a KubeSchedulerConfiguration of any version, or a ConfigMap with one")
+        ->type_name("FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    Examples(command,
+             "Prints the file. What has no equal is a comment in it.\n\n"
+             "Examples:\n"
+             "  $0 convert policy.json > scheduler.yaml\n"
+             "  kubectl -n kube-system get cm scheduler-policy -o yaml | $0 convert -");
+  }
+
   void Explain() {
     CLI::App& command =
         Command("explain", "Say for each pending pod where it could run, and why not elsewhere");
     Config(command);
+    PluginLibrary(command);
     Cluster(command)->required();
     command
         .add_option_function<std::string>(
@@ -139,6 +160,7 @@ class Commands {
     CLI::App& command =
         Command("simulate", "Schedule all pending pods on simulated time, and say where each went");
     CLI::Option* const config = Config(command);
+    PluginLibrary(command);
     CLI::Option* const cluster = Cluster(command);
     Output(command, {"table", "json", "csv"})->description("How to print; csv with --trace only");
     command.add_flag("--all", options_.all, "Print every line of the tables");
@@ -212,6 +234,13 @@ class Commands {
         ->type_name("FILE")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  }
+  void PluginLibrary(CLI::App& command) {
+    command
+        .add_option("--plugin-library", options_.plugin_libraries,
+                    "A shared object with plugins, built with this Berth's headers; may repeat")
+        ->type_name("FILE")
+        ->allow_extra_args(false);  // a file a flag
   }
   CLI::Option* Cluster(CLI::App& command) {
     return command
@@ -289,6 +318,7 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
   if (count(options.configs, "-") + count(options.clusters, "-") > 1) {
     return "standard input (-) can be read only once";
   }
+  if (command == "convert" && options.configs.empty()) return "FILE is required";
   if (command == "validate" && options.configs.empty() && options.clusters.empty()) {
     return "FILE is required, or --cluster";
   }

@@ -19,6 +19,7 @@ enum class OutputFormat { kTable, kJson, kCsv };
 
 struct CommandOptions {
   std::vector<std::string> configs;  // one, but of validate; empty: kube-scheduler's defaults
+  std::vector<std::string> plugin_libraries;
   std::vector<std::string> clusters;
   std::vector<std::string> scenarios;  // instead of configs and clusters
   std::string pod;                     // "namespace/name"; empty: all

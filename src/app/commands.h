@@ -10,6 +10,8 @@ namespace berth {
 
 int RunScheduler(const CommandOptions& options, const Registry& registry);
 int RunValidate(const CommandOptions& options, const Registry& registry);
+// The first of `configs` alone.
+int RunConvert(const CommandOptions& options, const Registry& registry);
 int RunExplain(const CommandOptions& options, const Registry& registry);
 int RunSimulate(const CommandOptions& options, const Registry& registry);
 // `simulate` with --scenario.

@@ -405,11 +405,10 @@ class Converter {
     }
     if (const Value priorities = root.Find("priorities"); priorities.IsSequence()) {
       for (const Value priority : priorities.elements()) AddPriority(priority, profile, scores);
-      LimitTo(
-          scores, {"score"},
-          {"TaintToleration", "NodeAffinity", kFit, "PodTopologySpread", "InterPodAffinity",
-           "NodeResourcesBalancedAllocation", "ImageLocality", "VolumeBinding", "DynamicResources"},
-          profile);
+      LimitTo(scores, {"score"},
+              {"TaintToleration", "NodeAffinity", kFit, "PodTopologySpread", "InterPodAffinity",
+               "NodeResourcesBalancedAllocation", "ImageLocality", "DynamicResources"},
+              profile);
     } else {
       OldDefaultWeights(profile);
     }
@@ -430,6 +429,10 @@ class Converter {
     for (const std::string& point : points) {
       for (const absl::string_view plugin : defaults) {
         if (named.contains(std::string(plugin))) continue;
+        if (plugin == "VolumeBinding") {  // its Reserve needs what its PreFilter found
+          profile.Disable("multiPoint", std::string(plugin));
+          continue;
+        }
         if (point == "preFilter" && !has_pre_filter.contains(plugin)) continue;
         profile.Disable(point, std::string(plugin));
       }
