@@ -188,8 +188,8 @@ void WritePod(const PodExplanation& pod, JsonWriter& json) {
 void WriteGroup(const GroupExplanation& group, JsonWriter& json) {
   json.BeginObject().Key("group").String(group.group).Key("profile").String(group.profile);
   json.Key("minMember").Int(group.min_member).Key("running").Int(group.running);
-  json.Key("starts").Bool(group.starts).Key("answer").String(group.answer);
-  json.Key("placements").BeginObject();
+  json.Key("answer").String(group.answer);
+  json.Key("starts").Bool(group.starts).Key("placements").BeginObject();
   for (const auto& [pod, node] : group.placements) json.Key(pod).String(node);
   json.EndObject().Key("plans").BeginObject();
   for (const auto& [pod, plan] : group.plans) {

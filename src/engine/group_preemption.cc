@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -85,7 +86,6 @@ class GroupPreemption::Draft {
   bool HoldWithout(absl::Span<Victim* const> unit);
   bool SpareByMoving(absl::Span<Victim* const> unit);
   bool PlaceAnywhere();
-  std::string PreemptorOf(const Victim& victim) const;
 
   const AttemptRequest& request_;
   ClusterState& cluster_;
@@ -310,29 +310,26 @@ bool GroupPreemption::Draft::SpareVictims() {
   return IsWhole();
 }
 
-// Who evicts a pod: a member that goes to its node, or else the one that it was evicted for.
-std::string GroupPreemption::Draft::PreemptorOf(const Victim& victim) const {
-  for (const Binder::Member& member : trial_.placed) {
-    if (member.placement.node == victim.node) return member.placement.pod->uid();
-  }
-  for (const Binder::Member& member : trial_.placed) {
-    if (member.placement.pod == victim.preemptor) return victim.preemptor->uid();
-  }
-  return trial_.placed.front().placement.pod->uid();
-}
-
 void GroupPreemption::Draft::Carry(AttemptResult& result) {
   std::vector<AttemptResult::Plan> plans;
+  absl::flat_hash_map<Symbol, size_t> plan_at;  // of the first member that goes to the node
   for (const Binder::Member& member : trial_.placed) {
+    plan_at.try_emplace(member.placement.node, plans.size());
     plans.push_back({member.placement.pod, {}});
     plans.back().result.nominated_node = std::string(member.placement.node_name);
   }
+  // Where no member goes, the one that the pod was evicted for evicts it, if it has a place.
   for (const Victim& victim : victims_) {
-    const std::string preemptor = PreemptorOf(victim);
-    const auto plan = absl::c_find_if(
-        plans, [&](const AttemptResult::Plan& p) { return p.pod->uid() == preemptor; });
-    plan->result.victims.push_back(victim.pod);
-    plan->result.plugin = victim.plugin;
+    size_t plan = 0;
+    if (const auto at = plan_at.find(victim.node); at != plan_at.end()) {
+      plan = at->second;
+    } else {
+      for (size_t i = 0; i < plans.size(); ++i) {
+        if (plans[i].pod == victim.preemptor) plan = i;
+      }
+    }
+    plans[plan].result.victims.push_back(victim.pod);
+    plans[plan].result.plugin = victim.plugin;
   }
   transaction_.RollBack();
   for (AttemptResult::Plan& plan : plans) {

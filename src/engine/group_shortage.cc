@@ -9,7 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "berth/api/amounts.h"
+#include "berth/api/resources.h"
+#include "evaluation/free_capacity.h"
 #include "search/room.h"
 
 namespace berth {
@@ -52,6 +55,12 @@ PluginMask ResourceFilters(const Framework& framework) {
   return mask;
 }
 
+// "1500m", "8Gi", "8".
+std::string Amount(absl::string_view resource, int64_t amount) {
+  if (resource == kPodsResource) return absl::StrCat(amount);
+  return QuantityOf(ResourceIdOf(resource), amount).ToString();
+}
+
 int64_t AmountOf(const NeededResources& needed, ResourceId resource) {
   for (const auto& [id, amount] : needed.requests) {
     if (id == resource) return amount;
@@ -87,8 +96,9 @@ std::optional<GroupShortage> CompareSums(const AlikeMembers& kinds, int minimum,
           .plugin = kind.need->plugin,
           .needed = kind.need->needed,
           .finding = absl::StrCat("No place exists: of ", ResourceName(resource), " ",
-                                  static_cast<int64_t>(free), " is free, and ", minimum,
-                                  " members need at least ", static_cast<int64_t>(sum), ".")};
+                                  Amount(ResourceName(resource), ClampToInt64(free)),
+                                  " is free, and ", minimum, " members need at least ",
+                                  Amount(ResourceName(resource), ClampToInt64(sum)), ".")};
     }
   }
   return std::nullopt;
@@ -135,11 +145,12 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
         .room = room,
         .all_alike = kinds.size() == 1,
         .even_if_empty = even_if_empty,
-        .finding = absl::StrCat(
-            "No place exists: nodes have room for ", room, " of the ", least,
-            least < members ? " members that are needed" : " members", " (", shortest.name, ": ",
-            shortest.per_pod, " each, ", shortest.all_free, " free in all)",
-            even_if_empty ? ", and would have too little if they were empty." : ".")};
+        .finding =
+            absl::StrCat("No place exists: nodes have room for ", room, " of the ", least,
+                         least < members ? " members that are needed" : " members", " (",
+                         shortest.name, ": ", Amount(shortest.name, shortest.per_pod), " each, ",
+                         Amount(shortest.name, shortest.all_free), " free in all)",
+                         even_if_empty ? ", and would have too little if they were empty." : ".")};
   }
   if (!all_known || kinds.size() < 2) return std::nullopt;
   return CompareSums(kinds, request.minimum, nodes);
