@@ -573,6 +573,6 @@ WORKLOADS = {
     "gang-contended-minresources": Workload(gangs(1.5, min_resources=True), Size(1000, 0, 0), "coscheduling"),
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
     "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
-    "quota-tree": Workload(quota_tree, Size(1000, 50000, 0), "capacity"),
+    "quota-tree": Workload(quota_tree, Size(1500, 50000, 0), "capacity"),
     "quota-fresh": Workload(quota_fresh, Size(1000, 8800, 0), "capacity"),
 }
