@@ -6,9 +6,9 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, csi_node, device_class, elastic_quota, gpu_node,
-                       gpu_pod, moment, namespace, node, pod, pod_group, requests_of, resource_slice, share_of_gpu_node,
-                       using)
+from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, cluster_quota, csi_node, device_class, elastic_quota,
+                       gpu_node, gpu_pod, moment, namespace, node, pod, pod_group, requests_of, resource_slice,
+                       share_of_gpu_node, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
 Workload = collections.namedtuple("Workload", "objects size config")
@@ -552,6 +552,22 @@ def quota_fresh(size, rng):
         yield gpu_pod(name, 1, TEAMS[rng.randrange(len(TEAMS))])
 
 
+def quota_tree(size, rng):
+    """Kueue's shape: 1,000 queues in 10 cohorts. Each is guaranteed 80 % of what its pods ask for and borrows the rest
+    of its cohort."""
+    yield from plain_nodes(size.nodes)
+    cohorts, queues = 10, 100
+    pods = size.pods // (cohorts * queues)  # of a queue, of 100m each
+    for c in range(cohorts):
+        yield cluster_quota(f"cohort-{c}", min={"cpu": f"{pods * queues * 100}m"}, borrowingLimit={"cpu": "0"})
+        for q in range(queues):
+            name = f"queue-{c}-{q:02d}"
+            yield namespace(name)
+            yield cluster_quota(name, f"cohort-{c}", [name], min={"cpu": f"{pods * 80}m"})
+    for i, (c, q) in itertools.product(range(pods), itertools.product(range(cohorts), range(queues))):
+        yield pod(f"pod-{i:04d}", ns=f"queue-{c}-{q:02d}")
+
+
 WORKLOADS = {
     "basic": Workload(basic, Size(5000, 10000, 1000), "default"),
     "big": Workload(basic, Size(15000, 50000, 0), "default"),
@@ -606,5 +622,6 @@ WORKLOADS = {
     "gangs-of-3": Workload(equal_gangs(3), Size(5000, 0, 0, 1000), "coscheduling"),
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
     "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
+    "quota-tree": Workload(quota_tree, Size(1500, 50000, 0), "capacity"),
     "quota-fresh": Workload(quota_fresh, Size(1000, 8800, 0), "capacity"),
 }

@@ -149,7 +149,7 @@ spec: {parent: a, min: {cpu: 10}, max: {cpu: 20}, namespaces: [x]}
 apiVersion: scheduling.berth.dev/v1alpha1
 kind: ClusterQuota
 metadata: {name: c}
-spec: {parent: nowhere, fence: Sideways, min: {'gpu{': 1, memory: -1, cpu: much}, minRuntime: {reclaim: soon}}
+spec: {parent: nowhere, fence: Sideways, min: {'gpu{': 1, memory: -1}, minRuntime: {reclaim: soon}}
 ---
 apiVersion: scheduling.berth.dev/v1alpha1
 kind: ClusterQuota
