@@ -79,6 +79,7 @@ class Commands {
     Validate();
     Explain();
     Simulate();
+    DescribePlugin();
     Completion();
     Command("version", "Print the version");
     CLI::App& help = Command("help", "Print the help of a command");
@@ -110,6 +111,23 @@ class Commands {
              "Examples:\n"
              "  $0 validate scheduler.yaml\n"
              "  kubectl get cm scheduler -o jsonpath='{.data.config}' | $0 validate -");
+  }
+
+  void DescribePlugin() {
+    CLI::App& command = Command("describe-plugin", "Print what a remote plugin says of itself");
+    command.add_option("ADDRESS", options_.plugin_address, "unix:/PATH or HOST:PORT")
+        ->type_name("");
+    command.add_option("--ca-file", options_.plugin_ca, "PEM file of its authority")
+        ->type_name("FILE");
+    command.add_option("--cert-file", options_.plugin_cert, "PEM file of one's own certificate")
+        ->type_name("FILE");
+    command.add_option("--key-file", options_.plugin_key, "PEM file of its key")->type_name("FILE");
+    Examples(
+        command,
+        "What it prints is for descriptionFile of RemotePluginArgs: with it a configuration can\n"
+        "be checked where the plugin cannot be reached.\n\n"
+        "Examples:\n"
+        "  $0 describe-plugin unix:/run/licences.sock >licences.json");
   }
 
   void Explain() {
@@ -287,6 +305,7 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
   if (count(options.configs, "-") + count(options.clusters, "-") > 1) {
     return "standard input (-) can be read only once";
   }
+  if (command == "describe-plugin" && options.plugin_address.empty()) return "ADDRESS is required";
   if (command == "validate" && options.configs.empty()) return "FILE is required";
   if (command != "simulate") return "";
   if (options.clusters.empty() && options.scenarios.empty() && options.trace.empty()) {
