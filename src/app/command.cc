@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "app/command_line.h"
@@ -41,7 +42,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"run", &RunScheduler},   {"validate", &RunValidate}, {"convert", &RunConvert},
-    {"explain", &RunExplain}, {"simulate", &RunSimulate},
+    {"explain", &RunExplain}, {"simulate", &RunSimulate}, {"describe-plugin", &RunDescribePlugin},
 };
 
 // A standard stream that is closed would be the next file that is opened. Reading or writing it
@@ -153,9 +154,11 @@ class CommandRun {
   void AddRemotePlugins() {
     std::set<std::string> names;
     for (const std::string& path : options_.configs) {
-      if (!std::filesystem::is_regular_file(path)) continue;
+      std::error_code none;
+      if (!std::filesystem::is_regular_file(path, none)) continue;
       const absl::StatusOr<std::string> text = ReadInputFile(path);
-      if (!text.ok()) continue;  // the command says so
+      // The command says what cannot be read. Most have none, and are not read twice.
+      if (!text.ok() || !absl::StrContains(*text, "RemotePluginArgs")) continue;
       for (PluginRegistration& plugin : RemotePluginsIn(*text)) {
         if (names.insert(plugin.name).second) plugins_.push_back(std::move(plugin));
       }

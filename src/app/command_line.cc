@@ -80,6 +80,7 @@ class Commands {
     Convert();
     Explain();
     Simulate();
+    DescribePlugin();
     Completion();
     Command("version", "Print the version");
     CLI::App& help = Command("help", "Print the help of a command");
@@ -132,6 +133,23 @@ class Commands {
              "Examples:\n"
              "  $0 convert policy.json > scheduler.yaml\n"
              "  kubectl -n kube-system get cm scheduler-policy -o yaml | $0 convert -");
+  }
+
+  void DescribePlugin() {
+    CLI::App& command = Command("describe-plugin", "Print what a remote plugin says of itself");
+    command.add_option("ADDRESS", options_.plugin_address, "unix:/PATH or HOST:PORT")
+        ->type_name("");
+    command.add_option("--ca-file", options_.plugin_ca, "PEM file of its authority")
+        ->type_name("FILE");
+    command.add_option("--cert-file", options_.plugin_cert, "PEM file of one's own certificate")
+        ->type_name("FILE");
+    command.add_option("--key-file", options_.plugin_key, "PEM file of its key")->type_name("FILE");
+    Examples(
+        command,
+        "What it prints is for descriptionFile of RemotePluginArgs: with it a configuration can\n"
+        "be checked where the plugin cannot be reached.\n\n"
+        "Examples:\n"
+        "  $0 describe-plugin unix:/run/licences.sock >licences.json");
   }
 
   void Explain() {
@@ -319,6 +337,7 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
     return "standard input (-) can be read only once";
   }
   if (command == "convert" && options.configs.empty()) return "FILE is required";
+  if (command == "describe-plugin" && options.plugin_address.empty()) return "ADDRESS is required";
   if (command == "validate" && options.configs.empty() && options.clusters.empty()) {
     return "FILE is required, or --cluster";
   }

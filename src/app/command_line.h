@@ -35,6 +35,9 @@ struct CommandOptions {
   bool times = false;                        // at the trace's own times
   double until_percent = 1000;               // of demand that has arrived
 
+  std::string plugin_address;                      // of describe-plugin
+  std::string plugin_ca, plugin_cert, plugin_key;  // files; empty: none
+
   RunOptions run;
 
   bool version = false;      // --version, of no command
