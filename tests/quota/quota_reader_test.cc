@@ -168,7 +168,7 @@ spec: {parent: d}
         "have, 8",
         "there is no quota \"nowhere\", its parent",
         "spec.fence: \"Sideways\" is none of None, Out", "spec.min: \"gpu{\" is no line",
-        "spec.min[cpu]: ", "spec.minRuntime.reclaim: \"soon\" is no length of time",
+        "spec.minRuntime.reclaim: \"soon\" is no length of time",
         "ClusterQuota d: is above itself, through its parent \"d\"",
         "all together are guaranteed 9 cpu; the cluster has 6"}) {
     EXPECT_THAT(text, HasSubstr(std::string(expected)));
