@@ -20,7 +20,7 @@ REMOTE = ["NodeUnschedulable", "TaintToleration"]
 # kube-scheduler v1.35's default plugins in their order, which says who rejects a node first.
 DEFAULTS = """SchedulingGates PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts
 NodeResourcesFit:1 VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread:2 InterPodAffinity:2
-DynamicResources DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1 DefaultBinder""".split()
+DynamicResources:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1 DefaultBinder""".split()
 
 # Stands for `berth explain` in compare.py: rewrites the configuration, and the names in the answer.
 WRAPPER = """#!/usr/bin/env python3

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	v1 "berth.dev/plugin/v1"
@@ -43,6 +44,8 @@ func Evaluate(hooks *Hooks, nodes *Nodes, question *v1.Evaluate) *v1.Evaluation 
 
 func packVerdicts(hooks *Hooks, all []*Node, question *v1.Evaluate, answer *v1.Evaluation) {
 	positions := map[string]byte{}
+	var last *Status // mostly many nodes are rejected for one reason
+	var lastPosition byte
 	for index, node := range all {
 		if node == nil {
 			continue
@@ -51,22 +54,30 @@ func packVerdicts(hooks *Hooks, all []*Node, question *v1.Evaluate, answer *v1.E
 		if status == nil {
 			continue
 		}
-		key := status.Code.String() + "\x00" + strings.Join(status.Reasons, "\x00")
-		position, known := positions[key]
-		if !known && len(positions) == mostReasons { // the last one stands for all others
-			position, known = mostReasons-1, true
-		}
-		if !known {
-			position = byte(len(positions))
-			positions[key] = position
-			answer.Reasons = append(answer.Reasons, status.message())
+		if last == nil || last.Code != status.Code || !slices.Equal(last.Reasons, status.Reasons) {
+			last, lastPosition = status, positionOf(status, positions, answer)
 		}
 		if answer.Rejected == nil {
 			answer.Rejected = make([]byte, (len(all)+7)/8)
 		}
 		answer.Rejected[index/8] |= 1 << (index % 8)
-		answer.ReasonIds = append(answer.ReasonIds, position)
+		answer.ReasonIds = append(answer.ReasonIds, lastPosition)
 	}
+}
+
+// positionOf finds the status among answer.Reasons, or adds it.
+func positionOf(status *Status, positions map[string]byte, answer *v1.Evaluation) byte {
+	key := status.Code.String() + "\x00" + strings.Join(status.Reasons, "\x00")
+	position, known := positions[key]
+	if !known && len(positions) == mostReasons { // the last one stands for all others
+		return mostReasons - 1
+	}
+	if !known {
+		position = byte(len(positions))
+		positions[key] = position
+		answer.Reasons = append(answer.Reasons, status.message())
+	}
+	return position
 }
 
 func packScores(hooks *Hooks, all []*Node, question *v1.Evaluate, answer *v1.Evaluation) {
