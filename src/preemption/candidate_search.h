@@ -15,9 +15,9 @@
 #include "berth/framework/status.h"
 #include "berth/framework/work_budget.h"
 #include "berth/preemption/preemption.h"
-#include "preemption/group_victims.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/followed_budgets.h"
+#include "preemption/group_victims.h"
 
 namespace berth {
 

@@ -284,7 +284,8 @@ metadata: {name: b, annotations: {yunikorn.apache.org/task-group-name: g}}
 spec: {containers: [{name: c, image: x}]}
 )");
   const std::string why =
-      "the annotation yunikorn.apache.org/task-group-name names its gang, which is not read; make a ";
+      "the annotation yunikorn.apache.org/task-group-name names its gang, which is not read; make "
+      "a ";
   for (const char* config : {"config/default.yaml", "config/gang.yaml"}) {
     const std::string input =
         absl::StrCat(" --config ", config, " --cluster ", cluster_, " --cluster ", gang);

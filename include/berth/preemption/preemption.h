@@ -204,8 +204,9 @@ PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods
                            const DisruptionBudgets& budgets);
 
 // Puts back as many of the `removed` pods as the pod can spare, those that the run spares
-// (DryRun::IsSpared()) first, then those under a violated budget, then the most important first; `fits` says whether the run still holds. The others become
-// the candidate's victims. Success, or an Error.
+// (DryRun::IsSpared()) first, then those under a violated budget, then the most important first;
+// `fits` says whether the run still holds. The others become the candidate's victims. Success, or
+// an Error.
 Status Reprieve(DryRun& run, std::vector<std::shared_ptr<const PodInfo>> removed,
                 const DisruptionBudgets& budgets,
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,
