@@ -304,6 +304,15 @@ def extended_resource_a_node(n):
         yield pod(f"pod-{i}", requests={"cpu": "1m", f"example.com/device-{i}": "1"})
 
 
+@series(2000)
+def extended_resource_wanted(n):
+    """Nodes with an extended resource each that no other has, and a pod for each."""
+    for i in range(n):
+        yield node(f"node-{i}", **{f"example.com/device-{i}": "1"})
+    for i in range(n):
+        yield pod(f"pod-{i}", requests={"cpu": "1m", f"example.com/device-{i}": "1"})
+
+
 @series(20000)
 def images(n):
     """Nodes with images that no other has, and pods."""
@@ -361,6 +370,24 @@ def node_selectors(n):
         yield pod(f"pod-{i}", requests=IDLE, nodeSelector={HOST: f"node-{i}"})
 
 
+@series(2000)
+def labels_selected(n):
+    """Labels of a node, and pods that select one each."""
+    yield node("node", **LARGE, labels={f"example.com/label-{i}": "yes" for i in range(n)})
+    for i in range(n):
+        yield pod(f"pod-{i}", requests=IDLE, nodeSelector={f"example.com/label-{i}": "yes"})
+
+
+@series(5000)
+def names_listed(n):
+    """Nodes, and pods that list the names of them all."""
+    yield from nodes(n)
+    terms = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": [f"node-{i}" for i in range(n)]}]}]
+    for i in range(FEW):
+        yield pod(f"pod-{i}", requests=requests_of("1m", f"{1 + i}Mi"), affinity={"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}})
+
+
 @series(5000)
 def daemon_pods(n):
     """Pods for a node each, as a DaemonSet makes them."""
@@ -394,6 +421,24 @@ def tolerations_on_one_pod(n):
         yield node(f"node-{i}", taints=[{"key": f"example.com/taint-{i}", "effect": "PreferNoSchedule"}])
     yield pod("pod", requests=IDLE, tolerations=[{"key": f"example.com/taint-{i}", "operator": "Exists"}
                                                  for i in range(n)])
+
+
+@series(4000)
+def taints_tolerated(n):
+    """Taints of a node, and pods that tolerate them all."""
+    yield node("node", **LARGE, taints=[{"key": f"example.com/taint-{i}", "effect": "NoSchedule"} for i in range(n)])
+    yield from pods(FEW, tolerations=[{"operator": "Exists"}])
+
+
+@series(500)
+def topology_keys(n):
+    """Label keys of few nodes, and pods that spread over one each."""
+    for i in range(FEW):
+        yield node(f"node-{i}", **LARGE, labels={f"example.com/key-{j}": f"domain-{i % 4}" for j in range(n)})
+    for i in range(n):
+        yield pod(f"pod-{i}", requests=IDLE, labels={"app": "web"}, topologySpreadConstraints=[
+            {"maxSkew": 1000, "topologyKey": f"example.com/key-{i}", "whenUnsatisfiable": "DoNotSchedule",
+             "labelSelector": {"matchLabels": {"app": "web"}}}])
 
 
 @series(4000)

@@ -58,6 +58,8 @@ CASES = {
     "preemption-in-vain": ("schedule", "preemption-in-vain --nodes 5000 --placed 20000 --pods 100"),
     "gpu-binpack": ("schedule", "gpu-binpack --nodes 150 --pods 1000"),
     "gpu-binpack-8000-nodes": ("schedule", "gpu-binpack --nodes 8000 --pods 1000"),
+    "claims": ("schedule", "claims --nodes 500 --pods 500"),
+    "claims-mixed": ("schedule", "claims-mixed --nodes 200 --pods 400"),
     "gang": ("schedule", "gang --nodes 100 --groups 50"),
     "gang-contended": ("schedule", "gang-contended --nodes 100 --groups 50"),
     "quota": ("schedule", "quota --nodes 40 --pods 160"),

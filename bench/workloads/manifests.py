@@ -147,6 +147,13 @@ def pod_group(name, members, timeout_seconds, created, resources=None):
             "spec": spec}
 
 
+def cluster_quota(name, parent=None, namespaces=(), **amounts):
+    """A quota in a tree; `amounts` are min, max, borrowingLimit …, by line."""
+    spec = {**({"parent": parent} if parent else {}), **({"namespaces": list(namespaces)} if namespaces else {}), **amounts}
+    return {"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "ClusterQuota",
+            "metadata": {"name": name, "uid": "ClusterQuota/" + name, "creationTimestamp": moment(0)}, "spec": spec}
+
+
 def elastic_quota(name, ns, least, most):
     """A quota of `least` to `most` GPUs, with the CPU and memory that go with them."""
     return {"apiVersion": SCHEDULING_X, "kind": "ElasticQuota", "metadata": {"name": name, "namespace": ns},

@@ -6,9 +6,9 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, csi_node, device_class, elastic_quota, gpu_node,
-                       gpu_pod, moment, namespace, node, pod, pod_group, requests_of, resource_slice, share_of_gpu_node,
-                       using)
+from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, cluster_quota, csi_node, device_class, elastic_quota,
+                       gpu_node, gpu_pod, moment, namespace, node, pod, pod_group, requests_of, resource_slice,
+                       share_of_gpu_node, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
 Workload = collections.namedtuple("Workload", "objects size config")
@@ -501,6 +501,25 @@ def gangs(share, interleaved=False, min_resources=False):
     return objects
 
 
+def equal_gangs(members, gpus=1, gpus_taken=0, priority=100):
+    """A workload of size.groups gangs of so many members; of each node's eight GPUs so many are taken by pods that stay."""
+    def objects(size, rng):
+        yield from gpu_nodes(size)
+        if gpus_taken:
+            for i in range(size.nodes):
+                yield gpu_pod(f"stays-{i:05d}", gpus_taken, on=f"gpu-{i:05d}", priority=1000)
+        for i in range(size.placed):  # dealt to the nodes in turn; preemptible
+            yield gpu_pod(f"low-{i:05d}", 1, on=f"gpu-{i % size.nodes:05d}")
+        for i in range(size.groups):
+            yield pod_group(f"gang-{i:04d}", members, size.permit, i)
+        for i in range(size.groups):
+            for j in range(members):
+                yield gpu_pod(f"gang-{i:04d}-{j:03d}", gpus, labels={GROUP_LABEL: f"gang-{i:04d}"}, created=i,
+                              priority=priority)
+    objects.__doc__ = f"Gangs of {members} pods with {gpus} GPU" + ("s" if gpus > 1 else "") + " each"
+    return objects
+
+
 TEAMS = [f"team-{i:02d}" for i in range(20)]
 
 
@@ -531,6 +550,22 @@ def quota_fresh(size, rng):
     yield from teams(size)
     for name in numbered("pod", size.pods):
         yield gpu_pod(name, 1, TEAMS[rng.randrange(len(TEAMS))])
+
+
+def quota_tree(size, rng):
+    """Kueue's shape: 1,000 queues in 10 cohorts. Each is guaranteed 80 % of what its pods ask for and borrows the rest
+    of its cohort."""
+    yield from plain_nodes(size.nodes)
+    cohorts, queues = 10, 100
+    pods = size.pods // (cohorts * queues)  # of a queue, of 100m each
+    for c in range(cohorts):
+        yield cluster_quota(f"cohort-{c}", min={"cpu": f"{pods * queues * 100}m"}, borrowingLimit={"cpu": "0"})
+        for q in range(queues):
+            name = f"queue-{c}-{q:02d}"
+            yield namespace(name)
+            yield cluster_quota(name, f"cohort-{c}", [name], min={"cpu": f"{pods * 80}m"})
+    for i, (c, q) in itertools.product(range(pods), itertools.product(range(cohorts), range(queues))):
+        yield pod(f"pod-{i:04d}", ns=f"queue-{c}-{q:02d}")
 
 
 WORKLOADS = {
@@ -577,7 +612,16 @@ WORKLOADS = {
     "gang-interleaved": Workload(gangs(0.9, interleaved=True), Size(1000, 0, 0), "coscheduling"),
     "gang-contended-interleaved": Workload(gangs(1.5, interleaved=True), Size(1000, 0, 0), "coscheduling"),
     "gang-contended-minresources": Workload(gangs(1.5, min_resources=True), Size(1000, 0, 0), "coscheduling"),
+    # KAI's shapes: docs/performance.md says what they come to.
+    "gang-512": Workload(equal_gangs(512), Size(500, 0, 0, 1), "coscheduling"),
+    "gang-too-large": Workload(equal_gangs(512), Size(63, 0, 0, 1), "coscheduling"),
+    "gang-no-room": Workload(equal_gangs(512, gpus_taken=7), Size(500, 0, 0, 1), "coscheduling"),
+    "gang-preempts": Workload(equal_gangs(250, gpus=8), Size(500, 0, 4000, 1), "coscheduling"),
+    "gangs-of-10": Workload(equal_gangs(10), Size(500, 0, 0, 50), "coscheduling"),
+    # As kubernetes' scheduler_perf: podgroup.
+    "gangs-of-3": Workload(equal_gangs(3), Size(5000, 0, 0, 1000), "coscheduling"),
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
     "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
+    "quota-tree": Workload(quota_tree, Size(1500, 50000, 0), "capacity"),
     "quota-fresh": Workload(quota_fresh, Size(1000, 8800, 0), "capacity"),
 }

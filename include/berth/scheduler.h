@@ -21,6 +21,7 @@
 #include "berth/cluster.h"
 #include "berth/configuration.h"
 #include "berth/executor.h"
+#include "berth/extensions/extender.h"
 #include "berth/extensions/usage.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/pod_info.h"
@@ -38,6 +39,9 @@ struct SchedulerOptions {
   Cluster* cluster = nullptr;
   const Clock* clock = nullptr;
   Executor* executor = nullptr;
+  // Those that `configuration` names, in the order in which they are asked: NewHttpExtenders() of
+  // berth/http_extender.h makes them. A configuration with extenders and none here is refused.
+  ExtenderList extenders;
   uint64_t seed = 0;
   // Whether verdicts and scores of a node are cached for the next pod of the same class, until the
   // node changes, and preemption skips nodes that cannot be chosen. The decisions are the same (of
@@ -51,6 +55,12 @@ struct SchedulerOptions {
   // for victims, or an evaluation of many changed nodes, that takes longer lets the scheduler take
   // in events and continues. 0, or without `incremental`: it never yields.
   int64_t work_budget_steps = 8192;
+  // How much the search for a place for a group does when its members, tried one after another in
+  // several orders, miss the minimum: in steps, one for each pod that is placed to see what
+  // follows, and one for each thousand nodes that are evaluated for it. Then the group is told that
+  // it is undecided after so many possibilities. 0: no search. A number, not a time: the same input
+  // has the same outcome.
+  int64_t group_search_steps = 2000;
   // A call of a plugin that takes at least this long counts as slow. Measured to a few ms.
   absl::Duration slow_plugin_call = absl::Milliseconds(100);
   // What `berth run` shows as /metrics; outlives the scheduler. Null: nothing is measured, and no

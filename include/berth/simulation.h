@@ -24,6 +24,9 @@ struct SimulationOptions {
   KubeSchedulerConfiguration configuration;
   const Registry* registry = nullptr;  // must outlive the simulation
   std::vector<Object> objects;         // the cluster at the start
+  // SchedulerOptions; they are asked as in a real cluster, and the simulation's clock stands still
+  // meanwhile. What one of them binds is bound in the simulation, too.
+  ExtenderList extenders = {};
   uint64_t seed = 0;
   absl::Time start = absl::UnixEpoch();
   // Lets PreBind, Bind and PostBind plugins sleep on the clock while everything else goes on, at

@@ -97,6 +97,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   promised_ = {};
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
+  leaving_.clear();
   nodes_version_.reset();
   if (!has_tree_) return;
   const NodeTable& nodes = handle_.nodes();
@@ -239,6 +240,7 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
              next_sequence_++, pod.deletion_time().has_value()};
   tree_.Charge(*quota, charge->amounts);
   by_quota_[*quota].emplace(charge->sequence, charge);
+  if (charge->leaving) leaving_.emplace(charge->sequence, charge);
 }
 
 void QuotaBook::OnAssigned(const PodInfo& pod, const NodeInfo& node) {
@@ -255,6 +257,7 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   tree_.Advance(handle_.clock().Now());
   tree_.Release(charge->quota, charge->amounts);
   by_quota_[charge->quota].erase(charge->sequence);
+  if (charge->leaving) leaving_.erase(charge->sequence);
   charges_.Erase(*pod.identity());
   OnPending(pod);
 }

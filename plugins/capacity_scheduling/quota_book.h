@@ -63,6 +63,8 @@ class QuotaBook {
   // The charged pods of a quota itself, earliest first.
   using Charges = std::map<uint64_t, const QuotaCharge*>;
   const Charges& ChargesOf(QuotaId quota) const { return by_quota_[quota]; }
+  // Those of all quotas that are being deleted.
+  const Charges& leaving() const { return leaving_; }
   const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
 
   // Pods that are nominated to nodes are charged for these as well, so that nobody else takes what
@@ -114,6 +116,7 @@ class QuotaBook {
 
   IdentityMap<QuotaCharge, ByUid> charges_;
   std::vector<Charges> by_quota_;
+  Charges leaving_;
   uint64_t next_sequence_ = 0;
   IdentityMap<Promise, ByUid> wanted_;
   IdentityMap<Promise, ByUid> promised_;

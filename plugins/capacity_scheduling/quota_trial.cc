@@ -54,11 +54,7 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
     AddAmounts(tree.ChargeOf(asked_.back(), nullptr), taker_.request);
     taker_.priority = std::min(taker_.priority, pod->priority());
   }
-  for (QuotaId of = 1; of < tree.size(); ++of) {
-    for (const auto& [sequence, charge] : book_.ChargesOf(of)) {
-      if (charge->leaving) Change(of, charge->amounts, -1);
-    }
-  }
+  for (const auto& [sequence, charge] : book_.leaving()) Change(charge->quota, charge->amounts, -1);
 }
 
 QuotaTrial::~QuotaTrial() {
@@ -129,22 +125,15 @@ Status QuotaTrial::HasRoom() const {
   return Status::Unschedulable(book_.tree().ToString(*shortage));
 }
 
-// Whether some pod of the quota might go, whatever pod it is: a quick test before they are listed.
-bool QuotaTrial::MayGive(QuotaId quota) const {
-  if (quota == taker_.quota) return true;
-  for (const auto& [line, amount] : taker_.request) {
-    if (book_.tree().Concerns(quota, line)) return true;
-  }
-  return false;
-}
-
 // Nearer quotas first; of them, who borrowed most of the lines that are asked for; lower priority;
 // less work lost; later ones.
 std::vector<VictimUnit> QuotaTrial::Units() const {
   const QuotaTree& tree = book_.tree();
   std::vector<std::pair<std::tuple<int, int64_t, QuotaId>, QuotaId>> quotas;
+  const bool may_reclaim = rule_.MayReclaim(taker_);
   for (QuotaId quota = 1; quota < tree.size(); ++quota) {
-    if (book_.ChargesOf(quota).empty() || !MayGive(quota)) continue;
+    if (quota != taker_.quota && !may_reclaim) continue;
+    if (book_.ChargesOf(quota).empty() || !rule_.MayGive(taker_, quota)) continue;
     const QuotaTree::Branches branches = tree.BranchesOf(taker_.quota, quota);
     int64_t borrowed = 0;  // in millionths of what the cluster has
     for (const auto& [line, amount] : taker_.request) {

@@ -48,7 +48,6 @@ class QuotaTrial final : public VictimTrial {
   std::optional<QuotaHolder> HolderOf(const VictimUnit& unit) const;
   void Move(const VictimUnit& unit, bool gone);
   void Change(QuotaId quota, const LineAmounts& amounts, int sign);
-  bool MayGive(QuotaId quota) const;
   std::vector<VictimUnit> UnitsOf(std::vector<const QuotaCharge*> charges) const;
 
   QuotaBook& book_;

@@ -77,6 +77,10 @@ class Planner {
 
   Status Plan(const NodeStatuses& statuses, PostFilterResult& result) {
     const Status refused = FindLegal();
+    if (on_row_.empty()) {
+      result.retry_at = retry_at_;
+      return refused.ok() ? Status::Unschedulable("no pod may be evicted for it") : refused;
+    }
     std::vector<Site> sites = Sites(statuses);
     absl::c_sort(sites, [](const Site& a, const Site& b) { return a.Key() < b.Key(); });
     Status last = refused;

@@ -20,16 +20,30 @@ bool MayUse(const PodInfo& pod, const Object& claim) {
   return IsControlledBy(claim.As<api::ResourceClaim>(), pod.uid());
 }
 
+// Whether the claims that the pod refers to by name are there.
+bool HasNamedClaims(const PodInfo& pod, const ObjectStore& objects) {
+  const absl::string_view space = pod.namespace_name().view();
+  for (const api::PodResourceClaim& reference : pod.spec().resource_claims()) {
+    if (!reference.has_resource_claim_name()) continue;
+    const Object* const claim =
+        objects.Find(Kind::kResourceClaim, space, reference.resource_claim_name());
+    if (claim == nullptr) return false;
+    if (claim->As<api::ResourceClaim>().metadata().has_deletion_timestamp()) return false;
+  }
+  return true;
+}
+
 // isSchedulableAfterClaimChange. What of a pod's own claims is missing yet is left to the pod's
 // PreEnqueue: so it reads nothing of the pod that others of its spec do not have, but whose claim
 // it is.
-QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change, const ObjectStore&) {
+QueueingHint AfterClaimChange(const PodInfo& pod, const ObjectChange& change,
+                              const ObjectStore& objects) {
   const auto& now = change.new_object->As<api::ResourceClaim>();
   const auto* const before =
       change.old_object == nullptr ? nullptr : &change.old_object->As<api::ResourceClaim>();
   // Its devices may be what the pod waits for.
   if (before != nullptr && before->status().has_allocation() && !now.status().has_allocation()) {
-    return QueueingHint::kQueue;
+    return HasNamedClaims(pod, objects) ? QueueingHint::kQueue : QueueingHint::kSkip;
   }
   if (!MayUse(pod, *change.new_object)) return QueueingHint::kSkip;
   if (before == nullptr) return QueueingHint::kQueue;

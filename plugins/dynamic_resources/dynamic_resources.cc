@@ -3,6 +3,7 @@
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -36,8 +37,10 @@ constexpr int64_t kStepsOfNode = 4;
 constexpr int64_t kTriesAStep = 8;
 constexpr int64_t kCostAStep = 4;
 
-// For so many classes of claims the allocator's answers are kept.
-constexpr size_t kMostKept = 8;
+// For so many classes of claims the allocator's answers are kept, of about so many nodes together:
+// 0.4 KB each.
+constexpr size_t kMostKept = 256;
+constexpr size_t kMostAnswers = size_t{1} << 17;
 
 // So many devices are named in a note for each reason.
 constexpr size_t kMostNamed = 8;
@@ -231,6 +234,14 @@ std::shared_ptr<AllocationsByNode> DynamicResources::AllocationsFor(const std::s
     kept_.splice(kept_.begin(), kept_, known);
   } else {
     kept_.emplace_front(claims, std::make_shared<AllocationsByNode>());
+    size_t answers = 0;
+    for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
+      const MutexLock lock(kept->second->mutex);
+      answers += kept->second->on_node.size();
+      if (answers <= kMostAnswers) continue;
+      kept_.erase(std::next(kept), kept_.end());
+      break;
+    }
     if (kept_.size() > kMostKept) kept_.pop_back();
   }
   return kept_.front().second;

@@ -15,6 +15,14 @@ constexpr int64_t kMegabyte = 1024 * 1024;
 constexpr int64_t kMinThreshold = 23 * kMegabyte;
 constexpr int64_t kMaxThresholdPerContainer = 1000 * kMegabyte;
 
+// Of a node that has so many bytes of the pod's images, as they count. It grows with them.
+int64_t ScoreFor(int64_t sum, const PodInfo& pod) {
+  const int64_t max = kMaxThresholdPerContainer * pod.container_count();
+  // The larger bound wins for a pod without containers, as upstream.
+  const int64_t clamped = sum < kMinThreshold ? kMinThreshold : std::min(sum, max);
+  return kMaxNodeScore * (clamped - kMinThreshold) / (max - kMinThreshold);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plugin>> ImageLocality::Create(const PluginArgs&, Handle& handle) {
@@ -30,8 +38,11 @@ absl::Status ImageLocality::ScoreNodes(const CycleState&, const PodInfo& pod,
                                        const NodeTable& nodes, absl::Span<const NodeRow> rows,
                                        absl::Span<int64_t> scores) const {
   const Images images = ImagesOf(pod, nodes);
-  if (images
-          .empty()) {  // usual where nobody pulls images ahead: nothing to look for on 5,000 nodes
+  // Usual where nobody pulls images ahead, or few nodes have each: not even a node with all of them
+  // would score.
+  int64_t sum = 0;
+  for (const Image& image : images) sum = SaturatingAdd(sum, image.scaled_bytes);
+  if (ScoreFor(sum, pod) == kMinNodeScore) {
     std::fill(scores.begin(), scores.end(), kMinNodeScore);
     return absl::OkStatus();
   }
@@ -60,10 +71,7 @@ int64_t ImageLocality::ScoreOf(const Images& images, const PodInfo& pod, const N
         node.spec().images, [&](const NodeImage& other) { return other.name == image.name; });
     if (present) sum = SaturatingAdd(sum, image.scaled_bytes);
   }
-  const int64_t max = kMaxThresholdPerContainer * pod.container_count();
-  // The larger bound wins for a pod without containers, as upstream.
-  const int64_t clamped = sum < kMinThreshold ? kMinThreshold : std::min(sum, max);
-  return kMaxNodeScore * (clamped - kMinThreshold) / (max - kMinThreshold);
+  return ScoreFor(sum, pod);
 }
 
 Status ImageLocality::SignPod(const PodInfo& pod, PodSignature& signature) const {

@@ -14,6 +14,20 @@ bool ToleratesNode(const PodInfo& pod, const TaintList& taints) {
   return FindUntoleratedTaint(taints, pod.tolerations(), PreventsScheduling) == nullptr;
 }
 
+// Whether a toleration is for all taints of the node that prevent scheduling, by their keys. If
+// not, the pod does not tolerate the node.
+bool MayTolerateNode(absl::Span<const Toleration> tolerations, const TaintList& taints) {
+  for (const Taint& taint : taints) {
+    if (!PreventsScheduling(taint)) continue;
+    bool is_for_taint = false;
+    for (const Toleration& toleration : tolerations) {
+      is_for_taint |= toleration.key == taint.key || toleration.key.empty();
+    }
+    if (!is_for_taint) return false;
+  }
+  return true;
+}
+
 int64_t CountUntoleratedPreferences(const PodInfo& pod, const TaintList& taints) {
   int64_t count = 0;
   for (const Taint& taint : taints) {
@@ -48,10 +62,11 @@ Status TaintToleration::Filter(const CycleState&, const PodInfo& pod, const Node
 Status TaintToleration::FilterNodes(const CycleState&, const PodInfo& pod, const NodeTable& nodes,
                                     NodeVerdicts& verdicts) const {
   const DictionaryColumn<TaintList>& taints = nodes.taints();
+  const absl::Span<const Toleration> tolerations = pod.tolerations();
   absl::InlinedVector<bool, 16> tolerated;
   bool all_tolerated = true;
   for (const TaintList& list : taints.values()) {
-    tolerated.push_back(ToleratesNode(pod, list));
+    tolerated.push_back(MayTolerateNode(tolerations, list) && ToleratesNode(pod, list));
     all_tolerated = all_tolerated && tolerated.back();
   }
   if (all_tolerated) return Status::Success();

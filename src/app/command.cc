@@ -16,11 +16,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "app/command_line.h"
 #include "app/commands.h"
 #include "app/completion.h"
+#include "app/plugin_library.h"
 #include "app/run_flags.h"
 #include "app/terminal.h"
 #include "berth/api/input_file.h"
@@ -39,8 +41,13 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", &RunScheduler}, {"validate", &RunValidate}, {"explain", &RunExplain},
-    {"import", &RunImport}, {"simulate", &RunSimulate},
+    {"run", &RunScheduler},
+    {"validate", &RunValidate},
+    {"convert", &RunConvert},
+    {"explain", &RunExplain},
+    {"import", &RunImport},
+    {"simulate", &RunSimulate},
+    {"describe-plugin", &RunDescribePlugin},
 };
 
 // A standard stream that is closed would be the next file that is opened. Reading or writing it
@@ -132,6 +139,14 @@ class CommandRun {
     for (const Command& command : kCommands) {
       if (command.name != name) continue;
       AddRemotePlugins();
+      for (const std::string& path : options_.plugin_libraries) {
+        absl::StatusOr<std::vector<PluginRegistration>> loaded = LoadPluginLibrary(path);
+        if (!loaded.ok()) {
+          PrintError(loaded.status().message());
+          return 1;
+        }
+        for (PluginRegistration& plugin : *loaded) plugins_.push_back(std::move(plugin));
+      }
       const absl::StatusOr<Registry> registry = BuiltinRegistry(std::move(plugins_));
       if (registry.ok()) return command.run(options_, *registry);
       PrintError(registry.status().message());
@@ -144,9 +159,11 @@ class CommandRun {
   void AddRemotePlugins() {
     std::set<std::string> names;
     for (const std::string& path : options_.configs) {
-      if (!std::filesystem::is_regular_file(path)) continue;
+      std::error_code none;
+      if (!std::filesystem::is_regular_file(path, none)) continue;
       const absl::StatusOr<std::string> text = ReadInputFile(path);
-      if (!text.ok()) continue;  // the command says so
+      // The command says what cannot be read. Most have none, and are not read twice.
+      if (!text.ok() || !absl::StrContains(*text, "RemotePluginArgs")) continue;
       for (PluginRegistration& plugin : RemotePluginsIn(*text)) {
         if (names.insert(plugin.name).second) plugins_.push_back(std::move(plugin));
       }

@@ -77,9 +77,11 @@ class Commands {
              "output cannot be written, 2 usage, 3 a plugin is at fault, 130 interrupted.");
     Run();
     Validate();
+    Convert();
     Explain();
     Simulate();
     Import();
+    DescribePlugin();
     Completion();
     Command("version", "Print the version");
     CLI::App& help = Command("help", "Print the help of a command");
@@ -91,6 +93,7 @@ class Commands {
   void Run() {
     CLI::App& command = Command("run", "Schedule the pods of a cluster, until it is told to end");
     Config(command);
+    PluginLibrary(command);
     DescribeRunFlags(command, options_.run);
     Examples(
         command,
@@ -108,6 +111,7 @@ class Commands {
     command.add_option("FILE,--config", options_.configs, "KubeSchedulerConfiguration files")
         ->type_name("FILE");
     Cluster(command)->description("Manifests whose quotas are checked: files or folders");
+    PluginLibrary(command);
     Examples(command,
              "Examples:\n"
              "  $0 validate scheduler.yaml\n"
@@ -115,10 +119,45 @@ class Commands {
              "  kubectl get cm scheduler -o jsonpath='{.data.config}' | $0 validate -");
   }
 
+  void Convert() {
+    CLI::App& command =
+        Command("convert", "Write a configuration of an older Kubernetes as the v1 file it means");
+    command
+        .add_option(
+            "FILE,--config", options_.configs,
+            "A Policy, a KubeSchedulerConfiguration of any version, or a ConfigMap with one")
+        ->type_name("FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    Examples(command,
+             "Prints the file. What has no equal is a comment in it.\n\n"
+             "Examples:\n"
+             "  $0 convert policy.json > scheduler.yaml\n"
+             "  kubectl -n kube-system get cm scheduler-policy -o yaml | $0 convert -");
+  }
+
+  void DescribePlugin() {
+    CLI::App& command = Command("describe-plugin", "Print what a remote plugin says of itself");
+    command.add_option("ADDRESS", options_.plugin_address, "unix:/PATH or HOST:PORT")
+        ->type_name("");
+    command.add_option("--ca-file", options_.plugin_ca, "PEM file of its authority")
+        ->type_name("FILE");
+    command.add_option("--cert-file", options_.plugin_cert, "PEM file of one's own certificate")
+        ->type_name("FILE");
+    command.add_option("--key-file", options_.plugin_key, "PEM file of its key")->type_name("FILE");
+    Examples(
+        command,
+        "What it prints is for descriptionFile of RemotePluginArgs: with it a configuration can\n"
+        "be checked where the plugin cannot be reached.\n\n"
+        "Examples:\n"
+        "  $0 describe-plugin unix:/run/licences.sock >licences.json");
+  }
+
   void Explain() {
     CLI::App& command =
         Command("explain", "Say for each pending pod where it could run, and why not elsewhere");
     Config(command);
+    PluginLibrary(command);
     Cluster(command)->required();
     command
         .add_option_function<std::string>(
@@ -140,6 +179,7 @@ class Commands {
     CLI::App& command =
         Command("simulate", "Schedule all pending pods on simulated time, and say where each went");
     CLI::Option* const config = Config(command);
+    PluginLibrary(command);
     CLI::Option* const cluster = Cluster(command);
     Output(command, {"table", "json", "csv"})->description("How to print; csv with --trace only");
     command.add_flag("--all", options_.all, "Print every line of the tables");
@@ -234,6 +274,13 @@ class Commands {
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   }
+  void PluginLibrary(CLI::App& command) {
+    command
+        .add_option("--plugin-library", options_.plugin_libraries,
+                    "A shared object with plugins, built with this Berth's headers; may repeat")
+        ->type_name("FILE")
+        ->allow_extra_args(false);  // a file a flag
+  }
   CLI::Option* Cluster(CLI::App& command) {
     return command
         .add_option("--cluster", options_.clusters,
@@ -312,6 +359,8 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
       1) {
     return "standard input (-) can be read only once";
   }
+  if (command == "convert" && options.configs.empty()) return "FILE is required";
+  if (command == "describe-plugin" && options.plugin_address.empty()) return "ADDRESS is required";
   if (command == "validate" && options.configs.empty() && options.clusters.empty()) {
     return "FILE is required, or --cluster";
   }

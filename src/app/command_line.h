@@ -19,6 +19,7 @@ enum class OutputFormat { kTable, kJson, kCsv };
 
 struct CommandOptions {
   std::vector<std::string> configs;  // one, but of validate; empty: kube-scheduler's defaults
+  std::vector<std::string> plugin_libraries;
   std::vector<std::string> clusters;
   std::vector<std::string> scenarios;  // instead of configs and clusters
   std::string pod;                     // "namespace/name"; empty: all
@@ -35,6 +36,9 @@ struct CommandOptions {
   std::string decisions;                     // file to write every decision to; empty: none
   bool times = false;                        // at the trace's own times
   double until_percent = 1000;               // of demand that has arrived
+
+  std::string plugin_address;                      // of describe-plugin
+  std::string plugin_ca, plugin_cert, plugin_key;  // files; empty: none
 
   RunOptions run;
 

@@ -10,11 +10,14 @@ namespace berth {
 
 int RunScheduler(const CommandOptions& options, const Registry& registry);
 int RunValidate(const CommandOptions& options, const Registry& registry);
+// The first of `configs` alone.
+int RunConvert(const CommandOptions& options, const Registry& registry);
 int RunImport(const CommandOptions& options, const Registry& registry);
 int RunExplain(const CommandOptions& options, const Registry& registry);
 int RunSimulate(const CommandOptions& options, const Registry& registry);
 // `simulate` with --scenario.
 int RunScenarios(const CommandOptions& options, const Registry& registry);
+int RunDescribePlugin(const CommandOptions& options, const Registry& registry);
 int RunTrace(const CommandOptions& options, const Registry& registry);  // simulate --trace
 
 }  // namespace berth

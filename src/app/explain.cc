@@ -188,6 +188,7 @@ void WritePod(const PodExplanation& pod, JsonWriter& json) {
 void WriteGroup(const GroupExplanation& group, JsonWriter& json) {
   json.BeginObject().Key("group").String(group.group).Key("profile").String(group.profile);
   json.Key("minMember").Int(group.min_member).Key("running").Int(group.running);
+  json.Key("answer").String(group.answer);
   json.Key("starts").Bool(group.starts).Key("placements").BeginObject();
   for (const auto& [pod, node] : group.placements) json.Key(pod).String(node);
   json.EndObject().Key("plans").BeginObject();
@@ -300,10 +301,14 @@ std::string Verdict(const PodExplanation& pod, const GroupExplanation* group) {
   }
   if (!pod.error.empty()) return Styled(Style::kBad, absl::StrCat("error: ", pod.error));
   if (group != nullptr && !group->starts) {
-    std::string verdict = Styled(Style::kBad, group->message);
-    if (pod.nodes.empty()) return verdict;  // no node was filtered
-    return absl::StrCat(verdict, "; on its own it ",
-                        pod.best_nodes.empty() ? "fits nowhere" : OneLine(VerdictAlone(pod)));
+    const std::string verdict = Styled(Style::kBad, group->message);
+    if (group->plans.contains(pod.pod)) {
+      return absl::StrCat(verdict, "; ", OneLine(WouldMakeRoom(group->plans.at(pod.pod))));
+    }
+    // Where it would go on its own says nothing: it is not scheduled on its own.
+    return pod.nodes.empty() || !pod.best_nodes.empty()
+               ? verdict
+               : absl::StrCat(verdict, "; on its own it fits nowhere either");
   }
   const auto placed = group == nullptr ? std::map<std::string, std::string>::const_iterator()
                                        : group->placements.find(pod.pod);
@@ -366,10 +371,12 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
   PrintProblems(CheckQuotasOf(manifests->objects));
   AddClaimsOfTemplates(manifests->objects);
+  const std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
+  if (!extenders.has_value()) return 1;
   const RealClock clock;
   Problems problems;
-  const std::unique_ptr<Explainer> explainer =
-      Explainer::Create(*configuration, registry, clock, std::move(manifests->objects), problems);
+  const std::unique_ptr<Explainer> explainer = Explainer::Create(
+      *configuration, registry, clock, std::move(manifests->objects), problems, *extenders);
   PrintProblems(problems);
   if (explainer == nullptr || !problems.ok()) return 1;
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "app/terminal.h"
+#include "berth/http_extender.h"
 #include "engine/framework_set.h"
 
 namespace berth {
@@ -71,6 +72,13 @@ std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std
   PrintProblems(loaded.problems);
   if (!loaded.problems.ok()) return std::nullopt;
   return std::move(loaded.configuration);
+}
+
+std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& configuration) {
+  absl::StatusOr<ExtenderList> extenders = NewHttpExtenders(configuration.extenders);
+  if (extenders.ok()) return *std::move(extenders);
+  PrintError(extenders.status().message());
+  return std::nullopt;
 }
 
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths) {

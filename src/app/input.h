@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "berth/api/manifest.h"
 #include "berth/configuration.h"
+#include "berth/extensions/extender.h"
 
 namespace berth {
 
@@ -20,6 +21,9 @@ void PrintProblems(const Problems& problems);
 // to its plugins; absent, its problems printed, if it is at fault. Warnings are printed either way.
 std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std::string> paths,
                                                             const Registry& registry);
+
+// Those that the configuration names; absent, the problem printed, if they cannot be made.
+std::optional<ExtenderList> MakeExtenders(const KubeSchedulerConfiguration& configuration);
 
 // The objects of `paths`; absent, the problems printed, if any of them could not be read.
 std::optional<Manifests> ReadCluster(const std::vector<std::string>& paths);

@@ -72,10 +72,13 @@ std::unique_ptr<Simulation> CreateSimulation(const CommandOptions& options,
   if (!configuration.has_value() || !manifests.has_value()) return nullptr;
   WarnOfUnreadMarks(*configuration, registry, manifests->objects);
   PrintProblems(CheckQuotasOf(manifests->objects));
+  std::optional<ExtenderList> extenders = MakeExtenders(*configuration);
+  if (!extenders.has_value()) return nullptr;
   absl::StatusOr<std::unique_ptr<Simulation>> created =
       Simulation::Create({.configuration = *std::move(configuration),
                           .registry = &registry,
                           .objects = std::move(manifests->objects),
+                          .extenders = *std::move(extenders),
                           .seed = options.seed,
                           .start = absl::Now()});
   if (created.ok()) return *std::move(created);

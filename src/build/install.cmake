@@ -9,7 +9,7 @@ get_property(modules GLOBAL PROPERTY berth_modules)
 get_property(generated_headers GLOBAL PROPERTY berth_generated_headers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
 
-install(TARGETS ${modules} berth_all EXPORT berth
+install(TARGETS ${modules} berth_all berth_plugin EXPORT berth
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET berth)
   install(TARGETS berth)

@@ -264,6 +264,9 @@ function(berth_bench)
   target_link_libraries(${target} PRIVATE ${arg_DEPS} benchmark::benchmark_main)
 endfunction()
 
+# What plugins may call.
+set(berth_modules_for_plugins berth_api berth_values berth_table berth_framework berth_preemption berth_gpu berth_devices)
+
 # The command `berth`, from src/app/main.cc.
 function(berth_add_command)
   file(GLOB main CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/main.cc)
@@ -275,15 +278,49 @@ function(berth_add_command)
     if(NOT BERTH_SANITIZE AND TCMALLOC_LIBRARY)
       target_link_libraries(berth PRIVATE ${TCMALLOC_LIBRARY})
     endif()
-    set_target_properties(berth PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    # Libraries of plugins find in it what they call, used by the command itself or not.
+    set_target_properties(berth PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} ENABLE_EXPORTS ON)
+    if(NOT BUILD_SHARED_LIBS)
+      list(TRANSFORM berth_modules_for_plugins REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archives)
+      list(JOIN archives "," archives)
+      target_link_options(berth PRIVATE "LINKER:--whole-archive,${archives},--no-whole-archive")
+    endif()
   endif()
 endfunction()
 
-# berth::berth, what a scheduler links: every module but testing, and those for a cluster that is there:
-# kubernetes, process, wire and remote, import, and the command that has them all (berth::command).
+# berth::plugin, what a library of plugins is compiled with (berth/plugin_library.h): headers alone, since the program that
+# loads it has the rest; and the header that says which headers these are.
+function(berth_add_plugin_target)
+  set(header ${PROJECT_BINARY_DIR}/proto/berth/headers_hash.h)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/berth/*.h)
+  set(script ${PROJECT_SOURCE_DIR}/src/build/headers_hash.cmake)
+  add_custom_command(
+    OUTPUT ${header}.stamp BYPRODUCTS ${header}
+    COMMAND ${CMAKE_COMMAND} -DINCLUDE=${PROJECT_SOURCE_DIR}/include -DVERSION=${PROJECT_VERSION}
+            -DOUTPUT=${header} -P ${script}
+    COMMAND ${CMAKE_COMMAND} -E touch ${header}.stamp
+    DEPENDS ${headers} ${script} COMMENT "The hash of the public headers" VERBATIM)
+  add_custom_target(berth_headers_hash DEPENDS ${header}.stamp)
+  set_property(GLOBAL APPEND PROPERTY berth_generated_headers ${header})
+  add_dependencies(berth_command berth_headers_hash)
+  target_include_directories(berth_command SYSTEM PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/proto>)
+
+  add_library(berth_plugin INTERFACE)
+  add_library(berth::plugin ALIAS berth_plugin)
+  add_dependencies(berth_plugin berth_headers_hash)
+  target_compile_features(berth_plugin INTERFACE cxx_std_20)
+  target_include_directories(berth_plugin INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_include_directories(berth_plugin SYSTEM INTERFACE $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/proto>)
+  target_link_libraries(berth_plugin INTERFACE absl::btree absl::flat_hash_map absl::flat_hash_set absl::inlined_vector
+                        absl::span absl::status absl::statusor absl::strings absl::time protobuf::libprotobuf)
+  set_target_properties(berth_plugin PROPERTIES EXPORT_NAME plugin)
+endfunction()
+
+# berth::berth, what a scheduler links: every module but testing, and those that talk to a network:
+# kubernetes, extender, process, wire and remote, import, and the command that has them all (berth::command).
 function(berth_add_package_targets)
   get_property(modules GLOBAL PROPERTY berth_modules)
-  list(REMOVE_ITEM modules berth_testing berth_kubernetes berth_process berth_wire berth_remote berth_import berth_command)
+  list(REMOVE_ITEM modules berth_testing berth_kubernetes berth_extender berth_process berth_wire berth_remote berth_import berth_command)
   add_library(berth_all INTERFACE)
   target_link_libraries(berth_all INTERFACE ${modules})
   set_target_properties(berth_all PROPERTIES EXPORT_NAME berth)

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -75,6 +76,8 @@ class Cache {
   absl::Status AssumePod(std::shared_ptr<const PodInfo> pod, Symbol node_name);
   // Takes an assumed pod back. Returns false, and does nothing, if it is not assumed.
   bool ForgetPod(UidRef pod);
+  // A pod that was taken away by RemovePod(), as FindPod() had it before. It is on no node.
+  void PutBack(CachedPod pod) { Put(std::move(pod)); }
   // The same pod is seen differently: it stays where it is, assumed or not. Nothing if it is on no
   // node.
   void ReplacePod(std::shared_ptr<const PodInfo> pod);

@@ -12,6 +12,7 @@
 #include "berth/api/value.h"
 #include "config/arguments/field_text.h"
 #include "config/configuration_file.h"
+#include "config/legacy_configuration.h"
 #include "config/profiles.h"
 
 namespace berth {
@@ -29,8 +30,8 @@ bool CheckTypeMeta(Value root, Problems& problems) {
   const absl::string_view version = root.Find("apiVersion").text();
   if (kind == "Policy") {
     fields.Invalid("kind", kind,
-                   "scheduling policies ended with Kubernetes 1.23; write a "
-                   "KubeSchedulerConfiguration, whose profiles name plugins");
+                   "scheduling policies ended with Kubernetes 1.23; `berth convert` writes the "
+                   "KubeSchedulerConfiguration that it means");
     return false;
   }
   if (kind.empty()) {
@@ -45,11 +46,41 @@ bool CheckTypeMeta(Value root, Problems& problems) {
     const bool is_old = absl::StartsWith(version, "kubescheduler.config.k8s.io/") ||
                         absl::StartsWith(version, "componentconfig/");
     fields.Invalid("apiVersion", version,
-                   absl::StrCat(is_old ? "is a version that kube-scheduler does not read any more; "
-                                       : "must be ",
-                                is_old ? "write " : "", kConfigurationVersion));
+                   is_old ? absl::StrCat("is a version that kube-scheduler does not read any more; "
+                                         "`berth convert` writes it as ",
+                                         kConfigurationVersion)
+                          : absl::StrCat("must be ", kConfigurationVersion));
   }
   return true;
+}
+
+// kube-scheduler v1.35 scheduler.go buildExtenders: what extenders manage alone takes the place of
+// the ignoredResources of every profile.
+void IgnoreManagedResources(KubeSchedulerConfiguration& configuration) {
+  std::vector<std::string> ignored;
+  for (const Extender& extender : configuration.extenders) {
+    for (const ExtenderManagedResource& resource : extender.managed_resources) {
+      if (resource.ignored_by_scheduler) ignored.push_back(resource.name);
+    }
+  }
+  if (ignored.empty()) return;
+  for (Profile& profile : configuration.profiles) {
+    const auto found = profile.args.find("NodeResourcesFit");
+    if (found == profile.args.end() || found->second.table() == nullptr) continue;
+    const FieldTable& table = *found->second.table();
+    // A copy by way of its text, which reads back as the same.
+    Problems problems;
+    const std::vector<Document> documents =
+        ReadDocuments(found->second.ToString(), "NodeResourcesFitArgs", problems);
+    std::shared_ptr<void> copy = table.MakeDefault();
+    table.Decode(documents.empty() ? Value() : documents.front().root(), "", copy.get(), problems);
+    for (const FieldTable::FieldSpec& field : table.fields()) {
+      if (field.name == "ignoredResources") {
+        *static_cast<std::vector<std::string>*>(field.member(copy.get())) = ignored;
+      }
+    }
+    if (problems.ok()) found->second = PluginArgs(&table, copy);
+  }
 }
 
 void Finish(ConfigurationFile& file, Value root, size_t problems_before_reading,
@@ -59,6 +90,7 @@ void Finish(ConfigurationFile& file, Value root, size_t problems_before_reading,
   loaded.configuration = file;
   loaded.configuration.profiles =
       BuildProfiles(file.profile_files, registry, problems, loaded.problems);
+  IgnoreManagedResources(loaded.configuration);
 }
 
 void AppendPlugins(std::string& out, absl::string_view list,
@@ -120,6 +152,14 @@ LoadedConfiguration ParseConfiguration(absl::string_view text, const std::string
                       "a second document; a configuration file holds one");
   }
   const Value root = documents[0].root();
+  if (root.Find("kind").text() == "ConfigMap") {
+    std::string inner, key;
+    if (!FindInConfigMap(root, inner, key, problems)) return loaded;
+    LoadedConfiguration wrapped =
+        ParseConfiguration(inner, absl::StrCat(file_name, ", data.", key), registry);
+    wrapped.problems.Append(std::move(problems));
+    return wrapped;
+  }
   if (CheckTypeMeta(root, problems)) {
     const size_t before = problems.size();
     ConfigurationFile file;

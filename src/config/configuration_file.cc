@@ -148,9 +148,6 @@ void CheckExtenders(const std::vector<Extender>& extenders, FieldProblems& probl
     problems.Invalid("extenders", absl::StrCat("found ", binders, " extenders implementing bind"),
                      "only one extender can implement bind");
   }
-  if (!extenders.empty()) {
-    problems.AddWarning("extenders", "extenders are checked but not called by this version");
-  }
 }
 
 void CheckConfiguration(const ConfigurationFile& file, FieldProblems& problems) {
@@ -396,7 +393,7 @@ const FieldTable& ConfigurationFile::Fields() {
           .Field("profiles", &T::profile_files,
                  "What pods of which schedulerName go through. None: one, `default-scheduler`.")
           .Field("extenders", &T::extenders,
-                 "Scheduler extenders. Checked, but not called by this version; a warning says so.")
+                 "Scheduler extenders, asked after the plugins: [extenders.md](extenders.md).")
           .Field("delayCacheUntilActive", &T::delay_cache_until_active,
                  "Whether a replica of `berth run` fills its cache only once it leads.")
           .Complete([](T& file) {

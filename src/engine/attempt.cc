@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth {
@@ -29,18 +30,49 @@ WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) 
 
 }  // namespace
 
-void SortByImportance(absl::InlinedVector<std::shared_ptr<const PodInfo>, 1>& pods) {
-  const auto before = [](const auto& a, const auto& b) { return a->priority() > b->priority(); };
-  if (!std::is_sorted(pods.begin(), pods.end(), before)) {
-    std::stable_sort(pods.begin(), pods.end(), before);
-  }
+std::vector<int> AttemptRequest::CountByPart(const Binder::Members& placed) const {
+  absl::flat_hash_map<const PodInfo*, int> part_of;
+  for (size_t i = 0; i < pods.size(); ++i) part_of.emplace(pods[i].get(), PartOf(i));
+  std::vector<int> counts(quorum.counts(), 0);
+  for (const Binder::Member& member : placed) ++counts[part_of[member.placement.pod.get()]];
+  return counts;
 }
 
-int MissingMembers(const GroupPlugin& plugin, const Groups& groups, const std::string& group) {
-  const std::optional<GroupSpec> spec = plugin.Spec(group);
-  if (!spec.has_value()) return 1;
-  const int missing = MissingMembers(*spec, groups.Find(group));
-  return spec->mode == GangMode::kNonStrict ? std::min(missing, 1) : missing;
+// By priority, then as they came: as they would be tried one by one.
+void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptRequest& request) {
+  const auto before = [](const auto& a, const auto& b) { return a->priority() > b->priority(); };
+  if (!std::is_sorted(request.pods.begin(), request.pods.end(), before)) {
+    std::stable_sort(request.pods.begin(), request.pods.end(), before);
+  }
+  const std::optional<GroupSpec> spec = plugin.Spec(request.group);
+  const GroupMembers* members = groups.Find(request.group);
+  if (!spec.has_value()) return;
+  const int missing = MissingMembers(*spec, members);
+  const bool one_by_one = spec->mode == GangMode::kNonStrict;
+  const bool has_started = spec->match_policy == MatchPolicy::kOnceSatisfied && missing == 0;
+  if (spec->subgroups.empty() || one_by_one || has_started) {
+    request.quorum = Quorum(one_by_one ? std::min(missing, 1) : missing);
+  } else {
+    const int last = static_cast<int>(spec->subgroups.size()) - 1;
+    const auto part_of = [&](const PodInfo& pod) {
+      return std::clamp(plugin.SubgroupOf(pod, *spec), -1, last) + 1;
+    };
+    const auto counts = [&](const GroupMember& member) {
+      const bool is_bound = !member.pod->node_name().empty();
+      return spec->match_policy == MatchPolicy::kOnlyWaiting
+                 ? !member.node_name.empty() && !is_bound
+                 : !member.node_name.empty();
+    };
+    std::vector<int> running(spec->subgroups.size() + 1, 0);
+    if (members != nullptr) {
+      for (const GroupMember& member : members->members()) {
+        if (counts(member)) ++running[part_of(*member.pod)];
+      }
+    }
+    for (const auto& pod : request.pods) request.parts.push_back(part_of(*pod));
+    request.quorum = Quorum(*spec, running);
+  }
+  request.minimum = request.quorum.missing();
 }
 
 Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
@@ -48,7 +80,9 @@ Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
   const PodFailure& cause = result.failed.front();
   Status why = request.framework->plugins().group->GroupUnschedulable(
       group, group.assigned_count() + result.most_placed,
-      Status::Make(cause.status.code(), {cause.message}));
+      Status::Make(cause.status.code(),
+                   {result.finding.empty() ? cause.message
+                                           : absl::StrCat(cause.message, " ", result.finding)}));
   why.SetPlugin(cause.status.plugin_symbol());
   return why;
 }

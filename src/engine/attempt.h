@@ -19,6 +19,7 @@
 #include "framework/framework.h"
 #include "group/group_index.h"
 #include "queue/queue_entry.h"
+#include "search/quorum.h"
 
 namespace berth {
 
@@ -31,16 +32,27 @@ struct AttemptRequest {
   absl::InlinedVector<std::shared_ptr<const PodInfo>, 1> pods;
   // How many of them must be placed for any to be; the rest is placed if there is room.
   int minimum = 1;
+  // Of a group: the same, and what its parts need. By pod: which part it is in, as the quorum
+  // counts them; empty if the group has no parts.
+  Quorum quorum;
+  std::vector<int> parts;
   int percentage_of_nodes_to_score = 0;
-  int64_t work_budget_steps = 0;  // SchedulerOptions; 0 for more than one pod
-  absl::Time now;                 // of more than one pod: when victims are expected to leave
+  int64_t work_budget_steps = 0;   // SchedulerOptions; 0 for more than one pod
+  int64_t group_search_steps = 0;  // SchedulerOptions
+  absl::Time now;                  // of more than one pod: when victims are expected to leave
+
+  int PartOf(size_t pod) const { return parts.empty() ? 0 : parts[pod]; }
+  // Of a group with parts: how many of these pods are in each, as the quorum counts them.
+  std::vector<int> CountByPart(const Binder::Members& placed) const;
+  // Whether a group, or a single pod, starts with these.
+  bool IsReachedBy(const Binder::Members& placed) const {
+    return static_cast<int>(placed.size()) >= minimum &&
+           (!quorum.has_parts() || quorum.IsReachedBy(CountByPart(placed)));
+  }
 };
 
-// Puts members of a group into the order in which they would be tried one by one: by priority, then
-// as they came.
-void SortByImportance(absl::InlinedVector<std::shared_ptr<const PodInfo>, 1>& pods);
-// How many more members of the group an attempt must place; 0 if it has started.
-int MissingMembers(const GroupPlugin& plugin, const Groups& groups, const std::string& group);
+// Fills in of a request for a group with these pods: their order, the minimum and the parts.
+void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptRequest& request);
 
 // Why one pod was not placed.
 struct PodFailure {
@@ -59,11 +71,23 @@ struct PodFailure {
   int placed_before = 0;         // how many had been
 };
 
+// What was found out about a place for a group as a whole.
+enum class GroupAnswer : uint8_t {
+  kNone,        // no more than the failures of its members say
+  kPlaced,      // the minimum was reached
+  kPlan,        // it will be once those have gone who are evicted for it
+  kInfeasible,  // proven: no assignment of its members to nodes exists now
+  kUndecided,   // the budget of the search is spent
+};
+
 struct AttemptResult {
   // Whether the minimum was reached: `placed` stands, and `failed` are pods beyond it. If not,
   // nothing is placed, and `failed` says why, at least once.
   bool minimum_reached = false;
   StartOrder order = StartOrder::kByImportance;  // of a group, if it was
+  GroupAnswer answer = GroupAnswer::kNone;       // of a group
+  std::string finding;                           // the same in words, with its numbers
+  int64_t possibilities = 0;                     // how many placements the search tried
   Binder::Members placed;                        // reserved, and permitted or waiting
   std::vector<PodFailure> failed;
   // What PostFilter would do for failed pods: to be carried out.

@@ -56,14 +56,7 @@ std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view 
 
 ClusterState::ClusterState()
     : groups_([this](const PodInfo& pod) { return GroupOf(pod); },
-              [this](const PodInfo& member, absl::string_view name) -> std::optional<GroupSpec> {
-                const Framework* framework =
-                    profiles_ == nullptr ? nullptr : profiles_->Find(member.scheduler_name());
-                if (framework == nullptr || framework->plugins().group == nullptr) {
-                  return std::nullopt;
-                }
-                return framework->plugins().group->Spec(name);
-              }) {}
+              [this](const PodInfo& pod, absl::string_view name) { return SpecOf(pod, name); }) {}
 ClusterState::~ClusterState() = default;
 
 void ClusterState::SetProfiles(const FrameworkSet* profiles) {
@@ -115,6 +108,13 @@ void ClusterState::Regroup(std::vector<std::string> before, ClusterChange& resul
   result.redefined = std::move(before);
 }
 
+std::optional<GroupSpec> ClusterState::SpecOf(const PodInfo& pod, absl::string_view group) const {
+  const Framework* framework =
+      profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
+  if (framework == nullptr || framework->plugins().group == nullptr) return std::nullopt;
+  return framework->plugins().group->Spec(group);
+}
+
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
   const absl::Status assumed = cache_.AssumePod(pod, node_name);
   BERTH_CHECK(assumed.ok()) << assumed.message();
@@ -124,6 +124,20 @@ void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node
 void ClusterState::Forget(const std::shared_ptr<const PodInfo>& pod) {
   if (!cache_.ForgetPod(*pod->identity())) return;
   groups_.Forget(*pod->identity());
+}
+
+CachedPod ClusterState::TakeOff(UidRef pod) {
+  const CachedPod* const known = cache_.FindPod(pod);
+  if (known == nullptr) return {};
+  CachedPod taken = *known;
+  cache_.RemovePod(*taken.pod->identity());
+  groups_.Assume(*taken.pod->identity(), "");
+  return taken;
+}
+
+void ClusterState::PutBack(CachedPod pod) {
+  groups_.Assume(*pod.pod->identity(), pod.node_name.view());
+  cache_.PutBack(std::move(pod));
 }
 
 void ClusterState::AssumeTerminating(UidRef victim, const std::string& message, absl::Time now) {

@@ -83,10 +83,18 @@ class ClusterState {
   // The group of a pod under its profile's rules.
   std::optional<std::string> GroupOf(const PodInfo& pod) const;
 
+  // What the plugin of the pod's profile says of that group.
+  std::optional<GroupSpec> SpecOf(const PodInfo& pod, absl::string_view group) const;
+
   // A placement of an attempt: counted as if the pod ran there.
   void Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name);
   // Takes it back. Nothing if the pod is not assumed (it may have gone in the meantime).
   void Forget(const std::shared_ptr<const PodInfo>& pod);
+
+  // Takes a pod off its node as if it had gone, and puts it back as it was. What is taken off is
+  // put back before the next event. TakeOff: without a pod if it is on no node.
+  CachedPod TakeOff(UidRef pod);
+  void PutBack(CachedPod pod);
 
   // The cluster has been asked to evict the pod. Until the watch shows that it goes, it is taken
   // for one that is being deleted: nobody picks it as a victim again, or makes more room than

@@ -106,9 +106,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(SchedulerOptions options)
   if (!checked.ok()) return checked;
   auto setup = std::make_unique<ProfileSetup>(std::move(options));
   Problems problems;
-  setup->profiles =
-      FrameworkSet::Create(setup->options.configuration, *setup->options.registry, setup->cluster,
-                           *setup->options.clock, setup->random, &setup->services, problems);
+  setup->profiles = FrameworkSet::Create(setup->options.configuration, *setup->options.registry,
+                                         setup->cluster, *setup->options.clock, setup->random,
+                                         &setup->services, problems, setup->options.extenders);
   if (setup->profiles == nullptr) return problems.ToStatus();
   setup->cluster.SetProfiles(setup->profiles.get());
   for (const Framework* framework : setup->profiles->all()) {
@@ -272,9 +272,8 @@ AttemptRequest Engine::MakeRequest(const QueueEntry& entry) const {
   request.group = entry.name;
   for (const PendingPod& member : entry.members) request.pods.push_back(member.pod);
   if (entry.is_group && request.framework->plugins().group != nullptr) {
-    request.minimum =
-        MissingMembers(*request.framework->plugins().group, cluster_.groups(), entry.name);
-    SortByImportance(request.pods);
+    DescribeGroup(*request.framework->plugins().group, cluster_.groups(), request);
+    request.group_search_steps = options_.group_search_steps;
     request.now = options_.clock->Now();
   }
   request.percentage_of_nodes_to_score =

@@ -12,7 +12,7 @@ AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
   if (static_cast<int>(request.pods.size()) < request.minimum) return TooFewMembers(request);
   AttemptResult result;
   cluster_.Refresh();
-  if (request.pods.size() == 1) {
+  if (request.pods.size() == 1 && !request.quorum.has_parts()) {
     const bool placed = pod_scheduler_.Place(request, request.pods.front(), result);
     result.minimum_reached = placed || (request.minimum == 0 && !result.yielded);
   } else {
@@ -34,7 +34,7 @@ void EntryScheduler::Permit(const AttemptRequest& request, AttemptResult& result
         return true;
       });
   result.placed.erase(refused, result.placed.end());
-  if (static_cast<int>(result.placed.size()) < request.minimum) {
+  if (!request.IsReachedBy(result.placed)) {
     result.minimum_reached = false;
     // The cause stands first: the group fails for who was refused here, not for its surplus.
     std::rotate(result.failed.begin(), result.failed.end() - 1, result.failed.end());

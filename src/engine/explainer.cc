@@ -6,11 +6,28 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "berth/scheduler.h"
 #include "engine/rejection_reasons.h"
 #include "evaluation/diagnosis.h"
 
 namespace berth {
 namespace {
+
+std::string NameOf(GroupAnswer answer) {
+  switch (answer) {
+    case GroupAnswer::kNone:
+      return "";
+    case GroupAnswer::kPlaced:
+      return "placed";
+    case GroupAnswer::kPlan:
+      return "plan";
+    case GroupAnswer::kInfeasible:
+      return "infeasible";
+    case GroupAnswer::kUndecided:
+      return "undecided";
+  }
+  return "";
+}
 
 void SortByName(std::vector<NodeExplanation>& nodes) {
   std::sort(nodes.begin(), nodes.end(),
@@ -21,12 +38,13 @@ void SortByName(std::vector<NodeExplanation>& nodes) {
 
 std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& configuration,
                                              const Registry& registry, const Clock& clock,
-                                             std::vector<Object> objects, Problems& problems) {
+                                             std::vector<Object> objects, Problems& problems,
+                                             const ExtenderList& extenders) {
   std::unique_ptr<Explainer> explainer(new Explainer);
   explainer->random_ = std::make_unique<RandomSequence>(0);
   explainer->cluster_ = std::make_unique<ClusterState>();
   explainer->profiles_ = FrameworkSet::Create(configuration, registry, *explainer->cluster_, clock,
-                                              *explainer->random_, nullptr, problems);
+                                              *explainer->random_, nullptr, problems, extenders);
   if (explainer->profiles_ == nullptr) return nullptr;
   explainer->cluster_->SetProfiles(explainer->profiles_.get());
   explainer->entry_scheduler_ =
@@ -128,10 +146,11 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
       request.pods.push_back(member.pod);
     }
   }
-  SortByImportance(request.pods);
-  request.minimum = MissingMembers(plugin, cluster_->groups(), *name);
+  DescribeGroup(plugin, cluster_->groups(), request);
+  request.group_search_steps = SchedulerOptions().group_search_steps;
   AttemptResult result = entry_scheduler_->Run(request);
   explanation.starts = result.minimum_reached;
+  explanation.answer = NameOf(result.answer);
   for (const Binder::Member& member : result.placed) {
     explanation.placements.emplace(member.placement.pod->key(), member.placement.node_name);
   }

@@ -52,6 +52,9 @@ struct GroupExplanation {
   std::map<std::string, std::string> placements;  // by the pod's "namespace/name"
   std::map<std::string, PostFilterResult> plans;  // the same: who would preempt, and whom
   std::string message;                            // why it would not start, or is not tried at all
+  // What was found out about a place for it: "placed", "plan" (once `plans` are carried out),
+  // "infeasible" (proven), "undecided" (the search spent its budget); empty for nothing of that.
+  std::string answer;
 };
 
 struct PodExplanation {
@@ -84,7 +87,8 @@ class Explainer {
   // `problems`; null is returned then. `registry` and `clock` must outlive the explainer.
   static std::unique_ptr<Explainer> Create(const KubeSchedulerConfiguration& configuration,
                                            const Registry& registry, const Clock& clock,
-                                           std::vector<Object> objects, Problems& problems);
+                                           std::vector<Object> objects, Problems& problems,
+                                           const ExtenderList& extenders = {});
 
   // The pods without a node, in the order of the objects.
   const std::vector<std::shared_ptr<const PodInfo>>& pending() const { return pending_; }

@@ -61,14 +61,15 @@ std::unique_ptr<FrameworkSet> FrameworkSet::Create(const KubeSchedulerConfigurat
                                                    const Registry& registry,
                                                    const ClusterState& cluster, const Clock& clock,
                                                    RandomSequence& random,
-                                                   SchedulerServices* services,
-                                                   Problems& problems) {
+                                                   SchedulerServices* services, Problems& problems,
+                                                   const ExtenderList& extenders) {
   auto profiles = std::make_unique<FrameworkSet>();
+  profiles->extenders_ = std::make_unique<const ExtenderList>(extenders);
   for (const Profile& profile : configuration.profiles) {
     Entry entry;
-    entry.handle =
-        std::make_unique<ProfileHandle>(profile.scheduler_name, cluster, clock, random,
-                                        *profiles->shared_, *profiles->counters_, services);
+    entry.handle = std::make_unique<ProfileHandle>(profile.scheduler_name, cluster, clock, random,
+                                                   *profiles->shared_, *profiles->counters_,
+                                                   *profiles->extenders_, services);
     entry.framework = Framework::Create(profile, registry, *entry.handle, problems);
     if (entry.framework == nullptr) continue;
     entry.handle->SetFramework(entry.framework.get());

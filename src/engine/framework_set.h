@@ -23,12 +23,13 @@ namespace berth {
 class FrameworkSet {
  public:
   // Builds every profile; all problems are collected, and null is returned if there are any. All
-  // profiles must sort the queue with the same plugin and arguments. Everything given must outlive
-  // the profiles; `services` may be null.
+  // profiles must sort the queue with the same plugin and arguments. Everything given but
+  // `extenders` must outlive the profiles; `services` may be null.
   static std::unique_ptr<FrameworkSet> Create(const KubeSchedulerConfiguration& configuration,
                                               const Registry& registry, const ClusterState& cluster,
                                               const Clock& clock, RandomSequence& random,
-                                              SchedulerServices* services, Problems& problems);
+                                              SchedulerServices* services, Problems& problems,
+                                              const ExtenderList& extenders = {});
 
   // The profile of that schedulerName, or null.
   const Framework* Find(Symbol scheduler_name) const;
@@ -49,6 +50,7 @@ class FrameworkSet {
     std::unique_ptr<Framework> framework;
   };
   std::unique_ptr<SharedObjects> shared_ = std::make_unique<SharedObjects>();
+  std::unique_ptr<const ExtenderList> extenders_;
   std::unique_ptr<CounterSet> counters_ = std::make_unique<CounterSet>();
   std::vector<Entry> entries_;
   std::vector<const Framework*> all_;

@@ -3,37 +3,53 @@
 #include "engine/group_scheduler.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "engine/group_space.h"
+#include "search/assignment_search.h"
 
 namespace berth {
 namespace {
 
-// Whether siblings that are placed later may let the pod in. Not if every filter that rejected it
-// goes by the node alone and, of the pods there, by what they take.
-bool MayFitLater(const Framework& framework, const PodInfo& pod,
-                 absl::Span<const Symbol> rejecting_plugins) {
-  PodSignature signature;
-  const PluginMask node_by_node = framework.signer().SignForNodes(pod, signature);
-  return absl::c_any_of(rejecting_plugins, [&](Symbol plugin) {
-    const uint8_t filter = framework.plugins().FilterIndex(plugin);
-    if (filter == NodeVerdicts::kNotFiltered) return true;
-    const PluginMask mask = MaskOf(framework.plugins().filter[filter]);
-    return (mask & node_by_node) == 0 ||
-           (framework.signer().DependenciesOf(mask) & Aspect::kNodePods) != 0;
-  });
+// Of each part as many first as its minimum takes, then the others; as they are queued.
+MemberOrder MinimaFirst(const AttemptRequest& request) {
+  MemberOrder first, then;
+  std::vector<int> counts(request.quorum.counts(), 0);
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    const int part = request.PartOf(i);
+    const bool needed = counts[part]++ < request.quorum.MissingIn(part);
+    (needed ? first : then).push_back(request.pods[i]);
+  }
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
+}
+
+MemberOrder PodsOf(const std::vector<MemberClass>& classes) {
+  MemberOrder order;
+  for (const MemberClass& members : classes) {
+    order.insert(order.end(), members.pods.begin(), members.pods.end());
+  }
+  return order;
+}
+
+// A better result takes the place of `result`; what was tried and found counts in any case.
+void Adopt(AttemptResult other, AttemptResult& result) {
+  const int cycles = result.cycles + other.cycles;
+  const int most_placed = std::max(result.most_placed, other.most_placed);
+  if (other.minimum_reached) {
+    result = std::move(other);
+    result.order = StartOrder::kOther;
+  }
+  result.cycles = cycles;
+  result.most_placed = most_placed;
 }
 
 }  // namespace
-
-// Pods that no plugin can tell apart, or a single one.
-struct GroupScheduler::Class {
-  Order pods;
-  int feasible = 0;  // nodes on which the first could run; fewer is harder
-};
 
 // Who failed since something was placed or planned last, one of each class.
 struct GroupScheduler::ClassFailures {
@@ -42,36 +58,112 @@ struct GroupScheduler::ClassFailures {
 };
 
 void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result) {
-  const Order as_queued(request.pods.begin(), request.pods.end());
-  result.minimum_reached = PlaceAll(request, as_queued, result);
-  // If it takes one pod only, whoever fits has been found.
-  if (result.minimum_reached || request.minimum <= 1) return;
-  std::vector<Class> classes = Classify(request);
-  if (classes.size() == 1) return;
-  // The hardest first. What was hardest alone need not be hardest together: then the other way
-  // round.
-  for (int i = 0; i < 2 && !result.minimum_reached; ++i) {
-    Order order;
-    for (const Class& pod_class : classes) {
-      order.insert(order.end(), pod_class.pods.begin(), pod_class.pods.end());
-    }
-    std::reverse(classes.begin(), classes.end());
-    if (order == as_queued) continue;
-    AttemptResult other;
-    other.minimum_reached = PlaceAll(request, std::move(order), other);
-    const int cycles = result.cycles + other.cycles;
-    const int most_placed = std::max(result.most_placed, other.most_placed);
-    if (other.minimum_reached) {
-      result = std::move(other);
-      result.order = StartOrder::kOther;
-    }
-    result.cycles = cycles;
-    result.most_placed = most_placed;
+  // If it takes one pod only, whoever fits is found at once.
+  const bool as_a_whole = request.minimum > 1 || request.quorum.has_parts();
+  // They may go where room was made for them: not as they would one by one.
+  const bool is_nominated =
+      cluster_.nominations().size() > 0 && absl::c_any_of(request.pods, [this](const auto& pod) {
+        return !cluster_.nominations().NominatedNode(*pod).empty();
+      });
+  std::optional<GroupShortage> shortage;
+  if (as_a_whole) shortage = FindShortage(request, cluster_.nodes());
+  std::optional<PodFailure> explained;
+  if (shortage.has_value() && shortage->all_alike) {
+    explained = ExplainShortage(request, *shortage, cluster_);
   }
+  if (explained.has_value()) {
+    result.most_placed = static_cast<int>(shortage->room);
+    result.failed.push_back(*std::move(explained));
+  } else {
+    result.minimum_reached =
+        PlaceAll(request, MemberOrder(request.pods.begin(), request.pods.end()), result);
+  }
+  if (result.minimum_reached) {
+    result.answer = GroupAnswer::kPlaced;
+    if (is_nominated) result.order = StartOrder::kOther;
+    return;
+  }
+  if (!as_a_whole) return;
+  if (shortage.has_value()) {
+    result.answer = GroupAnswer::kInfeasible;
+    result.finding = shortage->finding;
+  } else {
+    const std::vector<MemberClass> classes = ClassifyMembers(request, cluster_);
+    if (PlaceInOtherOrders(request, classes, result)) return;
+    if (PlaceBySearch(request, classes, result)) return;
+  }
+  if (!shortage.has_value() || !shortage->even_if_empty) preemption_.Plan(request, result);
 }
 
-// Places what fits. Undoes everything and returns false if that is less than the minimum.
-bool GroupScheduler::PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result) {
+// The hardest first. What was hardest alone need not be hardest together: then the other way round.
+bool GroupScheduler::PlaceInOtherOrders(const AttemptRequest& request,
+                                        const std::vector<MemberClass>& classes,
+                                        AttemptResult& result) {
+  if (request.quorum.has_parts() && PlaceInOrder(request, MinimaFirst(request), result))
+    return true;
+  if (classes.size() == 1) return false;
+  if (PlaceInOrder(request, PodsOf(classes), result)) return true;
+  return PlaceInOrder(request, PodsOf({classes.rbegin(), classes.rend()}), result);
+}
+
+bool GroupScheduler::PlaceInOrder(const AttemptRequest& request, const MemberOrder& order,
+                                  AttemptResult& result) {
+  if (absl::c_equal(order, request.pods)) return false;  // that was the first
+  AttemptResult other;
+  other.minimum_reached = PlaceAll(request, order, other);
+  other.answer = GroupAnswer::kPlaced;
+  Adopt(std::move(other), result);
+  return result.minimum_reached;
+}
+
+// Members of one class that only compete are as many on a node in every order: what did not find a
+// place one after another has none, and no search is needed.
+bool GroupScheduler::PlaceBySearch(const AttemptRequest& request,
+                                   const std::vector<MemberClass>& classes, AttemptResult& result) {
+  if (classes.size() == 1 && classes.front().only_competes) return false;
+  if (request.group_search_steps == 0) return false;
+  if (absl::c_any_of(result.failed, [](const auto& failure) { return failure.status.IsError(); })) {
+    return false;
+  }
+  AttemptResult other;
+  GroupSpace space(request, classes, cluster_, pod_scheduler_, other);
+  AssignmentSearch search(space, cluster_.nodes().size(), request.group_search_steps);
+  const AssignmentSearch::Outcome outcome = search.Run();
+  result.possibilities += search.possibilities();
+  other.most_placed = search.most_placed();
+  switch (outcome) {
+    case AssignmentSearch::Outcome::kFound: {
+      MemberOrder others;
+      for (const auto& pod : request.pods) {
+        const bool is_placed = absl::c_any_of(other.placed, [&](const Binder::Member& member) {
+          return member.placement.pod == pod;
+        });
+        if (!is_placed) others.push_back(pod);
+      }
+      other.minimum_reached = PlaceAll(request, std::move(others), other);
+      other.answer = GroupAnswer::kPlaced;
+      other.possibilities = result.possibilities;
+      break;
+    }
+    case AssignmentSearch::Outcome::kExhausted:
+      result.answer = GroupAnswer::kInfeasible;
+      result.finding =
+          absl::StrCat("No place exists: all ", result.possibilities, " possibilities were tried.");
+      break;
+    case AssignmentSearch::Outcome::kUndecided:
+      result.answer = GroupAnswer::kUndecided;
+      result.finding = absl::StrCat("Undecided after ", result.possibilities, " possibilities.");
+      break;
+  }
+  Adopt(std::move(other), result);
+  return result.minimum_reached;
+}
+
+// Places what fits, beside what is placed already. Undoes everything and returns false if that is
+// less than the minimum.
+bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
+                              AttemptResult& result) {
+  Transaction transaction(cluster_, result.placed);
   // Members that wait for each other in a row, the last one first, would be tried as often as the
   // square of their number says. Then another order comes next.
   const size_t most_tries = 100 + 8 * request.pods.size();
@@ -81,14 +173,19 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, Order order, Attemp
     ClassFailures failures;
     tries += order.size();
     for (const auto& pod : order) {
-      TryMember(request, pod, failures, result);
+      TryMember(request, pod, failures, transaction, result);
       out_of_reach = IsOutOfReach(request, result);
       if (out_of_reach) break;
     }
     if (!out_of_reach) order = TakeMembersToRetry(request, result, tries < most_tries);
   }
-  group_preemptions_.RollBack();
-  if (static_cast<int>(result.placed.size()) >= request.minimum) return true;
+  transaction.RollBackChanges();
+  if (request.quorum.has_parts()) TakeBackPartsThatMiss(request, transaction, result);
+  if (request.IsReachedBy(result.placed)) return true;
+  if (result.failed.empty()) {  // all of them have a place, and it is not enough
+    result.failed.push_back(
+        MissesPart(request, request.pods.front(), "too few pods of a subgroup can be tried"));
+  }
   pod_scheduler_.UndoAll(request, result);
   return false;
 }
@@ -100,7 +197,7 @@ bool GroupScheduler::IsOutOfReach(const AttemptRequest& request, const AttemptRe
 // Places the pod, or adds it to those that failed.
 void GroupScheduler::TryMember(const AttemptRequest& request,
                                const std::shared_ptr<const PodInfo>& pod, ClassFailures& failures,
-                               AttemptResult& result) {
+                               Transaction& transaction, AttemptResult& result) {
   const auto changes = [&] {
     return result.placed.size() + result.plans.size() + cluster_.nominations().version();
   };
@@ -110,7 +207,7 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
   };
   std::optional<std::string> key;
   if (!failures.index.empty() && failures.changes == changes()) {
-    key = EquivalenceKey(request, *pod);
+    key = EquivalenceKey(*request.framework, cluster_.nominations(), *pod);
     const auto found = key.has_value() ? failures.index.find(*key) : failures.index.end();
     if (found != failures.index.end()) {
       PodFailure failure = result.failed[found->second];
@@ -122,7 +219,7 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
   }
   const size_t plans = result.plans.size();
   if (pod_scheduler_.Place(request, pod, result)) {
-    group_preemptions_.Nominate(pod, "");
+    transaction.Nominate(pod, "");
     return;
   }
   PodFailure failure = std::move(result.failed.back());
@@ -130,15 +227,14 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
   failure.placed_before = static_cast<int>(result.placed.size());
   const bool preempts = result.plans.size() > plans;
   if (preempts) {
-    group_preemptions_.Preempt(pod, result.plans.back().result, request.now);
+    transaction.Preempt(pod, result.plans.back().result, request.now);
   } else {
-    if (failure.nominated_node.has_value())
-      group_preemptions_.Nominate(pod, *failure.nominated_node);
+    if (failure.nominated_node.has_value()) transaction.Nominate(pod, *failure.nominated_node);
     failure.may_fit_later = !failure.status.IsError() &&
                             MayFitLater(*request.framework, *pod, failure.rejecting_plugins);
     if (failures.changes != changes()) failures.index.clear();
     failures.changes = changes();
-    if (!key.has_value()) key = EquivalenceKey(request, *pod);
+    if (!key.has_value()) key = EquivalenceKey(*request.framework, cluster_.nominations(), *pod);
     if (key.has_value()) failures.index[*key] = static_cast<int>(result.failed.size());
   }
   add_failure(std::move(failure));
@@ -146,17 +242,16 @@ void GroupScheduler::TryMember(const AttemptRequest& request,
 
 // Takes out of `failed` whom siblings that were placed since may have let in, if `beside_siblings`,
 // and, once the group stands, those for which PostFilter did not run.
-GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& request,
-                                                         AttemptResult& result,
-                                                         bool beside_siblings) {
+MemberOrder GroupScheduler::TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
+                                               bool beside_siblings) {
   const int placed = static_cast<int>(result.placed.size());
-  const bool stands = placed >= request.minimum;
+  const bool stands = request.IsReachedBy(result.placed);
   const auto first = std::stable_partition(
       result.failed.begin(), result.failed.end(), [&](const PodFailure& failure) {
         return !(beside_siblings && failure.may_fit_later && failure.placed_before < placed) &&
                !(stands && !failure.post_filter_ran);
       });
-  Order order;
+  MemberOrder order;
   for (auto failure = first; failure != result.failed.end(); ++failure) {
     if (!failure->may_fit_later) --result.hopeless;
     order.push_back(failure->pod);
@@ -165,57 +260,37 @@ GroupScheduler::Order GroupScheduler::TakeMembersToRetry(const AttemptRequest& r
   return order;
 }
 
-// Equal for pods that no plugin can tell apart; absent if they may not be compared.
-std::optional<std::string> GroupScheduler::EquivalenceKey(const AttemptRequest& request,
-                                                          const PodInfo& pod) const {
-  PodSignature signature;
-  if (!request.framework->signer().Sign(pod, signature).ok()) return std::nullopt;
-  signature.Add(pod.priority());
-  signature.Add(static_cast<int64_t>(pod.preemption_policy()));
-  signature.Add(cluster_.nominations().NominatedNode(pod));
-  return signature.bytes();
+// A part whose own minimum is missed does not start half: its members wait, and so do those of its
+// subgroups.
+void GroupScheduler::TakeBackPartsThatMiss(const AttemptRequest& request, Transaction& transaction,
+                                           AttemptResult& result) {
+  const std::vector<bool> starts =
+      request.quorum.PartsThatStart(request.CountByPart(result.placed));
+  absl::flat_hash_map<const PodInfo*, int> part_of;
+  for (size_t i = 0; i < request.pods.size(); ++i) {
+    part_of.emplace(request.pods[i].get(), request.PartOf(i));
+  }
+  for (size_t i = result.placed.size(); i-- > 0;) {
+    const std::shared_ptr<const PodInfo> pod = result.placed[i].placement.pod;
+    if (starts[part_of[pod.get()]]) continue;
+    transaction.TakeBack(i);
+    result.failed.push_back(MissesPart(request, pod, "its subgroup misses its own minimum"));
+  }
 }
 
-// Groups the pods by class, hardest to place first.
-std::vector<GroupScheduler::Class> GroupScheduler::Classify(const AttemptRequest& request) {
-  std::vector<Class> classes;
-  absl::flat_hash_map<std::string, size_t> class_of;
-  for (const auto& pod : request.pods) {
-    size_t place = classes.size();
-    if (const std::optional<std::string> key = EquivalenceKey(request, *pod)) {
-      place = class_of.try_emplace(*key, place).first->second;
-    }
-    if (place == classes.size()) classes.emplace_back();
-    classes[place].pods.push_back(pod);
-  }
-  if (classes.size() > 1) {
-    for (Class& pod_class : classes)
-      pod_class.feasible = CountFeasible(request, *pod_class.pods.front());
-    std::stable_sort(classes.begin(), classes.end(),
-                     [](const Class& a, const Class& b) { return a.feasible < b.feasible; });
-  }
-  return classes;
-}
-
-// On how many nodes `pod` could run now, as far as the filters know. 0 if it is rejected outright.
-int GroupScheduler::CountFeasible(const AttemptRequest& request, const PodInfo& pod) {
-  const NodeTable& nodes = cluster_.nodes();
-  CycleState state;
-  const PreFilterOutcome pre_filter = request.framework->filters().RunPreFilter(state, pod, nodes);
-  if (!pre_filter.status.ok()) return 0;
-  std::vector<NodeRow> rows;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const auto& names = pre_filter.narrowed.node_names;
-    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
-  }
-  NodeVerdicts verdicts;
-  verdicts.Reset(nodes.size());
-  if (!request.framework->nomination_filter()
-           .RunFilterNodesWithNominatedPods(state, pod, nodes, rows, verdicts)
-           .ok())
-    return 0;
-  return static_cast<int>(std::count_if(rows.begin(), rows.end(),
-                                        [&](NodeRow row) { return verdicts.IsFeasible(row); }));
+PodFailure GroupScheduler::MissesPart(const AttemptRequest& request,
+                                      const std::shared_ptr<const PodInfo>& pod,
+                                      absl::string_view why) const {
+  const Symbol plugin = request.framework->plugins().group_name;
+  PodFailure failure{pod, Status::Unschedulable(std::string(why)).WithPlugin(plugin), {plugin}};
+  failure.message = failure.status.message();
+  auto waiting = std::make_shared<WaitingFor>();
+  waiting->reason = WaitingReason::kWaitingForMembers;
+  waiting->plugin = std::string(plugin.view());
+  waiting->detail = failure.message;
+  failure.waiting = std::move(waiting);
+  failure.post_filter_ran = true;
+  return failure;
 }
 
 }  // namespace berth

@@ -1,51 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules a group of pods: in which order its members are tried, and who is tried again.
+// Schedules a group of pods: in which order its members are tried, who is tried again, and what is
+// done when it misses its minimum.
 #ifndef BERTH_SRC_ENGINE_GROUP_SCHEDULER_H_
 #define BERTH_SRC_ENGINE_GROUP_SCHEDULER_H_
 
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
-#include "engine/group_preemptions.h"
+#include "engine/group_classes.h"
+#include "engine/group_preemption.h"
+#include "engine/group_shortage.h"
 #include "engine/pod_scheduler.h"
+#include "engine/transaction.h"
 
 namespace berth {
 
 // The members are tried in the order in which single pods would be, so that a group that starts
-// starts as its pods would one by one. Only if it misses its minimum so are other orders tried.
+// starts as its pods would one by one. Only if it misses its minimum so, more is done, in this
+// order: sums that prove that it has no place, other orders, a search, a plan of evictions.
 // Scheduling thread.
 class GroupScheduler {
  public:
   // Both outlive this.
   GroupScheduler(ClusterState& cluster, PodScheduler& pod_scheduler)
-      : cluster_(cluster), pod_scheduler_(pod_scheduler), group_preemptions_(cluster) {}
+      : cluster_(cluster), pod_scheduler_(pod_scheduler), preemption_(cluster, pod_scheduler) {}
 
   // Fills `result`, which was empty, but for Permit.
   void Place(const AttemptRequest& request, AttemptResult& result);
 
  private:
-  struct Class;
   struct ClassFailures;
-  using Order = std::vector<std::shared_ptr<const PodInfo>>;
 
-  bool PlaceAll(const AttemptRequest& request, Order order, AttemptResult& result);
+  bool PlaceInOtherOrders(const AttemptRequest& request, const std::vector<MemberClass>& classes,
+                          AttemptResult& result);
+  bool PlaceInOrder(const AttemptRequest& request, const MemberOrder& order, AttemptResult& result);
+  bool PlaceBySearch(const AttemptRequest& request, const std::vector<MemberClass>& classes,
+                     AttemptResult& result);
+  bool PlaceAll(const AttemptRequest& request, MemberOrder order, AttemptResult& result);
   void TryMember(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                 ClassFailures& failures, AttemptResult& result);
+                 ClassFailures& failures, Transaction& transaction, AttemptResult& result);
   static bool IsOutOfReach(const AttemptRequest& request, const AttemptResult& result);
-  static Order TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
-                                  bool beside_siblings);
-  std::optional<std::string> EquivalenceKey(const AttemptRequest& request,
-                                            const PodInfo& pod) const;
-  std::vector<Class> Classify(const AttemptRequest& request);
-  int CountFeasible(const AttemptRequest& request, const PodInfo& pod);
+  static MemberOrder TakeMembersToRetry(const AttemptRequest& request, AttemptResult& result,
+                                        bool beside_siblings);
+  void TakeBackPartsThatMiss(const AttemptRequest& request, Transaction& transaction,
+                             AttemptResult& result);
+
+  PodFailure MissesPart(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                        absl::string_view why) const;
 
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
-  GroupPreemptions group_preemptions_;
+  GroupPreemption preemption_;
 };
 
 }  // namespace berth

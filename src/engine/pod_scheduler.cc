@@ -62,12 +62,23 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
     Diagnose(request, pod, state, cycle, result);
     return false;
   }
+  const Status reserved = Reserve(request, pod, cycle.row, std::move(state), result);
+  if (!reserved.ok()) {
+    result.failed.push_back(Refused(request, pod, reserved));
+    return false;
+  }
+  return true;
+}
+
+Status PodScheduler::Reserve(const AttemptRequest& request,
+                             const std::shared_ptr<const PodInfo>& pod, NodeRow row,
+                             CycleState&& state, AttemptResult& result) {
   result.placed.push_back({.placement = {.pod = pod,
                                          .framework = request.framework,
                                          .state = std::move(state),
                                          .history = request.history}});
   Placement& placement = result.placed.back().placement;
-  const Symbol node_name = cluster_.nodes().node(cycle.row).name();
+  const Symbol node_name = cluster_.nodes().node(row).name();
   placement.node = node_name;
   placement.node_name = node_name.view();
   placement.assumed_at = cluster_.outside_changes();
@@ -81,11 +92,77 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   if (!reserved.ok()) {
     Undo(placement);
     result.placed.pop_back();
-    result.failed.push_back(Refused(request, pod, reserved));
-    return false;
+    return reserved;
   }
   result.most_placed = std::max(result.most_placed, static_cast<int>(result.placed.size()));
-  return true;
+  return reserved;
+}
+
+bool PodScheduler::PlaceOn(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                           NodeRow row, AttemptResult& result) {
+  ++result.cycles;
+  const Framework& framework = *request.framework;
+  const NodeTable& nodes = cluster_.nodes();
+  CycleState state;
+  const PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, *pod, nodes);
+  if (!pre_filter.status.ok()) return false;
+  const auto& names = pre_filter.narrowed.node_names;
+  if (names.has_value() && !names->contains(nodes.node(row).name())) return false;
+  return framework.nomination_filter()
+             .RunFilterWithNominatedPods(state, *pod, nodes.node(row))
+             .ok() &&
+         Reserve(request, pod, row, std::move(state), result).ok();
+}
+
+std::vector<NodeRow> PodScheduler::FeasibleRows(const Framework& framework,
+                                                const PodInfo& pod) const {
+  const NodeTable& nodes = cluster_.nodes();
+  CycleState state;
+  const PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, pod, nodes);
+  if (!pre_filter.status.ok()) return {};
+  const auto& names = pre_filter.narrowed.node_names;
+  std::vector<NodeRow> rows;
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
+  }
+  NodeVerdicts verdicts;
+  verdicts.Reset(nodes.size());
+  const Status status = framework.nomination_filter().RunFilterNodesWithNominatedPods(
+      state, pod, nodes, rows, verdicts);
+  if (!status.ok()) return {};
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [&](NodeRow row) { return !verdicts.IsFeasible(row); }),
+             rows.end());
+  return rows;
+}
+
+PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& request,
+                                                     const std::shared_ptr<const PodInfo>& pod,
+                                                     AskPostFilter ask, AttemptResult& result) {
+  ++result.cycles;
+  PlacedOrPlan outcome;
+  const Framework& framework = *request.framework;
+  CycleState state;
+  if (!incremental_) state.SetFullEvaluation();
+  const CycleResult cycle =
+      cycle_.Run(framework, state, pod, cluster_.nodes(), cluster_.nominations(),
+                 request.percentage_of_nodes_to_score);
+  outcome.status = cycle.status;
+  if (cycle.row >= 0) {
+    outcome.status = Reserve(request, pod, cycle.row, std::move(state), result);
+    outcome.placed = outcome.status.ok();
+    return outcome;
+  }
+  if (ask == AskPostFilter::kNo) return outcome;
+  if (cycle.diagnosis == nullptr && !cycle.pre_filter_rejected) return outcome;
+  const UniformStatuses uniform(cluster_.nodes().size(), cycle.status);
+  const NodeStatuses& statuses = cycle.diagnosis != nullptr ? cycle.diagnosis->statuses() : uniform;
+  outcome.status = framework.point_metrics().Measure(PointMetrics::Point::kPostFilter, [&] {
+    return framework.RunPostFilter(state, *pod, statuses, outcome.plan);
+  });
+  ++result.post_filters;
+  outcome.found = outcome.status.ok() && !outcome.plan.nominated_node.value_or("").empty();
+  return outcome;
 }
 
 // kube-scheduler v1.35 schedule_one.go schedulingCycle: a rejection reads like one of the only
@@ -105,6 +182,7 @@ PodFailure PodScheduler::Refused(const AttemptRequest& request,
 }
 
 bool PodScheduler::MayPreempt(const AttemptRequest& request, const AttemptResult& result) {
+  if (request.quorum.has_parts()) return request.IsReachedBy(result.placed);
   const int others = static_cast<int>(request.pods.size() - 1 - result.failed.size());
   return request.minimum <= 1 || others >= request.minimum;
 }
@@ -212,16 +290,9 @@ Status PodScheduler::Permit(const Framework& framework, Binder::Member& member) 
   return Status::Success();
 }
 
-void PodScheduler::Undo(Placement& placement) {
-  placement.framework->placement().RunUnreserve(placement.state, *placement.pod,
-                                                placement.node_name);
-  cluster_.Forget(placement.pod);
-  cluster_.Refresh();
-}
-
 void PodScheduler::UndoAll(const AttemptRequest& request, AttemptResult& result) {
   RollBack(result);
-  if (request.minimum <= 1) return;
+  if (request.minimum <= 1 && !request.quorum.has_parts()) return;
   result.plans.clear();
   for (PodFailure& failure : result.failed) {
     if (failure.nominated_node.has_value() && !failure.nominated_node->empty()) {

@@ -6,11 +6,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/scheduling_cycle.h"
+#include "engine/transaction.h"
 
 namespace berth {
 
@@ -24,6 +26,23 @@ class PodScheduler {
   // PostFilter plans for it; to neither if it yielded. Returns whether it is placed.
   bool Place(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
              AttemptResult& result);
+  // The same on the node of that row, if the filters accept it and Reserve does; else nothing is
+  // added.
+  bool PlaceOn(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+               NodeRow row, AttemptResult& result);
+  // The rows on which the pod could be placed now, in row order.
+  std::vector<NodeRow> FeasibleRows(const Framework& framework, const PodInfo& pod) const;
+  // Places the pod, as Place() does but without a word about why not, or says where room could be
+  // made for it and by evicting whom, if PostFilter is to be asked.
+  struct PlacedOrPlan {
+    bool placed = false;
+    bool found = false;  // a plan, with a node
+    Status status;       // of PostFilter, or of the cycle
+    PostFilterResult plan;
+  };
+  enum class AskPostFilter : uint8_t { kNo, kYes };
+  PlacedOrPlan PlaceOrPlan(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                           AskPostFilter ask, AttemptResult& result);
   // Asks the Permit plugins about a placed pod. Success if it may be bound, or once its waits are
   // over.
   static Status Permit(const Framework& framework, Binder::Member& member);
@@ -34,7 +53,7 @@ class PodScheduler {
   // Preempting for a part of a group would evict pods for nothing.
   static bool MayPreempt(const AttemptRequest& request, const AttemptResult& result);
 
-  void Undo(Placement& placement);
+  void Undo(Placement& placement) { Transaction::Undo(cluster_, placement); }
   // All that is placed.
   void RollBack(AttemptResult& result);
   // The same where the minimum was missed. Plans were made for pods beyond the minimum, and go with
@@ -47,6 +66,9 @@ class PodScheduler {
   const SchedulingCycle& cycle() const { return cycle_; }
 
  private:
+  // Assumes and reserves. What Reserve says.
+  Status Reserve(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+                 NodeRow row, CycleState&& state, AttemptResult& result);
   bool CostsTheGroup(const AttemptRequest& request, const AttemptResult& result,
                      const PostFilterResult& plan) const;
   // What came of PostFilter, if it ran.

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "berth/cluster.h"
+#include "berth/extensions/extender.h"
 #include "berth/framework/handle.h"
 #include "engine/cluster_state.h"
 #include "engine/random_sequence.h"
@@ -49,13 +50,14 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   // Everything outlives the handle; `services` may be null.
   ProfileHandle(std::string profile_name, const ClusterState& cluster, const Clock& clock,
                 RandomSequence& random, SharedObjects& shared, CounterSet& counters,
-                SchedulerServices* services)
+                const ExtenderList& extenders, SchedulerServices* services)
       : profile_name_(std::move(profile_name)),
         cluster_(cluster),
         clock_(clock),
         random_(random),
         shared_(shared),
         counters_(counters),
+        extenders_(extenders),
         services_(services) {}
 
   // The profile's framework, once it is built. Before that nothing can be run.
@@ -72,6 +74,9 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   const Nominator& nominator() const override { return cluster_.nominations(); }
   const Clock& clock() const override { return clock_; }
   uint64_t Random() override { return random_.Next(); }
+  absl::Span<const std::shared_ptr<SchedulerExtender>> extenders() const override {
+    return extenders_;
+  }
 
   Status RunFilterPlugins(const CycleState& state, const PodInfo& pod,
                           const NodeInfo& node) override;
@@ -112,6 +117,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
   RandomSequence& random_;
   SharedObjects& shared_;
   CounterSet& counters_;
+  const ExtenderList& extenders_;
   SchedulerServices* const services_;
   std::set<Kind> watched_;
   const Framework* framework_ = nullptr;

@@ -40,6 +40,9 @@ void CountByPlugin(const Framework& framework, const NodeFailure& failure, Waiti
     waiting.nodes_by_plugin.push_back(
         {std::string(framework.plugins().filter[i].name.view()), counts[i]});
   }
+  const int by_extenders = counts[NodeVerdicts::kExtender];
+  if (by_extenders > 0)
+    waiting.nodes_by_plugin.push_back({std::string(kExtenderName), by_extenders});
 }
 
 // What is free of the resource that is short, where nothing else is in the way.

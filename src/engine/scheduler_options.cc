@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/time.h"
@@ -76,6 +77,12 @@ absl::Status CheckOptions(const SchedulerOptions& options) {
   wrong.AddIf(options.slow_plugin_call < absl::ZeroDuration(), "slow_plugin_call is ",
               DurationToString(options.slow_plugin_call), "; it must not be negative");
   CheckConfiguration(options.configuration, wrong);
+  wrong.AddIf(!options.configuration.extenders.empty() && options.extenders.empty(),
+              "extenders is empty, and configuration names ",
+              options.configuration.extenders.size(),
+              "; fill it with NewHttpExtenders(configuration.extenders) of "
+              "berth/http_extender.h, or empty configuration.extenders");
+  wrong.AddIf(absl::c_linear_search(options.extenders, nullptr), "extenders has a null pointer");
   return wrong.ToStatus();
 }
 

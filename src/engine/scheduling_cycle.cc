@@ -48,7 +48,12 @@ NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterResul
   if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return -1;
   const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
       request.state, *request.pod, request.nodes.node(row));
-  return status.ok() ? row : -1;
+  if (!status.ok()) return -1;
+  std::vector<NodeRow> feasible = {row};
+  ExtenderStatuses statuses;
+  const Status asked =
+      request.framework.extenders().RunFilter(*request.pod, request.nodes, feasible, statuses);
+  return asked.ok() && !feasible.empty() ? row : -1;
 }
 
 // The result of the cycle after the evaluation. `narrowing_plugins` count as rejecting plugins.
@@ -68,13 +73,16 @@ CycleResult Conclude(const EvaluationRequest& request, Evaluation evaluation,
     if (absl::c_linear_search(result.rejecting_plugins, filters[i].name)) continue;
     result.rejecting_plugins.push_back(filters[i].name);
   }
+  if (evaluation.diagnosis->HasRejected(NodeVerdicts::kExtender)) {
+    result.rejecting_plugins.push_back(Symbol::Intern(kExtenderName));
+  }
   return result;
 }
 
 }  // namespace
 
 SchedulingCycle::SchedulingCycle(bool incremental, int filter_block_size)
-    : evaluator_(NewEvaluator(incremental, filter_block_size)) {}
+    : evaluator_(NewEvaluator(incremental, filter_block_size)), extended_(filter_block_size) {}
 
 CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                  const std::shared_ptr<const PodInfo>& pod, const NodeTable& nodes,
@@ -87,10 +95,13 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
                                      .nominator = nominator,
                                      .nominated_node = nominator.NominatedNode(*pod),
                                      .percentage = percentage};
+  NodeEvaluator& evaluator = framework.extenders().AnyInterested(*pod)
+                                 ? static_cast<NodeEvaluator&>(extended_)
+                                 : *evaluator_;
   // If pods of its class came before, the caches may have the answer. A nominated pod tries its
   // node first.
   if (request.nominated_node.empty()) {
-    std::optional<Evaluation> known = evaluator_->Recall(request);
+    std::optional<Evaluation> known = evaluator.Recall(request);
     if (known.has_value()) return Conclude(request, *std::move(known), {});
   }
   PreFilterOutcome pre_filter = framework.point_metrics().Measure(
@@ -99,7 +110,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   if (!pre_filter.status.ok()) return EndedByPreFilter(std::move(pre_filter));
   const NodeRow nominated = FindNominatedNode(request, pre_filter.narrowed);
   if (nominated >= 0) return Conclude(request, {.best = nominated}, {});
-  Evaluation evaluation = evaluator_->Evaluate(request, pre_filter);
+  Evaluation evaluation = evaluator.Evaluate(request, pre_filter);
   return Conclude(request, std::move(evaluation), std::move(pre_filter.narrowing_plugins));
 }
 

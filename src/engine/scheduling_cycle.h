@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "evaluation/full_evaluator.h"
 #include "evaluation/node_evaluator.h"
 #include "framework/framework.h"
 
@@ -45,6 +46,8 @@ class SchedulingCycle {
 
  private:
   const std::unique_ptr<NodeEvaluator> evaluator_;
+  // Of pods that an extender is interested in: nobody knows what its verdicts depend on.
+  FullEvaluator extended_;
 };
 
 }  // namespace berth

@@ -29,6 +29,12 @@ Symbol VerdictStatuses::rejecting_plugin(NodeRow row) const {
 Status VerdictStatuses::Ask(NodeRow row) const {
   if (verdicts_.rejector(row) == NodeVerdicts::kNotFiltered) return excluded_;
   if (verdicts_.IsFeasible(row)) return Status::Success();
+  if (verdicts_.rejector(row) == NodeVerdicts::kExtender) {
+    const auto said = by_extenders_->find(row);
+    return said != by_extenders_->end()
+               ? said->second
+               : Status::Make(verdicts_.code(row), {}).WithPlugin(Symbol::Intern(kExtenderName));
+  }
   return framework_.nomination_filter().RunFilterWithNominatedPods(state_, pod_, nodes_.node(row));
 }
 

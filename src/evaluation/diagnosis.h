@@ -35,13 +35,15 @@ std::vector<NodeRow> RowsWith(const NodeVerdicts& verdicts, Code code);
 class VerdictStatuses final : public StatusColumns {
  public:
   VerdictStatuses(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                  const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded)
+                  const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded,
+                  const ExtenderStatuses* by_extenders = nullptr)
       : framework_(framework),
         state_(state),
         pod_(pod),
         nodes_(nodes),
         verdicts_(verdicts),
-        excluded_(excluded) {}
+        excluded_(excluded),
+        by_extenders_(by_extenders) {}
 
   Code code(NodeRow row) const override { return verdicts_.code(row); }
   absl::Span<const Code> codes() const override { return verdicts_.codes(); }
@@ -77,7 +79,8 @@ class VerdictStatuses final : public StatusColumns {
   const PodInfo& pod_;
   const NodeTable& nodes_;
   const NodeVerdicts& verdicts_;
-  const Status& excluded_;  // of the nodes that PreFilter excluded
+  const Status& excluded_;                // of the nodes that PreFilter excluded
+  const ExtenderStatuses* by_extenders_;  // of rows that extenders rejected; null: there are none
   // Of the groups that were read so far.
   mutable std::vector<Status> status_of_group_;
   mutable absl::flat_hash_map<uint32_t, int> group_of_;  // by rejector, code and reason id
@@ -116,6 +119,7 @@ class Diagnosis {
   virtual const NodeStatuses& statuses() const = 0;
   virtual ReasonCounts CountReasons() const = 0;
   // Whether the Filter plugin of that index (ProfilePlugins::filter) rejected a node.
+  // Or kExtender of NodeVerdicts.
   virtual bool HasRejected(uint8_t filter) const = 0;
   virtual RejectorCounts CountRejectors() const = 0;
   // How much is free of a resource on the nodes that are rejected for want of it, and all that is
@@ -127,10 +131,11 @@ class Diagnosis {
 class VerdictDiagnosis final : public Diagnosis {
  public:
   VerdictDiagnosis(const Framework& framework, const CycleState& state, const PodInfo& pod,
-                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded)
+                   const NodeTable& nodes, const NodeVerdicts& verdicts, const Status& excluded,
+                   const ExtenderStatuses* by_extenders = nullptr)
       : nodes_(nodes),
         verdicts_(verdicts),
-        statuses_(framework, state, pod, nodes, verdicts, excluded) {}
+        statuses_(framework, state, pod, nodes, verdicts, excluded, by_extenders) {}
 
   const NodeStatuses& statuses() const override { return statuses_; }
   ReasonCounts CountReasons() const override {

@@ -3,6 +3,8 @@
 #include "evaluation/full_evaluator.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 
@@ -34,7 +36,7 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   if ((evaluation.status.ok() && evaluation.best < 0) || explain) {
     excluded_ = pre_filter.excluded;
     evaluation.diagnosis = &diagnosis_.emplace(request.framework, request.state, *request.pod,
-                                               request.nodes, verdicts_, excluded_);
+                                               request.nodes, verdicts_, excluded_, &by_extenders_);
   }
   return evaluation;
 }
@@ -59,14 +61,17 @@ void FullEvaluator::ListRows(const NodeTable& nodes, const PreFilterResult& narr
 Status FullEvaluator::FindFeasible(const EvaluationRequest& request) {
   verdicts_.Reset(request.nodes.size());
   feasible_.clear();
+  by_extenders_.clear();
   if (rows_.empty()) return Status::Success();
   const int count = static_cast<int>(rows_.size());
-  const int wanted =
-      FeasibleNodesToFind(count, request.percentage, !request.framework.plugins().score.empty());
-  return request.framework.point_metrics().Measure(PointMetrics::Point::kFilter, [&] {
+  const bool scores = !request.framework.plugins().score.empty() ||
+                      request.framework.extenders().AnyChooses(*request.pod);
+  const int wanted = FeasibleNodesToFind(count, request.percentage, scores);
+  Status status = request.framework.point_metrics().Measure(PointMetrics::Point::kFilter, [&] {
     return wanted >= count || request.state.for_explanation() ? FindAllFeasible(request)
                                                               : FindSomeFeasible(request, wanted);
   });
+  return status.ok() ? AskExtenders(request) : status;
 }
 
 Status FullEvaluator::FindAllFeasible(const EvaluationRequest& request) {
@@ -103,9 +108,45 @@ Status FullEvaluator::FindSomeFeasible(const EvaluationRequest& request, int wan
   return Status::Success();
 }
 
+// Removes from the feasible rows those that extenders reject.
+Status FullEvaluator::AskExtenders(const EvaluationRequest& request) {
+  const ExtenderRunner& extenders = request.framework.extenders();
+  if (feasible_.empty() || !extenders.AnyInterested(*request.pod)) return Status::Success();
+  const std::vector<NodeRow> before = feasible_;
+  Status error = extenders.RunFilter(*request.pod, request.nodes, feasible_, by_extenders_);
+  if (!error.ok()) return error;
+  std::vector<NodeRow> rejected;
+  std::set_difference(before.begin(), before.end(), feasible_.begin(), feasible_.end(),
+                      std::back_inserter(rejected));
+  for (const NodeRow row : rejected) {
+    const auto said = by_extenders_.find(row);
+    verdicts_.Reject(
+        row,
+        said == by_extenders_.end() ? Code::kUnschedulableAndUnresolvable : said->second.code(),
+        NodeVerdicts::kExtender);
+  }
+  // What an extender says of a node counts in place of what a plugin said, as in kube-scheduler.
+  for (const auto& [row, status] : by_extenders_) {
+    if (!verdicts_.IsFeasible(row)) verdicts_.Reject(row, status.code(), NodeVerdicts::kExtender);
+  }
+  return Status::Success();
+}
+
 // --- Score ---------------------------------------------------------------------------------------
 
+// Extenders are asked first, and answer while plugins score.
 Status FullEvaluator::ScoreFeasible(const EvaluationRequest& request) {
+  ExtenderRunner::Scores by_extenders =
+      request.framework.extenders().BeginPrioritize(*request.pod, request.nodes, feasible_);
+  Status status = ScoreByPlugins(request);
+  if (!status.ok()) return status;
+  std::move(by_extenders)
+      .AddTo(request.nodes, feasible_, absl::MakeSpan(totals_),
+             request.state.for_explanation() ? &scores_by_plugin_ : nullptr);
+  return status;
+}
+
+Status FullEvaluator::ScoreByPlugins(const EvaluationRequest& request) {
   totals_.resize(feasible_.size());
   if (request.framework.plugins().score.empty()) {
     // kube-scheduler v1.35 schedule_one.go prioritizeNodes: every node gets 1.

@@ -12,7 +12,8 @@
 
 namespace berth {
 
-// FilterNodes, PreScore, ScoreNodes and the choice. Between two pods it keeps scratch memory, and
+// FilterNodes, PreScore, ScoreNodes and the choice, with the extenders that are interested in the
+// pod. Between two pods it keeps scratch memory, and
 // where the last partial search ended. For an explanation (CycleState::for_explanation()) all nodes
 // are filtered and all feasible ones are scored, even a single one.
 class FullEvaluator final : public NodeEvaluator {
@@ -37,7 +38,9 @@ class FullEvaluator final : public NodeEvaluator {
   Status FindFeasible(const EvaluationRequest& request);
   Status FindAllFeasible(const EvaluationRequest& request);
   Status FindSomeFeasible(const EvaluationRequest& request, int wanted);
+  Status AskExtenders(const EvaluationRequest& request);
   Status ScoreFeasible(const EvaluationRequest& request);
+  Status ScoreByPlugins(const EvaluationRequest& request);
   Status ChooseBest(const EvaluationRequest& request, NodeRow& best_row);
 
   const int filter_block_size_;
@@ -50,12 +53,14 @@ class FullEvaluator final : public NodeEvaluator {
   std::vector<int64_t> totals_;  // by position in feasible_
   std::vector<PluginScores> scores_by_plugin_;
   Status excluded_;  // of nodes that PreFilter excluded
+  ExtenderStatuses by_extenders_;
   std::optional<VerdictDiagnosis> diagnosis_;
 };
 
 // kube-scheduler v1.35 schedule_one.go numFeasibleNodesToFind: how many feasible nodes end a search
 // over `nodes`. `percentage` 0, the default, is every node (kube-scheduler: adaptive;
-// docs/parity.md). Without Score plugins (`scores`) the first feasible node ends it.
+// docs/parity.md). Without Score plugins and extenders that choose (`scores`)
+// the first feasible node ends it.
 int FeasibleNodesToFind(int nodes, int percentage, bool scores);
 
 }  // namespace berth

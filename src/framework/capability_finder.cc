@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "berth/extensions/extender.h"
 
 namespace berth {
 namespace {
@@ -134,6 +135,12 @@ void CapabilityFinder::FindEvents() {
       events.events.push_back({{EventResource::Wildcard(), action::kAll, ""}, nullptr});
     }
     plugins_.events.push_back(std::move(events));
+  }
+  // kube-scheduler v1.35 runtime/framework.go: an extender registers no events, so that any event
+  // requeues a pod that one has rejected.
+  if (!plugins_.handle.extenders().empty()) {
+    plugins_.events.push_back({Symbol::Intern(kExtenderName),
+                               {{{EventResource::Wildcard(), action::kAll, ""}, nullptr}}});
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
@@ -28,30 +27,18 @@ class CapacityBesideNominated {
     }
   }
 
-  // What the node of `row` is short of beside those of the `nominated` that `counts` says true of,
-  // a bit for each thing; 0 if it lacks nothing, would lack it without pods too, or sums do not
-  // tell.
-  template <class Counts>
-  uint32_t ShortageFor(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> nominated,
-                       Counts counts) const {
+  // What the node of `row` is short of beside `pods` nominated ones that request so much, a bit for
+  // each thing; 0 if it lacks nothing, would lack it without pods too, or sums do not tell.
+  uint32_t ShortageFor(NodeRow row, size_t pods, const ResourceVector& requests) const {
     if (allowed_pods_[row] <= 0) return 0;
-    absl::InlinedVector<const PodInfo*, 4> counted;
-    for (const auto& pod : nominated) {
-      if (counts(pod)) counted.push_back(pod.get());
-    }
-    uint32_t shortage =
-        pod_count_[row] + static_cast<int64_t>(counted.size()) >= allowed_pods_[row];
+    uint32_t shortage = pod_count_[row] + static_cast<int64_t>(pods) >= allowed_pods_[row];
     for (size_t i = 0; i < needs_.size(); ++i) {
       const Need& need = needs_[i];
       const int64_t has = need.allocatable[row];
-      int64_t used = need.requested[row];
-      if (!IsPlain(need.amount | has | used) || need.amount > has) return 0;
-      for (const PodInfo* pod : counted) {
-        const int64_t taken = pod->requests().Get(need.resource);
-        if (!IsPlain(taken)) return 0;
-        used += taken;
-      }
-      shortage |= uint32_t{used + need.amount > has} << (i + 1);
+      const int64_t used = need.requested[row];
+      const int64_t taken = requests.Get(need.resource);
+      if (!IsPlain(need.amount | has | used | taken) || need.amount > has) return 0;
+      shortage |= uint32_t{used + taken + need.amount > has} << (i + 1);
     }
     return shortage;
   }

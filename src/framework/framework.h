@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/postfilter.h"
+#include "framework/extender_runner.h"
 #include "framework/fault_log.h"
 #include "framework/filter_runner.h"
 #include "framework/nomination_filter.h"
@@ -48,6 +49,8 @@ class Framework {
   const NominationFilter& nomination_filter() const { return nomination_filter_; }
   // PreScore, Score and NormalizeScores.
   const ScoreRunner& scores() const { return scores_; }
+  // What comes after the plugins.
+  const ExtenderRunner& extenders() const { return extenders_; }
   // Reserve, Permit, PreBind, Bind and PostBind.
   const PlacementRunner& placement() const { return placement_; }
   // What verdicts depend on, and which pods have them in common.
@@ -74,7 +77,8 @@ class Framework {
   const FilterRunner filters_{*plugins_};
   const NominationFilter nomination_filter_{*plugins_, filters_, dependencies_, signer_};
   const ScoreRunner scores_{*plugins_};
-  const PlacementRunner placement_{*plugins_};
+  const ExtenderRunner extenders_{*plugins_};
+  const PlacementRunner placement_{*plugins_, extenders_};
   const PluginReports reports_{*plugins_};
 };
 

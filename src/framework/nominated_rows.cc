@@ -2,6 +2,7 @@
 // Implementation of nominated_rows.h.
 #include "framework/nominated_rows.h"
 
+#include <limits>
 #include <utility>
 
 namespace berth {
@@ -14,10 +15,11 @@ void NominatedRows::CatchUp(const NodeTable& nodes, const Nominator& nominator) 
     for (const Symbol node : *changes) {
       const NodeRow row = nodes.FindRow(node);
       if (row < 0) continue;
-      if (nominator.NominatedPods(node).empty()) {
+      const auto pods = nominator.NominatedPods(node);
+      if (pods.empty()) {
         Remove(row);
       } else {
-        Add(row);
+        Set(row, pods);
       }
     }
   }
@@ -37,24 +39,40 @@ bool NominatedRows::CatchUpWithMoves(const NodeTable& nodes, const Nominator& no
                                                     });
   if (!followed || !moved) return followed;
   rows_.clear();
+  pods_.clear();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (place_of_[row] == kNone) continue;
-    const bool came = std::exchange(place_of_[row], kNone) == kCame;
-    if (!came || !nominator.NominatedPods(nodes.node(row).name()).empty()) Add(row);
+    if (std::exchange(place_of_[row], kNone) == kNone) continue;
+    const auto pods = nominator.NominatedPods(nodes.node(row).name());
+    if (!pods.empty()) Set(row, pods);
   }
   return true;
 }
 
 void NominatedRows::Collect(const NodeTable& nodes, const Nominator& nominator) {
   rows_.clear();
+  pods_.clear();
   place_of_.assign(nodes.size(), kNone);
-  ForEachNominatedRow(nominator, nodes, [this](NodeRow row) { Add(row); });
+  ForEachNominatedRow(nominator, nodes, [&](NodeRow row) {
+    if (!contains(row)) Set(row, nominator.NominatedPods(nodes.node(row).name()));
+  });
 }
 
-void NominatedRows::Add(NodeRow row) {
-  if (contains(row)) return;
-  place_of_[row] = static_cast<int32_t>(rows_.size());
-  rows_.push_back(row);
+void NominatedRows::Set(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> pods) {
+  if (!contains(row)) {
+    place_of_[row] = static_cast<int32_t>(rows_.size());
+    rows_.push_back(row);
+    pods_.emplace_back();
+  }
+  NominatedPodsOfRow& kept = pods_[place_of_[row]];
+  kept = {pods, pods.front()->priority(), pods.back()->priority(), {}};
+  for (const auto& pod : pods) kept.requests.Add(pod->requests());
+  // A sum of such ones would not tell whether one of them is too large.
+  constexpr int64_t kUntold = std::numeric_limits<int64_t>::min();
+  for (const auto& pod : pods) {
+    pod->requests().ForEach([&](ResourceId id, int64_t amount) {
+      if (amount < 0) kept.requests.Set(id, kUntold);
+    });
+  }
 }
 
 void NominatedRows::Remove(NodeRow row) {
@@ -62,9 +80,11 @@ void NominatedRows::Remove(NodeRow row) {
   const int32_t place = std::exchange(place_of_[row], kNone);
   if (rows_.back() != row) {
     rows_[place] = rows_.back();
+    pods_[place] = std::move(pods_.back());
     place_of_[rows_[place]] = place;
   }
   rows_.pop_back();
+  pods_.pop_back();
 }
 
 }  // namespace berth

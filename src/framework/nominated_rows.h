@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -55,6 +56,13 @@ inline absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeR
   return nominated;
 }
 
+// The pods that are nominated to one node, at least one.
+struct NominatedPodsOfRow {
+  absl::Span<const std::shared_ptr<const PodInfo>> pods;  // by falling priority
+  int32_t highest_priority = 0, lowest_priority = 0;
+  ResourceVector requests;  // their sum
+};
+
 // The rows of nodes that have nominated pods, for who asks often: costs the nominations that
 // changed, and moves as rows do. Scheduling thread.
 class NominatedRows {
@@ -64,19 +72,23 @@ class NominatedRows {
 
   absl::Span<const NodeRow> rows() const { return rows_; }  // in no order
   bool contains(NodeRow row) const { return place_of_[row] >= 0; }
+  // Of a row that it contains.
+  const NominatedPodsOfRow& at(NodeRow row) const { return pods_[place_of_[row]]; }
 
  private:
   static constexpr int32_t kNone = -1, kCame = -2;
 
   bool CatchUpWithMoves(const NodeTable& nodes, const Nominator& nominator);
   void Collect(const NodeTable& nodes, const Nominator& nominator);
-  void Add(NodeRow row);
+  // `pods` are those nominated to its node: not none.
+  void Set(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> pods);
   void Remove(NodeRow row);
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
   uint64_t nominations_version_ = 0;
   std::vector<NodeRow> rows_;
-  std::vector<int32_t> place_of_;  // by row: in rows_, or kNone; kCame while rows move
+  std::vector<NominatedPodsOfRow> pods_;  // of each of rows_
+  std::vector<int32_t> place_of_;         // by row: in rows_, or kNone; kCame while rows move
 };
 
 }  // namespace berth

@@ -78,10 +78,12 @@ Status NominationFilter::RunFilterWithNominatedPods(const CycleState& state, con
 
 NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows) const {
-  const Nominator& nominator = plugins_.handle.nominator();
   if (RowsWithNominatedPods(nodes).empty()) return {{}, rows};
+  const NodeRow own_row = NominatedRowOf(pod, nodes);
   const auto has_one = [&](NodeRow row) {
-    return absl::c_any_of(nominator.NominatedPods(nodes.node(row).name()),
+    const NominatedPodsOfRow& on_row = nominated_rows_.at(row);
+    if (row != own_row) return on_row.highest_priority >= pod.priority();
+    return absl::c_any_of(on_row.pods,
                           [&](const auto& nominated) { return CountsFor(*nominated, pod); });
   };
   rows_with_nominations_.clear();
@@ -91,6 +93,12 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     (counts ? rows_with_nominations_ : rows_without_nominations_).push_back(row);
   }
   return {rows_with_nominations_, rows_without_nominations_};
+}
+
+// The row that `pod` itself is nominated to, or -1.
+NodeRow NominationFilter::NominatedRowOf(const PodInfo& pod, const NodeTable& nodes) const {
+  const std::optional<Symbol> name = Symbol::Find(plugins_.handle.nominator().NominatedNode(pod));
+  return name.has_value() ? nodes.FindRow(*name) : -1;
 }
 
 // A ResourceFilter before which only filters run that depend on the Node object alone.
@@ -137,24 +145,35 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
                                                  const NodeTable& nodes,
                                                  const std::optional<FirstResourceFilter>& first,
                                                  NodeVerdicts& verdicts) const {
-  const auto counts = [&pod](const auto& nominated) { return CountsFor(*nominated, pod); };
+  const NodeRow own_row = NominatedRowOf(pod, nodes);
+  const auto shortage_of = [&](NodeRow row) {
+    const NominatedPodsOfRow& on_row = nominated_rows_.at(row);
+    if (row != own_row && on_row.lowest_priority >= pod.priority()) {  // so do all
+      return first->capacity.ShortageFor(row, on_row.pods.size(), on_row.requests);
+    }
+    size_t pods = 0;
+    ResourceVector requests;
+    for (const auto& nominated : on_row.pods) {
+      if (!CountsFor(*nominated, pod)) continue;
+      ++pods;
+      requests.Add(nominated->requests());
+    }
+    on_row.requests.ForEach([&](ResourceId id, int64_t sum) {  // as it is told of all of them
+      if (sum < 0) requests.Set(id, sum);
+    });
+    return first->capacity.ShortageFor(row, pods, requests);
+  };
   std::vector<std::vector<std::pair<NodeRow, const Status*>>> rejected(plugins_.filter.size());
   std::deque<Status> statuses;
   absl::flat_hash_map<uint32_t, const Status*> status_of_shortage;
   const absl::Span<const NodeRow> left = verdicts.candidates();
   for (size_t i = 0; i < left.size(); ++i) {
-    PrefetchNodes(nodes, left, i);
-    const NodeInfo& node = nodes.node(left[i]);
-    const uint32_t shortage =
-        !first.has_value()
-            ? 0
-            : first->capacity.ShortageFor(
-                  left[i], plugins_.handle.nominator().NominatedPods(node.name()), counts);
+    const uint32_t shortage = first.has_value() ? shortage_of(left[i]) : 0;
     if (const auto known = status_of_shortage.find(shortage); known != status_of_shortage.end()) {
       rejected[first->index].emplace_back(left[i], known->second);
       continue;
     }
-    Status status = RunFilterWithNominatedPods(state, pod, node);
+    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(left[i]));
     if (status.IsError()) return status;
     if (status.ok()) continue;
     const uint8_t rejector = plugins_.FilterIndex(status.plugin_symbol());

@@ -63,6 +63,7 @@ class NominationFilter {
   const NodeInfo& WithNominatedPods(const NodeInfo& node, PodList nominated) const;
   Status RunFilterWith(const PodList& nominated, const CycleState& state, const PodInfo& pod,
                        const NodeInfo& node) const;
+  NodeRow NominatedRowOf(const PodInfo& pod, const NodeTable& nodes) const;
   std::optional<FirstResourceFilter> FindFirstResourceFilter(const CycleState& state,
                                                              const PodInfo& pod,
                                                              const NodeTable& nodes) const;

@@ -145,6 +145,7 @@ Status PlacementRunner::RunPollPreBind(CycleState& state, const PodInfo& pod,
 Status PlacementRunner::RunBind(CycleState& state, const PodInfo& pod,
                                 absl::string_view node_name) const {
   CallTimer timer(plugins_.fault_log);
+  if (std::optional<Status> bound = extenders_.RunBind(pod, node_name)) return *std::move(bound);
   for (const Hook<BindPlugin>& hook : plugins_.bind) {
     timer.Start();
     Status status = plugins_.calls.Guarded(

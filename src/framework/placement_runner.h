@@ -10,6 +10,7 @@
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/permit.h"
 #include "berth/framework/status.h"
+#include "framework/extender_runner.h"
 #include "framework/hook.h"
 #include "framework/profile_plugins.h"
 
@@ -29,7 +30,8 @@ struct PermitOutcome {
 class PlacementRunner {
  public:
   // `plugins` outlives this.
-  explicit PlacementRunner(const ProfilePlugins& plugins) : plugins_(plugins) {}
+  PlacementRunner(const ProfilePlugins& plugins, const ExtenderRunner& extenders)
+      : plugins_(plugins), extenders_(extenders) {}
 
   Status RunReserve(CycleState& state, const PodInfo& pod, absl::string_view node_name) const;
   // Of all Reserve plugins, the last one first.
@@ -54,6 +56,7 @@ class PlacementRunner {
 
  private:
   const ProfilePlugins& plugins_;
+  const ExtenderRunner& extenders_;
 };
 
 }  // namespace berth

@@ -68,7 +68,7 @@ class GroupIndex::Group final : public GroupMembers {
   int assigned_ = 0;
 };
 
-GroupIndex::GroupIndex(GroupOf group_of, SpecOf spec_of)
+GroupIndex::GroupIndex(GroupOf group_of, SpecOfGroup spec_of)
     : group_of_(std::move(group_of)), spec_of_(std::move(spec_of)) {}
 GroupIndex::~GroupIndex() = default;
 
@@ -147,6 +147,15 @@ std::vector<const GroupMembers*> GroupIndex::All() const {
   std::sort(all.begin(), all.end(),
             [](const GroupMembers* a, const GroupMembers* b) { return a->name() < b->name(); });
   return all;
+}
+
+const GroupMembers* GroupIndex::GroupWith(const PodInfo& pod) const {
+  const Place* const place = places_.Find(*pod.identity());
+  return place == nullptr ? nullptr : place->group;
+}
+
+std::optional<GroupSpec> GroupIndex::SpecOf(const GroupMembers& group) const {
+  return Spec(group.name());
 }
 
 std::optional<std::string> GroupIndex::GroupOfPod(absl::string_view uid) const {

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/identity_map.h"
 #include "berth/extensions/group.h"
+#include "framework/running_groups.h"
 
 namespace berth {
 
@@ -22,14 +23,14 @@ namespace berth {
 enum class StartOrder : uint8_t { kByImportance, kOther };
 
 // Told of every pod by the engine, before the queue is. Belongs to the scheduling thread.
-class GroupIndex final : public Groups {
+class GroupIndex final : public Groups, public RunningGroups {
  public:
   // The group of a pod by the group plugin of its profile.
   using GroupOf = std::function<std::optional<std::string>(const PodInfo&)>;
-  // What the plugin of a member's profile knows of its group.
-  using SpecOf =
-      std::function<std::optional<GroupSpec>(const PodInfo& member, absl::string_view name)>;
-  explicit GroupIndex(GroupOf group_of, SpecOf spec_of = nullptr);
+  // What that plugin says of the group of that name that the pod is in.
+  using SpecOfGroup =
+      std::function<std::optional<GroupSpec>(const PodInfo& pod, absl::string_view name)>;
+  explicit GroupIndex(GroupOf group_of, SpecOfGroup spec_of = nullptr);
   ~GroupIndex() override;
 
   // The pod is there, new or changed, with or without a node; one that is terminal is a member no
@@ -48,6 +49,9 @@ class GroupIndex final : public Groups {
   bool StartedInOtherOrder(absl::string_view name) const;
 
   const GroupMembers* Find(absl::string_view name) const override;
+  bool empty() const override { return groups_.empty(); }
+  const GroupMembers* GroupWith(const PodInfo& pod) const override;
+  std::optional<GroupSpec> SpecOf(const GroupMembers& group) const override;
   // All groups that have members, by name.
   std::vector<const GroupMembers*> All() const;
   // The group the pod is in; absent if none.
@@ -64,7 +68,7 @@ class GroupIndex final : public Groups {
   void Remove(UidRef pod, Place place);
 
   const GroupOf group_of_;
-  const SpecOf spec_of_;
+  const SpecOfGroup spec_of_;
   absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
   IdentityMap<Place, ByUid> places_;
 };

@@ -135,12 +135,16 @@ class ApiClient::Request final : public HttpReceiver {
     if (stream != nullptr && IsSuccess()) {
       Observe();
       started = true;
+      client_.last_of_streams_ = MonotonicNow();
       stream->OnStart(head.content_type);
     }
   }
 
   void OnBytes(absl::string_view bytes) override {
-    if (started) return stream->OnBytes(bytes);
+    if (started) {
+      client_.last_of_streams_ = MonotonicNow();
+      return stream->OnBytes(bytes);
+    }
     if (body_.size() + bytes.size() > (IsSuccess() ? kMaxBodyBytes : kMaxErrorBytes)) {
       too_long_ = true;
       return;
@@ -395,10 +399,26 @@ void ApiClient::StartTransfer(Request& request) {
   request.credentials_version = credentials_version_;
   request.StartTry();
   request.transfer = loop_.Start(std::move(http), request);
+  if (request.stream != nullptr && !std::exchange(sees_after_streams_, true)) SeeAfterStreams();
   if (request.stream == nullptr || request.what.stream_timeout == absl::InfiniteDuration()) return;
   loop_.RunAt(MonotonicNow() + request.what.stream_timeout, [this, id = request.id] {
     if (Find(id) != nullptr) End(id, absl::DeadlineExceededError("the stream did not end in time"));
   });
+}
+
+void ApiClient::SeeAfterStreams() {
+  const absl::Time now = MonotonicNow();
+  loop_.RunAt(now + options_.stream_silence / 2, [this] { SeeAfterStreams(); });
+  const bool any = std::any_of(requests_.begin(), requests_.end(),
+                               [](const auto& request) { return request.second->started; });
+  if (!any || stopping_ || now - last_of_streams_ < options_.stream_silence) return;
+  if (std::exchange(asks_for_version_, true)) return;
+  // Any answer will do. On HTTP/2 it shares the connection of the streams.
+  Call({.target = "/version", .repeatable = Repeatable::kNo, .timeout = options_.silence_timeout},
+       [this](const absl::StatusOr<ApiResponse>&) {
+         asks_for_version_ = false;
+         last_of_streams_ = MonotonicNow();
+       });
 }
 
 std::vector<std::string> ApiClient::HeadersOf(const ApiRequest& request) const {

@@ -80,6 +80,12 @@ struct ApiCallRecord {
 struct ApiClientOptions {
   double qps = 50;  // client-go's defaults of a scheduler; zero or less: no limit
   int burst = 100;
+  // A firewall may forget a connection and tell nobody, and a watch that hears nothing does not
+  // mind. When no stream has brought anything for so long, the server is asked for its version;
+  // without an answer in time the connection is ended. client-go sends pings after 30 s and waits
+  // for 15 s.
+  absl::Duration stream_silence = absl::Seconds(10);
+  absl::Duration silence_timeout = absl::Seconds(15);
   std::string user_agent = "berth";
   uint64_t seed = 0;
   // What was sent and is not acknowledged for that long ends a connection.
@@ -142,6 +148,7 @@ class ApiClient {
   void EndLate(Request& request);
   void StartTransfer(Request& request);
   void EndTransfer(Request& request);
+  void SeeAfterStreams();
   std::vector<std::string> HeadersOf(const ApiRequest& request) const;
   void RetryOrFail(Request& request, const FailedTry& failed, absl::Status status);
   void End(RequestId id, absl::StatusOr<ApiResponse> response);
@@ -168,6 +175,8 @@ class ApiClient {
   std::array<std::deque<RequestId>, 3> lines_;
   int sent_since_low_ = 0;
   bool waits_for_token_ = false;  // a timer is set
+  bool sees_after_streams_ = false, asks_for_version_ = false;
+  absl::Time last_of_streams_ = absl::InfinitePast();  // when one has brought something
   std::string token_;
   absl::Time credentials_end_ = absl::InfinitePast();  // wall clock
   uint64_t credentials_version_ = 0;

@@ -17,6 +17,7 @@
 #include "berth/preemption/preemption.h"
 #include "preemption/candidate_scores.h"
 #include "preemption/followed_budgets.h"
+#include "preemption/group_victims.h"
 
 namespace berth {
 
@@ -31,6 +32,8 @@ struct PreemptionQuery {
   PreemptionRules::SearchRange range;
   std::vector<PreemptionRules::CandidateScore> scores;  // empty: ScoresByDefaultRules()
   const FollowedBudgets& budgets;
+  // Absent: nobody is spared for the sake of a group.
+  const GroupVictims* spare_groups = nullptr;
 };
 
 struct SearchResult {

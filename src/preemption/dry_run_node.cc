@@ -20,6 +20,8 @@ Status SelectVictims(DryRun& run, const PreemptionQuery& query, PreemptionCandid
       absl::StrCat("expected at least one victim pod on node \"", candidate.node, "\""));
 }
 
+}  // namespace
+
 CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQuery& query) {
   if (query.scores.empty()) return ScoresByDefaultRules(candidate);
   CandidateScores scores;
@@ -29,8 +31,6 @@ CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQ
   return scores;
 }
 
-}  // namespace
-
 Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& preemptor) {
   return Status::UnschedulableAndUnresolvable(rules.NoVictimsReason(node, preemptor));
 }
@@ -38,6 +38,9 @@ Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodIn
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row) {
   const NodeInfo& node = handle.nodes().node(row);
   DryRun run(handle, query.state, query.pod, node);
+  if (query.spare_groups != nullptr) {
+    run.Spare([&query](const PodInfo& pod) { return query.spare_groups->TakesOthers(pod); });
+  }
   auto scored = std::make_shared<ScoredCandidate>();
   PreemptionCandidate& candidate = scored->candidate;
   candidate = {row, std::string(node.name().view()), {}, 0};

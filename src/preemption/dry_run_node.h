@@ -23,6 +23,9 @@ struct DryRunResult {
 // Asks the rules whom they would evict from the node of that row, and scores that.
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row);
 
+// By the scores of the query.
+CandidateScores ScoresOf(const PreemptionCandidate& candidate, const PreemptionQuery& query);
+
 // "No victims found …", as the rules say it of `node`, or of very many nodes if it is null.
 Status NoVictims(const PreemptionRules& rules, const NodeInfo* node, const PodInfo& preemptor);
 

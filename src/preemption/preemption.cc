@@ -7,9 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "preemption/candidate_search.h"
+#include "preemption/dry_run_node.h"
+#include "preemption/extended_candidates.h"
 #include "preemption/followed_budgets.h"
 #include "preemption/full_search.h"
+#include "preemption/group_victims.h"
 #include "preemption/pruning/pruned_search.h"
 
 namespace berth {
@@ -39,6 +43,31 @@ std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
     best.push_back(i);
   }
   return best;
+}
+
+// If the best candidates would end a group, others that end none take the place of all: whatever
+// they score, somebody else will do. Of these the best of all nodes counts.
+void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
+                         std::vector<ScoredCandidatePtr>& candidates) {
+  const auto ends_group = [&](const ScoredCandidatePtr& scored) {
+    return groups.EndGroup(scored->candidate.victims);
+  };
+  const std::vector<int> best = BestOf(candidates);
+  if (absl::c_none_of(best, [&](int i) { return ends_group(candidates[i]); })) return;
+  PreemptionQuery sparing = query;
+  sparing.spare_groups = &groups;
+  std::vector<ScoredCandidatePtr> others;
+  for (const NodeRow row : query.statuses.RowsWith(Code::kUnschedulable)) {
+    const bool any_alone = absl::c_any_of(handle.nodes().node(row).pods(), [&](const auto& pod) {
+      return !groups.TakesOthers(*pod);
+    });
+    if (!any_alone) continue;
+    DryRunResult run = DryRunNode(handle, sparing, row);
+    if (run.candidate != nullptr && !ends_group(run.candidate)) {
+      others.push_back(std::move(run.candidate));
+    }
+  }
+  if (!others.empty()) candidates = std::move(others);
 }
 
 }  // namespace
@@ -75,7 +104,10 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
       .budgets = *budgets_};
-  CandidateSearch& search = state.full_evaluation() || !query.scores.empty() ? *full_ : *pruned_;
+  // The pruned search finds the best candidate only, and judges by what plugins said.
+  const bool all =
+      state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
+  CandidateSearch& search = all ? *full_ : *pruned_;
   std::optional<SearchResult> found = search.Find(query, state.work_budget());
   if (!found.has_value()) return Status::Unschedulable("the search for victims has yielded");
 
@@ -84,6 +116,17 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
     if (!found->failure.IsError()) result.nominated_node = "";
     return std::move(found->failure);
   }
+  const GroupVictims groups(handle_.groups());
+  if (groups.any_groups()) {
+    PreferWithoutGroups(handle_, groups, query, found->candidates);
+  }
+  if (ExtendersPreempt(handle_, pod)) {
+    Status asked = AskExtenders(handle_, query, found->candidates);
+    if (!asked.ok()) return asked;
+    if (found->candidates.empty()) {
+      return Status::Unschedulable("no candidate node for preemption");
+    }
+  }
   result.equally_good = BestOf(found->candidates);
   for (ScoredCandidatePtr& scored : found->candidates) {
     result.candidates.emplace_back(scored, &scored->candidate);
@@ -91,6 +134,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
   const PreemptionCandidate& chosen = *result.candidates[result.equally_good.front()];
   result.nominated_node = chosen.node;
   result.victims = chosen.victims;
+  if (groups.any_groups()) groups.AddWholeGroups(result.victims);
   return Status::Success();
 }
 

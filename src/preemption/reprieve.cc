@@ -50,12 +50,18 @@ Status Reprieve(DryRun& run, std::vector<PodPtr> removed, const DisruptionBudget
     candidate.victims.push_back(pod);
     return run.Remove(*pod);
   };
-  for (const PodPtr& pod : split.violating) {
-    if (Status status = reprieve(pod); !status.ok()) return status;
-  }
-  candidate.pdb_violations = static_cast<int>(candidate.victims.size());
-  for (const PodPtr& pod : split.non_violating) {
-    if (Status status = reprieve(pod); !status.ok()) return status;
+  const auto reprieve_those = [&](const std::vector<PodPtr>& pods, bool spared) -> Status {
+    for (const PodPtr& pod : pods) {
+      if (run.IsSpared(*pod) != spared) continue;
+      if (Status status = reprieve(pod); !status.ok()) return status;
+    }
+    return Status::Success();
+  };
+  for (const bool spared : {true, false}) {
+    const size_t victims = candidate.victims.size();
+    if (Status status = reprieve_those(split.violating, spared); !status.ok()) return status;
+    candidate.pdb_violations += static_cast<int>(candidate.victims.size() - victims);
+    if (Status status = reprieve_those(split.non_violating, spared); !status.ok()) return status;
   }
   sort(candidate.victims);
   return Status::Success();

@@ -13,6 +13,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/time.h"
+#include "berth/http_extender.h"
 #include "berth/kubernetes_cluster.h"
 #include "berth/mutex.h"
 #include "berth/scheduler.h"
@@ -146,12 +147,15 @@ class SchedulerProcess {
 
   absl::Status MakeScheduler(ObservedCluster& cluster, Executor& executor,
                              std::unique_ptr<Scheduler>& scheduler) {
+    absl::StatusOr<ExtenderList> extenders = NewHttpExtenders(configuration_.extenders);
+    if (!extenders.ok()) return extenders.status();
     absl::StatusOr<std::unique_ptr<Scheduler>> made =
         Scheduler::Create({.configuration = configuration_,
                            .registry = &registry_,
                            .cluster = &cluster,
                            .clock = &clock_,
                            .executor = &executor,
+                           .extenders = *std::move(extenders),
                            .seed = options_.seed,
                            .metrics = &scheduler_metrics_,
                            .warn = Warn()});

@@ -119,6 +119,38 @@ absl::Time TakingRule::MayGoAt(const QuotaHolder& holder, QuotaId from,
   return absl::InfinitePast();
 }
 
+bool TakingRule::MayReclaim(const QuotaTaker& taker) const {
+  const ReclaimStrategy strategy = tree_.spec(taker.quota).reclaim;
+  if (strategy == ReclaimStrategy::kNever) return false;
+  for (QuotaId quota = taker.quota; quota != QuotaTree::kCluster; quota = tree_.parent(quota)) {
+    // As a side of its parent, and, of the taker's own quota, beside its children.
+    for (const QuotaId ancestor : {tree_.parent(quota), quota}) {
+      const QuotaTree::Branches branches{quota, quota, ancestor};
+      if (StaysWithin(taker, branches, Bound::kGuarantee)) return true;
+      if (strategy == ReclaimStrategy::kFairShare && StaysWithin(taker, branches, Bound::kShare)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool TakingRule::MayGive(const QuotaTaker& taker, QuotaId holder) const {
+  const QuotaSpec& spec = tree_.spec(taker.quota);
+  if (taker.quota == holder) return spec.preemption != QuotaPreemption::kNever;
+  const QuotaTree::Branches branches = tree_.BranchesOf(taker.quota, holder);
+  if (IsFenced(taker.quota, holder, branches)) return false;
+  const auto by = [&](Bound bound) {
+    return StaysWithin(taker, branches, bound) &&
+           absl::c_any_of(taker.request, [&](const auto& asked) {
+             return asked.second > 0 && tree_.Concerns(holder, asked.first) &&
+                    IsAboveOn(asked.first, holder, branches, bound);
+           });
+  };
+  return by(Bound::kGuarantee) ||
+         (spec.reclaim == ReclaimStrategy::kFairShare && by(Bound::kShare));
+}
+
 TakingVerdict TakingRule::MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const {
   const auto no = [](Taking why) { return TakingVerdict{why}; };
   if (!holder.preemptible) return no(Taking::kNotPreemptible);

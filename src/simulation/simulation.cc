@@ -16,6 +16,43 @@ namespace {
 // Where a clock that counts nanoseconds stops: what is due later never comes.
 const absl::Time kEndOfTime = absl::FromUnixNanos(std::numeric_limits<int64_t>::max());
 
+// An extender binds in a cluster that is not there: what it agrees to is bound here.
+class SimulatedBinder final : public SchedulerExtender {
+ public:
+  SimulatedBinder(std::shared_ptr<SchedulerExtender> extender, Cluster& cluster)
+      : extender_(std::move(extender)), cluster_(cluster) {}
+
+  absl::string_view Name() const override { return extender_->Name(); }
+  bool IsIgnorable() const override { return extender_->IsIgnorable(); }
+  bool IsInterested(const PodInfo& pod) const override { return extender_->IsInterested(pod); }
+  bool IsFilter() const override { return extender_->IsFilter(); }
+  bool IsPrioritizer() const override { return extender_->IsPrioritizer(); }
+  bool SupportsPreemption() const override { return extender_->SupportsPreemption(); }
+  bool IsBinder() const override { return extender_->IsBinder(); }
+  int64_t weight() const override { return extender_->weight(); }
+  absl::StatusOr<FilterResult> Filter(const PodInfo& pod,
+                                      absl::Span<const NodeInfo* const> nodes) override {
+    return extender_->Filter(pod, nodes);
+  }
+  std::function<Priorities()> Prioritize(const PodInfo& pod,
+                                         absl::Span<const NodeInfo* const> nodes) override {
+    return extender_->Prioritize(pod, nodes);
+  }
+  absl::StatusOr<std::map<std::string, Victims>> ProcessPreemption(
+      const PodInfo& pod, absl::Span<const PreemptionCandidate* const> candidates) override {
+    return extender_->ProcessPreemption(pod, candidates);
+  }
+  absl::Status Bind(const PodInfo& pod, absl::string_view node_name) override {
+    absl::Status bound = extender_->Bind(pod, node_name);
+    if (!bound.ok()) return bound;
+    return cluster_.Bind({.pod = pod.identity(), .node_name = std::string(node_name)});
+  }
+
+ private:
+  const std::shared_ptr<SchedulerExtender> extender_;
+  Cluster& cluster_;
+};
+
 absl::Time IfItComes(absl::Time due) { return due < kEndOfTime ? due : absl::InfiniteFuture(); }
 
 }  // namespace
@@ -33,12 +70,18 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions
 }
 
 absl::Status Simulation::Start() {
+  ExtenderList extenders;
+  for (const std::shared_ptr<SchedulerExtender>& extender : options_.extenders) {
+    if (extender == nullptr) return absl::InvalidArgumentError("an extender is null");
+    extenders.push_back(std::make_shared<SimulatedBinder>(extender, cluster_));
+  }
   absl::StatusOr<std::unique_ptr<Scheduler>> scheduler =
       Scheduler::Create({.configuration = options_.configuration,
                          .registry = options_.registry,
                          .cluster = &cluster_,
                          .clock = &clock_,
                          .executor = &executor_,
+                         .extenders = std::move(extenders),
                          .seed = options_.seed,
                          .incremental = options_.incremental,
                          .filter_block_size = options_.filter_block_size,

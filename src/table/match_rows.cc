@@ -3,16 +3,56 @@
 #include "berth/columns/match_rows.h"
 
 #include <optional>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 
 namespace berth {
 namespace {
+
+// Clears the matches of the rows for whose value keep(index) says false.
+template <class Keep>
+void KeepIf(const LabelColumn& column, absl::Span<const NodeRow> rows, RowMatches& matches,
+            Keep keep) {
+  const uint32_t* indexes = column.indexes().data();
+  uint8_t* const match = matches.data();
+  if (AreConsecutive(rows) && !rows.empty()) {
+    indexes += rows.front();
+    for (size_t i = 0; i < rows.size(); ++i) match[i] &= uint8_t{keep(indexes[i])};
+    return;
+  }
+  for (size_t i = 0; i < rows.size(); ++i) match[i] &= uint8_t{keep(indexes[rows[i]])};
+}
+
+// For In and NotIn: what is listed is looked up, instead of each value in the list. There may be as
+// many values as nodes, and as many in the list.
+void KeepListed(const LabelRequirement& requirement, const LabelColumn& column,
+                absl::Span<const NodeRow> rows, RowMatches& matches) {
+  const bool in = requirement.op() == SelectorOperator::kIn;
+  absl::InlinedVector<uint32_t, 4> listed;
+  for (const Symbol value : requirement.values()) {
+    const std::optional<uint32_t> index = column.Find(LabelValue{true, value});
+    if (index.has_value()) listed.push_back(*index);
+  }
+  if (listed.size() == 1) {
+    const uint32_t one = listed.front();
+    KeepIf(column, rows, matches, [&](uint32_t index) { return (index == one) == in; });
+    return;
+  }
+  std::vector<uint8_t> is_kept(column.values().size(), in ? 0 : 1);
+  for (const uint32_t index : listed) is_kept[index] = in ? 1 : 0;
+  KeepIf(column, rows, matches, [&](uint32_t index) { return is_kept[index] != 0; });
+}
 
 // Clears the matches of the rows that do not meet `requirement`.
 void KeepMatching(const LabelRequirement& requirement, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, RowMatches& matches) {
   const LabelColumn& column = nodes.label_column(requirement.key());
+  if (requirement.op() == SelectorOperator::kIn || requirement.op() == SelectorOperator::kNotIn) {
+    KeepListed(requirement, column, rows, matches);
+    return;
+  }
   column.EvaluateRows(
       rows,
       [&](uint32_t index) -> uint8_t {

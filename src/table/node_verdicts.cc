@@ -9,6 +9,20 @@
 #include "berth/check.h"
 
 namespace berth {
+namespace {
+
+// Calls visit(block, consecutive) for parts of `rows`. Which rows are feasible is hard to foretell,
+// so that nobody wants a branch for each; but often none of very many is.
+template <class Visit>
+void ForEachBlock(absl::Span<const NodeRow> rows, Visit visit) {
+  constexpr size_t kBlock = 512;
+  const bool consecutive = AreConsecutive(rows);
+  for (; !rows.empty(); rows.remove_prefix(std::min(kBlock, rows.size()))) {
+    visit(rows.subspan(0, kBlock), consecutive);
+  }
+}
+
+}  // namespace
 
 void NodeVerdicts::Reset(int rows) {
   codes_.assign(rows, Code::kUnschedulableAndUnresolvable);
@@ -49,32 +63,40 @@ void NodeVerdicts::EndPlugin(uint8_t plugin) {
   const uint32_t rejections = codes_set_ & ~(uint32_t{1} << static_cast<uint8_t>(Code::kSuccess));
   ended_codes_set_ |= std::exchange(codes_set_, 0);
   if (rejections == 0) return;  // mostly a plugin has nothing against any node
-  // Without a branch a row: which are rejected is hard to foretell.
+  static_assert(sizeof(Code) == 1);
   NodeRow* kept = candidates_.data();
-  for (const NodeRow row : candidates_) {
-    const bool feasible = codes_[row] == Code::kSuccess;
-    rejectors_[row] = feasible ? kNoRejector : plugin;
-    *kept = row;
-    kept += feasible;
-  }
+  ForEachBlock(candidates_, [&](absl::Span<const NodeRow> block, bool consecutive) {
+    const NodeRow first = block.front();
+    if (consecutive &&
+        std::memchr(&codes_[first], static_cast<int>(Code::kSuccess), block.size()) == nullptr) {
+      std::fill_n(rejectors_.begin() + first, block.size(), plugin);
+      return;
+    }
+    for (const NodeRow row : block) {
+      const bool feasible = codes_[row] == Code::kSuccess;
+      rejectors_[row] = feasible ? kNoRejector : plugin;
+      *kept = row;
+      kept += feasible;
+    }
+  });
   candidates_.resize(kept - candidates_.data());
 }
 
-// Without a branch a row, and mostly without a look at each if there are none.
 void NodeVerdicts::AppendFeasible(absl::Span<const NodeRow> rows,
                                   std::vector<NodeRow>& feasible) const {
-  if (AreConsecutive(rows) && !rows.empty()) {
-    const uint8_t* const first = &rejectors_[rows.front()];
-    if (std::memchr(first, kNoRejector, rows.size()) == nullptr) return;
-  }
-  const size_t before = feasible.size();
-  feasible.resize(before + rows.size());
-  NodeRow* next = feasible.data() + before;
-  for (const NodeRow row : rows) {
-    *next = row;
-    next += rejectors_[row] == kNoRejector;
-  }
-  feasible.resize(next - feasible.data());
+  ForEachBlock(rows, [&](absl::Span<const NodeRow> block, bool consecutive) {
+    if (consecutive &&
+        std::memchr(&rejectors_[block.front()], kNoRejector, block.size()) == nullptr)
+      return;
+    const size_t before = feasible.size();
+    feasible.resize(before + block.size());
+    NodeRow* next = feasible.data() + before;
+    for (const NodeRow row : block) {
+      *next = row;
+      next += rejectors_[row] == kNoRejector;
+    }
+    feasible.resize(next - feasible.data());
+  });
 }
 
 }  // namespace berth

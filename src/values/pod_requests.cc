@@ -26,41 +26,40 @@ constexpr int64_t kDefaultMemoryBytes = 200 << 20;
 
 using QuantityMap = google::protobuf::Map<std::string, api::Quantity>;
 
-// A v1.ResourceList.
+// A v1.ResourceList, by rising id.
 class QuantityList {
  public:
+  using Entry = std::pair<ResourceId, Quantity>;
+  using Entries = absl::InlinedVector<Entry, 4>;
+
   const Quantity* Find(ResourceId id) const {
-    for (const auto& [entry_id, quantity] : entries_) {
-      if (entry_id == id) return &quantity;
-    }
-    return nullptr;
+    const auto it = std::lower_bound(entries_.begin(), entries_.end(), id, HasLowerId);
+    return it != entries_.end() && it->first == id ? &it->second : nullptr;
   }
   void Set(ResourceId id, const Quantity& quantity) {
-    if (Quantity* mine = FindMutable(id)) {
-      *mine = quantity;
+    const auto it = std::lower_bound(entries_.begin(), entries_.end(), id, HasLowerId);
+    if (it != entries_.end() && it->first == id) {
+      it->second = quantity;
     } else {
-      entries_.emplace_back(id, quantity);
+      entries_.emplace(it, id, quantity);
     }
+  }
+  // Instead of what was there. No id twice.
+  void Assign(Entries entries) {
+    entries_ = std::move(entries);
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry& a, const Entry& b) { return a.first < b.first; });
   }
   void Add(const QuantityList& other) {
-    for (const auto& [id, quantity] : other.entries_) {
-      if (Quantity* mine = FindMutable(id)) {
-        mine->Add(quantity);
-      } else {
-        entries_.emplace_back(id, quantity);
-      }
-    }
+    Merge(other, [](Quantity& mine, const Quantity& quantity) { mine.Add(quantity); });
   }
   void Max(const QuantityList& other) {
-    for (const auto& [id, quantity] : other.entries_) {
-      const Quantity* mine = Find(id);
-      if (mine == nullptr || *mine < quantity) Set(id, quantity);
-    }
+    Merge(other, [](Quantity& mine, const Quantity& quantity) {
+      if (mine < quantity) mine = quantity;
+    });
   }
   void AddMissing(const QuantityList& other) {
-    for (const auto& [id, quantity] : other.entries_) {
-      if (Find(id) == nullptr) entries_.emplace_back(id, quantity);
-    }
+    Merge(other, [](Quantity&, const Quantity&) {});
   }
   bool empty() const { return entries_.empty(); }
 
@@ -73,20 +72,44 @@ class QuantityList {
   friend auto end(const QuantityList& list) { return list.entries_.end(); }
 
  private:
-  Quantity* FindMutable(ResourceId id) { return const_cast<Quantity*>(Find(id)); }
+  static bool HasLowerId(const Entry& entry, ResourceId id) { return entry.first < id; }
 
-  absl::InlinedVector<std::pair<ResourceId, Quantity>, 4> entries_;
+  // combine(Quantity& mine, const Quantity& of_other) where both have one; else the one there is.
+  template <class Combine>
+  void Merge(const QuantityList& other, Combine combine) {
+    const size_t size_before = entries_.size();
+    size_t i = 0;
+    for (const auto& [id, quantity] : other.entries_) {
+      while (i < size_before && entries_[i].first < id) ++i;
+      if (i < size_before && entries_[i].first == id) {
+        combine(entries_[i].second, quantity);
+      } else {
+        entries_.emplace_back(id, quantity);
+      }
+    }
+    const auto is_sorted = [&] {
+      return size_before == 0 || entries_[size_before - 1].first < entries_[size_before].first;
+    };
+    if (entries_.size() == size_before || is_sorted()) return;
+    std::inplace_merge(entries_.begin(),
+                       entries_.begin() + static_cast<std::ptrdiff_t>(size_before), entries_.end(),
+                       [](const Entry& a, const Entry& b) { return a.first < b.first; });
+  }
+
+  Entries entries_;
 };
 
 absl::Status ParseInto(const QuantityMap& map, absl::string_view path, QuantityList& list) {
+  QuantityList::Entries entries;
   for (const auto& [name, message] : map) {
     absl::StatusOr<Quantity> quantity = Quantity::Parse(message.string());
     if (!quantity.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, "[", name, "]: ", quantity.status().message()));
     }
-    list.Set(ResourceIdOf(name), *quantity);
+    entries.emplace_back(ResourceIdOf(name), *quantity);
   }
+  list.Assign(std::move(entries));
   return absl::OkStatus();
 }
 

@@ -131,13 +131,19 @@ TEST_F(Command, ExplainAnswersForTheWholeGroup) {
   const Outcome table = Run(input);
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("default/a: PodGroup default/two needs 2 pods at once, 1 can "
-                                   "run: 0/1 nodes are available: 1 Insufficient cpu.; on its own "
-                                   "it would go to n0"));
+                                   "run: 0/1 nodes are available: 1 Insufficient cpu. No place "
+                                   "exists: nodes have room for 1 of the 2 members (cpu: 2500m "
+                                   "each, 4 free in all), and would have too little if they were "
+                                   "empty."));
+  EXPECT_THAT(table.out, Not(HasSubstr("default/a: would go to")));
   EXPECT_THAT(table.out, HasSubstr("default/c: would go to n0 with 1 of default/one"));
   EXPECT_THAT(table.out, HasSubstr("default/d: the rest of default/one leaves no room for it"));
   const Outcome json = Run(absl::StrCat(input, " -o json"));
   EXPECT_THAT(json.out, HasSubstr(R"("groups":[{"group":"default/two","profile":"default-sched)"));
-  EXPECT_THAT(json.out, HasSubstr(R"("starts":true,"placements":{"default/c":"n0"},"plans":{}})"));
+  EXPECT_THAT(json.out, HasSubstr(R"("answer":"infeasible","starts":false)"));
+  EXPECT_THAT(
+      json.out,
+      HasSubstr(R"("answer":"placed","starts":true,"placements":{"default/c":"n0"},"plans":{}})"));
 }
 
 // The group runs with one pod; the other one preempts for itself.

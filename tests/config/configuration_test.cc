@@ -170,7 +170,7 @@ TEST(Configuration, JsonIsReadToo) {
   EXPECT_EQ(loaded.configuration.profiles[0].scheduler_name, "json");
 }
 
-TEST(Configuration, ExtendersAreReadWithAWarning) {
+TEST(Configuration, ExtendersAreRead) {
   const LoadedConfiguration loaded = ParseConfiguration(absl::StrCat(kHead, R"(
 extenders:
 - urlPrefix: https://gpu.example.com/scheduler
@@ -184,9 +184,7 @@ extenders:
 )"),
                                                         "test.yaml", FakeRegistry());
   EXPECT_TRUE(loaded.problems.ok());
-  EXPECT_EQ(loaded.problems.ToString(),
-            "test.yaml:5:1: warning: extenders: extenders are checked but not called by this "
-            "version\n");
+  EXPECT_EQ(loaded.problems.ToString(), "");
   ASSERT_EQ(loaded.configuration.extenders.size(), 1u);
   const Extender& extender = loaded.configuration.extenders[0];
   EXPECT_EQ(extender.url_prefix, "https://gpu.example.com/scheduler");

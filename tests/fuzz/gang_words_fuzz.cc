@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What annotations say of a gang: "key=value" lines. Whatever is taken is legal, and two members say
-// the same together in either order.
+// What annotations say of a gang: "key=value" lines. Whatever is taken is legal, and two members
+// say the same together in either order.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -516,6 +516,41 @@ TEST(ApiClientTest, AConnectionThatHasGoneSilentIsNotUsedAgain) {
   EXPECT_EQ(server.connections(), 2);
 }
 
+// As after a firewall has forgotten the connection: a watch hears nothing, and no call is under
+// way.
+TEST(ApiClientTest, AStreamOnADeadConnectionEnds) {
+  const TestCertificates certificates = MakeTestCertificates("IP:127.0.0.1");
+  std::atomic<bool> is_dead = false;
+  std::atomic<int> asked = 0;
+  TestServer server({.certificates = &certificates, .http2 = true},
+                    [&](const TestRequest& request, TestAnswer& answer) {
+                      if (request.target == "/version") ++asked;
+                      while (request.target == "/version" && is_dead && !answer.IsGone()) {
+                      }
+                      answer.Send(200, "text/plain", "first");
+                      while (request.target == "/watch" && !answer.IsGone()) {
+                        absl::SleepFor(absl::Milliseconds(5));
+                      }
+                    });
+  Connection connection = To(server);
+  connection.certificate_authority.data = certificates.authority_pem;
+  ApiClientOptions options = Unlimited();
+  options.stream_silence = absl::Milliseconds(100);
+  options.silence_timeout = absl::Milliseconds(500);
+  ApiClient client(connection, options);
+  auto notes = std::make_shared<Notes>();
+  client.Stream({.target = "/watch"}, notes);
+  EXPECT_EQ(notes->said.Wait(), "start text/plain");
+  EXPECT_EQ(notes->said.Wait(), "bytes first");
+  while (asked < 2) absl::SleepFor(absl::Milliseconds(10));  // it is silent, and lives
+  EXPECT_EQ(server.connections(), 1);
+  is_dead = true;
+  EXPECT_THAT(notes->said.Wait(), HasSubstr("end UNAVAILABLE"));
+  is_dead = false;
+  EXPECT_TRUE(Get(client, "/").ok());
+  EXPECT_EQ(server.connections(), 2);
+}
+
 // Seconds of a header or a body; a watch obeys them.
 TEST(ApiErrorTest, RetryAfterIsNotForYears) {
   EXPECT_EQ(RetryAfter(0), std::nullopt);

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/manifest.h"
 #include "berth/api/scheduling_v1beta1.pb.h"
@@ -17,7 +16,9 @@ namespace {
 
 Object Parse(const std::string& text) {
   Manifests manifests = ParseManifest(text, "f");
-  EXPECT_TRUE(manifests.problems.empty()) << text;
+  for (const Problem& problem : manifests.problems) {
+    ADD_FAILURE() << problem.ToString() << " in " << text;
+  }
   return manifests.objects.front();
 }
 
@@ -71,10 +72,10 @@ TEST(GroupConditions, PodsAreCountedForTheGroupThatTheyName) {
   const std::string pod =
       "{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}, spec: {schedulingGroup: "
       "{podGroupName: g}, ";
-  EXPECT_EQ(
-      see(pod + "containers: []}, status: {conditions: [{type: PodScheduled, status: 'False', "
-                "reason: Unschedulable, message: full}]}}"),
-      key);
+  EXPECT_EQ(see(pod + "containers: [{name: c, image: x}]}, status: {conditions: [{type: "
+                      "PodScheduled, status: 'False', "
+                      "reason: Unschedulable, message: full}]}}"),
+            key);
   EXPECT_FALSE(seen.Update(key, absl::UnixEpoch()).has_value()) << "there is no such group yet";
   EXPECT_EQ(see("{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, "
                 "spec: {schedulingPolicy: {gang: {minCount: 1}}}}"),
@@ -85,7 +86,7 @@ TEST(GroupConditions, PodsAreCountedForTheGroupThatTheyName) {
   seen.See({WatchEvent::Type::kSet, *told});
   EXPECT_FALSE(seen.Update(key, absl::UnixEpoch()).has_value()) << "it has that";
 
-  const Object bound = Parse(pod + "nodeName: n, containers: []}}");
+  const Object bound = Parse(pod + "nodeName: n0, containers: [{name: c, image: x}]}}");
   seen.See({WatchEvent::Type::kSet, bound});
   EXPECT_EQ(seen.Update(key, absl::UnixEpoch())
                 ->As<api::KubernetesPodGroup>()

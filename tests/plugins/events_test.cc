@@ -35,7 +35,10 @@ std::string EventsOf(const PluginRegistration& registration) {
 
 TEST(Events, AreThoseOfKubeScheduler) {
   const std::map<std::string, std::string> want = {
-      {"CapacityScheduling", "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/*"},
+      // ClusterQuota and Node are ours: in a tree of quotas the nodes bound what may be lent.
+      {"CapacityScheduling",
+       "Pod/Delete Pod/UpdatePodScaleDown! ElasticQuota/* ClusterQuota/* Node/Add "
+       "Node/UpdateNodeAllocatable"},
       {"Coscheduling",
        // The PodGroups of scheduler-plugins, Volcano and Kubernetes.
        "PodGroup/Add PodGroup/Update PodGroup/Add PodGroup/Update PodGroup/Add PodGroup/Update "

@@ -102,10 +102,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   }
   const ObjectStore& objects() const override { return objects_; }
   void Watch(Kind) override {}
-  const Groups& groups() const override {
-    BERTH_CHECK(false) << "no groups here";
-    abort();
-  }
+  const Groups& groups() const override { return groups_; }
   const Nominator& nominator() const override { return nominator_; }
   const Clock& clock() const override { return clock_; }
   uint64_t Random() override { return next_random; }
@@ -221,6 +218,7 @@ class SmallCluster final : public Handle, private DryRunInputsSource {
   bool caches_dry_runs_ = false;
   FakeObjectStore objects_;
   FakeNominator nominator_;
+  FakeGroups groups_;  // none
   SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24 * 365)};
   std::vector<Rule> rules_;
   std::vector<PreFilterExtensions*> extensions_;

@@ -575,6 +575,11 @@ TEST(TakingRule, ByTheTable) {
                      {quotas.Id(c.holder), quotas.Of(c.holds), c.holder_priority, now,
                       now - absl::Seconds(c.ran_for), c.preemptible});
     EXPECT_EQ(verdict.taking, c.want) << TakingName(verdict.taking);
+    if (!verdict.ok()) continue;
+    const TakingRule rule(quotas.tree, now);
+    const QuotaTaker taker{quotas.Id(c.taker), quotas.Of(c.asks), c.taker_priority, now};
+    EXPECT_TRUE(c.taker == c.holder || rule.MayReclaim(taker));
+    EXPECT_TRUE(rule.MayGive(taker, quotas.Id(c.holder)));
   }
 }
 

@@ -19,8 +19,9 @@ struct Aspect {
   static constexpr Aspects kNodeRequested = 1u << 5;  // requests and number of its pods
   static constexpr Aspects kNodePorts = 1u << 6;
   static constexpr Aspects kNodeImages = 1u << 7;
-  static constexpr Aspects kNodePods = 1u << 8;     // anything else about the pods on the node
-  static constexpr Aspects kNodeOther = 1u << 9;    // annotations, conditions ...
+  static constexpr Aspects kNodePods = 1u << 8;  // anything else about the pods on the node
+  // Annotations, conditions ..., and what a NodeChangeSource keeps of the node (node_changes.h).
+  static constexpr Aspects kNodeOther = 1u << 9;
   static constexpr Aspects kOtherNodes = 1u << 10;  // pods or labels of other nodes
   static constexpr Aspects kObjects = 1u << 11;     // Services, claims, quotas ...
   // How many nodes there are, how many of them have an image, and its size:

@@ -20,6 +20,7 @@ class NodeVerdicts {
  public:
   static constexpr uint8_t kNotFiltered = 255;  // excluded by PreFilter, or the search ended before
   static constexpr uint8_t kNoRejector = 254;   // feasible
+  static constexpr uint8_t kExtender = 253;     // rejected by an extender
   // No reason id: the row shares its message with no other row.
   static constexpr uint8_t kNoReasonId = 255;
 
@@ -68,7 +69,7 @@ class NodeVerdicts {
   int rows() const { return static_cast<int>(codes_.size()); }
   Code code(NodeRow row) const { return codes_[row]; }
   absl::Span<const Code> codes() const { return codes_; }
-  // Index of the Filter plugin that rejected `row` first, kNoRejector or kNotFiltered.
+  // Index of the Filter plugin that rejected `row` first, kExtender, kNoRejector or kNotFiltered.
   uint8_t rejector(NodeRow row) const { return rejectors_[row]; }
   // Whether it was filtered and no plugin has rejected it.
   bool IsFeasible(NodeRow row) const { return rejectors_[row] == kNoRejector; }

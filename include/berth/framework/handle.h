@@ -35,6 +35,7 @@ struct ObjectEdit;
 struct ObjectUpdate;
 class DryRunInputsSource;
 class NodeTable;
+class SchedulerExtender;
 
 // A call that Handle::RunAt() has put off.
 enum class TimerId : uint64_t { kNone = 0 };
@@ -59,6 +60,9 @@ class Handle : public PluginsRunner {
   virtual const Clock& clock() const = 0;
   // The next number of the scheduler's seeded random sequence.
   virtual uint64_t Random() = 0;
+
+  // Those of the configuration, in the order in which they are asked (berth/extensions/extender.h).
+  virtual absl::Span<const std::shared_ptr<SchedulerExtender>> extenders() const { return {}; }
 
   // What results of dry runs depend on, for preemption; null if nothing is known of it.
   virtual DryRunInputsSource* dry_run_inputs() { return nullptr; }

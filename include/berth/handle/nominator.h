@@ -21,7 +21,7 @@ namespace berth {
 class Nominator {
  public:
   virtual ~Nominator() = default;
-  // Nominated to the node, highest priority first. Valid until a nomination changes.
+  // Nominated to the node, highest priority first. Valid until a nomination to that node changes.
   virtual absl::Span<const std::shared_ptr<const PodInfo>> NominatedPods(
       Symbol node_name) const = 0;
   // The node `pod` is nominated to; empty if none.

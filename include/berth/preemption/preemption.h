@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -83,6 +84,11 @@ class DryRun {
   // What the above took so far, see WorkBudget.
   int64_t steps() const { return steps_; }
 
+  // Whether Reprieve() puts the pod back before any other that is not spared: a member of a group
+  // that would end with it.
+  bool IsSpared(const PodInfo& pod) const { return spared_ != nullptr && spared_(pod); }
+  void Spare(std::function<bool(const PodInfo&)> spared) { spared_ = std::move(spared); }
+
   // For rules that spare pods for a time: the pod will fit here when its victims may go, which is
   // not before `time`.
   void SetRetryAt(absl::Time time) { retry_time_ = time; }
@@ -101,6 +107,7 @@ class DryRun {
   std::optional<NodeInfo> node_;
   absl::Time retry_time_ = absl::InfiniteFuture();
   int64_t steps_ = 0;
+  std::function<bool(const PodInfo&)> spared_;
 };
 
 // Which pods may go, and which choice is best. As kube-scheduler's preemption.Interface.
@@ -196,9 +203,10 @@ struct PodsByBudget {
 PodsByBudget SplitByBudget(absl::Span<const std::shared_ptr<const PodInfo>> pods,
                            const DisruptionBudgets& budgets);
 
-// Puts back as many of the `removed` pods as the pod can spare, those under a violated budget
-// first, then the most important first; `fits` says whether the run still holds. The others become
-// the candidate's victims. Success, or an Error.
+// Puts back as many of the `removed` pods as the pod can spare, those that the run spares
+// (DryRun::IsSpared()) first, then those under a violated budget, then the most important first;
+// `fits` says whether the run still holds. The others become the candidate's victims. Success, or
+// an Error.
 Status Reprieve(DryRun& run, std::vector<std::shared_ptr<const PodInfo>> removed,
                 const DisruptionBudgets& budgets,
                 const std::function<bool(const PodInfo&, const PodInfo&)>& more_important,

@@ -60,6 +60,11 @@ class TakingRule {
 
   TakingVerdict MayTake(const QuotaTaker& taker, const QuotaHolder& holder) const;
 
+  // Quick tests that hold if MayTake() says yes: whether the taker may take from any other quota,
+  // and whether from pods of this one.
+  bool MayReclaim(const QuotaTaker& taker) const;
+  bool MayGive(const QuotaTaker& taker, QuotaId holder) const;
+
  private:
   enum class Bound : uint8_t { kGuarantee, kShare };
   // What a side may have by that bound, and what it has; of the ancestor itself, its own pods'.

@@ -11,8 +11,7 @@
 namespace berth {
 
 void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& levels,
-                              const Nominator& nominator,
-                              absl::Span<const NodeRow> with_nominated_pods,
+                              const Nominator& nominator, const NominatedRows& with_nominated_pods,
                               const NodeJournal& budget_changes, NodeRow own_row) {
   bool moved = false;
   const auto on_change = [&](const RowChange& change) { Forget(change.row); };
@@ -33,7 +32,7 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
   const BoundCalculator calculator(preemptor_, nodes, levels);
   if (!followed) {
     ComputeAll(calculator);
-    for (const NodeRow row : with_nominated_pods) Forget(row);
+    for (const NodeRow row : with_nominated_pods.rows()) Forget(row);
   } else {
     for (const Symbol name : *nominations) Forget(nodes.FindRow(name));
     for (const Symbol name : *of_budgets) Forget(nodes.FindRow(name));
@@ -45,16 +44,15 @@ void CandidateBounds::Refresh(const NodeTable& nodes, const PriorityLevels& leve
     forgotten_.clear();
     AppendRowsWith(0, is_known_, forgotten_);
   }
-  ComputeForgotten(nodes, calculator, nominator, own_row);
+  ComputeForgotten(calculator, with_nominated_pods, own_row);
 }
 
 // The pod itself does not count: of its own row, at best, nobody is nominated to it.
-void CandidateBounds::ComputeForgotten(const NodeTable& nodes, const BoundCalculator& calculator,
-                                       const Nominator& nominator, NodeRow own_row) {
+void CandidateBounds::ComputeForgotten(const BoundCalculator& calculator,
+                                       const NominatedRows& with_nominated_pods, NodeRow own_row) {
   for (const NodeRow row : forgotten_) {
-    Compute(
-        row, calculator,
-        row == own_row ? BoundCalculator::Pods() : nominator.NominatedPods(nodes.node(row).name()));
+    const bool counts = row != own_row && with_nominated_pods.contains(row);
+    Compute(row, calculator, counts ? with_nominated_pods.at(row).pods : BoundCalculator::Pods());
     is_known_[row] = 1;
   }
   forgotten_.clear();
@@ -94,8 +92,7 @@ CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTab
   }
   std::rotate(latest_.begin(), found, found + 1);
   with_nominated_pods_.CatchUp(nodes, nominator);
-  latest_.front()->Refresh(nodes, levels, nominator, with_nominated_pods_.rows(), budget_changes,
-                           own_row);
+  latest_.front()->Refresh(nodes, levels, nominator, with_nominated_pods_, budget_changes, own_row);
   return *latest_.front();
 }
 

@@ -29,7 +29,7 @@ class CandidateBounds {
   // in question is nominated to itself, or -1. `budget_changes`: the nodes on which pods are
   // protected by other budgets than before.
   void Refresh(const NodeTable& nodes, const PriorityLevels& levels, const Nominator& nominator,
-               absl::Span<const NodeRow> with_nominated_pods, const NodeJournal& budget_changes,
+               const NominatedRows& with_nominated_pods, const NodeJournal& budget_changes,
                NodeRow own_row = -1);
 
   int size() const { return static_cast<int>(feasibility_.size()); }
@@ -48,8 +48,8 @@ class CandidateBounds {
   void Forget(NodeRow row);
   void Compute(NodeRow row, const BoundCalculator& calculator, BoundCalculator::Pods nominated);
   void ComputeAll(const BoundCalculator& calculator);
-  void ComputeForgotten(const NodeTable& nodes, const BoundCalculator& calculator,
-                        const Nominator& nominator, NodeRow own_row);
+  void ComputeForgotten(const BoundCalculator& calculator, const NominatedRows& with_nominated_pods,
+                        NodeRow own_row);
 
   const PreemptorClass preemptor_;
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()

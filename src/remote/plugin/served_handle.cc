@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
-#include "berth/cluster.h"
+#include "berth/framework/bind.h"
 
 namespace berth {
 namespace {

@@ -518,7 +518,13 @@ TEST_F(CapacitySchedulingTest, Events) {
   EXPECT_TRUE(wakes(EventResource::Of(Kind::kElasticQuota), action::kAdd));
   EXPECT_TRUE(wakes(EventResource::Of(Kind::kElasticQuota), action::kDelete));
   EXPECT_FALSE(wakes(EventResource::AssignedPod(), action::kAdd));
-  EXPECT_FALSE(wakes(EventResource::Node(), action::kAdd));
+  // Only a tree of quotas goes by what the nodes have.
+  for (const ClusterEventWithHint& event : events) {
+    if (!event.event.Matches({EventResource::Node(), action::kAdd})) continue;
+    const auto hint = event.hint(*Pod("p", "ns1", 1).Obj(), ObjectChange());
+    ASSERT_TRUE(hint.ok());
+    EXPECT_EQ(*hint, QueueingHint::kSkip);
+  }
 }
 
 TEST_F(CapacitySchedulingTest, APodThatMayEvictNobodyWaitsForAnotherQuota) {

@@ -273,7 +273,7 @@ TEST_P(BoundsOfNodes, FollowNodesPodsAndNominations) {
     CandidateBounds fresh(preemptor);
     NominatedRows nominated_rows;
     nominated_rows.CatchUp(table, nominator);
-    fresh.Refresh(table, levels, nominator, nominated_rows.rows(), budgets, own_row);
+    fresh.Refresh(table, levels, nominator, nominated_rows, budgets, own_row);
     for (NodeRow row = 0; row < table.size(); ++row) {
       ASSERT_EQ(kept.feasibility(row), fresh.feasibility(row)) << step;
       if (!fresh.is_possible(row)) continue;
@@ -297,7 +297,9 @@ TEST(CandidateHeap, GivesTheHighestBoundFirst) {
     Read(levels, table);
     FakeNominator nominator;
     CandidateBounds bounds(ClassOf(3000, 2, 4));
-    bounds.Refresh(table, levels, nominator, {}, NodeJournal());
+    NominatedRows none;
+    none.CatchUp(table, nominator);
+    bounds.Refresh(table, levels, nominator, none, NodeJournal());
     std::vector<uint8_t> is_left(table.size());
     for (uint8_t& left : is_left) left = nodes.Below(4) > 0;
     CandidateHeap heap(bounds, is_left);

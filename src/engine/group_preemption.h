@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption by a group as a whole: who is to be evicted, on whatever nodes, so that it starts.
+#ifndef BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_
+#define BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_
+
+#include <memory>
+#include <vector>
+
+#include "engine/attempt.h"
+#include "engine/cluster_state.h"
+#include "engine/pod_scheduler.h"
+#include "engine/transaction.h"
+
+namespace berth {
+
+// A plan is made in a transaction: where a member fits nowhere, PostFilter says whom to evict for
+// it, who is taken off at once, and the member is placed there; so the next members see the room
+// and the quota that is left. It is a plan only if the group reaches its minimum so; then as many
+// of the evicted pods as can stay are put back. In the end everything is rolled back: the victims
+// are there until they have gone. Scheduling thread.
+class GroupPreemption {
+ public:
+  // Both outlive this.
+  GroupPreemption(ClusterState& cluster, PodScheduler& pod_scheduler)
+      : cluster_(cluster), pod_scheduler_(pod_scheduler) {}
+
+  // For a group that missed its minimum. Adds to `result` what is to be done: whom each member
+  // evicts, and all nominations, which hold the places until the group starts or gives up.
+  void Plan(const AttemptRequest& request, AttemptResult& result);
+
+ private:
+  class Draft;
+
+  ClusterState& cluster_;
+  PodScheduler& pod_scheduler_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_GROUP_PREEMPTION_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proofs by sums that a group has no place: the nodes together have too little left for as many of
+// its members as it takes.
+#ifndef BERTH_SRC_ENGINE_GROUP_SHORTAGE_H_
+#define BERTH_SRC_ENGINE_GROUP_SHORTAGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "berth/incremental/resource_filter.h"
+#include "engine/attempt.h"
+#include "engine/cluster_state.h"
+
+namespace berth {
+
+struct GroupShortage {
+  std::shared_ptr<const PodInfo> pod;  // one of those for which there is too little
+  Symbol plugin;                       // the filter that rejects for want of it
+  NeededResources needed;              // by each of them
+  int64_t members = 0;                 // so many of them it takes at least
+  int64_t room = 0;                    // of them, at most
+  bool all_alike = false;              // all pending members need the same
+  bool even_if_empty = false;          // no eviction would help
+  std::string finding;                 // the proof in words
+};
+
+// What a ResourceFilter says that each pod like `pod` takes; absent if none says.
+struct PodNeed {
+  NeededResources needed;
+  Symbol plugin;
+};
+std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nodes,
+                                const PodInfo& pod);
+
+// Absent if sums prove nothing. Costs a look at some columns; a group that finds room at once costs
+// little.
+std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const NodeTable& nodes);
+
+// Why a member does not fit once as many as have room are placed, as a cycle would say it then, but
+// without placing them. Of a shortage of members that are all alike. Absent if other filters have
+// more to say than that: then cycles must tell.
+std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
+                                          const GroupShortage& shortage,
+                                          const ClusterState& cluster);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_GROUP_SHORTAGE_H_

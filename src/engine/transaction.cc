@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of transaction.h.
+#include "engine/transaction.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "berth/check.h"
+
+namespace berth {
+
+void Transaction::Undo(ClusterState& cluster, Placement& placement) {
+  placement.framework->placement().RunUnreserve(placement.state, *placement.pod,
+                                                placement.node_name);
+  cluster.Forget(placement.pod);
+  cluster.Refresh();
+}
+
+void Transaction::RollBackTo(const Savepoint& savepoint) {
+  while (placed_.size() > savepoint.placed) {
+    Undo(cluster_, placed_.back().placement);
+    placed_.pop_back();
+  }
+  RollBackChanges(savepoint.changes);
+}
+
+void Transaction::RollBackChanges(size_t savepoint) {
+  if (changes_.size() <= savepoint) return;
+  for (; changes_.size() > savepoint; changes_.pop_back()) {
+    Change& change = changes_.back();
+    if (change.pod == nullptr) continue;
+    switch (change.kind) {
+      case Change::Kind::kNominated:
+        cluster_.nominations().Nominate(change.pod, change.node_name);
+        break;
+      case Change::Kind::kTerminating:
+        cluster_.ForgetTerminating(*change.pod->identity());
+        break;
+      case Change::Kind::kEvicted:
+        cluster_.PutBack(std::move(change.evicted));
+        break;
+    }
+  }
+  cluster_.Refresh();
+}
+
+void Transaction::TakeBack(size_t position) {
+  Undo(cluster_, placed_[position].placement);
+  placed_.erase(placed_.begin() + static_cast<std::ptrdiff_t>(position));
+}
+
+void Transaction::Nominate(const std::shared_ptr<const PodInfo>& pod, absl::string_view node_name) {
+  std::string before = cluster_.nominations().NominatedNode(*pod);
+  if (before == node_name) return;
+  cluster_.nominations().Nominate(pod, node_name);
+  changes_.push_back({Change::Kind::kNominated, pod, std::move(before)});
+}
+
+void Transaction::Preempt(const std::shared_ptr<const PodInfo>& preemptor,
+                          const PostFilterResult& plan, absl::Time now) {
+  if (plan.nominated_node.has_value() && !plan.nominated_node->empty()) {
+    const Symbol node_name = Symbol::Intern(*plan.nominated_node);
+    const auto nominated = cluster_.nominations().NominatedPods(node_name);
+    const std::vector<std::shared_ptr<const PodInfo>> pods(nominated.begin(), nominated.end());
+    for (const auto& pod : pods) {
+      if (pod->priority() < preemptor->priority()) Nominate(pod, "");
+    }
+  }
+  for (const auto& victim : plan.victims) {
+    const std::shared_ptr<const PodInfo> pod = cluster_.FindPod(*victim->identity());
+    if (pod == nullptr || pod->deletion_time().has_value()) continue;  // expected to leave already
+    cluster_.AssumeTerminating(*pod->identity(), "", now);
+    changes_.push_back({Change::Kind::kTerminating, pod});
+  }
+  if (plan.nominated_node.has_value()) Nominate(preemptor, *plan.nominated_node);
+  cluster_.Refresh();
+}
+
+void Transaction::Evict(absl::Span<const std::shared_ptr<const PodInfo>> victims) {
+  for (const auto& victim : victims) {
+    CachedPod evicted = cluster_.TakeOff(*victim->identity());
+    if (evicted.pod == nullptr) continue;  // it has gone already
+    std::shared_ptr<const PodInfo> pod = evicted.pod;
+    changes_.push_back({Change::Kind::kEvicted, std::move(pod), "", std::move(evicted)});
+  }
+  cluster_.Refresh();
+}
+
+void Transaction::Spare(const PodInfo& victim) {
+  const auto change = absl::c_find_if(changes_, [&](const Change& change) {
+    return change.kind == Change::Kind::kEvicted && change.pod != nullptr &&
+           change.pod->uid() == victim.uid();
+  });
+  BERTH_CHECK(change != changes_.end());
+  cluster_.PutBack(std::move(change->evicted));
+  change->pod = nullptr;
+  cluster_.Refresh();
+}
+
+}  // namespace berth

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of room.h.
+#include "search/room.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/types/span.h"
+#include "berth/api/amounts.h"
+#include "berth/columns/vector_clones.h"
+
+namespace berth {
+namespace {
+
+constexpr int kBlock = 256;
+using Counts = std::array<double, kBlock>;
+
+// Of operands below 2^53 the quotient is rounded right: it is not below a whole number that it
+// reaches. Of larger ones this makes up for what was lost.
+constexpr double kRoundUp = 1 + 4e-16;
+
+BERTH_VECTOR_CLONES
+void LimitByPods(const int64_t* allowed, const int64_t* count, int rows, double* room) {
+  for (int i = 0; i < rows; ++i) {
+    room[i] = std::max(0.0, static_cast<double>(allowed[i] - count[i]));
+  }
+}
+
+BERTH_VECTOR_CLONES
+void LimitByResource(const int64_t* allocatable, const int64_t* requested, double per_pod, int rows,
+                     double* room) {
+  for (int i = 0; i < rows; ++i) {
+    const double free = static_cast<double>(allocatable[i]) - static_cast<double>(requested[i]);
+    room[i] = std::min(room[i], std::max(0.0, std::floor(free / per_pod * kRoundUp)));
+  }
+}
+
+// The pods of a node, or none.
+enum class Beside : uint8_t { kItsPods, kNothing };
+
+void RoomOfBlock(const NeededResources& needed, const NodeTable& nodes, NodeRow first, int rows,
+                 Beside beside, Counts& room) {
+  static constexpr std::array<int64_t, kBlock> kZeros = {};
+  const auto used = [&](absl::Span<const int64_t> column) {
+    return beside == Beside::kItsPods ? column.data() + first : kZeros.data();
+  };
+  LimitByPods(nodes.allowed_pods().data() + first, used(nodes.pod_count()), rows, room.data());
+  for (const auto& [resource, amount] : needed.requests) {
+    if (amount <= 0) continue;
+    LimitByResource(nodes.allocatable(resource).data() + first, used(nodes.requested(resource)),
+                    static_cast<double>(amount), rows, room.data());
+  }
+}
+
+int64_t ToCount(double room) {
+  constexpr double kMost = 1e15;
+  return static_cast<int64_t>(std::min(room, kMost));
+}
+
+int64_t SumOfRoom(const NeededResources& needed, const NodeTable& nodes, Beside beside,
+                  int64_t enough) {
+  double sum = 0;
+  Counts room;
+  for (NodeRow first = 0; first < nodes.size(); first += kBlock) {
+    const int rows = std::min(kBlock, nodes.size() - first);
+    RoomOfBlock(needed, nodes, first, rows, beside, room);
+    for (int i = 0; i < rows; ++i) sum += room[i];
+    if (sum >= static_cast<double>(enough)) return enough;
+  }
+  return ToCount(sum);
+}
+
+}  // namespace
+
+int64_t RoomOnRow(const NeededResources& needed, const NodeTable& nodes, NodeRow row) {
+  Counts room;
+  RoomOfBlock(needed, nodes, row, 1, Beside::kItsPods, room);
+  return ToCount(room.front());
+}
+
+int64_t Room(const NeededResources& needed, const NodeTable& nodes, int64_t enough) {
+  return SumOfRoom(needed, nodes, Beside::kItsPods, enough);
+}
+
+int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes, int64_t enough) {
+  return SumOfRoom(needed, nodes, Beside::kNothing, enough);
+}
+
+ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes) {
+  ShortResource shortest{.name = "pods", .per_pod = 1};
+  for (NodeRow row = 0; row < nodes.size(); ++row) {
+    shortest.room += std::max<int64_t>(0, nodes.allowed_pods()[row] - nodes.pod_count()[row]);
+  }
+  shortest.all_free = shortest.room;
+  for (const auto& [resource, amount] : needed.requests) {
+    if (amount <= 0) continue;
+    ShortResource of_this{.name = std::string(ResourceName(resource)), .per_pod = amount};
+    for (NodeRow row = 0; row < nodes.size(); ++row) {
+      const int64_t free = std::max<int64_t>(
+          0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
+      of_this.room = SaturatingAdd(of_this.room, free / amount);
+      of_this.all_free = SaturatingAdd(of_this.all_free, free);
+    }
+    if (of_this.room < shortest.room) shortest = std::move(of_this);
+  }
+  return shortest;
+}
+
+}  // namespace berth

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Room: for how many pods nodes have enough left, by sums over columns. What it says is an upper
+// bound, so that "too little room" is a proof.
+#ifndef BERTH_SRC_SEARCH_ROOM_H_
+#define BERTH_SRC_SEARCH_ROOM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "berth/columns/node_table.h"
+#include "berth/incremental/resource_filter.h"
+
+namespace berth {
+
+// How many pods that need so much fit on the node of `row` at most, as its other pods are; 0 if
+// none.
+int64_t RoomOnRow(const NeededResources& needed, const NodeTable& nodes, NodeRow row);
+
+// On all nodes together, beside the pods that are there, or if there were none. Counts no further
+// than `enough`.
+int64_t Room(const NeededResources& needed, const NodeTable& nodes, int64_t enough);
+int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes, int64_t enough);
+
+// What of it is the shortest: the resource (or "pods") of which alone there is room for the fewest.
+struct ShortResource {
+  std::string name;
+  int64_t per_pod = 0;
+  int64_t room = 0;      // pods, by this resource alone
+  int64_t all_free = 0;  // on all nodes; stops at the end of int64
+};
+ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes);
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_SEARCH_ROOM_H_

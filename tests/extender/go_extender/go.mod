@@ -1,0 +1,3 @@
+module berth.dev/tests/extender
+
+go 1.21
