@@ -130,7 +130,8 @@ TEST_F(Options, TheClusterIsAskedForTheKindsThatEnabledPluginsLookAt) {
       {"Coscheduling",
        {Kind::kPodGroup, Kind::kVolcanoPodGroup, Kind::kKubernetesPodGroup,
         Kind::kCompositePodGroup, Kind::kAlphaWorkload, Kind::kPriorityClass}},
-      {"CapacityScheduling", {Kind::kElasticQuota, Kind::kPodDisruptionBudget}},
+      {"CapacityScheduling",
+       {Kind::kElasticQuota, Kind::kClusterQuota, Kind::kNamespace, Kind::kPodDisruptionBudget}},
       {"PreemptionToleration", {Kind::kPriorityClass, Kind::kPodDisruptionBudget}},
       {"GpuPacking", {Kind::kDevice}},
   };

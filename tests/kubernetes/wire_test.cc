@@ -99,7 +99,8 @@ TEST(ResourceTest, PathsAreTheServers) {
   EXPECT_EQ(QueryEscape("status.phase!=Failed,a b"), "status.phase%21%3DFailed%2Ca%20b");
   for (const Kind kind : AllKinds()) {
     const bool want = kind == Kind::kPodGroup || kind == Kind::kElasticQuota ||
-                      kind == Kind::kDevice || kind == Kind::kVolcanoPodGroup;
+                      kind == Kind::kDevice || kind == Kind::kVolcanoPodGroup ||
+                      kind == Kind::kClusterQuota;
     EXPECT_EQ(IsCustomResource(kind), want) << kind;
   }
 }

@@ -51,17 +51,21 @@ class NodeChanges {
   // False if all rows are to be evaluated again; some changes may have been reported.
   template <class Change, class Move, class Moved>
   bool CatchUp(const Question& question, Change change, Move move, Moved moved) {
-    const auto& [nodes, nominator, evaluated_pod, depends_on, skipped, nominated_too] = question;
-    bool all_nominated = nominated_too;
+    const NodeTable& nodes = question.nodes;
+    const Nominator& nominator = question.nominator;
+    const PodInfo& evaluated_pod = question.evaluated_pod;
+    const Aspects depends_on = question.depends_on;
     const uint64_t version = std::exchange(version_, nodes.version());
     const auto nominations =
         nominator.ChangesSince(std::exchange(nominations_version_, nominator.version()));
     const Symbol last_own_node = std::exchange(
         own_node_, Symbol::Find(nominator.NominatedNode(evaluated_pod)).value_or(Symbol()));
     // Priority decides which nominations count.
-    all_nominated |= evaluated_pod.priority() != std::exchange(priority_, evaluated_pod.priority());
+    const bool other_priority =
+        evaluated_pod.priority() != std::exchange(priority_, evaluated_pod.priority());
+    const bool all_nominated = question.all_nominated || other_priority;
     std::vector<Symbol> nodes_of_plugins;
-    const bool plugins_followed = ReadSources(skipped, nodes_of_plugins);
+    const bool plugins_followed = ReadSources(question.skipped, nodes_of_plugins);
     if (version == 0 || !nominations.has_value() || !plugins_followed ||
         IsFarBehind(nodes, version)) {
       return false;
