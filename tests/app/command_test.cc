@@ -400,7 +400,7 @@ TEST_F(Command, ImportWritesWhatValidateTakes) {
     const Outcome outcome = Run(absl::StrCat("import ", file, " -o ", path));
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out, "");
-    EXPECT_THAT(outcome.err, HasSubstr(" say what differs"));
+    EXPECT_THAT(outcome.err, HasSubstr(" what differs\n"));
     const Outcome valid = Run(absl::StrCat("validate --cluster ", path));
     EXPECT_EQ(valid.status, 0) << example << ": " << valid.err;
     const std::string written = ReadWhole(path);
