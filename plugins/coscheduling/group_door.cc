@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "berth/api/scheduling_v1.pb.h"
 
 namespace berth {
@@ -30,7 +29,10 @@ std::string GroupName::ToString() const {
 }
 
 std::string NamePart(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"/", "_"}, {",", "_"}});
+  std::string part(text);
+  absl::c_replace_if(
+      part, [](char c) { return c == '/' || c == ','; }, '_');
+  return part;
 }
 
 bool IsReady(const GroupMember& member) {

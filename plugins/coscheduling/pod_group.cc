@@ -151,7 +151,7 @@ class PodGroupDoor final : public GroupDoor {
 
   std::string GroupOfGang(const std::string& gang) const {
     const api::PodGroup* const object = FindPodGroup(gang);
-    if (object == nullptr) return gang;
+    if (object == nullptr || object->metadata().annotations_size() == 0) return gang;
     const std::vector<std::string> together = ReadGangGroups(AnnotationsOf(*object));
     return together.empty() ? gang : Together(gang, together);
   }
@@ -170,14 +170,16 @@ class PodGroupDoor final : public GroupDoor {
         const std::optional<Gang> of = GangOf(*member.pod);
         if (!of.has_value() || KeyOf(*member.pod, *of) != gang) continue;
         is_koordinator |= of->is_koordinator;
+        if (object != nullptr) break;  // asked for each pod of the group: one member tells
         oldest = std::min(oldest, member.pod->creation_time());
-        if (object != nullptr) continue;
         words.Add(ReadKoordinatorWords(AnnotationsOf(*member.pod)));
         words.Add(ReadLabelPair(*member.pod));
       }
     }
     if (object != nullptr) {
-      words = ReadKoordinatorWords(AnnotationsOf(*object));
+      if (object->metadata().annotations_size() > 0) {
+        words = ReadKoordinatorWords(AnnotationsOf(*object));
+      }
       words.min_member = std::max(1, object->spec().min_member());
       if (object->spec().schedule_timeout_seconds() > 0) {
         words.waiting_time = absl::Seconds(object->spec().schedule_timeout_seconds());
