@@ -30,10 +30,10 @@ USER = "system:serviceaccount:kube-system:berth"
 SCHEDULER = "berth"
 ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration"]
 EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
-# Of kinds that the server of this test does not have: they are listed in vain, so not watched and not written.
-ABSENT = {("scheduling.k8s.io", "workloads", "watch"), ("scheduling.k8s.io", "compositepodgroups", "watch"),
+# Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written.
+ABSENT = {*(("scheduling.k8s.io", resource, verb) for resource in ("workloads", "compositepodgroups") for verb in ("list", "watch")),
           *((group, resource, verb) for group in ("scheduling.k8s.io", "scheduling.volcano.sh")
-            for resource, verb in (("podgroups", "watch"), ("podgroups", "get"), ("podgroups/status", "patch")))}
+            for resource, verb in (("podgroups", "list"), ("podgroups", "watch"), ("podgroups", "get"), ("podgroups/status", "patch")))}
 COMPONENTS = ["gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]
 
 # A profile that looks at everything that the chart has rules for, and one whose preemption is PreemptionToleration's.
@@ -252,7 +252,7 @@ class MissingRule:
         self._test, self._cluster, self._role = test, test.cluster, role
         self.group, self.resource, self.verb = rule["apiGroups"][0], resource, verb
         self.rule = (self.group, resource, verb)
-        self.name = "no-%s-%s" % (verb, resource.replace("/", "-"))
+        self.name = "-".join(("no", verb, resource.replace("/", "-"), *self.group.split(".")[:1])).rstrip("-")
         # An event is patched if it comes again before the pod has changed, which it does with its condition.
         self._without = {self.rule, EVENTS_AGAIN, ("", "pods/status", "patch")} if self.rule == EVENTS_AGAIN else {self.rule}
         # As a role has it, or in the sentence of the API server.
