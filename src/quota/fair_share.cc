@@ -94,7 +94,8 @@ std::vector<__int128> DivideFairly(__int128 total, absl::Span<const ShareClaim> 
 
   std::map<int32_t, std::vector<size_t>, std::greater<>> classes;
   for (size_t i = 0; i < claims.size(); ++i) classes[claims[i].priority].push_back(i);
-  for (const auto& [priority, members] : classes) {
+  for (const auto& of_priority : classes) {
+    const std::vector<size_t>& members = of_priority.second;
     __int128 weights = 0;
     for (const size_t i : members) weights += claims[i].weight;
     // By weight less history; then by weight alone; then those without a weight, alike.

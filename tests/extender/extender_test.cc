@@ -341,7 +341,7 @@ TEST_F(ExtenderPreemptionTest, NobodyGoesForNonsense) {
       {{{"a", {{}, 0}}}, "expected at least one victim pod on node \"a\""},
   };
   for (const auto& [answer, want] : cases) {
-    extender.preempt = [&](const PodInfo&, const auto&) { return answer; };
+    extender.preempt = [&answer = answer](const PodInfo&, const auto&) { return answer; };
     extender.ignorable = false;
     Run();
     EXPECT_EQ(NodeOf("p"), "");
