@@ -2,9 +2,6 @@
 // Implementation of extender_messages.h.
 #include "extender/extender_messages.h"
 
-#include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -15,11 +12,11 @@
 #include "api/json.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
+#include "berth/api/problem.h"
+#include "berth/api/value.h"
 
 namespace berth {
 namespace {
-
-using Json = rapidjson::Value;
 
 std::string Quoted(absl::string_view text) {
   JsonWriter out;
@@ -27,114 +24,125 @@ std::string Quoted(absl::string_view text) {
   return std::string(out.text());
 }
 
-absl::string_view TextOf(const Json& json) { return {json.GetString(), json.GetStringLength()}; }
-
 absl::Status WrongType(absl::string_view what, absl::string_view wanted) {
   return absl::InvalidArgumentError(absl::StrCat(what, " is not ", wanted));
 }
 
-// Reads without recursion: an answer may nest as deeply as it likes.
-absl::Status Parse(absl::string_view text, rapidjson::Document& document) {
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
-                              rapidjson::kParseValidateEncodingFlag;
-  document.Parse<kFlags>(text.data(), text.size());
-  if (!document.HasParseError()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the answer is not JSON: ", rapidjson::GetParseError_En(document.GetParseError()),
-      " (at byte ", document.GetErrorOffset(), ")"));
+// An answer is one JSON value: a map, a list or null. What follows it does not count, as in Go.
+absl::StatusOr<Document> Parse(absl::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  const absl::string_view first = text.substr(std::min(begin, text.size()));
+  if (absl::StartsWith(first, "null")) return Document();
+  // Only of JSON: YAML has more ways to be long.
+  if (!absl::StartsWith(first, "{") && !absl::StartsWith(first, "[")) {
+    return absl::InvalidArgumentError("the answer is not JSON: it is no object, list or null");
+  }
+  Problems problems;
+  std::vector<Document> documents = ReadDocuments(text, "", problems);
+  const auto place = [](const SourceLocation& where) {
+    return std::pair(where.line, where.column);
+  };
+  const bool is_whole =
+      !documents.empty() && (problems.empty() || place(documents.front().root().where()) <
+                                                     place(problems.list().front().where));
+  if (!is_whole && !problems.empty()) {
+    const Problem& problem = problems.list().front();
+    return absl::InvalidArgumentError(absl::StrCat("the answer is not JSON: ", problem.message,
+                                                   " (line ", problem.where.line, ", column ",
+                                                   problem.where.column, ")"));
+  }
+  if (documents.empty()) return Document();
+  return std::move(documents.front());
 }
 
 // The members of an object by name, whatever its case; null is an object without any.
 class Members {
  public:
-  static absl::StatusOr<Members> Of(const Json& json, absl::string_view what) {
-    if (!json.IsObject() && !json.IsNull()) return WrongType(what, "an object");
+  static absl::StatusOr<Members> Of(Value json, absl::string_view what) {
+    if (!json.IsMap() && !json.IsNull()) return WrongType(what, "an object");
     return Members(json);
   }
-  // Null if there is none, or if it is null.
-  const Json* Find(absl::string_view name) const {
-    const Json* found = nullptr;
-    if (json_.IsNull()) return found;
-    for (const auto& member : json_.GetObject()) {
+  // Null if there is none.
+  Value Find(absl::string_view name) const {
+    Value found;
+    for (const Value::Item member : json_.items()) {
       // A null leaves what was there, as in Go.
-      if (absl::EqualsIgnoreCase(TextOf(member.name), name) && !member.value.IsNull()) {
-        found = &member.value;
-      }
+      if (absl::EqualsIgnoreCase(member.key, name) && !member.value.IsNull()) found = member.value;
     }
     return found;
   }
   absl::Status ReadText(absl::string_view name, std::string& text) const {
-    const Json* const found = Find(name);
-    if (found == nullptr) return absl::OkStatus();
-    if (!found->IsString()) return WrongType(name, "a string");
-    text = std::string(TextOf(*found));
+    const Value found = Find(name);
+    if (found.IsNull()) return absl::OkStatus();
+    if (!found.IsString()) return WrongType(name, "a string");
+    text = std::string(*found.AsString());
     return absl::OkStatus();
   }
   absl::Status ReadNumber(absl::string_view name, int64_t& number) const {
-    const Json* const found = Find(name);
-    if (found == nullptr) return absl::OkStatus();
-    if (!found->IsInt64()) return WrongType(name, "a whole number of 64 bits");
-    number = found->GetInt64();
+    const Value found = Find(name);
+    if (found.IsNull()) return absl::OkStatus();
+    const std::optional<int64_t> read =
+        found.kind() == Value::Kind::kInt ? found.AsInt64() : std::nullopt;
+    if (!read.has_value()) return WrongType(name, "a whole number of 64 bits");
+    number = *read;
     return absl::OkStatus();
   }
 
  private:
-  explicit Members(const Json& json) : json_(json) {}
-  const Json& json_;
+  explicit Members(Value json) : json_(json) {}
+  Value json_;
 };
 
 absl::Status ReadReasons(const Members& result, absl::string_view name,
                          std::map<std::string, std::string>& reasons) {
-  const Json* const found = result.Find(name);
-  if (found == nullptr) return absl::OkStatus();
-  if (!found->IsObject()) return WrongType(name, "an object");
-  for (const auto& member : found->GetObject()) {
+  const Value found = result.Find(name);
+  if (found.IsNull()) return absl::OkStatus();
+  if (!found.IsMap()) return WrongType(name, "an object");
+  for (const Value::Item member : found.items()) {
     if (!member.value.IsString() && !member.value.IsNull()) {
-      return WrongType(absl::StrCat(name, "[", Quoted(TextOf(member.name)), "]"), "a string");
+      return WrongType(absl::StrCat(name, "[", Quoted(member.key), "]"), "a string");
     }
-    reasons[std::string(TextOf(member.name))] =
-        member.value.IsNull() ? std::string() : std::string(TextOf(member.value));
+    reasons[std::string(member.key)] = std::string(member.value.AsString().value_or(""));
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadNodeNames(const Json& names, std::vector<std::string>& nodes) {
-  if (!names.IsArray()) return WrongType("NodeNames", "a list");
-  for (const Json& name : names.GetArray()) {
+absl::Status ReadNodeNames(Value names, std::vector<std::string>& nodes) {
+  if (!names.IsSequence()) return WrongType("NodeNames", "a list");
+  for (const Value name : names.elements()) {
     if (!name.IsString()) return WrongType("a node name", "a string");
-    nodes.emplace_back(TextOf(name));
+    nodes.emplace_back(*name.AsString());
   }
   return absl::OkStatus();
 }
 
 // Of each node the name counts.
-absl::Status ReadNodeList(const Json& list, std::vector<std::string>& nodes) {
+absl::Status ReadNodeList(Value list, std::vector<std::string>& nodes) {
   const absl::StatusOr<Members> members = Members::Of(list, "Nodes");
   if (!members.ok()) return members.status();
-  const Json* const items = members->Find("items");
-  if (items == nullptr) return absl::OkStatus();
-  if (!items->IsArray()) return WrongType("Nodes.items", "a list");
-  for (const Json& item : items->GetArray()) {
+  const Value items = members->Find("items");
+  if (items.IsNull()) return absl::OkStatus();
+  if (!items.IsSequence()) return WrongType("Nodes.items", "a list");
+  for (const Value item : items.elements()) {
     const absl::StatusOr<Members> node = Members::Of(item, "a node");
     if (!node.ok()) return node.status();
     std::string& name = nodes.emplace_back();
-    const Json* const metadata = node->Find("metadata");
-    if (metadata == nullptr) continue;
-    const absl::StatusOr<Members> of_node = Members::Of(*metadata, "the metadata of a node");
+    const absl::StatusOr<Members> of_node =
+        Members::Of(node->Find("metadata"), "the metadata of a node");
     if (!of_node.ok()) return of_node.status();
     if (absl::Status read = of_node->ReadText("name", name); !read.ok()) return read;
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadVictims(const Json& json, SchedulerExtender::Victims& victims) {
+absl::Status ReadVictims(Value json, SchedulerExtender::Victims& victims) {
   const absl::StatusOr<Members> members = Members::Of(json, "MetaVictims");
   if (!members.ok()) return members.status();
   absl::Status read = members->ReadNumber("NumPDBViolations", victims.pdb_violations);
-  const Json* const pods = members->Find("Pods");
-  if (!read.ok() || pods == nullptr) return read;
-  if (!pods->IsArray()) return WrongType("Pods", "a list");
-  for (const Json& pod : pods->GetArray()) {
+  const Value pods = members->Find("Pods");
+  if (!read.ok() || pods.IsNull()) return read;
+  if (!pods.IsSequence()) return WrongType("Pods", "a list");
+  for (const Value pod : pods.elements()) {
     const absl::StatusOr<Members> of_pod = Members::Of(pod, "MetaPod");
     if (!of_pod.ok()) return of_pod.status();
     read = of_pod->ReadText("UID", victims.uids.emplace_back());
@@ -235,22 +243,22 @@ std::string BindingRequest(const PodInfo& pod, absl::string_view node_name) {
 
 absl::StatusOr<SchedulerExtender::FilterResult> ReadFilterResult(absl::string_view json,
                                                                  bool node_names_first) {
-  rapidjson::Document document;
-  absl::Status read = Parse(json, document);
-  if (!read.ok()) return read;
-  const absl::StatusOr<Members> members = Members::Of(document, "ExtenderFilterResult");
+  const absl::StatusOr<Document> document = Parse(json);
+  if (!document.ok()) return document.status();
+  absl::Status read;
+  const absl::StatusOr<Members> members = Members::Of(document->root(), "ExtenderFilterResult");
   if (!members.ok()) return members.status();
   std::string error;
   read = members->ReadText("Error", error);
   if (!read.ok()) return read;
   if (!error.empty()) return absl::UnknownError(error);
   SchedulerExtender::FilterResult result;
-  const Json* const names = members->Find("NodeNames");
-  const Json* const nodes = members->Find("Nodes");
-  if (names != nullptr && node_names_first) {
-    read = ReadNodeNames(*names, result.nodes);
-  } else if (nodes != nullptr) {
-    read = ReadNodeList(*nodes, result.nodes);
+  const Value names = members->Find("NodeNames");
+  const Value nodes = members->Find("Nodes");
+  if (!names.IsNull() && node_names_first) {
+    read = ReadNodeNames(names, result.nodes);
+  } else if (!nodes.IsNull()) {
+    read = ReadNodeList(nodes, result.nodes);
   }
   if (read.ok()) read = ReadReasons(*members, "FailedNodes", result.failed);
   if (read.ok()) {
@@ -261,13 +269,13 @@ absl::StatusOr<SchedulerExtender::FilterResult> ReadFilterResult(absl::string_vi
 }
 
 SchedulerExtender::Priorities ReadPriorities(absl::string_view json) {
-  rapidjson::Document document;
-  absl::Status read = Parse(json, document);
-  if (!read.ok()) return read;
+  const absl::StatusOr<Document> document = Parse(json);
+  if (!document.ok()) return document.status();
+  absl::Status read;
   std::vector<SchedulerExtender::HostPriority> priorities;
-  if (document.IsNull()) return priorities;
-  if (!document.IsArray()) return WrongType("HostPriorityList", "a list");
-  for (const Json& item : document.GetArray()) {
+  if (document->root().IsNull()) return priorities;
+  if (!document->root().IsSequence()) return WrongType("HostPriorityList", "a list");
+  for (const Value item : document->root().elements()) {
     const absl::StatusOr<Members> members = Members::Of(item, "HostPriority");
     if (!members.ok()) return members.status();
     SchedulerExtender::HostPriority& priority = priorities.emplace_back();
@@ -280,17 +288,17 @@ SchedulerExtender::Priorities ReadPriorities(absl::string_view json) {
 
 absl::StatusOr<std::map<std::string, SchedulerExtender::Victims>> ReadPreemptionResult(
     absl::string_view json) {
-  rapidjson::Document document;
-  absl::Status read = Parse(json, document);
-  if (!read.ok()) return read;
-  const absl::StatusOr<Members> members = Members::Of(document, "ExtenderPreemptionResult");
+  const absl::StatusOr<Document> document = Parse(json);
+  if (!document.ok()) return document.status();
+  absl::Status read;
+  const absl::StatusOr<Members> members = Members::Of(document->root(), "ExtenderPreemptionResult");
   if (!members.ok()) return members.status();
   std::map<std::string, SchedulerExtender::Victims> victims_of;
-  const Json* const found = members->Find("NodeNameToMetaVictims");
-  if (found == nullptr) return victims_of;
-  if (!found->IsObject()) return WrongType("NodeNameToMetaVictims", "an object");
-  for (const auto& member : found->GetObject()) {
-    SchedulerExtender::Victims& victims = victims_of[std::string(TextOf(member.name))];
+  const Value found = members->Find("NodeNameToMetaVictims");
+  if (found.IsNull()) return victims_of;
+  if (!found.IsMap()) return WrongType("NodeNameToMetaVictims", "an object");
+  for (const Value::Item member : found.items()) {
+    SchedulerExtender::Victims& victims = victims_of[std::string(member.key)];
     victims = {};
     read = ReadVictims(member.value, victims);
     if (!read.ok()) return read;
@@ -299,10 +307,10 @@ absl::StatusOr<std::map<std::string, SchedulerExtender::Victims>> ReadPreemption
 }
 
 absl::Status ReadBindingResult(absl::string_view json) {
-  rapidjson::Document document;
-  absl::Status read = Parse(json, document);
-  if (!read.ok()) return read;
-  const absl::StatusOr<Members> members = Members::Of(document, "ExtenderBindingResult");
+  const absl::StatusOr<Document> document = Parse(json);
+  if (!document.ok()) return document.status();
+  absl::Status read;
+  const absl::StatusOr<Members> members = Members::Of(document->root(), "ExtenderBindingResult");
   if (!members.ok()) return members.status();
   std::string error;
   read = members->ReadText("Error", error);

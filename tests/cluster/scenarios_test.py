@@ -50,6 +50,13 @@ IN_ORDER = {"gpu_records", "ties_go_to_the_first_node"}
 HELD = re.compile(r"PodGroup \S+ not found|of \d+ are there")
 
 
+# What the server of this test has; other kinds are for `simulate`.
+SERVED = {"v1", "apps/v1", "batch/v1", "policy/v1", "storage.k8s.io/v1", "scheduling.k8s.io/v1", "resource.k8s.io/v1",
+          "scheduling.x-k8s.io/v1alpha1", "scheduling.koordinator.sh/v1alpha1", "scheduling.berth.dev/v1alpha1"}
+# Fields that a server of v1.35 drops with its default feature gates.
+DROPPED = re.compile(r'"(schedulingGroup|workloadRef|sharedCounters|consumesCounters|allowMultipleAllocations)":')
+
+
 class Refused(Exception):
     """Says why a scenario is left out."""
 
@@ -85,6 +92,8 @@ class Scenario:
             return "has more than %d objects" % MOST_OBJECTS
         for item, _ in objects:
             text = json.dumps(item)
+            if item["apiVersion"] not in SERVED or DROPPED.search(text):
+                return "has what this server does not take"
             if "simulation.berth/" in text:
                 return TIME
             if "deletionTimestamp" in item["metadata"] or "uid" in item["metadata"]:
@@ -477,7 +486,8 @@ class Tester:
 
     KINDS = ["v1/Pod", "v1/PersistentVolumeClaim", "policy/v1/PodDisruptionBudget", "scheduling.x-k8s.io/v1alpha1/PodGroup",
              "scheduling.x-k8s.io/v1alpha1/ElasticQuota"]
-    CLUSTER_KINDS = ["v1/PersistentVolume", "storage.k8s.io/v1/StorageClass", "scheduling.koordinator.sh/v1alpha1/Device", "v1/Node"]
+    CLUSTER_KINDS = ["v1/PersistentVolume", "storage.k8s.io/v1/StorageClass", "scheduling.koordinator.sh/v1alpha1/Device", "v1/Node",
+                     "scheduling.berth.dev/v1alpha1/ClusterQuota"]
 
     def __init__(self, cluster, berth):
         self.cluster, self._berth = cluster, berth

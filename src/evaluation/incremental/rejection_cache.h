@@ -127,7 +127,9 @@ class CachedDiagnosis final : public Diagnosis {
   }
 
  private:
+  // Nothing is cached of pods that an extender is interested in: it has rejected no node.
   int CountOf(uint8_t filter) const {
+    if (filter >= framework_.plugins().filter.size()) return 0;
     return cache_.counts().CountOf(framework_.plugins().filter[filter].name);
   }
 
