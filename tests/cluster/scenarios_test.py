@@ -42,10 +42,14 @@ LEFT_OUT = {
     "koordinator_label": "has what no server takes",  # a kind of another group, and only a label of it
     # Two preemptors one right after the other read the same status: kube-scheduler spends a disruption twice then too.
     "disruption_budget_is_spent": "takes the controller of budgets to be as fast as the scheduler",
+    "item_04_gang_preempts_across_nodes": TIME,  # victims go at once
+    "item_23_lost_work": TIME,  # checkpoints have a date
+    # The claim controller frees a claim some time after its pod has gone (docs/dra.md).
+    "claim_is_preempted": "takes the controller of claims to be as fast as the scheduler",
     "gpu_memory_shares": "adds a node and the pods on it at once, which come one after the other",
 }
 # Their pods or nodes are tried in the order in which they come. A scheduler that starts later finds them in that of their names.
-IN_ORDER = {"gpu_records", "ties_go_to_the_first_node"}
+IN_ORDER = {"gpu_records", "import_kueue_borrowing", "import_kueue_flavors", "ties_go_to_the_first_node"}
 # Why a group waits that is not whole: it is held before the queue, where pods get no condition (docs/parity.md).
 HELD = re.compile(r"PodGroup \S+ not found|of \d+ are there")
 
