@@ -488,7 +488,9 @@ def is_count(number, wanted):
 class Tester:
     """A cluster, for one scenario after the other."""
 
-    KINDS = ["v1/Pod", "v1/PersistentVolumeClaim", "policy/v1/PodDisruptionBudget", "scheduling.x-k8s.io/v1alpha1/PodGroup",
+    # Whoever makes pods again goes first.
+    KINDS = ["apps/v1/Deployment", "apps/v1/StatefulSet", "apps/v1/ReplicaSet", "batch/v1/Job", "v1/Pod",
+             "v1/PersistentVolumeClaim", "policy/v1/PodDisruptionBudget", "scheduling.x-k8s.io/v1alpha1/PodGroup",
              "scheduling.x-k8s.io/v1alpha1/ElasticQuota"]
     CLUSTER_KINDS = ["v1/PersistentVolume", "storage.k8s.io/v1/StorageClass", "scheduling.koordinator.sh/v1alpha1/Device", "v1/Node",
                      "scheduling.berth.dev/v1alpha1/ClusterQuota"]
