@@ -32,7 +32,7 @@ const api::PodGroup* Coscheduling::FindPodGroup(absl::string_view name) const {
 }
 
 std::optional<GroupSpec> Coscheduling::Spec(absl::string_view name) const {
-  std::optional<GroupSpec> spec = doors_.Spec(name);
+  std::optional<GroupSpec> spec = GroupDoors::Spec(name);
   if (spec.has_value()) spec->backoff = absl::Seconds(args_.pod_group_backoff_seconds);
   return spec;
 }
@@ -107,7 +107,7 @@ Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
 
 Status Coscheduling::Permit(CycleState&, const PodInfo& pod, absl::string_view,
                             absl::Duration& timeout) {
-  return doors_.Permit(pod, absl::Seconds(args_.permit_waiting_time_seconds), timeout);
+  return GroupDoors::Permit(pod, absl::Seconds(args_.permit_waiting_time_seconds), timeout);
 }
 
 Status Coscheduling::Reserve(CycleState&, const PodInfo&, absl::string_view) {
@@ -115,7 +115,7 @@ Status Coscheduling::Reserve(CycleState&, const PodInfo&, absl::string_view) {
 }
 
 void Coscheduling::Unreserve(CycleState&, const PodInfo& pod, absl::string_view) {
-  doors_.Unreserve(pod);
+  GroupDoors::Unreserve(pod);
 }
 
 std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
@@ -127,7 +127,7 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
     return pod_group != nullptr && !pod_group->spec().min_resources().empty() ? QueueingHint::kQueue
                                                                               : QueueingHint::kSkip;
   };
-  std::vector<ClusterEventWithHint> events = doors_.Events();
+  std::vector<ClusterEventWithHint> events = Events();
   events.push_back(
       {{EventResource::AssignedPod(), action::kDelete | action::kUpdatePodScaleDown, ""},
        waits_for_room});
@@ -138,7 +138,7 @@ std::vector<ClusterEventWithHint> Coscheduling::EventsToRegister() const {
 
 void Coscheduling::ExplainWaiting(const PodInfo& pod, const Status&, const NodeTable&,
                                   WaitingFor& waiting) const {
-  doors_.ExplainWaiting(pod, waiting);
+  GroupDoors::ExplainWaiting(pod, waiting);
 }
 
 }  // namespace berth

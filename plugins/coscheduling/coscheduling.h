@@ -31,7 +31,7 @@ namespace berth {
 // (GroupPlugin); the per-pod points give upstream's answers for a pod that is evaluated alone, as
 // `berth explain` does.
 class Coscheduling final : public Plugin,
-                           public GroupPlugin,
+                           public GroupDoors,
                            public QueueSortPlugin,
                            public PreFilterPlugin,
                            public PostFilterPlugin,
@@ -47,23 +47,7 @@ class Coscheduling final : public Plugin,
 
   absl::string_view Name() const override { return kName; }
 
-  std::optional<std::string> GroupOf(const PodInfo& pod) const override {
-    return doors_.GroupOf(pod);
-  }
-  std::vector<std::string> GroupsOf(const Object& object) const override {
-    return doors_.GroupsOf(object);
-  }
   std::optional<GroupSpec> Spec(absl::string_view name) const override;
-  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
-    return doors_.SubgroupOf(pod, spec);
-  }
-  Status ReadyToSchedule(const GroupMembers& group) const override {
-    return doors_.ReadyToSchedule(group);
-  }
-  Status GroupUnschedulable(const GroupMembers& group, int placed,
-                            const Status& cause) const override {
-    return doors_.GroupUnschedulable(group, placed, cause);
-  }
 
   // Priority, then the group's (or the pod's) time, then "namespace/group" (or pod): pods of one
   // group stay together even when many groups were made in the same second.
@@ -83,7 +67,7 @@ class Coscheduling final : public Plugin,
 
  private:
   Coscheduling(const CoschedulingArgs& args, Handle& handle)
-      : args_(args), handle_(handle), doors_(kName, handle, EveryDoor(handle)) {}
+      : GroupDoors(kName, handle, EveryDoor(handle)), args_(args), handle_(handle) {}
 
   const api::PodGroup* FindPodGroup(absl::string_view name) const;
   // Members of the group that are assigned, living members, and those held by scheduling gates.
@@ -96,7 +80,6 @@ class Coscheduling final : public Plugin,
 
   const CoschedulingArgs args_;
   Handle& handle_;
-  GroupDoors doors_;
 };
 
 }  // namespace berth

@@ -24,7 +24,7 @@ namespace berth {
 // points are those of kube-scheduler v1.35 gangscheduling; the group is placed by the engine in one
 // transaction. A profile has this or Coscheduling, which reads these groups, too.
 class GangScheduling final : public Plugin,
-                             public GroupPlugin,
+                             public GroupDoors,
                              public PreEnqueuePlugin,
                              public PermitPlugin,
                              public ReservePlugin,
@@ -36,23 +36,6 @@ class GangScheduling final : public Plugin,
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
 
   absl::string_view Name() const override { return kName; }
-  std::optional<std::string> GroupOf(const PodInfo& pod) const override {
-    return doors_.GroupOf(pod);
-  }
-  std::vector<std::string> GroupsOf(const Object& object) const override {
-    return doors_.GroupsOf(object);
-  }
-  std::optional<GroupSpec> Spec(absl::string_view name) const override { return doors_.Spec(name); }
-  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override {
-    return doors_.SubgroupOf(pod, spec);
-  }
-  Status ReadyToSchedule(const GroupMembers& group) const override {
-    return doors_.ReadyToSchedule(group);
-  }
-  Status GroupUnschedulable(const GroupMembers& group, int placed,
-                            const Status& cause) const override {
-    return doors_.GroupUnschedulable(group, placed, cause);
-  }
   // What kube-scheduler's holds back pod by pod here waits as a group, with the same texts.
   Status PreEnqueue(const PodInfo&) override { return Status::Success(); }
   Status Permit(CycleState& state, const PodInfo& pod, absl::string_view node_name,
@@ -61,18 +44,16 @@ class GangScheduling final : public Plugin,
     return Status::Success();
   }
   void Unreserve(CycleState&, const PodInfo& pod, absl::string_view) override {
-    doors_.Unreserve(pod);
+    GroupDoors::Unreserve(pod);
   }
-  std::vector<ClusterEventWithHint> EventsToRegister() const override { return doors_.Events(); }
+  std::vector<ClusterEventWithHint> EventsToRegister() const override { return Events(); }
   void ExplainWaiting(const PodInfo& pod, const Status&, const NodeTable&,
                       WaitingFor& waiting) const override {
-    doors_.ExplainWaiting(pod, waiting);
+    GroupDoors::ExplainWaiting(pod, waiting);
   }
 
  private:
-  explicit GangScheduling(Handle& handle) : doors_(kName, handle, KubernetesDoors(handle)) {}
-
-  GroupDoors doors_;
+  explicit GangScheduling(Handle& handle) : GroupDoors(kName, handle, KubernetesDoors(handle)) {}
 };
 
 }  // namespace berth

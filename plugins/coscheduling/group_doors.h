@@ -21,19 +21,20 @@
 
 namespace berth {
 
+// The group plugin that Coscheduling and GangScheduling are, with the doors that each reads.
 // Scheduling thread. `plugin` is who warns and rejects.
-class GroupDoors {
+class GroupDoors : public GroupPlugin {
  public:
   GroupDoors(absl::string_view plugin, Handle& handle,
              std::vector<std::unique_ptr<GroupDoor>> doors);
 
-  // As GroupPlugin's.
-  std::optional<std::string> GroupOf(const PodInfo& pod) const;
-  std::vector<std::string> GroupsOf(const Object& object) const;
-  std::optional<GroupSpec> Spec(absl::string_view name) const;
-  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const;
-  Status ReadyToSchedule(const GroupMembers& group) const;
-  Status GroupUnschedulable(const GroupMembers& group, int placed, const Status& cause) const;
+  std::optional<std::string> GroupOf(const PodInfo& pod) const override;
+  std::vector<std::string> GroupsOf(const Object& object) const override;
+  std::optional<GroupSpec> Spec(absl::string_view name) const override;
+  int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override;
+  Status ReadyToSchedule(const GroupMembers& group) const override;
+  Status GroupUnschedulable(const GroupMembers& group, int placed,
+                            const Status& cause) const override;
 
   // Of a pod whose group is absent: nothing to permit. If its group starts with it, its siblings
   // that wait are allowed, too; otherwise it waits for them, until the group's timeout or

@@ -22,7 +22,9 @@ struct IdleFlag {
   const char* why;
 };
 constexpr char kNoProfiles[] = "the process serves no profiles of itself";
-constexpr char kNoGates[] = "Berth has no feature gates and no versions to emulate";
+constexpr char kNoGates[] = "Berth emulates no versions";
+constexpr char kGatesOfPlugins[] =
+    "feature gates are arguments of plugins: featureGates of DynamicResourcesArgs";
 constexpr char kNoHttp2[] = "the secure port speaks HTTP/1.1";
 constexpr char kOwnSockets[] = "the secure port is bound by one process at a time";
 constexpr char kNoFrontProxy[] = "no proxy is trusted to say who its users are";
@@ -38,7 +40,7 @@ constexpr IdleFlag kIdleFlags[] = {
     {"disabled-metrics", IdleFlag::kText, kOwnMetrics},
     {"emulated-version", IdleFlag::kText, kNoGates},
     {"emulation-forward-compatible", IdleFlag::kSwitch, kNoGates},
-    {"feature-gates", IdleFlag::kText, kNoGates},
+    {"feature-gates", IdleFlag::kText, kGatesOfPlugins},
     {"http2-max-streams-per-connection", IdleFlag::kText, kNoHttp2},
     {"log-flush-frequency", IdleFlag::kText, kOwnLog},
     {"log-json-info-buffer-size", IdleFlag::kText, kOwnLog},

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "engine/filtered_nodes.h"
 
 namespace berth {
 namespace {
@@ -33,24 +34,10 @@ bool OnlyCompetes(const Framework& framework, const CycleState& state, const Pod
 void Evaluate(const AttemptRequest& request, ClusterState& cluster, MemberClass& members) {
   const PodInfo& pod = *members.pods.front();
   const Framework& framework = *request.framework;
-  const NodeTable& nodes = cluster.nodes();
-  CycleState state;
-  const PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, pod, nodes);
-  if (!pre_filter.status.ok()) return;
-  members.only_competes = OnlyCompetes(framework, state, pod);
-  std::vector<NodeRow> rows;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    const auto& names = pre_filter.narrowed.node_names;
-    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
-  }
-  NodeVerdicts verdicts;
-  verdicts.Reset(nodes.size());
-  if (!framework.nomination_filter()
-           .RunFilterNodesWithNominatedPods(state, pod, nodes, rows, verdicts)
-           .ok())
-    return;
-  members.feasible = static_cast<int>(
-      absl::c_count_if(rows, [&](NodeRow row) { return verdicts.IsFeasible(row); }));
+  const FilteredNodes filtered(framework, pod, cluster.nodes());
+  if (!filtered.pre_filter.status.ok()) return;
+  members.only_competes = OnlyCompetes(framework, filtered.state, pod);
+  members.feasible = static_cast<int>(filtered.feasible().size());
 }
 
 }  // namespace

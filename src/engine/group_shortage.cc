@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/api/amounts.h"
 #include "berth/api/resources.h"
+#include "engine/filtered_nodes.h"
 #include "evaluation/free_capacity.h"
 #include "search/room.h"
 
@@ -215,26 +216,17 @@ std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
   const Framework& framework = *request.framework;
   const PodInfo& pod = *shortage.pod;
   const NodeTable& nodes = cluster.nodes();
-  CycleState state;
-  PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, pod, nodes);
-  if (!pre_filter.status.ok()) return std::nullopt;
-  const auto& names = pre_filter.narrowed.node_names;
-  std::vector<NodeRow> rows;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
-  }
-  NodeVerdicts verdicts;
-  verdicts.Reset(nodes.size());
-  const Status filtered = framework.nomination_filter().RunFilterNodesWithNominatedPods(
-      state, pod, nodes, rows, verdicts);
-  if (!filtered.ok()) return std::nullopt;
+  FilteredNodes filtered(framework, pod, nodes);
+  if (!filtered.status.ok()) return std::nullopt;
+  const CycleState& state = filtered.state;
+  PreFilterOutcome& pre_filter = filtered.pre_filter;
+  NodeVerdicts& verdicts = filtered.verdicts;
   ReasonCounts reasons = CountReasons(
       VerdictStatuses(framework, state, pod, nodes, verdicts, pre_filter.excluded), nodes.size());
   FilledNodes filled(shortage, nodes);
   int64_t fitting = 0;
   const uint8_t rejector = framework.plugins().FilterIndex(shortage.plugin);
-  for (const NodeRow row : rows) {
-    if (!verdicts.IsFeasible(row)) continue;
+  for (const NodeRow row : filtered.feasible()) {
     fitting += RoomOnRow(shortage.needed, nodes, row);
     if (!filled.AddReasons(framework, state, row, reasons)) return std::nullopt;
     verdicts.Reject(row, Code::kUnschedulable, rejector);

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/extensions/post_filter_events.h"
+#include "engine/filtered_nodes.h"
 #include "evaluation/diagnosis.h"
 
 namespace berth {
@@ -116,24 +117,7 @@ bool PodScheduler::PlaceOn(const AttemptRequest& request, const std::shared_ptr<
 
 std::vector<NodeRow> PodScheduler::FeasibleRows(const Framework& framework,
                                                 const PodInfo& pod) const {
-  const NodeTable& nodes = cluster_.nodes();
-  CycleState state;
-  const PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, pod, nodes);
-  if (!pre_filter.status.ok()) return {};
-  const auto& names = pre_filter.narrowed.node_names;
-  std::vector<NodeRow> rows;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
-  }
-  NodeVerdicts verdicts;
-  verdicts.Reset(nodes.size());
-  const Status status = framework.nomination_filter().RunFilterNodesWithNominatedPods(
-      state, pod, nodes, rows, verdicts);
-  if (!status.ok()) return {};
-  rows.erase(std::remove_if(rows.begin(), rows.end(),
-                            [&](NodeRow row) { return !verdicts.IsFeasible(row); }),
-             rows.end());
-  return rows;
+  return FilteredNodes(framework, pod, cluster_.nodes()).feasible();
 }
 
 PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& request,

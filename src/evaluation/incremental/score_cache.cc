@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-// When so many rows changed, the batch forms are faster than row by row.
+// When so many rows changed, all rows in order cost less.
 bool IsMany(size_t changed, size_t rows) { return changed > 16 + rows / 16; }
 // So few are filtered one by one.
 constexpr size_t kFewRows = 2;
