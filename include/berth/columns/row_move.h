@@ -70,8 +70,8 @@ class RowMove {
   }
 
  private:
-  // Where all go the same way, none is in the way of another, and long runs of rows are moved at
-  // once; else each row is.
+  // If all rows go the same way, none overwrites another, and long runs of rows are moved at once.
+  // Otherwise each row is moved by itself.
   enum class Way : uint8_t { kDown, kUp, kEach };
 
   explicit RowMove(int size) : size_(size) {}
