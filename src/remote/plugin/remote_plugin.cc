@@ -78,6 +78,26 @@ absl::StatusOr<PointMask> ChoosePoints(const RemotePluginArgs& args,
   return points;
 }
 
+// The node that the plugin nominates, and its victims there.
+absl::Status TakePlan(const v1::PostFilterResult& said, const NodeTable& nodes,
+                      PostFilterResult& result) {
+  const NodeRow row = nodes.FindRow(Symbol::Intern(said.nominated_node()));
+  if (row < 0) {
+    return absl::InvalidArgumentError("its answer makes no sense: no such node to nominate");
+  }
+  for (const std::string& uid : said.victim_uids()) {
+    const auto pods = nodes.node(row).pods();
+    const auto victim =
+        std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p->uid() == uid; });
+    if (victim == pods.end()) {
+      return absl::InvalidArgumentError("its answer makes no sense: a victim is not there");
+    }
+    result.victims.push_back(*victim);
+  }
+  result.nominated_node = said.nominated_node();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 struct RemotePlugin::CycleVerdicts final : StateData {
@@ -190,7 +210,7 @@ absl::StatusOr<std::shared_ptr<Session>> RemotePlugin::Ready() const {
   if (session == nullptr && first) session = keeper.Await(args_.start_timeout, &why);
   if (session == nullptr) return absl::UnavailableError(why);
   if (session->id() != session_id_) {
-    // Another process may be there, which judges otherwise.
+    // Another process may be there, with other verdicts.
     if (session_id_ != 0) Forget();
     mirror_.Reset();
     session_id_ = session->id();
@@ -579,22 +599,8 @@ Status RemotePlugin::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
     result.nominated_node = "";
     return Status::Success();
   }
-  const NodeRow row = nodes.FindRow(Symbol::Intern(said.nominated_node()));
-  if (row < 0) {
-    return failed(
-        absl::InvalidArgumentError("its answer makes no sense: no such node to nominate"));
-  }
-  for (const std::string& uid : said.victim_uids()) {
-    const auto pods = nodes.node(row).pods();
-    const auto victim =
-        std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p->uid() == uid; });
-    if (victim == pods.end()) {
-      return failed(absl::InvalidArgumentError("its answer makes no sense: a victim is not there"));
-    }
-    result.victims.push_back(*victim);
-  }
-  result.nominated_node = said.nominated_node();
-  return Status::Success();
+  const absl::Status taken = TakePlan(said, nodes, result);
+  return taken.ok() ? Status::Success() : failed(taken);
 }
 
 // --- From other threads --------------------------------------------------------------------------
