@@ -388,7 +388,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
 }
 
 // Which claims were not available is found again from the nodes, and not noted while filtering:
-// what filters said may have been remembered.
+// verdicts of filters may have been cached.
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
                                     const NodeStatuses& statuses, PostFilterResult&) {
   const ClaimsState* const data = state.Find(kState);

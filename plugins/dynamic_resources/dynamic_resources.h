@@ -74,8 +74,8 @@ class DynamicResources final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
-  // Deallocates a claim that is in the way: one that no node has which was filtered, and that
-  // nobody else has reserved. An explanation only says so.
+  // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
+  // reserved. An explanation only says so.
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult&) override;
   // For each prioritised list the more, the earlier in the list what the node can give is.

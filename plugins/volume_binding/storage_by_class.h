@@ -46,7 +46,7 @@ class StorageByClass {
   absl::flat_hash_map<std::string, std::shared_ptr<const StorageOfClass>> by_class_;
 };
 
-// How large volumes may be that `capacity` stands for; nothing if it does not say.
+// How large volumes of `capacity` may be; absent if it does not say.
 std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity);
 
 }  // namespace berth

@@ -20,8 +20,8 @@
 namespace berth {
 namespace {
 
-// How many classes of pods are remembered: each takes 10 bytes a node.
-constexpr size_t kMostRemembered = 256;
+// How many classes of pods are cached: each takes 10 bytes a node.
+constexpr size_t kMostCached = 256;
 constexpr size_t kMostRejected = 8192;
 
 constexpr uint32_t Bit(Code code) { return 1u << static_cast<uint8_t>(code); }
@@ -241,7 +241,7 @@ void RemotePlugin::OnSynced() {
 
 void RemotePlugin::Forget() const {
   ++generation_;
-  remembered_.clear();
+  cached_.clear();
 }
 
 absl::Status RemotePlugin::Fault(Session& session, const absl::Status& status) const {
@@ -274,14 +274,14 @@ absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsFor(
     const CycleState& state, const PodInfo& pod, absl::Span<const NodeRow> rows) const {
   absl::StatusOr<std::shared_ptr<Session>> session = Ready();
   if (!session.ok()) return session.status();
-  if (description_.is_remembered() && !state.full_evaluation()) {
+  if (description_.is_cacheable() && !state.full_evaluation()) {
     std::string signature = SignatureOf(pod);
-    const auto found = remembered_.find(signature);
-    if (found != remembered_.end() && IsGoodFor(*found->second, rows)) return found->second;
+    const auto found = cached_.find(signature);
+    if (found != cached_.end() && IsGoodFor(*found->second, rows)) return found->second;
     absl::StatusOr<VerdictsPtr> verdicts = AskVerdicts(**session, pod, nullptr);
     if (!verdicts.ok() || (*verdicts)->status.IsError()) return verdicts;
-    if (remembered_.size() >= kMostRemembered && found == remembered_.end()) remembered_.clear();
-    remembered_[std::move(signature)] = *verdicts;
+    if (cached_.size() >= kMostCached && found == cached_.end()) cached_.clear();
+    cached_[std::move(signature)] = *verdicts;
     return verdicts;
   }
   const CycleVerdicts* const cycle = state.Find(cycle_key_);
@@ -424,7 +424,7 @@ absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& po
   return absl::OkStatus();
 }
 
-// --- What may be remembered ----------------------------------------------------------------------
+// --- What may be cached ----------------------------------------------------------------------
 
 std::string RemotePlugin::SignatureOf(const PodInfo& pod) const {
   PodSignature signature;
@@ -434,7 +434,7 @@ std::string RemotePlugin::SignatureOf(const PodInfo& pod) const {
 
 Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const {
   MutexLock lock(mutex_);
-  if (!description_.is_remembered()) {
+  if (!description_.is_cacheable()) {
     return Status::Unschedulable("its verdicts are for one pod each");
   }
   if (absl::StatusOr<std::shared_ptr<Session>> session = Ready(); !session.ok()) {
@@ -447,7 +447,7 @@ Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const 
 
 // kNodeName: it is told of each node that comes.
 Aspects RemotePlugin::DependsOn() const {
-  if (!description_.is_remembered()) return Aspect::kEverything;
+  if (!description_.is_cacheable()) return Aspect::kEverything;
   return description_.depends_on;
 }
 
