@@ -319,6 +319,9 @@ constexpr PointField kPointFields[kExtensionPointCount] = {
     {&PluginsFile::pre_bind, "Before binding."},
     {&PluginsFile::bind, "Bind. The first plugin that does not skip has done it."},
     {&PluginsFile::post_bind, "After binding."},
+    {&PluginsFile::placement_generate, "On which nodes may the members of a group be together?"},
+    {&PluginsFile::placement_feasible, "Is a group that is being placed on such nodes worth it?"},
+    {&PluginsFile::placement_score, "How good are these nodes for the group?"},
 };
 
 }  // namespace
