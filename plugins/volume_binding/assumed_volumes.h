@@ -67,7 +67,7 @@ class AssumedVolumes {
 };
 
 // Whether the cluster has changed nothing from one to the other, which have the same name. A watch
-// that begins anew delivers a version again.
+// that starts again delivers a version again.
 template <class T>
 bool IsSameVersion(const T& a, const T& b) {
   if (&a == &b) return true;

@@ -109,7 +109,7 @@ bool Suits(const ParsedVolume& parsed, const DelayedClaim& delayed, const Assume
           delayed.selector->Matches(LabelSet::FromMap(volume.metadata().labels())));
 }
 
-// Of which more are not named one by one in what verdicts go by: that is kept for many pods.
+// More are not named one by one in the inputs of verdicts, which are kept for many pods.
 constexpr size_t kMostNamed = 64;
 
 void FindPromised(const AssumedVolumes& assumed, const VolumesByClass& known,

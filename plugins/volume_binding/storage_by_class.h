@@ -56,7 +56,7 @@ class StorageByClass {
   absl::node_hash_map<std::string, StorageOfClass> by_class_;
 };
 
-// How large volumes may be that `capacity` stands for; nothing if it does not say.
+// How large volumes of `capacity` may be; absent if it does not say.
 std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity);
 
 }  // namespace berth

@@ -167,7 +167,7 @@ void InMemoryCluster::RunDisruptionController() {
   UpdateBudgets();
 }
 
-// Created, changed or deleted: all who follow hear of it.
+// Created, changed or deleted: the watch and the controllers follow.
 void InMemoryCluster::Announce(Incident::What what, Object object) {
   Tell({.what = what, .object = &object});
   const bool is_gone = what == Incident::What::kDeleted;

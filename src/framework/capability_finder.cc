@@ -220,7 +220,7 @@ void CapabilityFinder::FindSigners() {
   add(plugins_.score);
 }
 
-// For those who use verdicts and scores again.
+// What caches of verdicts and scores need.
 void CapabilityFinder::FindIncrementalForms() {
   for (const Hook<FilterPlugin>& hook : plugins_.filter) {
     plugins_.domain_filters.push_back(plugins_.As<const DomainFilter>(hook.index));
