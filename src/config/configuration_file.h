@@ -64,6 +64,8 @@ struct ConfigurationFile : KubeSchedulerConfiguration {
 
 // What contradicts itself in what a file or flags say of leader election.
 void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProblems& problems);
+// The same, of the connection to the API server.
+void CheckClientConnection(const ClientConnectionConfiguration& client, FieldProblems& problems);
 
 }  // namespace berth
 
