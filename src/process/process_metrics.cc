@@ -2,6 +2,7 @@
 // Implementation of process_metrics.h.
 #include "process/process_metrics.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -97,6 +98,12 @@ ProcessMetrics::ProcessMetrics(const std::string& version)
       start_time_({"process_start_time_seconds", MetricType::kGauge,
                    "[ALPHA] Start time of the process since unix epoch in seconds."},
                   list_),
+      heap_bytes_({"berth_heap_bytes",
+                   MetricType::kGauge,
+                   "Memory that the allocator has from the system: 'used' by Berth, or 'free' and "
+                   "not given back.",
+                   {"state"}},
+                  list_),
       build_info_({"berth_build_info",
                    MetricType::kGauge,
                    "A metric with a constant '1' value labeled by Berth's version.",
@@ -154,6 +161,9 @@ void ProcessMetrics::Refresh() {
   virtual_bytes_.only().Set(Number(fields, 20));
   resident_bytes_.only().Set(Number(fields, 21) * static_cast<double>(sysconf(_SC_PAGESIZE)));
   open_files_.only().Set(OpenFiles());
+  const struct mallinfo2 heap = mallinfo2();
+  heap_bytes_.With({"used"}).Set(static_cast<double>(heap.uordblks + heap.hblkhd));
+  heap_bytes_.With({"free"}).Set(static_cast<double>(heap.fordblks));
 }
 
 void ProcessMetrics::ObserveCall(const ApiCallRecord& call) {

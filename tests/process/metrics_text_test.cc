@@ -73,6 +73,8 @@ TEST(ProcessMetrics, AreThoseOfThisProcess) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   };
   has("\nberth_build_info{version=\"1.2.3\"} 1\n");
+  has("berth_heap_bytes{state=\"used\"} ");
+  has("berth_heap_bytes{state=\"free\"} ");
   has("leader_election_master_status{name=\"kube-scheduler\"} 1\n");
   has("rest_client_requests_total{code=\"200\",host=\"h:1\",method=\"GET\"} 2\n");
   has("rest_client_requests_total{code=\"<error>\",host=\"h:1\",method=\"POST\"} 1\n");
