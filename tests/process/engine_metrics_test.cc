@@ -133,7 +133,8 @@ class QuotaMetricsTest : public ::testing::Test {
     scheduler_ = *std::move(created);
   }
   void Apply(absl::string_view manifest) {
-    for (Object& object : ObjectsFromYaml(manifest)) cluster_.Set(std::move(object));
+    for (Object& object : berth::testing::ObjectsFromYaml(manifest))
+      cluster_.Set(std::move(object));
     clock_.Advance(absl::Seconds(2));
     scheduler_->RunUntilIdle();
   }
