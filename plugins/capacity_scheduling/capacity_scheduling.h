@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/post_filter_events.h"
+#include "berth/extensions/quota_report.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
@@ -38,7 +39,8 @@ class CapacityScheduling final : public Plugin,
                                  public EnqueueExtensions,
                                  public PostFilterEvents,
                                  public VictimRules,
-                                 public WaitingExplainer {
+                                 public WaitingExplainer,
+                                 public QuotaReporter {
  public:
   static constexpr absl::string_view kName = "CapacityScheduling";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
@@ -96,6 +98,10 @@ class CapacityScheduling final : public Plugin,
   const QuotaLedger& ledger() const { return ledger_; }
   const QuotaBook& book() const { return book_; }
 
+  // Of a tree: what nominated pods are charged counts as used, and a line of some nodes is a
+  // resource of its own.
+  std::vector<QuotaFigure> ReportQuotas() override;
+
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
 
@@ -123,6 +129,7 @@ class CapacityScheduling final : public Plugin,
                        PreFilterResult& result);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                           PostFilterResult& result);
+  std::vector<QuotaFigure> ReportTree() const;
   void ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const;
 
   Handle& handle_;

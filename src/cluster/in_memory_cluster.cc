@@ -213,7 +213,8 @@ void InMemoryCluster::UpdateBudgets() {
 void InMemoryCluster::RunVolumeController() {
   MutexLock lock(mutex_);
   volumes_ = std::make_unique<VolumeController>(*stored_objects_);
-  for (const Kind kind : {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim}) {
+  for (const Kind kind :
+       {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim, Kind::kCSIStorageCapacity}) {
     for (const Object& object : InOrder({&StoreOf(kind), 1})) volumes_->Follow(object, false);
   }
   RunControllers();

@@ -105,6 +105,7 @@ class Engine final : public Scheduler {
 
   // Shows metrics of how things stand, if they are wanted and it is time.
   void PublishMetrics();
+  std::vector<QuotaFigure> Quotas();
 
   void PrefetchAhead(const QueueEntry& entry) const;
   const QueueEntry* NextEntry();

@@ -48,6 +48,8 @@ class GroupPlacements::Trial : private PlacementWatch {
       : cluster_(owner.cluster_),
         pod_scheduler_(owner.pod_scheduler_),
         group_scheduler_(owner.group_scheduler_),
+        room_sums_(owner.room_sums_),
+        check_(owner.check_),
         request_(request),
         result_(result),
         scoped_(request) {
@@ -64,7 +66,7 @@ class GroupPlacements::Trial : private PlacementWatch {
     const PodPtr* pod;
     int members = 0;
     std::optional<PodNeed> need = std::nullopt;
-    std::vector<double> room = {};  // by row
+    RoomSums::Room* room = nullptr;  // null: not known
   };
   struct Candidate {
     const PlacementTier* tier;
@@ -84,9 +86,10 @@ class GroupPlacements::Trial : private PlacementWatch {
   bool Generate();
   bool FindParts();
   void FindKinds();
-  Candidate Judge(const PlacementTier& tier, const NodePlacement& placement) const;
+  Candidate Judge(const std::shared_ptr<const PlacementTier>& tier, size_t position) const;
   double RoomOf(const Alike& kind, const NodePlacement& placement) const;
-  std::vector<Candidate> Candidates(const PlacementTier& tier, int want) const;
+  std::vector<Candidate> Candidates(const std::shared_ptr<const PlacementTier>& tier,
+                                    int want) const;
   // As far as is known by now.
   int64_t MostIn(const Candidate& candidate) const {
     const auto tried = placed_in_.find(candidate.placement);
@@ -99,7 +102,7 @@ class GroupPlacements::Trial : private PlacementWatch {
     return seen == most_seen_.end() ? candidate.most : seen->second;
   }
   bool PlaceInAnyTier(int want, int minimum);
-  bool PlaceIn(const PlacementTier& tier, int want);
+  bool PlaceIn(const std::shared_ptr<const PlacementTier>& tier, int want);
   void Try(const Candidate& candidate, AttemptResult& other);
   void TryRuns(const Candidate& candidate, std::vector<MemberRun> runs, AttemptResult& other);
   std::vector<MemberRun> Slices(const Candidate& candidate) const;
@@ -123,6 +126,8 @@ class GroupPlacements::Trial : private PlacementWatch {
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
   GroupScheduler& group_scheduler_;
+  RoomSums& room_sums_;
+  PlacementCheck& check_;
   const AttemptRequest& request_;
   AttemptResult& result_;
   AttemptRequest scoped_;
@@ -187,7 +192,7 @@ bool GroupPlacements::Trial::Run() {
 
 bool GroupPlacements::Trial::PlaceInAnyTier(int want, int minimum) {
   scoped_.minimum = minimum;
-  return absl::c_any_of(tiers_, [&](const auto& tier) { return PlaceIn(*tier, want); });
+  return absl::c_any_of(tiers_, [&](const auto& tier) { return PlaceIn(tier, want); });
 }
 
 // --- What there is to choose from ---------------------------------------------------------------
@@ -200,8 +205,8 @@ bool GroupPlacements::Trial::Generate() {
   for (const GroupMember& member : members_) {
     if (!member.node_name.empty()) assigned_nodes_.push_back(Symbol::Intern(member.node_name));
   }
-  const Status status =
-      RunPlacementGenerate(*request_.framework, Group(), cluster_.nodes(), tiers_);
+  Status status = RunPlacementGenerate(*request_.framework, Group(), cluster_.nodes(), tiers_);
+  if (status.ok()) status = check_.Check(tiers_, cluster_.nodes());
   if (status.ok()) return true;
   PodFailure failure = pod_scheduler_.Refused(request_, request_.pods.front(), status);
   failure.message = status.message();
@@ -230,8 +235,9 @@ bool GroupPlacements::Trial::FindParts() {
   bool any = false;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].topology.empty() || parts[i].min_subgroups > 0) continue;
-    const Status status = RunPlacementGenerate(*request_.framework, Group(static_cast<int>(i)),
-                                               cluster_.nodes(), tiers_of_part_[i]);
+    Status status = RunPlacementGenerate(*request_.framework, Group(static_cast<int>(i)),
+                                         cluster_.nodes(), tiers_of_part_[i]);
+    if (status.ok()) status = check_.Check(tiers_of_part_[i], cluster_.nodes());
     if (!status.ok()) {  // nowhere
       tiers_of_part_[i] = {std::make_shared<const PlacementTier>()};
     }
@@ -255,30 +261,32 @@ void GroupPlacements::Trial::FindKinds() {
   for (size_t i = 0; i < kinds_.size() && i < kMostKinds; ++i) {
     Alike& kind = kinds_[i];
     kind.need = FindNeed(*request_.framework, cluster_.nodes(), **kind.pod);
-    if (kind.need.has_value()) RoomByRow(kind.need->needed, cluster_.nodes(), kind.room);
+    if (kind.need.has_value()) kind.room = &room_sums_.For(kind.need->needed, cluster_.nodes());
   }
 }
 
 double GroupPlacements::Trial::RoomOf(const Alike& kind, const NodePlacement& placement) const {
   double room = 0;
-  for (const NodeRow row : placement.rows) room += kind.room[row];
+  for (const NodeRow row : placement.rows) room += kind.room->by_row[row];
   return room;
 }
 
+// Of the placement of that position.
 GroupPlacements::Trial::Candidate GroupPlacements::Trial::Judge(
-    const PlacementTier& tier, const NodePlacement& placement) const {
-  Candidate candidate{&tier, &placement};
+    const std::shared_ptr<const PlacementTier>& tier, size_t position) const {
+  const NodePlacement& placement = *tier->placements[position];
+  Candidate candidate{tier.get(), &placement};
   for (const Alike& kind : kinds_) {
-    if (!kind.need.has_value()) {
+    if (kind.room == nullptr) {
       candidate.most += kind.members;
       continue;
     }
-    double room = RoomOf(kind, placement);
+    double room = kind.room->Of(tier)[position];
     if (&kind == &kinds_.front()) candidate.room = room;
-    if (tier.slice_size > 0 && kinds_.size() == 1) {  // whole slices, and what is left over
-      double in_slices = kind.members % tier.slice_size;
+    if (tier->slice_size > 0 && kinds_.size() == 1) {  // whole slices, and what is left over
+      double in_slices = kind.members % tier->slice_size;
       for (const NodePlacementPtr& part : placement.parts) {
-        in_slices += std::floor(RoomOf(kind, *part) / tier.slice_size) * tier.slice_size;
+        in_slices += std::floor(RoomOf(kind, *part) / tier->slice_size) * tier->slice_size;
       }
       room = std::min(room, in_slices);
     }
@@ -292,10 +300,10 @@ GroupPlacements::Trial::Candidate GroupPlacements::Trial::Judge(
 // Those that may have room for so many, the best first: the one that is held for the group already,
 // then the tightest.
 std::vector<GroupPlacements::Trial::Candidate> GroupPlacements::Trial::Candidates(
-    const PlacementTier& tier, int want) const {
+    const std::shared_ptr<const PlacementTier>& tier, int want) const {
   std::vector<Candidate> candidates;
-  for (const NodePlacementPtr& placement : tier.placements) {
-    const Candidate candidate = Judge(tier, *placement);
+  for (size_t i = 0; i < tier->placements.size(); ++i) {
+    const Candidate candidate = Judge(tier, i);
     if (candidate.most >= want) candidates.push_back(candidate);
   }
   absl::c_stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
@@ -308,7 +316,7 @@ std::vector<GroupPlacements::Trial::Candidate> GroupPlacements::Trial::Candidate
 
 // Places the group where `want` members or more find a place. If that is less than all, where as
 // many do as can be, as far as is known.
-bool GroupPlacements::Trial::PlaceIn(const PlacementTier& tier, int want) {
+bool GroupPlacements::Trial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, int want) {
   std::vector<Candidate> candidates = Candidates(tier, want);
   if (want < static_cast<int>(request_.pods.size())) {
     absl::c_stable_sort(candidates, [&](const Candidate& a, const Candidate& b) {
@@ -533,7 +541,7 @@ void GroupPlacements::Trial::Fail() {
   scoped_.minimum = request_.minimum;
   scoped_.group_search_steps = request_.group_search_steps;
   const PlacementTier& last = *tiers_.back();
-  std::vector<Candidate> candidates = Candidates(last, 0);
+  std::vector<Candidate> candidates = Candidates(tiers_.back(), 0);
   if (candidates.empty()) {
     result_ = FailureOf(absl::StrCat("no node is in a ", last.name));
     result_.minimum_reached = request_.minimum == 0;
@@ -651,9 +659,7 @@ void GroupPlacements::Trial::Explain(const Candidate& best, AttemptResult& other
       static_cast<int>(best.placement->rows.size()) < cluster_.nodes().size() ||
       best.tier->slice_size > 0 || !tiers_of_part_.empty();
   if (!is_restricted) return;
-  const bool by_sums = absl::c_all_of(best.tier->placements, [&](const NodePlacementPtr& one) {
-    return Judge(*best.tier, *one).most < least;
-  });
+  const bool by_sums = Candidates(tiers_.back(), least).empty();
   const std::string finding = Finding(best);
   if (by_sums || (all_tried_ && !undecided_ && !placed_in_.empty())) {
     other.answer = GroupAnswer::kInfeasible;
@@ -667,7 +673,9 @@ void GroupPlacements::Trial::Explain(const Candidate& best, AttemptResult& other
   int64_t everywhere = 0;
   for (const Alike& kind : kinds_) {
     double room = kind.need.has_value() ? 0 : kind.members;
-    for (const double on_row : kind.room) room += on_row;
+    if (kind.room != nullptr) {
+      for (const double on_row : kind.room->by_row) room += on_row;
+    }
     everywhere += static_cast<int64_t>(std::min<double>(room, kind.members));
   }
   for (PodFailure& failure : other.failed) {

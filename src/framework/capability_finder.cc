@@ -197,6 +197,9 @@ void CapabilityFinder::FindExplainers() {
     if (auto* reporter = plugins_.As<UsageReporter>(index)) {
       plugins_.usage_reporters.push_back({reporter, Name(index), index});
     }
+    if (auto* reporter = plugins_.As<QuotaReporter>(index)) {
+      plugins_.quota_reporters.push_back({reporter, Name(index), index});
+    }
   }
 }
 
