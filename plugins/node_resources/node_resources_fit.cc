@@ -163,7 +163,8 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   // Of so many requests no columns are made: there may be one of each for every node.
   const bool too_many = fit->requests.size() > kMostColumns;
   absl::InlinedVector<Columns, 4> columns;
-  for (const auto& [resource, amount] : too_many ? Requests() : fit->requests) {
+  for (const auto& [resource, amount] : fit->requests) {
+    if (too_many) break;
     columns.push_back(
         {amount, nodes.allocatable(resource).data(), nodes.requested(resource).data()});
   }

@@ -88,6 +88,7 @@ void ResourceVector::CombineWith(const ResourceVector& other, Combine combine) {
     common_[id] = combine(common_[id], other.common_[id]);
   }
   DropTrailingZeros();
+  if (other.rare_.empty()) return;
   if (other.rare_.size() <= 1 + rare_.size() / 8) {
     for (size_t i = 0; i < other.rare_.size(); ++i) {  // which may be this one
       const auto [id, amount] = other.rare_[i];
@@ -120,10 +121,10 @@ void ResourceVector::Max(const ResourceVector& other) {
   const auto larger = [](int64_t a, int64_t b) { return std::max(a, b); };
   // What only this one has is compared with 0.
   for (int id = other.common_size(); id < common_size(); ++id) common_[id] = larger(common_[id], 0);
-  rare_.erase(
-      std::remove_if(rare_.begin(), rare_.end(),
-                     [&](const auto& r) { return r.second < 0 && other.Get(r.first) == 0; }),
-      rare_.end());
+  const auto is_less = [&](const auto& r) { return r.second < 0 && other.Get(r.first) == 0; };
+  if (!rare_.empty()) {
+    rare_.erase(std::remove_if(rare_.begin(), rare_.end(), is_less), rare_.end());
+  }
   CombineWith(other, larger);
 }
 

@@ -84,15 +84,14 @@ const NodeTable::RareColumns* NodeTable::FindRareColumns(ResourceId resource) co
 }
 
 // Of those that nobody may cache: if they are many, and, of rare resources, many more than amounts.
-void NodeTable::DropColumns() {
+// Without the lock: while the table changes nobody asks for a column.
+ABSL_NO_THREAD_SAFETY_ANALYSIS void NodeTable::DropColumns() {
   constexpr size_t kFewResources = 32;
   constexpr size_t kPlacesAnAmount = 8;
   constexpr size_t kFewLabels = 64;
-  const size_t amounts = rare_allocatable_->size() + rare_requested_->size();
-  MutexLock lock(made_mutex_);
-  const size_t places = rare_columns_.size() * zeros_.size();
-  if (rare_columns_.size() > kFewResources && places > kPlacesAnAmount * amounts) {
-    rare_columns_.clear();
+  if (rare_columns_.size() > kFewResources) {
+    const size_t amounts = rare_allocatable_->size() + rare_requested_->size();
+    if (rare_columns_.size() * zeros_.size() > kPlacesAnAmount * amounts) rare_columns_.clear();
   }
   if (labels_that_may_go_ > kFewLabels) {
     absl::erase_if(labels_, [](const auto& entry) { return entry.second.may_go; });
@@ -100,8 +99,9 @@ void NodeTable::DropColumns() {
   }
 }
 
-bool NodeTable::SetRare(RareAmounts& amounts, std::vector<int64_t> RareColumns::*column,
-                        NodeRow row, const ResourceVector::Rare& after) {
+inline bool NodeTable::SetRare(RareAmounts& amounts, std::vector<int64_t> RareColumns::*column,
+                               NodeRow row, const ResourceVector::Rare& after) {
+  if (after.empty() && amounts.size() == 0) return false;  // as in most clusters
   bool changed = false;
   amounts.Set(slots_[row], after, [&](ResourceId id, int64_t amount) {
     changed = true;
@@ -128,7 +128,7 @@ const LabelColumn* NodeTable::FindLabelColumn(Symbol key, size_t rows) const {
   MutexLock lock(made_mutex_);
   const auto known = labels_.find(key);
   if (known != labels_.end()) return known->second.column.get();
-  if (rows < zeros_.size() / kWorthAColumn) return nullptr;
+  if (rows * kWorthAColumn < zeros_.size()) return nullptr;
   KeptLabelColumn& kept = labels_[key];
   kept = {std::make_unique<LabelColumn>(), true};
   ++labels_that_may_go_;
@@ -395,6 +395,7 @@ void NodeTable::AddRow(NodeRow row) {
 
 void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
   DropColumns();
+  if (rows.empty()) return;
   ImageNames lost_size;
   for (const NodeRow row : rows) {
     const NodeInfo& node = *nodes_[row];
