@@ -688,7 +688,8 @@ void GroupPlacements::Trial::Explain(const Candidate& best, AttemptResult& other
     auto waiting = std::make_shared<WaitingFor>(*failure.waiting);
     waiting->reason = WaitingReason::kTopology;
     waiting->plugin = std::string(plugin.view());
-    waiting->detail = finding;
+    waiting->detail = finding.substr(0, finding.size() - 1);  // a part of a sentence
+    waiting->nodes = waiting->rejecting_nodes = 0;
     waiting->members_needed = least;
     waiting->members_placeable =
         static_cast<int>(std::min<int64_t>(best.most, request_.pods.size()));
