@@ -45,12 +45,12 @@ absl::Status CheckOptions(const ClusterServerOptions& options) {
   return absl::OkStatus();
 }
 
-class Service final : public v1::Clusters::WithCallbackMethod_Schedule<v1::Clusters::Service> {
+class Service final : public v1::Clusters::WithRawCallbackMethod_Schedule<v1::Clusters::Service> {
  public:
   explicit Service(const ClusterServerOptions& options)
       : options_(options), clusters_(options), rate_(options.questions_per_second, clock_.Now()) {}
 
-  grpc::ServerBidiReactor<v1::ToScheduler, v1::FromScheduler>* Schedule(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Schedule(
       grpc::CallbackServerContext*) override {
     return ScheduleStream::Start(clusters_);
   }

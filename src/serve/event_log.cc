@@ -36,6 +36,7 @@ void EventLog::Rewind(uint64_t revision) {
   released_ = revision;
   unreleased_bytes_ = 0;
   for (auto it = Behind(revision); it != blocks_.end(); ++it) unreleased_bytes_ += it->bytes;
+  Drop();
 }
 
 void EventLog::Clear() {

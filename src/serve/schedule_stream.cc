@@ -56,9 +56,17 @@ absl::Status ScheduleStream::Handle(const v1::ToScheduler& message) {
   }
 }
 
+absl::Status ScheduleStream::HandleBytes() {
+  v1::ToScheduler message;
+  const grpc::Status parsed =
+      grpc::SerializationTraits<v1::ToScheduler>::Deserialize(&in_, &message);
+  if (!parsed.ok()) return absl::InvalidArgumentError("a message is none: its form is broken");
+  return Handle(message);
+}
+
 void ScheduleStream::OnReadDone(bool ok) {
   // Broken, cancelled, or half-closed: there is no more to come.
-  absl::Status handled = ok ? Handle(in_) : absl::CancelledError("the client has gone");
+  absl::Status handled = ok ? HandleBytes() : absl::CancelledError("the client has gone");
   {
     MutexLock lock(mutex_);
     reading_ = false;
@@ -144,7 +152,11 @@ void ScheduleStream::Pump() {
       if (action != Action::kFinish) ++starting_;
     }
     if (action == Action::kFinish) return Finish(ToGrpc(why));
-    if (action == Action::kWrite) StartWrite(message.get());
+    if (action == Action::kWrite) {
+      bool own_buffer = false;
+      grpc::SerializationTraits<v1::FromScheduler>::Serialize(*message, &out_bytes_, &own_buffer);
+      StartWrite(&out_bytes_);
+    }
     if (action == Action::kRead) StartRead(&in_);
     done = action;
   }

@@ -19,8 +19,9 @@ namespace berth {
 grpc::Status ToGrpc(const absl::Status& status);
 
 // One read and one write are under way at most: a client that does not read is not written to, and
-// one whose cluster has no room is not read. Owns itself until gRPC is done with it.
-class ScheduleStream final : public grpc::ServerBidiReactor<v1::ToScheduler, v1::FromScheduler>,
+// one whose cluster has no room is not read. Takes bytes and parses them itself: to gRPC a message
+// that is none looks like the end of the stream. Owns itself until gRPC is done with it.
+class ScheduleStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                              public ClusterClient,
                              public std::enable_shared_from_this<ScheduleStream> {
  public:
@@ -39,6 +40,7 @@ class ScheduleStream final : public grpc::ServerBidiReactor<v1::ToScheduler, v1:
 
  private:
   explicit ScheduleStream(ClusterSet& clusters) : clusters_(clusters) {}
+  absl::Status HandleBytes();
   absl::Status Handle(const v1::ToScheduler& message);
   absl::Status Greet(const v1::Hello& hello);
   void End(absl::Status why);
@@ -47,7 +49,7 @@ class ScheduleStream final : public grpc::ServerBidiReactor<v1::ToScheduler, v1:
 
   ClusterSet& clusters_;
   std::shared_ptr<ScheduleStream> self_;
-  v1::ToScheduler in_;  // of the read that is under way
+  grpc::ByteBuffer in_, out_bytes_;  // of the read and the write that are under way
 
   Mutex mutex_;
   std::shared_ptr<HostedCluster> cluster_ ABSL_GUARDED_BY(mutex_);  // null before Hello
