@@ -153,6 +153,7 @@ void ScheduleStream::Pump() {
     }
     if (action == Action::kFinish) return Finish(ToGrpc(why));
     if (action == Action::kWrite) {
+      out_bytes_.Clear();
       bool own_buffer = false;
       grpc::SerializationTraits<v1::FromScheduler>::Serialize(*message, &out_bytes_, &own_buffer);
       StartWrite(&out_bytes_);

@@ -149,7 +149,7 @@ bool ServedCluster::Set(Object object, Events& events) {
   if (stored == nullptr) {
     if (size_ >= max_objects_) return false;
     ++size_;
-    StoreOf(kind).FindOrAdd(object.identity(), Stored{object, next_order_++, round_, {}, {}});
+    StoreOf(kind).FindOrAdd(object.identity(), Stored{object, next_order_++, round_, {}, {}, {}});
   } else {
     if (kind == Kind::kPod) object = WithDecisions(std::move(object), *stored);
     stored->object = object;
@@ -177,6 +177,14 @@ Object ServedCluster::WithDecisions(Object pod, Stored& stored) {
     } else {
       pod = Object(BoundPod(*pod.packed(), *stored.binding));
       if (anew_) TellPlacement(*stored.binding);
+    }
+  }
+  if (stored.condition != nullptr) {
+    if (!NodeOf(*pod.packed()).empty()) {
+      stored.condition = nullptr;
+    } else {
+      pod = Object(PodWithCondition(*pod.packed(), *stored.condition));
+      if (anew_) *decisions_.add_events()->mutable_condition() = *stored.condition;
     }
   }
   if (stored.eviction != nullptr) {
@@ -300,6 +308,7 @@ absl::Status ServedCluster::Bind(const PodBinding& binding) {
     return absl::NotFoundError(absl::StrCat("node ", binding.node_name, " is gone"));
   }
   stored->binding = std::make_shared<const PodBinding>(binding);
+  stored->condition = nullptr;
   TellPlacement(binding);
   ReplaceBySelf(*stored, Object(BoundPod(*packed, binding), stored->object.where()));
   return absl::OkStatus();
@@ -334,27 +343,46 @@ absl::Status ServedCluster::PatchPodStatus(const PodStatusPatch& patch) {
   MutexLock lock(mutex_);
   Stored* const stored = FindPod(*patch.pod);
   if (stored == nullptr) return Gone(*patch.pod);
-  auto changed = stored->object.packed()->With([&](api::Pod& own) {
-    api::PodStatus& status = *own.mutable_status();
-    if (!patch.condition_type.empty()) {
-      api::PodCondition& condition =
-          SetCondition(patch.condition_type, patch.condition_true, clock_.Now(), status);
-      condition.set_reason(patch.condition_reason);
-      condition.set_message(patch.condition_message);
+  auto told = std::make_shared<v1::Condition>();
+  Name(*stored->object.identity(), *told->mutable_pod());
+  told->set_type(patch.condition_type);
+  told->set_status(patch.condition_true);
+  told->set_reason(patch.condition_reason);
+  told->set_message(patch.condition_message);
+  if (patch.nominated_node_name.has_value()) told->set_nominated_node(*patch.nominated_node_name);
+  *decisions_.add_events()->mutable_condition() = *told;
+  auto changed = PodWithCondition(*stored->object.packed(), *told);
+  if (NodeOf(*changed).empty()) {  // what this patch leaves as it was is as it was told last
+    const std::shared_ptr<const v1::Condition> last = stored->condition;
+    if (last != nullptr && !told->has_nominated_node() && last->has_nominated_node()) {
+      told->set_nominated_node(last->nominated_node());
     }
-    if (patch.nominated_node_name.has_value()) {
-      status.set_nominated_node_name(*patch.nominated_node_name);
+    if (last != nullptr && told->type().empty()) {
+      told->set_type(last->type());
+      told->set_status(last->status());
+      told->set_reason(last->reason());
+      told->set_message(last->message());
     }
-  });
-  v1::Condition& told = *decisions_.add_events()->mutable_condition();
-  Name(*stored->object.identity(), *told.mutable_pod());
-  told.set_type(patch.condition_type);
-  told.set_status(patch.condition_true);
-  told.set_reason(patch.condition_reason);
-  told.set_message(patch.condition_message);
-  if (patch.nominated_node_name.has_value()) told.set_nominated_node(*patch.nominated_node_name);
+    stored->condition = std::move(told);
+  }
   ReplaceBySelf(*stored, Object(std::move(changed), stored->object.where()));
   return absl::OkStatus();
+}
+
+std::shared_ptr<const PackedPod> ServedCluster::PodWithCondition(
+    const PackedPod& pod, const v1::Condition& condition) const {
+  return pod.With([&](api::Pod& own) {
+    api::PodStatus& status = *own.mutable_status();
+    if (!condition.type().empty()) {
+      api::PodCondition& set =
+          SetCondition(condition.type(), condition.status(), clock_.Now(), status);
+      set.set_reason(condition.reason());
+      set.set_message(condition.message());
+    }
+    if (condition.has_nominated_node()) {
+      status.set_nominated_node_name(condition.nominated_node());
+    }
+  });
 }
 
 absl::Status ServedCluster::Update(const ObjectUpdate& update) {

@@ -21,9 +21,9 @@
 namespace berth {
 
 // Holds the objects as the client sent them, with what the scheduler has decided since: a pod that
-// was bound keeps its node, and one that was evicted stays marked, whatever the client sends of it,
-// until it is deleted. What the scheduler decides is collected for the client. No controller runs
-// here, and nothing ends by itself. Threads: any.
+// was bound keeps its node, one that was evicted stays marked, and one that waits keeps its
+// condition, whatever the client sends of it, until it is deleted. What the scheduler decides is
+// collected for the client. No controller runs here, and nothing ends by itself. Threads: any.
 class ServedCluster final : public Cluster {
  public:
   // Holds `max_objects` at most. `clock` outlives the cluster.
@@ -66,7 +66,8 @@ class ServedCluster final : public Cluster {
     uint32_t sent = 0;  // in which round
     // What was decided here of a pod, and not confirmed by the client yet. Null: nothing.
     std::shared_ptr<const PodBinding> binding;
-    std::shared_ptr<const std::string> eviction;  // its message
+    std::shared_ptr<const std::string> eviction;     // its message
+    std::shared_ptr<const v1::Condition> condition;  // the latest of a pod without a node
   };
   using Store = IdentityMap<Stored, ByKey>;
   using Events = std::vector<WatchEvent>;
@@ -82,6 +83,8 @@ class ServedCluster final : public Cluster {
   std::shared_ptr<const PackedPod> BoundPod(const PackedPod& pod, const PodBinding& binding) const;
   std::shared_ptr<const PackedPod> LeavingPod(const PackedPod& pod,
                                               const std::string& message) const;
+  std::shared_ptr<const PackedPod> PodWithCondition(const PackedPod& pod,
+                                                    const v1::Condition& condition) const;
   Object Versioned(const Object& object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReplaceBySelf(Stored& stored, Object object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutPart(Stored& stored, const google::protobuf::Message& message, ObjectUpdate::Part part)

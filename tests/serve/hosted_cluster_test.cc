@@ -266,6 +266,22 @@ TEST(HostedClusterTest, SentAnewWhatIsMissingGoesAndPlacementsAreToldAgain) {
   }
 }
 
+TEST(HostedClusterTest, SentAnewAPodThatWaitsIsToldWhyAgain) {
+  const ClusterServerOptions options = testing::ServeOptions();
+  HostedCluster cluster(options, "i");
+  for (int i = 0; i < 3; ++i) {
+    Seen seen(cluster);
+    ASSERT_TRUE(cluster.Attach(Hello("c"), seen.client).ok());
+    ASSERT_TRUE(cluster
+                    .Submit(*seen.client,
+                            Changes(1, {Json(NodeJson("n1", 2)), Json(PodJson("large", 9))}, true))
+                    .ok());
+    ASSERT_TRUE(seen.Until([&] { return seen.conditions.contains("large"); }));
+    EXPECT_THAT(seen.conditions["large"], HasSubstr("1 Insufficient cpu"));
+    cluster.Detach(*seen.client);
+  }
+}
+
 TEST(HostedClusterTest, WhoIsNotReadIsNotScheduledForAndMissesNothing) {
   ClusterServerOptions options = testing::ServeOptions();
   options.max_events = 100;

@@ -79,6 +79,7 @@ def main():
     print("urgent is on", cluster.placements["urgent"])
     cluster.messages.put(v1.ToScheduler(forget=v1.Forget()))
     cluster.messages.put(None)
+    list(cluster.stream)  # it has heard that
 
 
 if __name__ == "__main__":
