@@ -17,6 +17,11 @@ constexpr size_t kMostAnswers = 64;
 // microseconds' worth. So many events more than the limit may be waiting.
 constexpr int64_t kSteps = 256;
 
+// So much is one message, of which clients by default take 4 MiB.
+constexpr int kMostEventsAMessage = 512;
+
+constexpr absl::Duration kLongestPause = absl::Hours(1);
+
 constexpr uint32_t kProtocolVersion = 1;
 
 }  // namespace
@@ -57,7 +62,7 @@ absl::StatusOr<v1::Welcome> HostedCluster::Attach(const v1::Hello& hello,
   v1::Welcome welcome;
   {
     MutexLock lock(mutex_);
-    if (ending_) return absl::UnavailableError("the cluster is being forgotten");
+    if (ending_) return why_ended_;
     if (client_ != nullptr && !hello.take_over()) {
       return absl::AlreadyExistsError("the cluster has a client; take_over ends its stream");
     }
@@ -130,7 +135,7 @@ absl::Status HostedCluster::Submit(const ClusterClient& client, const v1::Change
   resumable_ |= changes.synced();
   pending_changes_ += batch.size;
   const absl::Time now = clock_.Now();
-  read_again_ = rate_.Take(static_cast<double>(changes.changes_size()), now);
+  read_again_ = rate_.Take(static_cast<double>(std::max(changes.changes_size(), 1)), now);
   batches_.push_back(std::move(batch));
   WakeThread();
   return absl::OkStatus();
@@ -151,8 +156,11 @@ absl::Status HostedCluster::Acknowledge(const ClusterClient& client, uint64_t re
 bool HostedCluster::HasRoom(const ClusterClient& client) {
   MutexLock lock(mutex_);
   if (!IsClient(client)) return true;  // what is read is not taken in
-  return pending_changes_ < kMostPendingChanges && applied_.size() < kMostAnswers &&
-         read_again_ <= clock_.Now();
+  if (pending_changes_ >= kMostPendingChanges || applied_.size() >= kMostAnswers) return false;
+  if (read_again_ <= clock_.Now()) return true;
+  tell_at_read_again_ = true;
+  WakeThread();
+  return false;
 }
 
 HostedCluster::Message HostedCluster::Next(const ClusterClient& client) {
@@ -190,6 +198,7 @@ void HostedCluster::End(const absl::Status& why) {
   std::shared_ptr<ClusterClient> client;
   {
     MutexLock lock(mutex_);
+    if (!ending_) why_ended_ = why;
     ending_ = true;
     client.swap(client_);
     if (client != nullptr) alone_since_ = clock_.Now();
@@ -294,6 +303,15 @@ bool HostedCluster::Publish() {
   if (decisions.events().empty()) return false;
   {
     MutexLock lock(mutex_);
+    while (decisions.events_size() > kMostEventsAMessage) {
+      v1::Events first;
+      first.mutable_events()->Reserve(kMostEventsAMessage);
+      for (int i = 0; i < kMostEventsAMessage; ++i) {
+        first.add_events()->Swap(decisions.mutable_events(i));
+      }
+      decisions.mutable_events()->DeleteSubrange(0, kMostEventsAMessage);
+      log_.Append(std::move(first));
+    }
     log_.Append(std::move(decisions));
   }
   TellReady();
@@ -306,29 +324,28 @@ void HostedCluster::Wait() {
   {
     MutexLock lock(mutex_);
     if (ending_ || !batches_.empty()) return;
-    if (client_ != nullptr && read_again_ > clock_.Now()) until = read_again_;
-    if (MaySchedule()) {
-      waiting_ = Waiting::kInScheduler;
-      in_scheduler = true;
-    } else {
-      waiting_ = Waiting::kForRoom;
-      while (!ending_ && batches_.empty() && !MaySchedule() && clock_.Now() < until) {
-        if (until == absl::InfiniteFuture()) {
-          room_.Wait(mutex_);
-        } else {
-          room_.WaitFor(mutex_, until - clock_.Now());
-        }
-      }
-      waiting_ = Waiting::kNo;
+    if (tell_at_read_again_) until = read_again_;
+    in_scheduler = MaySchedule();
+    waiting_ = in_scheduler ? Waiting::kInScheduler : Waiting::kForRoom;
+    while (!in_scheduler && !ending_ && batches_.empty() && !MaySchedule() &&
+           clock_.Now() < until) {
+      // Somebody who sets a time signals it.
+      room_.WaitFor(mutex_, std::min(until - clock_.Now(), kLongestPause));
+      if (tell_at_read_again_) until = read_again_;
     }
   }
-  // Between the two, what arrives leaves something in the scheduler's inbox.
-  if (in_scheduler) {
-    scheduler_->Wait(until);
+  // What arrives from here on leaves something in the scheduler's inbox.
+  if (in_scheduler) scheduler_->Wait(until);
+  bool tell = false;
+  {
     MutexLock lock(mutex_);
     waiting_ = Waiting::kNo;
+    if (tell_at_read_again_ && read_again_ <= clock_.Now()) {
+      tell_at_read_again_ = false;
+      tell = true;
+    }
   }
-  if (until <= clock_.Now()) TellReady();  // it may be read again
+  if (tell) TellReady();
 }
 
 }  // namespace berth

@@ -111,6 +111,7 @@ class HostedCluster {
   CondVar room_;  // the thread waits for it when it must not schedule
   Waiting waiting_ ABSL_GUARDED_BY(mutex_) = Waiting::kNo;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status why_ended_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<ClusterClient> client_ ABSL_GUARDED_BY(mutex_);
   bool acknowledges_ ABSL_GUARDED_BY(mutex_) = false;
   bool resumable_ ABSL_GUARDED_BY(mutex_) = false;  // everything was sent
@@ -122,6 +123,8 @@ class HostedCluster {
   uint64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // sequence of the latest
   RateLimit rate_ ABSL_GUARDED_BY(mutex_);
   absl::Time read_again_ ABSL_GUARDED_BY(mutex_);  // no changes before
+  // HasRoom() said no for that reason: the client is to be told when the time has come.
+  bool tell_at_read_again_ ABSL_GUARDED_BY(mutex_) = false;
   // What is on its way to the client.
   std::deque<Message> applied_ ABSL_GUARDED_BY(mutex_);
   EventLog log_ ABSL_GUARDED_BY(mutex_);

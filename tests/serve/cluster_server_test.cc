@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/v1/cluster.grpc.pb.h"
 #include "serve_stage.h"
+#include "tests/kubernetes/test_certificates.h"
 
 namespace berth {
 namespace {
@@ -307,6 +309,46 @@ TEST_F(ClusterServerTest, QuestionsHaveARate) {
     refused += status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED ? 1 : 0;
   }
   EXPECT_GE(refused, 1);
+}
+
+// Over TCP, whoever has no certificate of the authority is not let in.
+TEST(ClusterServerTlsTest, ClientsNeedACertificate) {
+  const TestCertificates certificates = MakeTestCertificates("IP:127.0.0.1");
+  const TestCertificates others = MakeTestCertificates("IP:127.0.0.1");
+  const std::string folder = ::testing::TempDir();
+  const auto write = [&](const std::string& name, const std::string& text) {
+    const std::string path = absl::StrCat(folder, "berth-serve-", getpid(), "-", name);
+    std::ofstream(path) << text;
+    return path;
+  };
+  ClusterServerOptions options = testing::ServeOptions();
+  options.address = "127.0.0.1:0";
+  options.client_ca_file = write("ca.pem", certificates.authority_pem);
+  options.cert_file = write("server.pem", certificates.server_pem);
+  options.key_file = write("server.key", certificates.server_key_pem);
+  const auto server = ClusterServer::Start(options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto validate = [&](const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    const auto stub = v1::Clusters::NewStub(grpc::CreateChannel((*server)->address(), credentials));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    v1::ValidateAnswer answer;
+    return stub->Validate(&context, v1::ValidateRequest(), &answer);
+  };
+  grpc::SslCredentialsOptions tls;
+  tls.pem_root_certs = certificates.authority_pem;
+  EXPECT_FALSE(validate(grpc::SslCredentials(tls)).ok());
+  EXPECT_FALSE(validate(grpc::InsecureChannelCredentials()).ok());
+  tls.pem_cert_chain = others.client_pem;
+  tls.pem_private_key = others.client_key_pem;
+  EXPECT_FALSE(validate(grpc::SslCredentials(tls)).ok());
+  tls.pem_cert_chain = certificates.client_pem;
+  tls.pem_private_key = certificates.client_key_pem;
+  const grpc::Status trusted = validate(grpc::SslCredentials(tls));
+  EXPECT_TRUE(trusted.ok()) << trusted.error_message();
+  for (const std::string* path : {&options.client_ca_file, &options.cert_file, &options.key_file}) {
+    unlink(path->c_str());
+  }
 }
 
 TEST(ClusterServerOptionsTest, WhatCannotBeTrustedOrMakesNoSenseIsRefused) {

@@ -64,6 +64,7 @@ struct Seen {
   void Read() {
     while (const HostedCluster::Message message = cluster.Next(*client)) {
       if (message->has_applied()) applied[message->applied().sequence()] = message->applied();
+      most_events = std::max(most_events, message->events().events_size());
       for (const v1::SchedulerEvent& event : message->events().events()) {
         revision = event.revision();
         if (event.has_placement()) {
@@ -94,6 +95,7 @@ struct Seen {
   std::map<std::string, int> told;
   std::set<std::string> evicted;
   uint64_t revision = 0;
+  int most_events = 0;
 };
 
 TEST(HostedClusterTest, NothingIsPlacedBeforeEverythingIsKnown) {
@@ -263,6 +265,23 @@ TEST(HostedClusterTest, SentAnewWhatIsMissingGoesAndPlacementsAreToldAgain) {
     for (const Object& object : cluster.Objects()) names.insert(std::string(object.name()));
     EXPECT_EQ(names, (std::set<std::string>{"n1", "a", "c"}));
     cluster.Detach(*second.client);
+  }
+}
+
+// A client takes messages of 4 MiB by default.
+TEST(HostedClusterTest, ManyEventsAreManyMessages) {
+  const ClusterServerOptions options = testing::ServeOptions();
+  HostedCluster cluster(options, "i");
+  std::vector<v1::Change> changes = {Json(NodeJson("n1", 100'000))};
+  constexpr size_t kPods = 2000;
+  for (size_t i = 0; i < kPods; ++i) changes.push_back(Json(PodJson(absl::StrCat("p", i), 1)));
+  for (int round = 0; round < 2; ++round) {  // the second time, all are told again at once
+    Seen seen(cluster);
+    ASSERT_TRUE(cluster.Attach(Hello("c"), seen.client).ok());
+    ASSERT_TRUE(cluster.Submit(*seen.client, Changes(1, changes, true)).ok());
+    ASSERT_TRUE(seen.Until([&] { return seen.placements.size() == kPods; }));
+    EXPECT_LE(seen.most_events, 512);
+    cluster.Detach(*seen.client);
   }
 }
 
