@@ -56,7 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     });
     cluster.Sync();
     (*scheduler)->RunSteps(1000);
-    for (const berth::v1::SchedulerEvent& event : cluster.TakeDecisions().events()) {
+    const berth::v1::Events decisions = cluster.TakeDecisions();
+    for (const berth::v1::SchedulerEvent& event : decisions.events()) {
       BERTH_CHECK(event.event_case() != berth::v1::SchedulerEvent::EVENT_NOT_SET);
     }
   }
