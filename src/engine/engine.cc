@@ -136,10 +136,14 @@ absl::Status Engine::Watch() {
 
 absl::Status Engine::Run() {
   while (!inbox_.stopped()) {
-    if (Step()) continue;
-    inbox_.WaitFor(std::min(NextDue(), metrics_.next_publication()) - options_.clock->Now());
+    if (!Step()) Wait(absl::InfiniteFuture());
   }
   return absl::OkStatus();
+}
+
+void Engine::Wait(absl::Time until) {
+  inbox_.WaitFor(std::min({NextDue(), metrics_.next_publication(), until}) -
+                 options_.clock->Now());
 }
 
 void Engine::TakeEvents() {

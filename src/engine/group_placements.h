@@ -29,8 +29,6 @@ class GroupPlacements {
   bool Place(const AttemptRequest& request, AttemptResult& result);
 
  private:
-  class Trial;
-
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
   GroupScheduler& group_scheduler_;

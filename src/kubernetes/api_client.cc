@@ -550,7 +550,6 @@ void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
     credentials_end_ = std::max(read->read_again, absl::Now() + absl::Seconds(1));
     ++credentials_version_;
     read_backoff_.Reset();
-    told_.clear();
   } else {
     no_credentials_ =
         absl::UnauthenticatedError(absl::StrCat(connection_.name, ": ", read.status().message()));

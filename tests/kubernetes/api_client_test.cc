@@ -692,13 +692,15 @@ TEST(ApiClientTest, ATokenThatTheServerRefusesIsReadAgain) {
 }
 
 TEST(ApiClientTest, ACertificateThatHasExpiredIsNamed) {
+  const TemporaryFolder folder;
   TestServer server(
       [](const TestRequest&, TestAnswer& answer) { answer.Send(401, "text/plain", ""); });
   const auto said_of = [&](absl::Duration life) {
     const TestCertificates made = MakeTestCertificates("IP:127.0.0.1", life);
     Connection connection = To(server);
-    connection.client_certificate.data = made.client_pem;
-    connection.client_key.data = made.client_key_pem;
+    // Which are read again after each 401.
+    connection.client_certificate.file = folder.Write("pem", made.client_pem);
+    connection.client_key.file = folder.Write("key", made.client_key_pem);
     ApiClientOptions options = Unlimited();
     std::string said;
     options.warn = [&](absl::string_view text) { absl::StrAppend(&said, text, "\n"); };
