@@ -253,10 +253,10 @@ void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& defi
                      " has ", low->pod->priority(), ", ", high->pod->name(), " has ",
                      high->pod->priority(), "; the lowest counts for its place in the queue"));
   }
-  const bool has_wishes =
-      !definition.spec.topology.empty() ||
-      absl::c_any_of(definition.spec.subgroups,
-                     [](const Subgroup& part) { return !part.topology.empty(); });
+  const bool has_wishes = !definition.spec.topology.empty() ||
+                          absl::c_any_of(definition.spec.subgroups, [](const Subgroup& part) {
+                            return !part.topology.empty();
+                          });
   if (has_wishes && !handle_.generates_placements()) {
     texts.emplace_back(
         "what it says of its topology is left out: its pods may be placed in several domains; "

@@ -3,7 +3,6 @@
 #include "plugins/topology_placement_generator/topology_placement_generator.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -39,6 +38,67 @@ std::shared_ptr<const PlacementTier> Only(const PlacementTier& tier,
   return some;
 }
 
+// Of the tier those with any of these rows.
+std::vector<NodePlacementPtr> WithAnyOf(const PlacementTier& tier, absl::Span<const NodeRow> rows) {
+  std::vector<NodePlacementPtr> some;
+  absl::c_copy_if(tier.placements, std::back_inserter(some),
+                  [&](const NodePlacementPtr& one) { return HasAnyOf(*one, rows); });
+  return some;
+}
+
+// Of the tier what is within `pinned`, unless that is null, and of this the domains with members
+// that are placed, if there are any: these say where the others have to be, or would rather be.
+std::shared_ptr<const PlacementTier> Narrowed(std::shared_ptr<const PlacementTier> tier,
+                                              const NodePlacement* pinned,
+                                              absl::Span<const NodeRow> assigned) {
+  if (pinned != nullptr) {
+    std::vector<NodePlacementPtr> some;
+    absl::c_copy_if(tier->placements, std::back_inserter(some), [&](const auto& one) {
+      return absl::c_binary_search(pinned->rows, one->rows.front());
+    });
+    tier = Only(*tier, some);
+  }
+  if (!assigned.empty()) {
+    const std::vector<NodePlacementPtr> homes = WithAnyOf(*tier, assigned);
+    if (!homes.empty() && homes.size() < tier->placements.size()) tier = Only(*tier, homes);
+  }
+  return tier;
+}
+
+struct Constraints {
+  LevelPath required;                // all members in one domain of it
+  std::vector<LevelPath> preferred;  // the narrowest last
+  LevelPath parts_of_slices;
+  int slice_size = 0;  // 0: no slices
+};
+
+Constraints ReadConstraints(const PlacementGroup& group, TopologyLevels& levels) {
+  Constraints result;
+  for (const TopologyConstraint& constraint : group.topology()) {
+    if (constraint.slice_size > 0) {
+      result.parts_of_slices = levels.PathOf(constraint.key);
+      result.slice_size = constraint.slice_size;
+    } else if (constraint.required) {
+      result.required = Joined(result.required, levels.PathOf(constraint.key));
+    } else {
+      result.preferred.push_back(levels.PathOf(constraint.key));
+    }
+  }
+  absl::c_stable_sort(result.preferred,
+                      [](const LevelPath& a, const LevelPath& b) { return a.size() < b.size(); });
+  return result;
+}
+
+// Of the members that are placed.
+std::vector<NodeRow> RowsOf(const PlacementGroup& group, const NodeTable& nodes) {
+  std::vector<NodeRow> rows;
+  for (const Symbol node : group.assigned_nodes) {
+    const NodeRow row = nodes.FindRow(node);
+    if (row >= 0) rows.push_back(row);
+  }
+  return rows;
+}
+
 }  // namespace
 
 const FieldTable& TopologyPlacementGeneratorArgs::Fields() {
@@ -65,37 +125,13 @@ Status TopologyPlacementGenerator::GeneratePlacements(const PlacementGroup& grou
                                                       const NodeTable& nodes,
                                                       PlacementTiers& tiers) {
   if (group.topology().empty()) return Status::Success();
-  LevelPath required;  // all members in one domain of it
-  std::vector<LevelPath> preferred;
-  std::optional<TopologyConstraint> slices;
-  for (const TopologyConstraint& constraint : group.topology()) {
-    if (constraint.slice_size > 0) {
-      slices = constraint;
-    } else if (constraint.required) {
-      required = Joined(required, levels_.PathOf(constraint.key));
-    } else {
-      preferred.push_back(levels_.PathOf(constraint.key));
-    }
-  }
-  // The narrowest last.
-  absl::c_stable_sort(preferred,
-                      [](const LevelPath& a, const LevelPath& b) { return a.size() < b.size(); });
-  // Members that are placed say where the others have to be, or would rather be.
-  std::vector<NodeRow> assigned;
-  for (const Symbol node : group.assigned_nodes) {
-    const NodeRow row = nodes.FindRow(node);
-    if (row >= 0) assigned.push_back(row);
-  }
-  const auto inhabited = [&](const PlacementTier& tier) {
-    std::vector<NodePlacementPtr> some;
-    absl::c_copy_if(tier.placements, std::back_inserter(some),
-                    [&](const NodePlacementPtr& one) { return HasAnyOf(*one, assigned); });
-    return some;
-  };
+  const Constraints constraints = ReadConstraints(group, levels_);
+  const LevelPath& required = constraints.required;
+  const std::vector<NodeRow> assigned = RowsOf(group, nodes);
   const NodePlacement* pinned = nullptr;
   if (!required.empty() && !assigned.empty()) {
     const std::vector<NodePlacementPtr> homes =
-        inhabited(*domains_.Tier({.path = required, .parts = {}}, nodes));
+        WithAnyOf(*domains_.Tier({.path = required, .parts = {}}, nodes), assigned);
     if (homes.size() > 1) {
       return Status::UnschedulableAndUnresolvable(absl::StrCat(
           "more than 1 domain found for pod group: ", homes[0]->name, ", ", homes[1]->name));
@@ -104,31 +140,16 @@ Status TopologyPlacementGenerator::GeneratePlacements(const PlacementGroup& grou
   }
 
   // From the narrowest level upwards.
-  const LevelPath parts_of_slices = slices.has_value() ? levels_.PathOf(slices->key) : LevelPath();
-  const int slice_size = slices.has_value() ? slices->slice_size : 0;
   std::set<LevelPath> seen;
   const auto add = [&](const LevelPath& path, const LevelPath& parts) {
     LevelPath all = Joined(required, path);
     if (!seen.insert(all).second) return;
-    std::shared_ptr<const PlacementTier> tier = domains_.Tier({all,
-                                                               slice_size > 0 ? parts_of_slices
-                                                               : all == parts ? LevelPath()
-                                                                              : parts,
-                                                               slice_size},
-                                                              nodes);
-    if (pinned != nullptr) {
-      std::vector<NodePlacementPtr> some;
-      absl::c_copy_if(tier->placements, std::back_inserter(some), [&](const auto& one) {
-        return absl::c_binary_search(pinned->rows, one->rows.front());
-      });
-      tier = Only(*tier, some);
-    }
-    if (!assigned.empty()) {
-      const std::vector<NodePlacementPtr> homes = inhabited(*tier);
-      if (!homes.empty() && homes.size() < tier->placements.size()) tier = Only(*tier, homes);
-    }
-    tiers.push_back(std::move(tier));
+    LevelPath parts_of_all = all == parts ? LevelPath() : parts;
+    if (constraints.slice_size > 0) parts_of_all = constraints.parts_of_slices;
+    tiers.push_back(Narrowed(domains_.Tier({all, parts_of_all, constraints.slice_size}, nodes),
+                             pinned, assigned));
   };
+  const std::vector<LevelPath>& preferred = constraints.preferred;
   for (auto one = preferred.rbegin(); one != preferred.rend(); ++one) {
     const LevelPath parts = Joined(required, *one);
     for (LevelPath path = *one; !path.empty(); path.pop_back()) add(path, parts);

@@ -41,14 +41,10 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", &RunScheduler},
-    {"validate", &RunValidate},
-    {"convert", &RunConvert},
-    {"explain", &RunExplain},
-    {"import", &RunImport},
-    {"simulate", &RunSimulate},
-    {"serve", &RunServe},
-    {"describe-plugin", &RunDescribePlugin},
+    {"run", &RunScheduler},   {"validate", &RunValidate},
+    {"convert", &RunConvert}, {"explain", &RunExplain},
+    {"import", &RunImport},   {"simulate", &RunSimulate},
+    {"serve", &RunServe},     {"describe-plugin", &RunDescribePlugin},
 };
 
 // A standard stream that is closed would be the next file that is opened. Reading or writing it

@@ -12,7 +12,6 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/mark_warnings.h"
-#include "quota/quotas_of_objects.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
 #include "berth/api/core_v1.pb.h"
@@ -20,6 +19,7 @@
 #include "berth/check.h"
 #include "cluster/resource_claim_controller.h"
 #include "engine/explainer.h"
+#include "quota/quotas_of_objects.h"
 
 namespace berth {
 namespace {

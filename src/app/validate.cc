@@ -5,9 +5,9 @@
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
 #include "app/input.h"
-#include "quota/quotas_of_objects.h"
 #include "app/terminal.h"
 #include "berth/api/input_file.h"
+#include "quota/quotas_of_objects.h"
 
 namespace berth {
 

@@ -63,8 +63,8 @@ class ProfileBuilder {
     for (int i = 0; i < kExtensionPointCount; ++i) {
       const auto point = static_cast<ExtensionPoint>(i);
       const std::string field = absl::StrCat("plugins.", ExtensionPointField(point));
-      profile_.at(point) = MergePluginSet(
-          {}, ReadPluginSet(field, file_.plugins.at(point), HasWeights(point)));
+      profile_.at(point) =
+          MergePluginSet({}, ReadPluginSet(field, file_.plugins.at(point), HasWeights(point)));
     }
     profile_.multi_point =
         MergePluginSet(DefaultMultiPoint(registry_),

@@ -142,8 +142,7 @@ absl::Status Engine::Run() {
 }
 
 void Engine::Wait(absl::Time until) {
-  inbox_.WaitFor(std::min({NextDue(), metrics_.next_publication(), until}) -
-                 options_.clock->Now());
+  inbox_.WaitFor(std::min({NextDue(), metrics_.next_publication(), until}) - options_.clock->Now());
 }
 
 void Engine::TakeEvents() {

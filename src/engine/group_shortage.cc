@@ -154,8 +154,7 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
             : FindShortResource(kind.need->needed, nodes, request.placement->rows);
     // If all are alike, the first one that would be left over.
     const size_t left_over = static_cast<size_t>(std::min<int64_t>(room, members - 1));
-    const bool even_if_empty =
-        RoomIfEmptyFor(request, kind.need->needed, nodes, least) < least;
+    const bool even_if_empty = RoomIfEmptyFor(request, kind.need->needed, nodes, least) < least;
     return GroupShortage{
         .pod = kinds.size() == 1 ? request.pods[left_over] : *kind.pod,
         .plugin = kind.need->plugin,

@@ -181,7 +181,7 @@ void AppendVictims(absl::Span<const PreemptionCandidate* const> candidates, cons
 
 // kube-scheduler's objects have no apiVersion and kind: its client drops them.
 std::string ObjectJson(const google::protobuf::Message& object) {
-  const std::string json = ToJson(object);
+  std::string json = ToJson(object);
   absl::string_view rest = json;
   if (!absl::ConsumePrefix(&rest, "{\"apiVersion\":\"v1\",\"kind\":\"")) return json;
   rest.remove_prefix(std::min(rest.find('"') + 1, rest.size()));

@@ -74,9 +74,9 @@ void PreFilterOutcome::ListRows(const NodeTable& nodes, std::vector<NodeRow>& ro
   if (placement != nullptr) {
     rows = placement->rows;
     if (names.has_value()) {
-      rows.erase(
-          std::remove_if(rows.begin(), rows.end(), [&](NodeRow row) { return !Leaves(row, nodes); }),
-          rows.end());
+      rows.erase(std::remove_if(rows.begin(), rows.end(),
+                                [&](NodeRow row) { return !Leaves(row, nodes); }),
+                 rows.end());
     }
   } else if (!names.has_value()) {
     rows.resize(nodes.size());

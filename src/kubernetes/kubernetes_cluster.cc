@@ -392,7 +392,7 @@ absl::Status KubernetesCluster::EditOnce(const ObjectEdit& edit) {
   if (!current.ok()) return current.status();
   const std::shared_ptr<google::protobuf::Message> before = Copy(*current);
   const std::shared_ptr<google::protobuf::Message> after = Copy(*current);
-  const absl::Status edited = edit.edit(*after);
+  absl::Status edited = edit.edit(*after);
   if (!edited.ok()) return edited;
   std::string body = PatchBody(edit.object->kind(), edit.part, *before, *after);
   if (body.empty()) return absl::OkStatus();

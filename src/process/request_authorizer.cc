@@ -135,7 +135,7 @@ class RequestAuthorizer::State : public std::enable_shared_from_this<State> {
   // One request.
   ApiRequest Post(const char* target, std::string body) const;
   void AskAboutToken(const std::string& token, Question question);
-  void Authorize(UserInfo user, Question question);
+  void Authorize(const UserInfo& user, Question question);
   void AskAboutAccess(const UserInfo& user, Question question);
 
   const RequestAuthorizerOptions options_;
@@ -200,13 +200,13 @@ absl::Status RequestAuthorizer::State::FollowFile() {
 }
 
 void RequestAuthorizer::State::LookUp(std::function<void(absl::Status)> then) {
-  options_.authentication->Call(
-      {.target = kAuthenticationConfigMap, .timeout = options_.timeout},
-      [self = shared_from_this(), then = std::move(then)](absl::StatusOr<ApiResponse> response) {
-        const absl::Status taken = self->TakeConfigMap(response);
-        self->LookUpAgain(taken);
-        then(taken);
-      });
+  options_.authentication->Call({.target = kAuthenticationConfigMap, .timeout = options_.timeout},
+                                [self = shared_from_this(), then = std::move(then)](
+                                    const absl::StatusOr<ApiResponse>& response) {
+                                  const absl::Status taken = self->TakeConfigMap(response);
+                                  self->LookUpAgain(taken);
+                                  then(taken);
+                                });
 }
 
 absl::Status RequestAuthorizer::State::TakeConfigMap(const absl::StatusOr<ApiResponse>& response) {
@@ -220,8 +220,8 @@ absl::Status RequestAuthorizer::State::TakeConfigMap(const absl::StatusOr<ApiRes
       authorities_.reset();
       if (!pem->empty()) {
         absl::StatusOr<ClientAuthorities> parsed = ClientAuthorities::Parse(*pem);
-        if (parsed.ok()) authorities_ = *std::move(parsed);
         status = parsed.status();
+        if (parsed.ok()) authorities_ = *std::move(parsed);
       }
     }
     const bool failed_before = std::exchange(lookup_failed_, !status.ok());
@@ -324,7 +324,7 @@ void RequestAuthorizer::State::AskAboutToken(const std::string& token, Question 
       });
 }
 
-void RequestAuthorizer::State::Authorize(UserInfo user, Question question) {
+void RequestAuthorizer::State::Authorize(const UserInfo& user, Question question) {
   if (absl::c_linear_search(user.groups, kPrivilegedGroup) ||
       IsAllowedPath(options_.always_allow_paths, question.path)) {
     return question.done(std::nullopt);

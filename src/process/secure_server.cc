@@ -153,8 +153,8 @@ absl::Status SecureServer::Core::Listen() {
   if (error) return absl::InvalidArgumentError(absl::StrCat(where, ": not an IP address"));
   const tcp::endpoint endpoint(address, static_cast<uint16_t>(options_.port));
   if (acceptor_.open(endpoint.protocol(), error)) return failed();
-  acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (address.is_v6()) acceptor_.set_option(asio::ip::v6_only(false), error);
+  (void)acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (address.is_v6()) (void)acceptor_.set_option(asio::ip::v6_only(false), error);
   if (acceptor_.bind(endpoint, error)) return failed();
   if (acceptor_.listen(asio::socket_base::max_listen_connections, error)) return failed();
   port_ = acceptor_.local_endpoint(error).port();
@@ -284,7 +284,7 @@ void SecureServer::Session::Finish() {
 
 void SecureServer::Session::Close() {
   error_code ignored;
-  tcp().socket().close(ignored);
+  (void)tcp().socket().close(ignored);
   core_.Forget(id_);
 }
 

@@ -161,12 +161,12 @@ absl::StatusOr<ServingCertificate::TlsContext> ServingCertificate::Load() const 
   }
   TlsContext made = NewContext();
   boost::system::error_code error;
-  made->use_certificate_chain_file(certificate_file_, error);
+  (void)made->use_certificate_chain_file(certificate_file_, error);
   if (error) {
     return absl::InvalidArgumentError(
         absl::StrCat("certificate ", certificate_file_, ": ", error.message()));
   }
-  made->use_private_key_file(key_file_, context::pem, error);
+  (void)made->use_private_key_file(key_file_, context::pem, error);
   if (error) {
     return absl::InvalidArgumentError(
         absl::StrCat("private key ", key_file_, ": ", error.message()));

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 
 namespace boost::asio::ssl {
-class context;
+class context;  // NOLINT(readability-identifier-naming)
 }  // namespace boost::asio::ssl
 
 namespace berth {

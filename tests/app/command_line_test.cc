@@ -166,9 +166,9 @@ TEST(CommandLineTest, ValidateTakesFiles) {
 
 // Everything that help names can be completed, and nothing else.
 TEST(CompletionTest, OffersWhatHelpNames) {
-  const std::set<std::string> commands = {"run",     "validate", "convert",         "explain",
-                                          "import",  "simulate", "describe-plugin", "completion",
-                                          "version", "help",     "serve"};
+  const std::set<std::string> commands = {
+      "run",        "validate", "convert", "explain", "import", "simulate", "describe-plugin",
+      "completion", "version",  "help",    "serve"};
   EXPECT_EQ(Candidates(RunBerth("__complete ''").out), commands);
   for (const std::string& command : commands) {
     EXPECT_THAT(RunBerth("--help").out, HasSubstr(absl::StrCat("\n  ", command))) << command;
