@@ -32,6 +32,7 @@
 #include "plugins/scarce_resource_avoidance/scarce_resource_avoidance.h"
 #include "plugins/scheduling_gates/scheduling_gates.h"
 #include "plugins/taint_toleration/taint_toleration.h"
+#include "plugins/topology_placement_generator/topology_placement_generator.h"
 #include "plugins/volume_binding/volume_binding.h"
 #include "plugins/volume_restrictions/volume_restrictions.h"
 #include "plugins/volume_zone/volume_zone.h"
@@ -78,6 +79,8 @@ void AddBuiltinPlugins(Registry::Builder& builder) {
               ScarceResourceAvoidanceArgs::Fields());
   builder.Add(SchedulingGates::kName, &SchedulingGates::Create);
   builder.Add(TaintToleration::kName, &TaintToleration::Create);
+  builder.Add(TopologyPlacementGenerator::kName, &TopologyPlacementGenerator::Create,
+              TopologyPlacementGeneratorArgs::Fields());
   builder.Add(VolumeBinding::kName, &VolumeBinding::Create, VolumeBindingArgs::Fields());
   builder.Add(VolumeRestrictions::kName, &VolumeRestrictions::Create);
   builder.Add(VolumeZone::kName, &VolumeZone::Create);

@@ -147,6 +147,15 @@ def pod_group(name, members, timeout_seconds, created, resources=None):
             "spec": spec}
 
 
+def kubernetes_pod_group(name, members, created, level):
+    """One of Kubernetes 1.37, whose pods have to be in one domain of that label."""
+    return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": "default", "uid": "PodGroup/default/" + name,
+                         "creationTimestamp": moment(created)},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": members}},
+                     "schedulingConstraints": {"topology": [{"key": level}]}}}
+
+
 def cluster_quota(name, parent=None, namespaces=(), **amounts):
     """A quota in a tree; `amounts` are min, max, borrowingLimit …, by line."""
     spec = {**({"parent": parent} if parent else {}), **({"namespaces": list(namespaces)} if namespaces else {}), **amounts}

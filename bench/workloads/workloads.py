@@ -7,7 +7,7 @@ import collections
 import itertools
 
 from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, cluster_quota, csi_node, device_class, elastic_quota,
-                       gpu_node, gpu_pod, moment, namespace, node, pod, pod_group, requests_of, resource_slice,
+                       gpu_node, gpu_pod, kubernetes_pod_group, moment, namespace, node, pod, pod_group, requests_of, resource_slice,
                        share_of_gpu_node, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
@@ -520,6 +520,21 @@ def equal_gangs(members, gpus=1, gpus_taken=0, priority=100):
     return objects
 
 
+def racks_of_gangs(members, racks=50):
+    """A workload of size.groups gangs of so many members, each in one of the racks, which are alike."""
+    def objects(size, rng):
+        yield namespace("default")
+        for i, name in enumerate(numbered("node", size.nodes, 5)):
+            yield node(name, labels={RACK: f"rack-{i % racks:02d}"})
+        for i in range(size.groups):
+            yield kubernetes_pod_group(f"gang-{i:04d}", members, i, RACK)
+        for i in range(size.groups):
+            for j in range(members):
+                yield pod(f"gang-{i:04d}-{j:04d}", created=i, schedulingGroup={"podGroupName": f"gang-{i:04d}"})
+    objects.__doc__ = f"Gangs of {members} small pods, each in one of {racks} racks"
+    return objects
+
+
 TEAMS = [f"team-{i:02d}" for i in range(20)]
 
 
@@ -620,6 +635,8 @@ WORKLOADS = {
     "gangs-of-10": Workload(equal_gangs(10), Size(500, 0, 0, 50), "coscheduling"),
     # As kubernetes' scheduler_perf: podgroup.
     "gangs-of-3": Workload(equal_gangs(3), Size(5000, 0, 0, 1000), "coscheduling"),
+    "topology": Workload(racks_of_gangs(4), Size(5000, 0, 0, 1500), "topology"),
+    "topology-1000": Workload(racks_of_gangs(1000), Size(5000, 0, 0, 6), "topology"),
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
     "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
     "quota-tree": Workload(quota_tree, Size(1500, 50000, 0), "capacity"),

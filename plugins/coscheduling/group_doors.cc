@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/time.h"
+#include "plugins/coscheduling/topology_words.h"
 
 namespace berth {
 namespace {
@@ -78,7 +79,18 @@ std::optional<GroupSpec> GroupDoors::Spec(absl::string_view name) const {
   if (door == nullptr) return std::nullopt;
   std::optional<GroupDefinition> definition = door->Define(name);
   if (!definition.has_value()) return std::nullopt;
+  AddTopology(*door, name, *definition);
   return std::move(definition->spec);
+}
+
+void GroupDoors::AddTopology(const GroupDoor& door, absl::string_view name,
+                             GroupDefinition& definition) const {
+  const GroupMembers* const members = handle_.groups().Find(name);
+  if (members == nullptr) return;
+  const GroupSpec& spec = definition.spec;
+  AddTopologyOfPods(
+      *members, [&](const PodInfo& pod) { return door.SubgroupOf(pod, spec); }, definition.spec,
+      definition.notes);
 }
 
 int GroupDoors::SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
@@ -92,8 +104,9 @@ int GroupDoors::SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
 Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
   const GroupDoor* const door = DoorOf(group.name());
   if (door == nullptr) return Status::Success();
-  const std::optional<GroupDefinition> definition = door->Define(group.name());
+  std::optional<GroupDefinition> definition = door->Define(group.name());
   if (!definition.has_value()) return door->NotDefined(group);
+  AddTopology(*door, group.name(), *definition);
   if (!definition->problem.ok()) return definition->problem;
   if (Status agreed = door->Check(group, *definition); !agreed.ok()) return agreed;
   const GroupSpec& spec = definition->spec;
@@ -239,6 +252,15 @@ void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& defi
         absl::StrCat("the pods of the group disagree about its priority: ", low->pod->name(),
                      " has ", low->pod->priority(), ", ", high->pod->name(), " has ",
                      high->pod->priority(), "; the lowest counts for its place in the queue"));
+  }
+  const bool has_wishes =
+      !definition.spec.topology.empty() ||
+      absl::c_any_of(definition.spec.subgroups,
+                     [](const Subgroup& part) { return !part.topology.empty(); });
+  if (has_wishes && !handle_.generates_placements()) {
+    texts.emplace_back(
+        "what it says of its topology is left out: its pods may be placed in several domains; "
+        "enable TopologyPlacementGenerator in the profile");
   }
   if (texts.empty()) return;
   for (const std::string& text : texts) {

@@ -48,6 +48,9 @@ class GroupDoors : public GroupPlugin {
 
  private:
   const GroupDoor* DoorOf(absl::string_view group) const;
+  // What its pods' annotations say of it, if the definition says nothing.
+  void AddTopology(const GroupDoor& door, absl::string_view name,
+                   GroupDefinition& definition) const;
   void WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const;
   void TellTimeout(const std::string& name) const;
   void WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const;

@@ -11,6 +11,7 @@
 #include "berth/api/time.h"
 #include "plugins/coscheduling/gang_words.h"
 #include "plugins/coscheduling/group_door.h"
+#include "plugins/coscheduling/topology_words.h"
 
 namespace berth {
 namespace {
@@ -107,6 +108,8 @@ class PodGroupDoor final : public GroupDoor {
         all->spec.min_member = all->total_members = 0;
       }
       all->spec.subgroups.push_back({.name = gang, .min_member = one->spec.min_member});
+      // Koordinator's gangs that start together say the same, and mean all of them.
+      if (all->spec.topology.empty()) all->spec.topology = one->spec.topology;
       all->spec.min_member = std::min(kMostMembers, all->spec.min_member) +
                              std::min(kMostMembers, one->spec.min_member);
       all->total_members =
@@ -179,6 +182,9 @@ class PodGroupDoor final : public GroupDoor {
     if (object != nullptr) {
       if (object->metadata().annotations_size() > 0) {
         words = ReadKoordinatorWords(AnnotationsOf(*object));
+        TopologyWords where = ReadTopologyWords(AnnotationsOf(*object));
+        spec.topology = std::move(where.topology);
+        words.illegal.insert(words.illegal.end(), where.illegal.begin(), where.illegal.end());
       }
       words.min_member = std::max(1, object->spec().min_member());
       if (object->spec().schedule_timeout_seconds() > 0) {

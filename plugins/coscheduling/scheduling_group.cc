@@ -94,7 +94,6 @@ class SchedulingGroupDoor final : public GroupDoor {
       spec.min_member = MinimumOf(object->spec().scheduling_policy());
       spec.topology = TopologyOf(object->spec().scheduling_constraints());
       Fill(object->spec(), object->metadata(), spec);
-      NoteTopology(definition);
       return definition;
     }
     const api::CompositePodGroup* const object = FindComposite(name.namespace_name, name.name);
@@ -173,15 +172,15 @@ class SchedulingGroupDoor final : public GroupDoor {
   }
 
  private:
-  // Goes when the engine places a group in one domain.
+  // One domain for the PodGroups below it, and one below that for each of them: a level between
+  // is not searched.
   static void NoteTopology(GroupDefinition& definition) {
-    const bool anywhere =
-        definition.spec.topology.empty() &&
-        std::all_of(definition.spec.subgroups.begin(), definition.spec.subgroups.end(),
-                    [](const Subgroup& part) { return part.topology.empty(); });
-    if (anywhere) return;
-    definition.notes.emplace_back(
-        "schedulingConstraints are left out: its pods may be placed in several topology domains");
+    for (const Subgroup& part : definition.spec.subgroups) {
+      if (part.topology.empty() || part.min_subgroups == 0) continue;
+      definition.notes.push_back(absl::StrCat(
+          "the schedulingConstraints of ", part.name,
+          " are left out: of CompositePodGroups only the uppermost one may have some"));
+    }
   }
 
   struct Node {

@@ -53,7 +53,7 @@ constexpr GroupMark kMarks[] = {
     {MarkPlace::kAnnotation, "pod-group.scheduling.sigs.k8s.io/match-policy", kKoordinator,
      kSaysMore, kCoscheduling},
     {MarkPlace::kAnnotation, "gang.scheduling.koordinator.sh/network-topology-spec", kKoordinator,
-     kSaysMore},
+     kSaysMore, kCoscheduling},
     {MarkPlace::kLabel, "pod-group.scheduling.sigs.k8s.io/min-available", kOldCoscheduling,
      kSaysMore, kCoscheduling},
 
@@ -61,7 +61,8 @@ constexpr GroupMark kMarks[] = {
     {MarkPlace::kVolcanoPodGroupField, "queue", kVolcano, kSaysMore},
     {MarkPlace::kVolcanoPodGroupField, "networkTopology", "Volcano", kSaysMore},
     {MarkPlace::kVolcanoPodGroupField, "subGroupPolicy", "Volcano", kSaysMore},
-    {MarkPlace::kKubernetesPodGroupField, "schedulingConstraints", kKubernetes, kSaysMore},
+    {MarkPlace::kKubernetesPodGroupField, "schedulingConstraints", kKubernetes, kSaysMore,
+     kCoscheduling},
     {MarkPlace::kKubernetesPodGroupField, "resourceClaims", kKubernetes, kSaysMore},
 
     {MarkPlace::kAnnotation, "yunikorn.apache.org/task-group-name", "YuniKorn", kNamesGroup},

@@ -112,6 +112,10 @@ std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view ki
         (api_version == "resource.k8s.io/v1beta1" || api_version == "resource.k8s.io/v1beta2")) {
       return known;
     }
+    if (known == Kind::kKueueTopology && (api_version == "kueue.x-k8s.io/v1alpha1" ||
+                                          api_version == "kueue.x-k8s.io/v1beta2")) {
+      return known;
+    }
     if (known == Kind::kKubernetesPodGroup && (api_version == "scheduling.k8s.io/v1alpha2" ||
                                                api_version == "scheduling.k8s.io/v1alpha3")) {
       return known;

@@ -116,7 +116,7 @@ class ManifestReader {
                                                         "/", workload->name);
                                   });
       }
-      Take(std::move(problems));
+      Take(problems);
       if (workload.has_value()) workloads_.push_back(*std::move(workload));
     }
     if (const std::optional<Kind> kind = FindKind(api_version, kind_name)) {
@@ -127,7 +127,7 @@ class ManifestReader {
                                   .subject = SubjectOf(value, kind_name)};
       Problems problems;
       if (DecodeMessage(value, options, runtime_class, problems)) admission_.Learn(runtime_class);
-      Take(std::move(problems));
+      Take(problems);
     } else if (const std::optional<Kind> other = OtherVersion(api_version, kind_name)) {
       Report(value.Find("apiVersion") ? value.Find("apiVersion").where() : value.where(),
              SubjectOf(value, kind_name),
@@ -220,7 +220,7 @@ class ManifestReader {
       meta.set_name(absl::StrCat(meta.generate_name(), generated_names_++));
     }
     good &= CheckMeta(value, kind, meta, problems);
-    if (!problems.empty()) Take(std::move(problems), SubjectOf(value, KindName(kind)));
+    if (!problems.empty()) Take(problems, SubjectOf(value, KindName(kind)));
     if (!good) return;
     if (const std::optional<ManifestWarnings::Marked> what = MarkedAs(kind)) {
       warnings_.CheckGroupMarks(value, *what, "", [&] { return SubjectOf(value, KindName(kind)); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/field_error.h"
@@ -95,7 +96,9 @@ void ManifestWarnings::CheckKind(Value object, absl::string_view api_version,
     if (read.name == kind) same_name = &read;
     if (GroupOf(read.api_version) == group) names.push_back(read.name);
   }
-  if (names.empty() && absl::StrContains(group, '.')) return;
+  const bool reads_topologies_only =
+      absl::c_all_of(names, [](const std::string& name) { return name == "Topology"; });
+  if (reads_topologies_only && absl::StrContains(group, '.') && kind != "Topology") return;
   if (same_name != nullptr) {
     return warn(object.Find("apiVersion"),
                 absl::StrCat("apiVersion: ", api_version, " has no ", kind,

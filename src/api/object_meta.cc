@@ -7,6 +7,8 @@
 #include "berth/api/apps_v1.pb.h"
 #include "berth/api/coordination_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/kai_scheduler.pb.h"
+#include "berth/api/kueue_x_k8s_io.pb.h"
 #include "berth/api/policy_v1.pb.h"
 #include "berth/api/registered_object.pb.h"
 #include "berth/api/resource_v1.pb.h"

@@ -35,6 +35,12 @@ class HelpFormatter final : public CLI::Formatter {
                : absl::StrCat(" ", option->get_type_name(), TakesMany(option) ? "..." : "");
   }
 
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (group == kIdleFlagGroup) return "";
+    return Formatter::make_group(std::move(group), is_positional, std::move(options));
+  }
+
   // The name of an argument says what it is; only a choice adds its words.
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     if (!is_positional || absl::StrContains(option->get_type_name(), '|')) {
@@ -95,6 +101,7 @@ class Commands {
     Config(command);
     PluginLibrary(command);
     DescribeRunFlags(command, options_.run);
+    command.add_flag("--version", options_.version, "Print the version, and end");
     Examples(
         command,
         "Takes kube-scheduler's flags; those that do nothing here are taken with a warning.\n"

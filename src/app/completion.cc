@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "app/run_flags.h"
 
 namespace berth {
 namespace {
@@ -86,7 +87,7 @@ class Answer {
   }
   void AddFlags(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options()) {
-      if (option->get_group().empty()) continue;  // in no help either
+      if (option->get_group() == kIdleFlagGroup) continue;  // in no help either
       for (const std::string& name : option->get_lnames()) {
         Add(absl::StrCat("--", name), option->get_description());
       }

@@ -361,6 +361,51 @@ class ExplainedGroups {
   std::vector<const GroupExplanation*> in_order_;
 };
 
+// Explains the pods that the options name. False if the one pod that they name is not pending.
+bool ExplainPods(const CommandOptions& options, Explainer& explainer, ExplainedGroups& groups,
+                 JsonWriter& json) {
+  bool found = options.pod.empty();
+  Progress progress;
+  int done = 0;
+  for (const auto& pod : explainer.pending()) {
+    if (!options.pod.empty() && pod->key() != options.pod) continue;
+    found = true;
+    ++done;
+    progress.Show(
+        [&] { return absl::StrCat("explaining pod ", done, " of ", explainer.pending().size()); });
+    const PodExplanation explanation = explainer.Explain(pod);
+    const GroupExplanation* const group = groups.Find(explanation, *pod);
+    if (options.output == OutputFormat::kJson) {
+      WritePod(explanation, json);
+    } else {
+      progress.Clear();
+      PrintPod(explanation, group);
+    }
+  }
+  progress.Clear();
+  return found;
+}
+
+// What comes behind the pods.
+void PrintRest(const CommandOptions& options, const Explainer& explainer,
+               const ExplainedGroups& groups, const TroubleReport& troubles, JsonWriter& json) {
+  if (options.output == OutputFormat::kJson) {
+    json.EndArray();
+    if (!groups.in_order().empty()) {
+      json.Key("groups").BeginArray();
+      for (const GroupExplanation* group : groups.in_order()) WriteGroup(*group, json);
+      json.EndArray();
+    }
+    troubles.WriteTo(json);
+    json.EndObject();
+    PrintOut("%s\n", json.text());
+  } else if (explainer.pending().empty()) {
+    PrintOut("There is no pending pod in the input.\n");
+  } else {
+    PrintOut("%s", troubles.ToTable());
+  }
+}
+
 }  // namespace
 
 int RunExplain(const CommandOptions& options, const Registry& registry) {
@@ -382,46 +427,13 @@ int RunExplain(const CommandOptions& options, const Registry& registry) {
 
   JsonWriter json;
   if (options.output == OutputFormat::kJson) json.BeginObject().Key("pods").BeginArray();
-  bool found = options.pod.empty();
   ExplainedGroups groups(*explainer);
-  Progress progress;
-  int done = 0;
-  for (const auto& pod : explainer->pending()) {
-    if (!options.pod.empty() && pod->key() != options.pod) continue;
-    found = true;
-    ++done;
-    progress.Show(
-        [&] { return absl::StrCat("explaining pod ", done, " of ", explainer->pending().size()); });
-    const PodExplanation explanation = explainer->Explain(pod);
-    const GroupExplanation* const group = groups.Find(explanation, *pod);
-    if (options.output == OutputFormat::kJson) {
-      WritePod(explanation, json);
-    } else {
-      progress.Clear();
-      PrintPod(explanation, group);
-    }
-  }
-  progress.Clear();
-  if (!found) {
+  if (!ExplainPods(options, *explainer, groups, json)) {
     PrintErrorF("there is no pending pod %s in the input", options.pod);
     return 1;
   }
   const TroubleReport troubles{explainer->troubles()};
-  if (options.output == OutputFormat::kJson) {
-    json.EndArray();
-    if (!groups.in_order().empty()) {
-      json.Key("groups").BeginArray();
-      for (const GroupExplanation* group : groups.in_order()) WriteGroup(*group, json);
-      json.EndArray();
-    }
-    troubles.WriteTo(json);
-    json.EndObject();
-    PrintOut("%s\n", json.text());
-  } else if (explainer->pending().empty()) {
-    PrintOut("There is no pending pod in the input.\n");
-  } else {
-    PrintOut("%s", troubles.ToTable());
-  }
+  PrintRest(options, *explainer, groups, troubles, json);
   return troubles.ExitStatus(0);
 }
 

@@ -3,10 +3,12 @@
 #include "app/run_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -65,6 +67,16 @@ constexpr IdleFlag kIdleFlags[] = {
     {"vmodule", IdleFlag::kText, "-v is for all of the log"},
 };
 
+// What is wrong with the value of a switch; empty if it is one of Go's strconv.ParseBool. CLI11
+// takes more, and throws at what it does not know.
+std::string NoSwitch(const std::string& text) {
+  for (const absl::string_view known :
+       {"1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"}) {
+    if (text == known) return "";
+  }
+  return absl::StrCat(text, " is neither true nor false");
+}
+
 // Goes when the flags are described; what runs at parsing holds on to the options alone.
 class RunFlags {
  public:
@@ -85,7 +97,13 @@ class RunFlags {
            "Where the API server is; without it, the service account of the pod", "FILE");
     Option("--master", options_.master, "URL of the API server, instead of the kubeconfig's",
            "URL");
-    Option("--kube-api-qps", client.qps, "Requests a second to the API server", "NUMBER");
+    Option("--kube-api-qps", client.qps, "Requests a second to the API server", "NUMBER")
+        ->check([](const std::string& text) {
+          double number = 0;
+          return absl::SimpleAtod(text, &number) && std::isfinite(number)
+                     ? std::string()
+                     : absl::StrCat(text, " is no number");
+        });
     Option("--kube-api-burst", client.burst, "Requests at once above that", "NUMBER");
     Option("--kube-api-content-type", client.content_type, "How objects are written", "TYPE");
     Option("--seed", options_.seed, "Seed of what is left to chance", "NUMBER");
@@ -185,8 +203,10 @@ class RunFlags {
     CLI::Option* const option = [&]() -> CLI::Option* {
       switch (flag.value) {
         case IdleFlag::kSwitch:
-          return command_.add_flag_function(
-              name, [warn](int64_t) { warn(); }, kHelp);
+          return command_
+              .add_flag_function(
+                  name, [warn](int64_t) { warn(); }, kHelp)
+              ->check(NoSwitch);
         case IdleFlag::kTexts:
           return command_
               .add_option_function<std::vector<std::string>>(
@@ -198,7 +218,7 @@ class RunFlags {
       return command_.add_option_function<std::string>(
           name, [warn](const std::string&) { warn(); }, kHelp);
     }();
-    option->group("");  // in no help
+    option->group(kIdleFlagGroup);
   }
 
   template <class T>
@@ -211,6 +231,7 @@ class RunFlags {
     command_
         .add_flag_function(
             name, [&value](int64_t count) { value = count > 0; }, what)
+        ->check(NoSwitch)
         ->group(group_);
   }
   template <class T>  // absl::Duration, or an optional one

@@ -14,6 +14,10 @@ class App;
 
 namespace berth {
 
+// The group of flags that are taken and do nothing: no help and no completion has it. (CLI11 has
+// one of its own for that, the empty one, and does not name its flags when they are wrong.)
+inline constexpr char kIdleFlagGroup[] = "(no effect)";
+
 // Adds them to `command`; parsing writes into `options`, which outlives it.
 void DescribeRunFlags(CLI::App& command, RunOptions& options);
 

@@ -16,6 +16,8 @@
 #include "cluster/chance.h"
 #include "cluster/cluster_objects.h"
 #include "cluster/disruption_controller.h"
+#include "cluster/object_parts.h"
+#include "cluster/pod_admission.h"
 #include "cluster/resource_claim_controller.h"
 #include "cluster/volume_controller.h"
 #include "cluster/watch_stream.h"
@@ -30,20 +32,6 @@ absl::Status Gone(const Identity& pod) {
   return absl::NotFoundError(absl::StrCat("pod ", pod.key(), " is gone"));
 }
 
-void ApplyCondition(const PodStatusPatch& patch, absl::Time now, api::PodStatus& status) {
-  api::PodCondition& condition =
-      SetCondition(patch.condition_type, patch.condition_true, now, status);
-  if (!patch.condition_reason.empty()) condition.set_reason(patch.condition_reason);
-  if (!patch.condition_message.empty()) condition.set_message(patch.condition_message);
-}
-
-bool HasCondition(const api::Pod& pod, absl::string_view type) {
-  for (const api::PodCondition& condition : pod.status().conditions()) {
-    if (condition.type() == type) return true;
-  }
-  return false;
-}
-
 // How long the pod runs once it is on a node; infinite if it does not say, or not in words that
 // are a duration.
 absl::Duration RunTime(const api::Pod& pod) {
@@ -51,33 +39,6 @@ absl::Duration RunTime(const api::Pod& pod) {
   const auto found = annotations.find(kRunTimeAnnotation);
   if (found == annotations.end()) return absl::InfiniteDuration();
   return ParseDuration(found->second).value_or(absl::InfiniteDuration());
-}
-
-// The metadata of a message of any kind.
-const api::ObjectMeta& MetadataOf(const google::protobuf::Message& message) {
-  const auto* const field = message.GetDescriptor()->FindFieldByName("metadata");
-  return static_cast<const api::ObjectMeta&>(message.GetReflection()->GetMessage(message, field));
-}
-api::ObjectMeta& MutableMetadataOf(google::protobuf::Message& message) {
-  const auto* const field = message.GetDescriptor()->FindFieldByName("metadata");
-  return static_cast<api::ObjectMeta&>(*message.GetReflection()->MutableMessage(&message, field));
-}
-
-std::shared_ptr<google::protobuf::Message> CopyOf(const google::protobuf::Message& message) {
-  std::shared_ptr<google::protobuf::Message> copy(message.New());
-  copy->CopyFrom(message);
-  return copy;
-}
-
-// Gives `to` the status that `from` has, or none. Both are of one type.
-void CopyStatus(const google::protobuf::Message& from, google::protobuf::Message& to) {
-  const auto* const field = from.GetDescriptor()->FindFieldByName("status");
-  if (field == nullptr) return;
-  to.GetReflection()->ClearField(&to, field);
-  if (!from.GetReflection()->HasField(from, field)) return;
-  to.GetReflection()
-      ->MutableMessage(&to, field)
-      ->CopyFrom(from.GetReflection()->GetMessage(from, field));
 }
 
 }  // namespace
@@ -283,41 +244,10 @@ InMemoryCluster::Stored* InMemoryCluster::FindPod(const Identity& pod) {
   return stored->object.uid() == pod.uid() ? stored : nullptr;
 }
 
-// kubernetes v1.35 plugin/pkg/admission/priority/admission.go, pkg/registry/core/pod/strategy.go.
 Object InMemoryCluster::Admitted(Object pod) {
   const Stored* const stored = StoreOf(Kind::kPod).Find(*pod.identity());
-  if (stored != nullptr && stored->object.identity()->has_uid() && !pod.identity()->has_uid()) {
-    const std::string& uid = stored->object.identity()->uid();
-    auto named = pod.packed()->With([&](api::Pod& own) { own.mutable_metadata()->set_uid(uid); });
-    pod = Object(std::move(named), pod.where());
-  }
-  const api::PodSpec& spec = pod.packed()->shape()->spec();
-  if (!spec.has_priority()) {
-    std::shared_ptr<const PackedPod> before;
-    if (stored != nullptr && stored->object.uid() == pod.uid()) before = stored->object.packed();
-    const bool had_priority = before != nullptr && before->shape()->spec().has_priority();
-    if (had_priority || admission_->GivesPriority(spec)) {
-      api::Pod changed = *pod.Share<api::Pod>();
-      if (had_priority) {
-        const api::PodSpec& then = before->shape()->spec();
-        changed.mutable_spec()->set_priority(then.priority());
-        changed.mutable_spec()->set_priority_class_name(then.priority_class_name());
-        changed.mutable_spec()->set_preemption_policy(then.preemption_policy());
-      }
-      admission_->AdmitPriority(*changed.mutable_spec());
-      pod = Object(PackedPod::Pack(changed), pod.where());
-    }
-  }
-  if (pod.packed()->shape()->spec().scheduling_gates().empty()) return pod;
-  auto gated = pod.packed()->With([this](api::Pod& own) {
-    if (HasCondition(own, "PodScheduled")) return;
-    PodStatusPatch condition;
-    condition.condition_type = "PodScheduled";
-    condition.condition_reason = "SchedulingGated";
-    condition.condition_message = "Scheduling is blocked due to non-empty scheduling gates";
-    ApplyCondition(condition, clock_.Now(), *own.mutable_status());
-  });
-  return Object(std::move(gated), pod.where());
+  return AdmitPod(std::move(pod), stored == nullptr ? nullptr : &stored->object, *admission_,
+                  clock_.Now());
 }
 
 void InMemoryCluster::ChangePod(const Object& pod, absl::FunctionRef<void(api::Pod& own)> change) {
@@ -699,10 +629,8 @@ absl::Status InMemoryCluster::Update(const ObjectUpdate& update) {
 
 void InMemoryCluster::PutPart(const Object& current, const google::protobuf::Message& message,
                               ObjectUpdate::Part part) {
-  const bool status_only = part == ObjectUpdate::Part::kStatus;
-  auto updated = CopyOf(status_only ? current.message() : message);
-  CopyStatus(status_only ? message : current.message(), *updated);
-  Put(Object(current.kind(), std::move(updated), current.where()), PodState());
+  Put(Object(current.kind(), WithPart(current.message(), message, part), current.where()),
+      PodState());
   RunControllers();
 }
 

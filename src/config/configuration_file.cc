@@ -8,14 +8,40 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "berth/api/labels.h"
 #include "config/arguments/field_text.h"
 
 namespace berth {
+
+namespace {
+
+constexpr size_t kMaxLabelBytes = 63, kMaxSubdomainBytes = 253;
+
+// apimachinery IsDNS1123Subdomain.
+bool IsSubdomain(absl::string_view name) {
+  if (name.empty() || name.size() > kMaxSubdomainBytes) return false;
+  const auto is_alphanumeric = [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c);
+  };
+  for (const absl::string_view part : absl::StrSplit(name, '.')) {
+    if (part.empty() || !is_alphanumeric(part.front()) || !is_alphanumeric(part.back())) {
+      return false;
+    }
+    if (!std::all_of(part.begin(), part.end(),
+                     [&](char c) { return c == '-' || is_alphanumeric(c); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 // component-base ValidateLeaderElectionConfiguration, client-go NewLeaderElector (the last two).
 void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProblems& problems) {
@@ -41,6 +67,35 @@ void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProbl
   if (election.resource_lock != "leases") {
     problems.Invalid("resourceLock", election.resource_lock,
                      "resourceLock value must be \"leases\"");
+  }
+  // kube-scheduler takes any, and then is refused by the API server for ever.
+  if (!IsSubdomain(election.resource_name)) {
+    problems.Invalid("resourceName", election.resource_name,
+                     "must be the name of an object: lower case letters, digits, '-' and '.'");
+  }
+  if (!IsSubdomain(election.resource_namespace) ||
+      absl::StrContains(election.resource_namespace, '.') ||
+      election.resource_namespace.size() > kMaxLabelBytes) {
+    problems.Invalid("resourceNamespace", election.resource_namespace,
+                     "must be the name of a namespace: lower case letters, digits and '-'");
+  }
+}
+
+// kube-scheduler takes any, and then can neither read nor write.
+void CheckClientConnection(const ClientConnectionConfiguration& client, FieldProblems& problems) {
+  const auto is_known = [](absl::string_view type) {
+    type = absl::StripAsciiWhitespace(type.substr(0, type.find(';')));
+    return type == "application/json" || type == "application/vnd.kubernetes.protobuf";
+  };
+  constexpr char kKnown[] = "application/json or application/vnd.kubernetes.protobuf";
+  if (!client.content_type.empty() && !is_known(client.content_type)) {
+    problems.Invalid("contentType", client.content_type, absl::StrCat("must be ", kKnown));
+  }
+  const std::vector<absl::string_view> accepted =
+      absl::StrSplit(client.accept_content_types, ',', absl::SkipWhitespace());
+  if (!accepted.empty() && std::none_of(accepted.begin(), accepted.end(), is_known)) {
+    problems.Invalid("acceptContentTypes", client.accept_content_types,
+                     absl::StrCat("must have ", kKnown));
   }
 }
 
@@ -192,7 +247,8 @@ const FieldTable& ClientConnectionFields() {
           .Field("burst", &T::burst, "Requests at once above qps; 0 means the default.",
                  ShortMessage("at least 0", "must be non-negative",
                               [](double value) { return value >= 0; }))
-          .Complete(CompleteClientConnection));
+          .Complete(CompleteClientConnection)
+          .Check(CheckClientConnection));
   return table;
 }
 
@@ -319,6 +375,9 @@ constexpr PointField kPointFields[kExtensionPointCount] = {
     {&PluginsFile::pre_bind, "Before binding."},
     {&PluginsFile::bind, "Bind. The first plugin that does not skip has done it."},
     {&PluginsFile::post_bind, "After binding."},
+    {&PluginsFile::placement_generate, "On which nodes may the members of a group be together?"},
+    {&PluginsFile::placement_feasible, "Is a group that is being placed on such nodes worth it?"},
+    {&PluginsFile::placement_score, "How good are these nodes for the group?"},
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct PluginSetFile {
 
 struct PluginsFile {
   PluginSetFile pre_enqueue, queue_sort, pre_filter, filter, post_filter, pre_score, score, reserve,
-      permit, pre_bind, bind, post_bind;
+      permit, pre_bind, bind, post_bind, placement_generate, placement_feasible, placement_score;
   PluginSetFile multi_point;
   const PluginSetFile& at(ExtensionPoint point) const;
   static const FieldTable& Fields();
@@ -64,6 +64,8 @@ struct ConfigurationFile : KubeSchedulerConfiguration {
 
 // What contradicts itself in what a file or flags say of leader election.
 void CheckLeaderElection(const LeaderElectionConfiguration& election, FieldProblems& problems);
+// The same, of the connection to the API server.
+void CheckClientConnection(const ClientConnectionConfiguration& client, FieldProblems& problems);
 
 }  // namespace berth
 

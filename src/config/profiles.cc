@@ -64,7 +64,7 @@ class ProfileBuilder {
       const auto point = static_cast<ExtensionPoint>(i);
       const std::string field = absl::StrCat("plugins.", ExtensionPointField(point));
       profile_.at(point) = MergePluginSet(
-          {}, ReadPluginSet(field, file_.plugins.at(point), point == ExtensionPoint::kScore));
+          {}, ReadPluginSet(field, file_.plugins.at(point), HasWeights(point)));
     }
     profile_.multi_point =
         MergePluginSet(DefaultMultiPoint(registry_),

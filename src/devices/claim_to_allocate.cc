@@ -78,19 +78,7 @@ class Parser {
         parsed.class_selectors.push_back(inventory_.Compile(selector.cel().expression()));
       }
     }
-    if (inventory_.features().device_taints) {
-      for (const api::DeviceToleration& toleration : request.tolerations()) {
-        ToleratedTaint& tolerated = parsed.tolerations.emplace_back();
-        tolerated.key = toleration.key();
-        tolerated.effect = toleration.effect();
-        if (toleration.operator_() != "Exists") tolerated.value = toleration.value();
-      }
-    }
-    if (inventory_.features().consumable_capacity) {
-      for (const auto& [capacity, amount] : request.capacity().requests()) {
-        parsed.capacity.emplace(capacity, Quantity::Parse(amount.string()).value_or(Quantity()));
-      }
-    }
+    ParseGated(request, parsed);
     if (!inventory_.features().admin_access && SaysAdminAccess(request)) {
       fail(": admin access is requested, but the feature is disabled");
     }
@@ -105,6 +93,24 @@ class Parser {
       fail(": unsupported count mode ", mode);
     }
     return parsed;
+  }
+
+  // What counts only if its feature is on.
+  template <class Request>
+  void ParseGated(const Request& request, DeviceRequirement& parsed) const {
+    if (inventory_.features().device_taints) {
+      for (const api::DeviceToleration& toleration : request.tolerations()) {
+        ToleratedTaint& tolerated = parsed.tolerations.emplace_back();
+        tolerated.key = toleration.key();
+        tolerated.effect = toleration.effect();
+        if (toleration.operator_() != "Exists") tolerated.value = toleration.value();
+      }
+    }
+    if (inventory_.features().consumable_capacity) {
+      for (const auto& [capacity, amount] : request.capacity().requests()) {
+        parsed.capacity.emplace(capacity, Quantity::Parse(amount.string()).value_or(Quantity()));
+      }
+    }
   }
 
   const ClaimToAllocate::FindClass find_class_;

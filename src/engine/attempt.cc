@@ -15,6 +15,9 @@ namespace {
 WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
   if (cause.waiting->reason == WaitingReason::kWaitingForMembers) return cause.waiting;
+  if (cause.waiting->reason == WaitingReason::kTopology && cause.waiting->members_needed > 0) {
+    return cause.waiting;  // it speaks of the group already
+  }
   std::vector<int64_t> requests;
   for (const auto& pod : request.pods) {
     const absl::string_view resource = cause.waiting->resource;

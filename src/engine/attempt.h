@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
 #include "berth/extensions/group.h"
+#include "berth/framework/placement.h"
 #include "berth/framework/postfilter.h"
 #include "engine/binder.h"
 #include "engine/rejection_reasons.h"
@@ -22,6 +23,14 @@
 #include "search/quorum.h"
 
 namespace berth {
+
+// Asked after each member that was tried in a placement.
+class PlacementWatch {
+ public:
+  virtual ~PlacementWatch() = default;
+  // Whether it makes sense to go on there.
+  virtual bool GoesOn(int placed, int remaining) const = 0;
+};
 
 // What to try.
 struct AttemptRequest {
@@ -40,6 +49,10 @@ struct AttemptRequest {
   int64_t work_budget_steps = 0;   // SchedulerOptions; 0 for more than one pod
   int64_t group_search_steps = 0;  // SchedulerOptions
   absl::Time now;                  // of more than one pod: when victims are expected to leave
+  // Of a group that plugins place: the only nodes that count; null: all do.
+  const NodePlacement* placement = nullptr;
+  const PlacementWatch* watch = nullptr;  // null: nobody asks
+  bool plans_evictions = true;  // false: the question is what fits beside the pods that are there
 
   int PartOf(size_t pod) const { return parts.empty() ? 0 : parts[pod]; }
   // Of a group with parts: how many of these pods are in each, as the quorum counts them.

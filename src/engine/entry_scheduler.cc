@@ -12,7 +12,9 @@ AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
   if (static_cast<int>(request.pods.size()) < request.minimum) return TooFewMembers(request);
   AttemptResult result;
   cluster_.Refresh();
-  if (request.pods.size() == 1 && !request.quorum.has_parts()) {
+  if (group_placements_.Place(request, result)) {
+    // done
+  } else if (request.pods.size() == 1 && !request.quorum.has_parts()) {
     const bool placed = pod_scheduler_.Place(request, request.pods.front(), result);
     result.minimum_reached = placed || (request.minimum == 0 && !result.yielded);
   } else {

@@ -5,6 +5,7 @@
 #define BERTH_SRC_ENGINE_ENTRY_SCHEDULER_H_
 
 #include "engine/attempt.h"
+#include "engine/group_placements.h"
 #include "engine/group_scheduler.h"
 #include "engine/pod_scheduler.h"
 
@@ -17,7 +18,8 @@ class EntryScheduler {
   EntryScheduler(ClusterState& cluster, bool incremental, int filter_block_size)
       : cluster_(cluster),
         pod_scheduler_(cluster, incremental, filter_block_size),
-        group_scheduler_(cluster, pod_scheduler_) {}
+        group_scheduler_(cluster, pod_scheduler_),
+        group_placements_(cluster, pod_scheduler_, group_scheduler_) {}
 
   AttemptResult Run(const AttemptRequest& request);
   // For who only wanted to know: gives back what was placed.
@@ -34,6 +36,7 @@ class EntryScheduler {
   ClusterState& cluster_;
   PodScheduler pod_scheduler_;
   GroupScheduler group_scheduler_;
+  GroupPlacements group_placements_;
 };
 
 }  // namespace berth

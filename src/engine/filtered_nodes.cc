@@ -4,14 +4,14 @@
 
 namespace berth {
 
-FilteredNodes::FilteredNodes(const Framework& framework, const PodInfo& pod, const NodeTable& nodes)
-    : pre_filter(framework.filters().RunPreFilter(state, pod, nodes)), status(pre_filter.status) {
+FilteredNodes::FilteredNodes(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
+                             const NodePlacement* placement) {
+  state.SetPlacement(placement);
+  pre_filter = framework.filters().RunPreFilter(state, pod, nodes);
+  status = pre_filter.status;
   verdicts.Reset(nodes.size());
   if (!status.ok()) return;
-  const auto& names = pre_filter.narrowed.node_names;
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
-    if (!names.has_value() || names->contains(nodes.node(row).name())) rows.push_back(row);
-  }
+  pre_filter.ListRows(nodes, rows);
   status = framework.nomination_filter().RunFilterNodesWithNominatedPods(state, pod, nodes, rows,
                                                                          verdicts);
 }

@@ -16,7 +16,9 @@ namespace berth {
 // `status` is not Success, PreFilter rejected the pod or a plugin failed, and `verdicts` says
 // nothing. Scheduling thread.
 struct FilteredNodes {
-  FilteredNodes(const Framework& framework, const PodInfo& pod, const NodeTable& nodes);
+  // `placement`: the only nodes that count; null: all.
+  FilteredNodes(const Framework& framework, const PodInfo& pod, const NodeTable& nodes,
+                const NodePlacement* placement);
 
   std::vector<NodeRow> feasible() const;  // in the order of the table
 

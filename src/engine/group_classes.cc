@@ -34,7 +34,7 @@ bool OnlyCompetes(const Framework& framework, const CycleState& state, const Pod
 void Evaluate(const AttemptRequest& request, ClusterState& cluster, MemberClass& members) {
   const PodInfo& pod = *members.pods.front();
   const Framework& framework = *request.framework;
-  const FilteredNodes filtered(framework, pod, cluster.nodes());
+  const FilteredNodes filtered(framework, pod, cluster.nodes(), request.placement);
   if (!filtered.pre_filter.status.ok()) return;
   members.only_competes = OnlyCompetes(framework, filtered.state, pod);
   members.feasible = static_cast<int>(filtered.feasible().size());

@@ -92,6 +92,7 @@ void GroupScheduler::Place(const AttemptRequest& request, AttemptResult& result)
     if (PlaceInOtherOrders(request, classes, result)) return;
     if (PlaceBySearch(request, classes, result)) return;
   }
+  if (!request.plans_evictions) return;
   if (!shortage.has_value() || !shortage->even_if_empty) preemption_.Plan(request, result);
 }
 
@@ -174,7 +175,12 @@ bool GroupScheduler::PlaceAll(const AttemptRequest& request, MemberOrder order,
     tries += order.size();
     for (const auto& pod : order) {
       TryMember(request, pod, failures, transaction, result);
-      out_of_reach = IsOutOfReach(request, result);
+      out_of_reach =
+          IsOutOfReach(request, result) ||
+          (request.watch != nullptr &&
+           !request.watch->GoesOn(static_cast<int>(result.placed.size()),
+                                  static_cast<int>(request.pods.size() - result.placed.size() -
+                                                   result.failed.size())));
       if (out_of_reach) break;
     }
     if (!out_of_reach) order = TakeMembersToRetry(request, result, tries < most_tries);

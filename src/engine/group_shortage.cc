@@ -105,6 +105,18 @@ std::optional<GroupShortage> CompareSums(const AlikeMembers& kinds, int minimum,
   return std::nullopt;
 }
 
+// On the nodes that count.
+int64_t RoomFor(const AttemptRequest& request, const NeededResources& needed,
+                const NodeTable& nodes, int64_t enough) {
+  return request.placement == nullptr ? Room(needed, nodes, enough)
+                                      : Room(needed, nodes, request.placement->rows, enough);
+}
+int64_t RoomIfEmptyFor(const AttemptRequest& request, const NeededResources& needed,
+                       const NodeTable& nodes, int64_t enough) {
+  return request.placement == nullptr ? RoomIfEmpty(needed, nodes, enough)
+                                      : RoomIfEmpty(needed, nodes, request.placement->rows, enough);
+}
+
 }  // namespace
 
 std::optional<PodNeed> FindNeed(const Framework& framework, const NodeTable& nodes,
@@ -132,12 +144,16 @@ std::optional<GroupShortage> FindShortage(const AttemptRequest& request, const N
     all_known = all_known && kind.need.has_value();
     const int least = request.minimum - (members - kind.members);
     if (least <= 0 || !kind.need.has_value()) continue;
-    const int64_t room = Room(kind.need->needed, nodes, least);
+    const int64_t room = RoomFor(request, kind.need->needed, nodes, least);
     if (room >= least) continue;
-    const ShortResource shortest = FindShortResource(kind.need->needed, nodes);
+    const ShortResource shortest =
+        request.placement == nullptr
+            ? FindShortResource(kind.need->needed, nodes)
+            : FindShortResource(kind.need->needed, nodes, request.placement->rows);
     // If all are alike, the first one that would be left over.
     const size_t left_over = static_cast<size_t>(std::min<int64_t>(room, members - 1));
-    const bool even_if_empty = RoomIfEmpty(kind.need->needed, nodes, least) < least;
+    const bool even_if_empty =
+        RoomIfEmptyFor(request, kind.need->needed, nodes, least) < least;
     return GroupShortage{
         .pod = kinds.size() == 1 ? request.pods[left_over] : *kind.pod,
         .plugin = kind.need->plugin,
@@ -216,7 +232,7 @@ std::optional<PodFailure> ExplainShortage(const AttemptRequest& request,
   const Framework& framework = *request.framework;
   const PodInfo& pod = *shortage.pod;
   const NodeTable& nodes = cluster.nodes();
-  FilteredNodes filtered(framework, pod, nodes);
+  FilteredNodes filtered(framework, pod, nodes, request.placement);
   if (!filtered.status.ok()) return std::nullopt;
   const CycleState& state = filtered.state;
   PreFilterOutcome& pre_filter = filtered.pre_filter;

@@ -28,7 +28,7 @@ GroupSpace::GroupSpace(const AttemptRequest& request, const std::vector<MemberCl
 // The fullest nodes first, of which the least is left over.
 std::vector<NodeRow> GroupSpace::FeasibleRows(int pod_class) {
   std::vector<NodeRow> rows = pod_scheduler_.FeasibleRows(
-      *request_.framework, *members_[pod_class].pods[placed_of_[pod_class]]);
+      request_, *members_[pod_class].pods[placed_of_[pod_class]]);
   const std::optional<PodNeed>& need = needs_[pod_class];
   if (!need.has_value()) return rows;
   std::vector<std::pair<int64_t, NodeRow>> by_room;
@@ -68,8 +68,12 @@ bool GroupSpace::IsEnough(absl::Span<const int> placed) const {
 
 int GroupSpace::Room(int pod_class, int enough) {
   const std::optional<PodNeed>& need = needs_[pod_class];
-  return need.has_value() ? static_cast<int>(berth::Room(need->needed, cluster_.nodes(), enough))
-                          : enough;
+  if (!need.has_value()) return enough;
+  const NodeTable& nodes = cluster_.nodes();
+  return static_cast<int>(
+      request_.placement == nullptr
+          ? berth::Room(need->needed, nodes, enough)
+          : berth::Room(need->needed, nodes, request_.placement->rows, enough));
 }
 
 }  // namespace berth

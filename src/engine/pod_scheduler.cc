@@ -53,6 +53,7 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
   CycleState state;
   if (!incremental_) state.SetFullEvaluation();
   state.SetWorkBudget(WorkBudget(request.work_budget_steps));
+  state.SetPlacement(request.placement);
   const CycleResult cycle =
       cycle_.Run(*request.framework, state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
@@ -74,6 +75,7 @@ bool PodScheduler::Place(const AttemptRequest& request, const std::shared_ptr<co
 Status PodScheduler::Reserve(const AttemptRequest& request,
                              const std::shared_ptr<const PodInfo>& pod, NodeRow row,
                              CycleState&& state, AttemptResult& result) {
+  state.SetPlacement(nullptr);  // it need not live as long as the pod's binding
   result.placed.push_back({.placement = {.pod = pod,
                                          .framework = request.framework,
                                          .state = std::move(state),
@@ -105,19 +107,18 @@ bool PodScheduler::PlaceOn(const AttemptRequest& request, const std::shared_ptr<
   const Framework& framework = *request.framework;
   const NodeTable& nodes = cluster_.nodes();
   CycleState state;
+  state.SetPlacement(request.placement);
   const PreFilterOutcome pre_filter = framework.filters().RunPreFilter(state, *pod, nodes);
-  if (!pre_filter.status.ok()) return false;
-  const auto& names = pre_filter.narrowed.node_names;
-  if (names.has_value() && !names->contains(nodes.node(row).name())) return false;
+  if (!pre_filter.status.ok() || !pre_filter.Leaves(row, nodes)) return false;
   return framework.nomination_filter()
              .RunFilterWithNominatedPods(state, *pod, nodes.node(row))
              .ok() &&
          Reserve(request, pod, row, std::move(state), result).ok();
 }
 
-std::vector<NodeRow> PodScheduler::FeasibleRows(const Framework& framework,
+std::vector<NodeRow> PodScheduler::FeasibleRows(const AttemptRequest& request,
                                                 const PodInfo& pod) const {
-  return FilteredNodes(framework, pod, cluster_.nodes()).feasible();
+  return FilteredNodes(*request.framework, pod, cluster_.nodes(), request.placement).feasible();
 }
 
 PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& request,
@@ -128,6 +129,7 @@ PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& reque
   const Framework& framework = *request.framework;
   CycleState state;
   if (!incremental_) state.SetFullEvaluation();
+  state.SetPlacement(request.placement);
   const CycleResult cycle =
       cycle_.Run(framework, state, pod, cluster_.nodes(), cluster_.nominations(),
                  request.percentage_of_nodes_to_score);
@@ -235,6 +237,10 @@ PodScheduler::PostFilterOutcome PodScheduler::RunPostFilter(const AttemptRequest
   if (framework.plugins().post_filter.empty()) {
     failure.post_filter_ran = true;
     failure.nominated_node = "";
+    return outcome;
+  }
+  if (!request.plans_evictions) {
+    failure.post_filter_ran = true;
     return outcome;
   }
   if (!MayPreempt(request, result)) return outcome;

@@ -31,7 +31,7 @@ class PodScheduler {
   bool PlaceOn(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
                NodeRow row, AttemptResult& result);
   // The rows on which the pod could be placed now, in row order.
-  std::vector<NodeRow> FeasibleRows(const Framework& framework, const PodInfo& pod) const;
+  std::vector<NodeRow> FeasibleRows(const AttemptRequest& request, const PodInfo& pod) const;
   // Places the pod, as Place() does but without a word about why not, or says where room could be
   // made for it and by evicting whom, if PostFilter is to be asked.
   struct PlacedOrPlan {

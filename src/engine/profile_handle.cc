@@ -8,6 +8,10 @@
 
 namespace berth {
 
+bool ProfileHandle::generates_placements() const {
+  return framework_ != nullptr && !framework_->plugins().placement_generate.empty();
+}
+
 Status ProfileHandle::RunFilterPlugins(const CycleState& state, const PodInfo& pod,
                                        const NodeInfo& node) {
   BERTH_CHECK(framework_ != nullptr);

@@ -62,6 +62,7 @@ class ProfileHandle final : public Handle, private DryRunInputsSource {
 
   // The profile's framework, once it is built. Before that nothing can be run.
   void SetFramework(const Framework* framework) { framework_ = framework; }
+  bool generates_placements() const override;
 
   // What plugins asked for with Watch().
   const std::set<Kind>& watched() const { return watched_; }

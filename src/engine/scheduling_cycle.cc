@@ -40,12 +40,11 @@ CycleResult EndedByPreFilter(PreFilterOutcome outcome) {
 
 // A pod that preempted goes to the node that it is nominated to, if it fits there now, whatever
 // other nodes would score. The row of that node, or -1.
-NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterResult& narrowed) {
+NodeRow FindNominatedNode(const EvaluationRequest& request, const PreFilterOutcome& pre_filter) {
   if (request.nominated_node.empty()) return -1;
   const Symbol name = Symbol::Intern(request.nominated_node);
   const NodeRow row = request.nodes.FindRow(name);
-  if (row < 0) return -1;
-  if (narrowed.node_names.has_value() && !narrowed.node_names->contains(name)) return -1;
+  if (row < 0 || !pre_filter.Leaves(row, request.nodes)) return -1;
   const Status status = request.framework.nomination_filter().RunFilterWithNominatedPods(
       request.state, *request.pod, request.nodes.node(row));
   if (!status.ok()) return -1;
@@ -98,9 +97,9 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
   NodeEvaluator& evaluator = framework.extenders().AnyInterested(*pod)
                                  ? static_cast<NodeEvaluator&>(extended_)
                                  : *evaluator_;
-  // If pods of its class came before, the caches may have the answer. A nominated pod tries its
-  // node first.
-  if (request.nominated_node.empty()) {
+  // If pods of its class came before, the caches may have the answer, of all nodes. A nominated pod
+  // tries its node first.
+  if (request.nominated_node.empty() && state.placement() == nullptr) {
     std::optional<Evaluation> known = evaluator.Recall(request);
     if (known.has_value()) return Conclude(request, *std::move(known), {});
   }
@@ -108,7 +107,7 @@ CycleResult SchedulingCycle::Run(const Framework& framework, CycleState& state,
       PointMetrics::Point::kPreFilter,
       [&] { return framework.filters().RunPreFilter(state, *pod, nodes); });
   if (!pre_filter.status.ok()) return EndedByPreFilter(std::move(pre_filter));
-  const NodeRow nominated = FindNominatedNode(request, pre_filter.narrowed);
+  const NodeRow nominated = FindNominatedNode(request, pre_filter);
   if (nominated >= 0) return Conclude(request, {.best = nominated}, {});
   Evaluation evaluation = evaluator.Evaluate(request, pre_filter);
   return Conclude(request, std::move(evaluation), std::move(pre_filter.narrowing_plugins));

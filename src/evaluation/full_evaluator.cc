@@ -27,7 +27,7 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
   const bool explain = request.state.for_explanation();
   Evaluation evaluation;
   scores_by_plugin_.clear();
-  ListRows(request.nodes, pre_filter.narrowed);
+  pre_filter.ListRows(request.nodes, rows_);
   evaluation.status = FindFeasible(request);
   if (!evaluation.status.ok()) return evaluation;
   const bool score = feasible_.size() > 1 || (explain && !feasible_.empty());
@@ -39,21 +39,6 @@ Evaluation FullEvaluator::Evaluate(const EvaluationRequest& request,
                                                request.nodes, verdicts_, excluded_, &by_extenders_);
   }
   return evaluation;
-}
-
-// The rows that PreFilter did not exclude.
-void FullEvaluator::ListRows(const NodeTable& nodes, const PreFilterResult& narrowed) {
-  rows_.clear();
-  if (!narrowed.node_names.has_value()) {
-    rows_.resize(nodes.size());
-    absl::c_iota(rows_, 0);
-    return;
-  }
-  for (const Symbol name : *narrowed.node_names) {
-    const NodeRow row = nodes.FindRow(name);
-    if (row >= 0) rows_.push_back(row);
-  }
-  std::sort(rows_.begin(), rows_.end());
 }
 
 // --- Filter --------------------------------------------------------------------------------------

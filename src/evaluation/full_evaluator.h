@@ -34,7 +34,6 @@ class FullEvaluator final : public NodeEvaluator {
   absl::Span<const PluginScores> scores_by_plugin() const { return scores_by_plugin_; }
 
  private:
-  void ListRows(const NodeTable& nodes, const PreFilterResult& narrowed);
   Status FindFeasible(const EvaluationRequest& request);
   Status FindAllFeasible(const EvaluationRequest& request);
   Status FindSomeFeasible(const EvaluationRequest& request, int wanted);

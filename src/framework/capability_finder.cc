@@ -147,7 +147,7 @@ void CapabilityFinder::FindEvents() {
 bool CapabilityFinder::CanReject(int index) const {
   for (const ExtensionPoint point :
        {ExtensionPoint::kPreEnqueue, ExtensionPoint::kPreFilter, ExtensionPoint::kFilter,
-        ExtensionPoint::kReserve, ExtensionPoint::kPermit}) {
+        ExtensionPoint::kReserve, ExtensionPoint::kPermit, ExtensionPoint::kPlacementGenerate}) {
     if (plugins_.Implements(index, point)) return true;
   }
   return plugins_.As<GroupPlugin>(index) != nullptr;

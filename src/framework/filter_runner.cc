@@ -62,6 +62,34 @@ std::string NoNodeLeft(absl::Span<const Symbol> plugins) {
 
 }  // namespace
 
+bool PreFilterOutcome::Leaves(NodeRow row, const NodeTable& nodes) const {
+  const auto& names = narrowed.node_names;
+  return (placement == nullptr || absl::c_binary_search(placement->rows, row)) &&
+         (!names.has_value() || names->contains(nodes.node(row).name()));
+}
+
+void PreFilterOutcome::ListRows(const NodeTable& nodes, std::vector<NodeRow>& rows) const {
+  const auto& names = narrowed.node_names;
+  rows.clear();
+  if (placement != nullptr) {
+    rows = placement->rows;
+    if (names.has_value()) {
+      rows.erase(
+          std::remove_if(rows.begin(), rows.end(), [&](NodeRow row) { return !Leaves(row, nodes); }),
+          rows.end());
+    }
+  } else if (!names.has_value()) {
+    rows.resize(nodes.size());
+    absl::c_iota(rows, 0);
+  } else {
+    for (const Symbol name : *names) {
+      const NodeRow row = nodes.FindRow(name);
+      if (row >= 0) rows.push_back(row);
+    }
+    absl::c_sort(rows);
+  }
+}
+
 PreFilterOutcome FilterRunner::RunPreFilter(CycleState& state, const PodInfo& pod,
                                             const NodeTable& nodes, PluginMask only) const {
   PreFilterOutcome outcome;
@@ -94,6 +122,11 @@ PreFilterOutcome FilterRunner::RunPreFilter(CycleState& state, const PodInfo& po
       outcome.status = Status::UnschedulableAndUnresolvable(NoNodeLeft(outcome.narrowing_plugins));
       return outcome;
     }
+  }
+  outcome.placement = state.placement();
+  if (outcome.placement != nullptr && !outcome.narrowed.node_names.has_value()) {
+    outcome.excluded = Status::UnschedulableAndUnresolvable(
+        absl::StrCat("node(s) are not in ", outcome.placement->name));
   }
   if (outcome.narrowed.node_names.has_value()) {
     outcome.excluded = Status::UnschedulableAndUnresolvable(

@@ -9,6 +9,7 @@
 #include "berth/columns/node_table.h"
 #include "berth/columns/node_verdicts.h"
 #include "berth/framework/cycle_state.h"
+#include "berth/framework/placement.h"
 #include "berth/framework/prefilter.h"
 #include "framework/hook.h"
 #include "framework/profile_plugins.h"
@@ -23,6 +24,14 @@ struct PreFilterOutcome {
   Status excluded;  // UnschedulableAndUnresolvable "node(s) didn't satisfy plugin(s) [..]"
   // The plugins that narrowed the nodes, by name: they share the blame if no node is left.
   std::vector<Symbol> narrowing_plugins;
+  // CycleState::placement(): no other node counts. Null: all do.
+  const NodePlacement* placement = nullptr;
+
+  // Whether every node of the table may be filtered.
+  bool is_everywhere() const { return placement == nullptr && !narrowed.node_names.has_value(); }
+  bool Leaves(NodeRow row, const NodeTable& nodes) const;
+  // The rows that may be filtered, ascending.
+  void ListRows(const NodeTable& nodes, std::vector<NodeRow>& rows) const;
 };
 
 // Scheduling thread.

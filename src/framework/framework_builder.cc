@@ -165,7 +165,7 @@ void FrameworkBuilder::FillPoint(ExtensionPoint point, std::vector<Hook<P>>& hoo
   for (const int index : Order(point)) {
     plugins_->enabled[static_cast<size_t>(point)] |= PluginMask{1} << index;
     hooks.push_back({plugins_->As<P>(index), plugins_->instances[index].name, index,
-                     point == ExtensionPoint::kScore ? Weight(Name(index)) : 0});
+                     HasWeights(point) ? Weight(point, Name(index)) : 0});
   }
 }
 
@@ -227,8 +227,8 @@ std::string FrameworkBuilder::AlreadyRegistered(const PluginEntry& entry, Extens
                       "\"");
 }
 
-int64_t FrameworkBuilder::Weight(absl::string_view name) const {
-  const PluginEntry* entry = FindEntry(profile_.at(ExtensionPoint::kScore).enabled, name);
+int64_t FrameworkBuilder::Weight(ExtensionPoint point, absl::string_view name) const {
+  const PluginEntry* entry = FindEntry(profile_.at(point).enabled, name);
   if (entry == nullptr) entry = FindEntry(profile_.multi_point.enabled, name);
   return entry->weight == 0 ? 1 : entry->weight;
 }

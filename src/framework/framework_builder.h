@@ -47,7 +47,7 @@ class FrameworkBuilder {
   Indexes OwnList(ExtensionPoint point);
   Indexes Expanded(ExtensionPoint point);
   static std::string AlreadyRegistered(const PluginEntry& entry, ExtensionPoint point);
-  int64_t Weight(absl::string_view name) const;
+  int64_t Weight(ExtensionPoint point, absl::string_view name) const;
   void CheckQueueSortAndBind();
   SourceLocation WhereOmitted(int index, ExtensionPoint point) const;
   void WarnOfUnwrittenState();

@@ -25,6 +25,9 @@ constexpr PointNames kPointFields[] = {
     {"PreBind", "preBind"},
     {"Bind", "bind"},
     {"PostBind", "postBind"},
+    {"PlacementGenerate", "placementGenerate"},
+    {"PlacementFeasible", "placementFeasible"},
+    {"PlacementScore", "placementScore"},
 };
 static_assert(std::size(kPointFields) == kExtensionPointCount);
 

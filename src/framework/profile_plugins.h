@@ -22,6 +22,7 @@
 #include "berth/framework/filter.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/permit.h"
+#include "berth/framework/placement.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/postfilter.h"
 #include "berth/framework/prefilter.h"
@@ -110,6 +111,9 @@ struct ProfilePlugins {
     visit(ExtensionPoint::kPreBind, plugins.pre_bind);
     visit(ExtensionPoint::kBind, plugins.bind);
     visit(ExtensionPoint::kPostBind, plugins.post_bind);
+    visit(ExtensionPoint::kPlacementGenerate, plugins.placement_generate);
+    visit(ExtensionPoint::kPlacementFeasible, plugins.placement_feasible);
+    visit(ExtensionPoint::kPlacementScore, plugins.placement_score);
   }
 
   const Profile profile;
@@ -136,6 +140,9 @@ struct ProfilePlugins {
   std::vector<Hook<PreBindPlugin>> pre_bind;
   std::vector<Hook<BindPlugin>> bind;
   std::vector<Hook<PostBindPlugin>> post_bind;
+  std::vector<Hook<PlacementGeneratePlugin>> placement_generate;
+  std::vector<Hook<PlacementFeasiblePlugin>> placement_feasible;
+  std::vector<Hook<PlacementScorePlugin>> placement_score;
 
   // --- What else the plugins can do ---
   std::vector<Hook<PreFilterExtensions>> pre_filter_extensions;

@@ -249,7 +249,22 @@ class KueueImporter {
   }
 
   void ReadPolicies(Value spec, ImportedQuota& quota) {
-    const Value preemption = spec.Find("preemption");
+    ReadPreemption(spec.Find("preemption"), quota);
+    NoteFungibility(spec.Find("flavorFungibility"), quota);
+    if (TextOf(spec.Find("queueingStrategy")) == "StrictFIFO") {
+      quota.queueing = "StrictFIFO";
+      quota.Note("queueing", "is read by Berth and has no effect yet: later pods may go first");
+    }
+    const std::string stop = TextOf(spec.Find("stopPolicy"));
+    if (stop == "Hold" || stop == "HoldAndDrain") {
+      quota.max[std::string(kPods)] = Quantity();
+      quota.Note("max", absl::StrCat("stopPolicy ", stop, ": no pod starts",
+                                     stop == "Hold" ? "" : "; those that run are not drained"));
+    }
+    NoteNamespaceSelector(spec.Find("namespaceSelector"), quota);
+  }
+
+  void ReadPreemption(Value preemption, ImportedQuota& quota) {
     const std::string within = TextOf(preemption.Find("withinClusterQueue"));
     if (within == "LowerPriority" || within == "LowerOrNewerEqualPriority") {
       quota.preemption = within;
@@ -280,8 +295,12 @@ class KueueImporter {
                  absl::StrCat("borrowWithinCohort ", Show(preemption.Find("borrowWithinCohort")),
                               ": here no pod evicts others for what it borrows"));
     }
-    // With its defaults the head of the file says enough: flavors have no order here.
-    const Value fungibility = spec.Find("flavorFungibility");
+    NoteUnread(preemption, "spec.preemption.",
+               {"withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort"}, quota.notes);
+  }
+
+  // With its defaults the head of the file says enough: flavors have no order here.
+  static void NoteFungibility(Value fungibility, ImportedQuota& quota) {
     const std::string borrows = TextOf(fungibility.Find("whenCanBorrow"));
     const std::string preempts = TextOf(fungibility.Find("whenCanPreempt"));
     if ((!borrows.empty() && borrows != "Borrow" && borrows != "MayStopSearch") ||
@@ -289,19 +308,9 @@ class KueueImporter {
       quota.Note("", absl::StrCat("spec.flavorFungibility: ", Show(fungibility),
                                   " has no equal and is left out"));
     }
-    NoteUnread(preemption, "spec.preemption.",
-               {"withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort"}, quota.notes);
-    if (TextOf(spec.Find("queueingStrategy")) == "StrictFIFO") {
-      quota.queueing = "StrictFIFO";
-      quota.Note("queueing", "is read by Berth and has no effect yet: later pods may go first");
-    }
-    const std::string stop = TextOf(spec.Find("stopPolicy"));
-    if (stop == "Hold" || stop == "HoldAndDrain") {
-      quota.max[std::string(kPods)] = Quantity();
-      quota.Note("max", absl::StrCat("stopPolicy ", stop, ": no pod starts",
-                                     stop == "Hold" ? "" : "; those that run are not drained"));
-    }
-    const Value selector = spec.Find("namespaceSelector");
+  }
+
+  static void NoteNamespaceSelector(Value selector, ImportedQuota& quota) {
     if (!selector || selector.IsNull()) {
       quota.Note("namespaces",
                  "Kueue admits nothing here: without namespaceSelector no namespace is selected");

@@ -69,30 +69,8 @@ class VolcanoImporter {
                    "Volcano puts what names no queue into this one; here it has no quota");
       }
     }
-    const ImportedAmounts guarantee = ReadAmounts(spec.Find("guarantee").Find("resource"),
-                                                  "spec.guarantee.resource", quota.from, problems);
-    quota.min = ReadAmounts(spec.Find("deserved"), "spec.deserved", quota.from, problems);
-    quota.max = ReadAmounts(spec.Find("capability"), "spec.capability", quota.from, problems);
-    // What is guaranteed is kept free; the rest of what is deserved is lent.
-    for (const auto& [line, kept] : guarantee) {
-      Quantity& min = quota.min[line];
-      if (min < kept) min = kept;
-      Quantity lent = min;
-      lent.Subtract(kept);
-      quota.lending_limit[line] = lent;
-    }
-    const std::optional<int64_t> weight =
-        ReadInteger(spec.Find("weight"), "spec.weight", quota.from, problems);
-    if (weight.has_value() && *weight < 0) {
-      problems.AddError(spec.Find("weight").where(), quota.from, "spec.weight: is negative");
-    } else if (weight.has_value() && !has_deserved_) {
-      quota.weight = weight;
-    } else if (weight.value_or(1) != 1) {
-      quota.Note("", absl::StrCat("weight ", *weight, " does not count beside deserved"));
-    }
-    quota.priority =
-        ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems).value_or(0);
-    if (!has_deserved_) quota.reclaim_strategy = "FairShare";
+    ReadLimits(spec, quota);
+    ReadShare(spec, quota);
     if (spec.Find("reclaimable").AsBool() == false) {
       quota.fence = "In";
       quota.Note("fence", "reclaimable: false");
@@ -110,6 +88,38 @@ class VolcanoImporter {
             "", absl::StrCat(annotation, ": ", Show(value), " is left out; parent makes a tree"));
     }
     imported_.quotas.push_back(std::move(quota));
+  }
+
+  void ReadLimits(Value spec, ImportedQuota& quota) {
+    Problems& problems = imported_.problems;
+    const ImportedAmounts guarantee = ReadAmounts(spec.Find("guarantee").Find("resource"),
+                                                  "spec.guarantee.resource", quota.from, problems);
+    quota.min = ReadAmounts(spec.Find("deserved"), "spec.deserved", quota.from, problems);
+    quota.max = ReadAmounts(spec.Find("capability"), "spec.capability", quota.from, problems);
+    // What is guaranteed is kept free; the rest of what is deserved is lent.
+    for (const auto& [line, kept] : guarantee) {
+      Quantity& min = quota.min[line];
+      if (min < kept) min = kept;
+      Quantity lent = min;
+      lent.Subtract(kept);
+      quota.lending_limit[line] = lent;
+    }
+  }
+
+  void ReadShare(Value spec, ImportedQuota& quota) {
+    Problems& problems = imported_.problems;
+    const std::optional<int64_t> weight =
+        ReadInteger(spec.Find("weight"), "spec.weight", quota.from, problems);
+    if (weight.has_value() && *weight < 0) {
+      problems.AddError(spec.Find("weight").where(), quota.from, "spec.weight: is negative");
+    } else if (weight.has_value() && !has_deserved_) {
+      quota.weight = weight;
+    } else if (weight.value_or(1) != 1) {
+      quota.Note("", absl::StrCat("weight ", *weight, " does not count beside deserved"));
+    }
+    quota.priority =
+        ReadInteger(spec.Find("priority"), "spec.priority", quota.from, problems).value_or(0);
+    if (!has_deserved_) quota.reclaim_strategy = "FairShare";
   }
 
   const std::vector<const SourceObject*> queues_;

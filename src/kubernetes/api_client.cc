@@ -23,6 +23,9 @@ namespace {
 
 constexpr BackoffLimits kRetries = {absl::Milliseconds(100), absl::Seconds(5)};
 constexpr absl::Duration kRefreshRetry = absl::Seconds(10);
+// Where there are none, many requests would have them read, and plugins run, again and again.
+constexpr BackoffLimits kReads = {absl::Seconds(1), kRefreshRetry};
+constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Beyond that calls wait for each other. libcurl opens another connection for what is more than 100
 // streams, until the server has told it its limit; watches are streams, too.
 constexpr int kMaxCallsUnderWay = 64;
@@ -221,7 +224,8 @@ ApiClient::ApiClient(Connection connection, ApiClientOptions options)
     : connection_(std::move(connection)),
       options_(std::move(options)),
       limiter_(options_.qps, options_.burst),
-      random_(options_.seed) {}
+      random_(options_.seed),
+      read_backoff_(kReads, options_.seed) {}
 
 ApiClient::~ApiClient() { Stop(); }
 
@@ -296,6 +300,9 @@ ApiClient::Request* ApiClient::Find(RequestId id) {
 void ApiClient::Prepare(Request& request) {
   request.waits_since = MonotonicNow();
   if (!HasCredentials()) {
+    if (endpoint_ == nullptr && MonotonicNow() < none_until_) {
+      return End(request.id, no_credentials_);
+    }
     waiting_for_credentials_.push_back(request.id);
     return Refresh();
   }
@@ -540,8 +547,14 @@ void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
     // A plugin whose credential has expired when it comes is not run in a loop.
     credentials_end_ = std::max(read->read_again, absl::Now() + absl::Seconds(1));
     ++credentials_version_;
+    read_backoff_.Reset();
+    told_.clear();
   } else {
-    options_.warn(absl::StrCat(connection_.name, ": ", read.status().message()));
+    no_credentials_ =
+        absl::UnauthenticatedError(absl::StrCat(connection_.name, ": ", read.status().message()));
+    TellOnce(std::string(no_credentials_.message()));
+    const absl::Time now = MonotonicNow();
+    none_until_ = now + read_backoff_.Next(now);
     // With the ones from before the server may still be content.
     if (endpoint_ != nullptr) credentials_end_ = absl::Now() + kRefreshRetry;
   }
@@ -549,12 +562,20 @@ void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
     Request* const request = Find(id);
     if (request == nullptr) continue;
     if (endpoint_ == nullptr) {
-      End(id, absl::UnauthenticatedError(
-                  absl::StrCat(connection_.name, ": ", read.status().message())));
+      End(id, no_credentials_);
     } else {
       Prepare(*request);
     }
   }
+}
+
+// The same is told again after a while.
+void ApiClient::TellOnce(const std::string& text) {
+  const absl::Time now = MonotonicNow();
+  if (text == told_ && now - told_at_ < kTellAgain) return;
+  told_ = text;
+  told_at_ = now;
+  options_.warn(text);
 }
 
 }  // namespace berth

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "kubernetes/backoff.h"
 #include "kubernetes/connection.h"
 #include "kubernetes/credentials.h"
 #include "kubernetes/http_loop.h"
@@ -157,6 +158,7 @@ class ApiClient {
   bool CanRefresh() const;
   void Refresh();
   void TakeCredentials(absl::StatusOr<Credentials> read);
+  void TellOnce(const std::string& text);
 
   const Connection connection_;
   const ApiClientOptions options_;
@@ -181,6 +183,12 @@ class ApiClient {
   absl::Time credentials_end_ = absl::InfinitePast();  // wall clock
   uint64_t credentials_version_ = 0;
   bool refreshing_ = false;
+  // Why there are none, and until when nobody looks again.
+  absl::Status no_credentials_;
+  absl::Time none_until_ = absl::InfinitePast();
+  RetryBackoff read_backoff_;
+  std::string told_;  // of them, last, and when
+  absl::Time told_at_ = absl::InfinitePast();
   std::vector<RequestId> waiting_for_credentials_;
   std::thread refresher_;
 

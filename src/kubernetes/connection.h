@@ -46,6 +46,9 @@ struct Connection {
   std::string tls_server_name;      // empty: the server's host
   bool insecure_skip_tls_verify = false;
   std::string proxy_url;
+  // Nothing is asked for compressed; exec plugins are told what the kubeconfig says.
+  bool disable_compression = false;
+  std::string exec_config;     // JSON that is for exec plugins; may be empty
   std::string namespace_name;  // the context's
 
   PemSource client_certificate, client_key;

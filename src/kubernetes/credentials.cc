@@ -48,6 +48,20 @@ absl::StatusOr<std::string> ReadPem(const PemSource& source, absl::string_view f
   return text;
 }
 
+// The bearer token that the files of `connection` give.
+absl::StatusOr<std::string> ReadToken(const Connection& connection) {
+  if (connection.token_file.empty()) return connection.token;
+  const absl::StatusOr<std::string> read = ReadInputFile(connection.token_file);
+  if (read.ok() && !absl::StripAsciiWhitespace(*read).empty()) {
+    return std::string(absl::StripAsciiWhitespace(*read));
+  }
+  if (!connection.token.empty()) return connection.token;
+  return absl::FailedPreconditionError(absl::StrCat(
+      connection.token_file, ": ", read.ok() ? "is empty" : std::string(read.status().message()),
+      ". It should hold the bearer token of the kubeconfig's tokenFile or of the "
+      "service account."));
+}
+
 absl::Status Refuse(const ExecPlugin& plugin, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat("exec plugin ", plugin.command, ": ", what));
 }
@@ -75,6 +89,17 @@ absl::StatusOr<Credentials> RunPlugin(const Connection& connection, absl::string
 
 }  // namespace
 
+absl::Status CheckFiles(const Connection& connection) {
+  for (const auto& [source, field] :
+       {std::pair(&connection.certificate_authority, "certificate-authority"),
+        std::pair(&connection.client_certificate, "client-certificate"),
+        std::pair(&connection.client_key, "client-key")}) {
+    absl::Status read = ReadPem(*source, field).status();
+    if (!read.ok()) return read;
+  }
+  return ReadToken(connection).status();
+}
+
 std::string ExecInfo(const Connection& connection, absl::string_view authority_pem) {
   JsonWriter json;
   json.BeginObject().Key("apiVersion").String(connection.exec->api_version);
@@ -89,6 +114,12 @@ std::string ExecInfo(const Connection& connection, absl::string_view authority_p
       json.Key("certificate-authority-data").String(absl::Base64Escape(authority_pem));
     }
     if (!connection.proxy_url.empty()) json.Key("proxy-url").String(connection.proxy_url);
+    if (connection.disable_compression) json.Key("disable-compression").Bool(true);
+    if (!connection.exec_config.empty()) {
+      Problems problems;
+      const std::vector<Document> config = ReadDocuments(connection.exec_config, "", problems);
+      if (config.size() == 1) WriteValue(config[0].root(), json.Key("config"));
+    }
     json.EndObject();
   }
   json.Key("interactive").Bool(false).EndObject().EndObject();
@@ -159,18 +190,10 @@ absl::StatusOr<Credentials> ReadCredentials(const Connection& connection, absl::
       read.read_again = std::min(read.read_again, now + kCertificateFilePeriod);
     }
   }
-  if (!connection.token.empty()) read.token = connection.token;
+  const absl::StatusOr<std::string> token = ReadToken(connection);
+  if (!token.ok()) return token.status();
+  if (!token->empty()) read.token = *token;
   if (!connection.token_file.empty()) {
-    const absl::StatusOr<std::string> token = ReadInputFile(connection.token_file);
-    if (token.ok() && !absl::StripAsciiWhitespace(*token).empty()) {
-      read.token = std::string(absl::StripAsciiWhitespace(*token));
-    } else if (read.token.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(connection.token_file, ": ",
-                       token.ok() ? "is empty" : std::string(token.status().message()),
-                       ". It should hold the bearer token of the kubeconfig's tokenFile or of the "
-                       "service account."));
-    }
     read.read_again = std::min(read.read_again, now + kTokenFilePeriod);
   }
   return read;

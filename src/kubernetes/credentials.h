@@ -26,6 +26,9 @@ struct Credentials {
 absl::StatusOr<Credentials> ReadCredentials(const Connection& connection, absl::Time now,
                                             const std::atomic<bool>& give_up);
 
+// What is wrong with the files of `connection` as they are now. Runs no plugin.
+absl::Status CheckFiles(const Connection& connection);
+
 // What a plugin printed. The time is the one it gives in expirationTimestamp.
 absl::StatusOr<Credentials> ParseExecCredential(absl::string_view output, const ExecPlugin& plugin);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "kubernetes/credentials.h"
 #include "kubernetes/in_cluster.h"
 #include "kubernetes/kubeconfig.h"
 
@@ -21,7 +22,12 @@ absl::StatusOr<Connection> ConfiguredConnection(const std::string& kubeconfig,
   if (!kubeconfig.empty()) {
     const absl::StatusOr<Kubeconfig> loaded = LoadKubeconfig(kubeconfig, "", "");
     if (!loaded.ok()) return loaded.status();
-    return loaded->Resolve(context);
+    absl::StatusOr<Connection> connection = loaded->Resolve(context);
+    if (!connection.ok()) return connection;
+    // Now, as kubectl does: later nobody may read what is said of them.
+    const absl::Status files = CheckFiles(*connection);
+    if (files.ok()) return connection;
+    return absl::Status(files.code(), absl::StrCat(connection->name, ": ", files.message()));
   }
   if (!context.empty()) {
     return absl::InvalidArgumentError(

@@ -118,6 +118,18 @@ absl::StatusCode CodeOf(CURLcode code) {
   }
 }
 
+// What of the connection's settings is wrong, which libcurl does not say in words of theirs.
+absl::string_view BlameOf(CURLcode code) {
+  switch (code) {
+    case CURLE_SSL_CACERT_BADFILE:
+      return "the certificate authority cannot be used: ";
+    case CURLE_SSL_CERTPROBLEM:
+      return "the client certificate or its key cannot be used: ";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 absl::Time MonotonicNow() {
@@ -363,8 +375,8 @@ void HttpLoop::Transfer::End(CURLcode code) {
   absl::Status status;
   if (code != CURLE_OK) {
     const absl::string_view text = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
-    status =
-        absl::Status(CodeOf(code), absl::StrCat(request_.endpoint->url, ": ", WithoutTime(text)));
+    status = absl::Status(
+        CodeOf(code), absl::StrCat(request_.endpoint->url, ": ", BlameOf(code), WithoutTime(text)));
   }
   receiver_->OnEnd(status, WasSent());
 }

@@ -69,6 +69,8 @@ absl::StatusOr<Connection> Kubeconfig::Resolve(const std::string& context) const
   connection.tls_server_name = server.tls_server_name;
   connection.insecure_skip_tls_verify = server.insecure_skip_tls_verify;
   connection.proxy_url = server.proxy_url;
+  connection.disable_compression = server.disable_compression;
+  connection.exec_config = server.exec_config;
   connection.namespace_name = entry.value.namespace_name;
   return connection;
 }

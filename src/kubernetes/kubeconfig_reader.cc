@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "api/json.h"
 #include "berth/api/value.h"
 #include "kubernetes/kubeconfig.h"
 
@@ -113,6 +114,17 @@ class KubeconfigReader {
     return source;
   }
 
+  // The extension of that name as JSON; empty if there is none.
+  std::string Extension(absl::string_view name) const {
+    for (const Value element : entry_.Find("extensions").elements()) {
+      if (element.Find("name").text() != name) continue;
+      JsonWriter json;
+      WriteValue(element.Find("extension"), json);
+      return std::string(json.text());
+    }
+    return "";
+  }
+
   Connection Cluster() const;
   Connection User() const;
   ExecPlugin Exec() const;
@@ -186,6 +198,8 @@ Connection KubeconfigReader::Cluster() const {
       Fail("proxy-url", "does not begin with http://, https:// or socks5://");
     }
   }
+  cluster.disable_compression = Bool("disable-compression");
+  cluster.exec_config = Extension("client.authentication.k8s.io/exec");
   return cluster;
 }
 
@@ -220,10 +234,10 @@ Connection KubeconfigReader::User() const {
   if (has_token && !user.username.empty())
     Fail("username", "is set beside a token; set one of them");
   if (Has("exec")) {
-    if (has_token || !user.username.empty()) {
-      Fail("exec", "is set beside a token or a user name; set one of them");
-    }
-    user.exec = Sub("exec").Exec();
+    ExecPlugin plugin = Sub("exec").Exec();
+    // client-go v0.35 exec.go UpdateTransportConfig: who has credentials needs none of a plugin.
+    const bool has_others = has_token || !user.username.empty() || !user.client_certificate.empty();
+    if (!has_others) user.exec = std::move(plugin);
   }
   if (Has("auth-provider")) {
     Fail("auth-provider",

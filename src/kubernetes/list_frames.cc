@@ -85,17 +85,19 @@ absl::Status ListFrames::Feed(absl::string_view bytes,
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> ListFrames::TakeMagic(absl::string_view& bytes) {
+  if (!absl::StartsWith(kMagic, bytes.substr(0, kMagic.size()))) {
+    return NoList("it does not begin with k8s");
+  }
+  if (bytes.size() < kMagic.size()) return false;
+  bytes.remove_prefix(kMagic.size());
+  place_ = Place::kBeforeList;
+  return true;
+}
+
 absl::StatusOr<bool> ListFrames::Step(absl::string_view& bytes,
                                       absl::FunctionRef<void(absl::string_view item)> take) {
-  if (place_ == Place::kStart) {
-    if (!absl::StartsWith(kMagic, bytes.substr(0, kMagic.size()))) {
-      return NoList("it does not begin with k8s");
-    }
-    if (bytes.size() < kMagic.size()) return false;
-    bytes.remove_prefix(kMagic.size());
-    place_ = Place::kBeforeList;
-    return true;
-  }
+  if (place_ == Place::kStart) return TakeMagic(bytes);
   if (place_ == Place::kInList && left_ == 0) {
     place_ = Place::kBehindList;
     return true;
@@ -135,14 +137,20 @@ absl::StatusOr<bool> ListFrames::Step(absl::string_view& bytes,
   if (head.number == kubernetes_wire::AnyList::kItemsFieldNumber) {
     take(value);
   } else if (head.number == kubernetes_wire::AnyList::kMetadataFieldNumber) {
-    kubernetes_wire::ListMeta meta;
-    if (!meta.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-      return NoList("its metadata are broken");
-    }
-    resource_version_ = meta.resource_version();
-    continue_ = meta.continue_();
+    absl::Status read = ReadMetadata(value);
+    if (!read.ok()) return read;
   }
   return true;
+}
+
+absl::Status ListFrames::ReadMetadata(absl::string_view bytes) {
+  kubernetes_wire::ListMeta meta;
+  if (!meta.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return NoList("its metadata are broken");
+  }
+  resource_version_ = meta.resource_version();
+  continue_ = meta.continue_();
+  return absl::OkStatus();
 }
 
 }  // namespace berth

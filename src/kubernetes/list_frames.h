@@ -35,6 +35,8 @@ class ListFrames {
   // Takes the next part off the front of `bytes`; false if it is not complete.
   absl::StatusOr<bool> Step(absl::string_view& bytes,
                             absl::FunctionRef<void(absl::string_view item)> take);
+  absl::StatusOr<bool> TakeMagic(absl::string_view& bytes);  // as Step()
+  absl::Status ReadMetadata(absl::string_view bytes);        // of the list
 
   Place place_ = Place::kStart;
   size_t left_ = 0;   // of the list, behind `rest_`

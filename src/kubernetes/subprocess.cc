@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
@@ -117,6 +118,53 @@ bool ReadSome(const FileDescriptor& from, std::string& text) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
+// Reads both ends until the program has closed them. What ends the wait before is an error.
+absl::Status ReadAll(const ProcessRun& run, absl::Time until, const Pipe& out, const Pipe& err,
+                     std::string& output, std::string& errors) {
+  bool out_open = true, err_open = true;
+  while (out_open || err_open) {
+    pollfd both[2] = {{out_open ? out.read.get() : -1, POLLIN, 0},
+                      {err_open ? err.read.get() : -1, POLLIN, 0}};
+    poll(both, 2, static_cast<int>(absl::ToInt64Milliseconds(kLookAgain)));
+    if (both[0].revents != 0) out_open = ReadSome(out.read, output);
+    if (both[1].revents != 0) err_open = ReadSome(err.read, errors);
+    if (errors.size() > kMaxErrorBytes) errors.erase(0, errors.size() - kMaxErrorBytes);
+    if (output.size() > kMaxOutputBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(run.command, ": prints more than 1 MiB"));
+    }
+    if (MonotonicNow() > until) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(run.command, ": did not end within ", absl::FormatDuration(run.timeout)));
+    }
+    if (run.give_up != nullptr && *run.give_up) {
+      return absl::CancelledError(absl::StrCat(run.command, ": was stopped"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Waits for the end of a program, which may have closed its output and go on. Absent if somebody
+// else has waited for it: then its state is not known.
+absl::StatusOr<std::optional<int>> AwaitEnd(const ProcessRun& run, pid_t process,
+                                            absl::Time until) {
+  while (true) {
+    int state = 0;
+    const pid_t ended = waitpid(process, &state, WNOHANG);
+    if (ended > 0) return state;
+    if (ended < 0 && errno != EINTR) return std::nullopt;
+    if (MonotonicNow() > until || (run.give_up != nullptr && *run.give_up)) {
+      return absl::DeadlineExceededError(absl::StrCat(run.command, ": did not end"));
+    }
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+}
+
+void Kill(pid_t process) {
+  kill(-process, SIGKILL);
+  while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> RunProcess(const ProcessRun& run) {
@@ -130,45 +178,18 @@ absl::StatusOr<std::string> RunProcess(const ProcessRun& run) {
   err.write.Close();
 
   std::string output, errors;
-  absl::Status stopped;
   const absl::Time until = MonotonicNow() + run.timeout;
-  bool out_open = true, err_open = true;
-  while ((out_open || err_open) && stopped.ok()) {
-    pollfd both[2] = {{out_open ? out.read.get() : -1, POLLIN, 0},
-                      {err_open ? err.read.get() : -1, POLLIN, 0}};
-    poll(both, 2, static_cast<int>(absl::ToInt64Milliseconds(kLookAgain)));
-    if (both[0].revents != 0) out_open = ReadSome(out.read, output);
-    if (both[1].revents != 0) err_open = ReadSome(err.read, errors);
-    if (errors.size() > kMaxErrorBytes) errors.erase(0, errors.size() - kMaxErrorBytes);
-    if (output.size() > kMaxOutputBytes) {
-      stopped = absl::ResourceExhaustedError(absl::StrCat(run.command, ": prints more than 1 MiB"));
-    } else if (MonotonicNow() > until) {
-      stopped = absl::DeadlineExceededError(
-          absl::StrCat(run.command, ": did not end within ", absl::FormatDuration(run.timeout)));
-    } else if (run.give_up != nullptr && *run.give_up) {
-      stopped = absl::CancelledError(absl::StrCat(run.command, ": was stopped"));
-    }
+  const absl::Status read = ReadAll(run, until, out, err, output, errors);
+  const absl::StatusOr<std::optional<int>> end =
+      read.ok() ? AwaitEnd(run, *process, until) : absl::StatusOr<std::optional<int>>(read);
+  if (!end.ok()) {
+    Kill(*process);
+    return end.status();
   }
-  int state = 0;
-  // A program may close its output and go on.
-  while (stopped.ok()) {
-    const pid_t ended = waitpid(*process, &state, WNOHANG);
-    if (ended > 0) break;
-    if (ended < 0 && errno != EINTR) {  // somebody else has waited for it
-      return absl::UnavailableError(absl::StrCat(run.command, ": its exit status is not known"));
-    }
-    if (MonotonicNow() > until || (run.give_up != nullptr && *run.give_up)) {
-      stopped = absl::DeadlineExceededError(absl::StrCat(run.command, ": did not end"));
-      break;
-    }
-    absl::SleepFor(absl::Milliseconds(2));
+  if (!end->has_value()) {
+    return absl::UnavailableError(absl::StrCat(run.command, ": its exit status is not known"));
   }
-  if (!stopped.ok()) {
-    kill(-*process, SIGKILL);
-    while (waitpid(*process, &state, 0) < 0 && errno == EINTR) {
-    }
-    return stopped;
-  }
+  const int state = **end;
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return output;
   const std::string how = WIFEXITED(state) ? absl::StrCat("exit code ", WEXITSTATUS(state))
                                            : absl::StrCat("signal ", WTERMSIG(state));

@@ -10,6 +10,7 @@
 #include "api/json.h"
 #include "berth/api/value.h"
 #include "kubernetes/http_loop.h"
+#include "kubernetes/resource.h"
 
 namespace berth {
 namespace {
@@ -86,13 +87,13 @@ std::string LeaseWith(absl::string_view json, const std::string& namespace_name,
 }
 
 std::string ApiLeaseLock::Target() const {
-  return absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.namespace_name,
-                      "/leases");
+  return absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
+                      QueryEscape(options_.namespace_name), "/leases");
 }
 
 void ApiLeaseLock::Read(std::function<void(absl::StatusOr<LeaseRecord>)> answer) {
   ApiRequest request;
-  request.target = absl::StrCat(Target(), "/", options_.name);
+  request.target = absl::StrCat(Target(), "/", QueryEscape(options_.name));
   request.timeout = options_.timeout;
   client_.Call(std::move(request),
                [this, answer = std::move(answer)](absl::StatusOr<ApiResponse> response) {
@@ -109,7 +110,7 @@ void ApiLeaseLock::Create(const LeaseRecord& record, std::function<void(absl::St
 }
 
 void ApiLeaseLock::Update(const LeaseRecord& record, std::function<void(absl::Status)> answer) {
-  Send("PUT", absl::StrCat(Target(), "/", options_.name), record, std::move(answer));
+  Send("PUT", absl::StrCat(Target(), "/", QueryEscape(options_.name)), record, std::move(answer));
 }
 
 // Not again by the client: whether it happened is seen when the Lease is read next.
@@ -152,8 +153,8 @@ void ApiLeaseLock::RecordEvent(const std::string& text) {
   json.EndObject().EndObject();
   ApiRequest request;
   request.method = "POST";
-  request.target =
-      absl::StrCat("/apis/events.k8s.io/v1/namespaces/", options_.namespace_name, "/events");
+  request.target = absl::StrCat("/apis/events.k8s.io/v1/namespaces/",
+                                QueryEscape(options_.namespace_name), "/events");
   request.content_type = kJson;
   request.body = std::string(json.text());
   client_.Call(std::move(request), [](const absl::StatusOr<ApiResponse>&) {});

@@ -14,6 +14,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "api/json.h"
@@ -39,8 +40,10 @@ std::string Clean(absl::string_view text) {
 }
 
 std::string TextLine(absl::string_view message, absl::Span<const LogField> fields) {
+  // As Go's strconv.Quote, which leaves the single quote alone.
   const auto quoted = [](absl::string_view text) {
-    return absl::StrCat("\"", absl::Utf8SafeCEscape(Clean(text)), "\"");
+    return absl::StrCat(
+        "\"", absl::StrReplaceAll(absl::Utf8SafeCHexEscape(Clean(text)), {{"\\'", "'"}}), "\"");
   };
   std::string line = quoted(message);
   for (const LogField& field : fields) {

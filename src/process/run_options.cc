@@ -51,7 +51,10 @@ void ApplyFlags(ConfigurationSource source, RunOptions& options,
   Set(flags.resource_namespace, election.resource_namespace);
   // With a file alone that is known to be right.
   FieldProblems of_election(Value(), "leaderElection", problems);
-  if (problems.ok()) CheckLeaderElection(election, of_election);
+  FieldProblems of_client(Value(), "clientConnection", problems);
+  if (!problems.ok()) return;
+  CheckLeaderElection(election, of_election);
+  CheckClientConnection(configuration.client_connection, of_client);
 }
 
 }  // namespace berth

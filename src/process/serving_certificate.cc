@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "berth/api/input_file.h"
 
 namespace berth {
 namespace {
@@ -151,6 +152,13 @@ std::string ServingCertificate::StateOfFiles() const {
 
 absl::StatusOr<ServingCertificate::TlsContext> ServingCertificate::Load() const {
   if (is_self_signed()) return SelfSigned(self_signed_host_);
+  // What the TLS library says of a file that is not there is no help.
+  for (const auto& [what, file] :
+       {std::pair("certificate ", &certificate_file_), std::pair("private key ", &key_file_)}) {
+    const absl::StatusOr<std::string> text = ReadInputFile(*file);
+    if (text.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(what, *file, ": ", text.status().message()));
+  }
   TlsContext made = NewContext();
   boost::system::error_code error;
   made->use_certificate_chain_file(certificate_file_, error);

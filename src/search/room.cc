@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "berth/api/amounts.h"
 #include "berth/columns/vector_clones.h"
@@ -40,16 +42,16 @@ void LimitByResource(const int64_t* allocatable, const int64_t* requested, doubl
 enum class Beside : uint8_t { kItsPods, kNothing };
 
 void RoomOfBlock(const NeededResources& needed, const NodeTable& nodes, NodeRow first, int rows,
-                 Beside beside, Counts& room) {
+                 Beside beside, double* room) {
   static constexpr std::array<int64_t, kBlock> kZeros = {};
   const auto used = [&](absl::Span<const int64_t> column) {
     return beside == Beside::kItsPods ? column.data() + first : kZeros.data();
   };
-  LimitByPods(nodes.allowed_pods().data() + first, used(nodes.pod_count()), rows, room.data());
+  LimitByPods(nodes.allowed_pods().data() + first, used(nodes.pod_count()), rows, room);
   for (const auto& [resource, amount] : needed.requests) {
     if (amount <= 0) continue;
     LimitByResource(nodes.allocatable(resource).data() + first, used(nodes.requested(resource)),
-                    static_cast<double>(amount), rows, room.data());
+                    static_cast<double>(amount), rows, room);
   }
 }
 
@@ -64,8 +66,20 @@ int64_t SumOfRoom(const NeededResources& needed, const NodeTable& nodes, Beside 
   Counts room;
   for (NodeRow first = 0; first < nodes.size(); first += kBlock) {
     const int rows = std::min(kBlock, nodes.size() - first);
-    RoomOfBlock(needed, nodes, first, rows, beside, room);
+    RoomOfBlock(needed, nodes, first, rows, beside, room.data());
     for (int i = 0; i < rows; ++i) sum += room[i];
+    if (sum >= static_cast<double>(enough)) return enough;
+  }
+  return ToCount(sum);
+}
+
+int64_t SumOfRoom(const NeededResources& needed, const NodeTable& nodes,
+                  absl::Span<const NodeRow> rows, Beside beside, int64_t enough) {
+  double sum = 0;
+  for (const NodeRow row : rows) {
+    double room = 0;
+    RoomOfBlock(needed, nodes, row, 1, beside, &room);
+    sum += room;
     if (sum >= static_cast<double>(enough)) return enough;
   }
   return ToCount(sum);
@@ -75,7 +89,7 @@ int64_t SumOfRoom(const NeededResources& needed, const NodeTable& nodes, Beside 
 
 int64_t RoomOnRow(const NeededResources& needed, const NodeTable& nodes, NodeRow row) {
   Counts room;
-  RoomOfBlock(needed, nodes, row, 1, Beside::kItsPods, room);
+  RoomOfBlock(needed, nodes, row, 1, Beside::kItsPods, room.data());
   return ToCount(room.front());
 }
 
@@ -87,16 +101,41 @@ int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes, int64
   return SumOfRoom(needed, nodes, Beside::kNothing, enough);
 }
 
+int64_t Room(const NeededResources& needed, const NodeTable& nodes, absl::Span<const NodeRow> rows,
+             int64_t enough) {
+  return SumOfRoom(needed, nodes, rows, Beside::kItsPods, enough);
+}
+
+int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes,
+                    absl::Span<const NodeRow> rows, int64_t enough) {
+  return SumOfRoom(needed, nodes, rows, Beside::kNothing, enough);
+}
+
+void RoomByRow(const NeededResources& needed, const NodeTable& nodes, std::vector<double>& room) {
+  room.resize(nodes.size());
+  for (NodeRow first = 0; first < nodes.size(); first += kBlock) {
+    RoomOfBlock(needed, nodes, first, std::min(kBlock, nodes.size() - first), Beside::kItsPods,
+                room.data() + first);
+  }
+}
+
 ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes) {
+  std::vector<NodeRow> rows(nodes.size());
+  absl::c_iota(rows, 0);
+  return FindShortResource(needed, nodes, rows);
+}
+
+ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes,
+                                absl::Span<const NodeRow> rows) {
   ShortResource shortest{.name = "pods", .per_pod = 1};
-  for (NodeRow row = 0; row < nodes.size(); ++row) {
+  for (const NodeRow row : rows) {
     shortest.room += std::max<int64_t>(0, nodes.allowed_pods()[row] - nodes.pod_count()[row]);
   }
   shortest.all_free = shortest.room;
   for (const auto& [resource, amount] : needed.requests) {
     if (amount <= 0) continue;
     ShortResource of_this{.name = std::string(ResourceName(resource)), .per_pod = amount};
-    for (NodeRow row = 0; row < nodes.size(); ++row) {
+    for (const NodeRow row : rows) {
       const int64_t free = std::max<int64_t>(
           0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
       of_this.room = SaturatingAdd(of_this.room, free / amount);

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/incremental/resource_filter.h"
 
@@ -20,6 +22,13 @@ int64_t RoomOnRow(const NeededResources& needed, const NodeTable& nodes, NodeRow
 // than `enough`.
 int64_t Room(const NeededResources& needed, const NodeTable& nodes, int64_t enough);
 int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes, int64_t enough);
+// The same on some nodes.
+int64_t Room(const NeededResources& needed, const NodeTable& nodes, absl::Span<const NodeRow> rows,
+             int64_t enough);
+int64_t RoomIfEmpty(const NeededResources& needed, const NodeTable& nodes,
+                    absl::Span<const NodeRow> rows, int64_t enough);
+// On each node, by row.
+void RoomByRow(const NeededResources& needed, const NodeTable& nodes, std::vector<double>& room);
 
 // What of it is the shortest: the resource (or "pods") of which alone there is room for the fewest.
 struct ShortResource {
@@ -29,6 +38,8 @@ struct ShortResource {
   int64_t all_free = 0;  // on all nodes; stops at the end of int64
 };
 ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes);
+ShortResource FindShortResource(const NeededResources& needed, const NodeTable& nodes,
+                                absl::Span<const NodeRow> rows);
 
 }  // namespace berth
 

@@ -13,6 +13,8 @@
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/decode.h"
 #include "berth/api/manifest.h"
+#include "berth/api/kai_scheduler.pb.h"
+#include "berth/api/kueue_x_k8s_io.pb.h"
 #include "berth/api/policy_v1.pb.h"
 #include "berth/api/registered_object.pb.h"
 #include "berth/api/resource_v1.pb.h"

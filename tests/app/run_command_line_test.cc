@@ -73,6 +73,35 @@ TEST(RunCommandLineTest, VerbosityIsReadAsKlogReadsIt) {
   EXPECT_THAT(bad.err, HasSubstr("loud"));
 }
 
+TEST(RunCommandLineTest, SwitchesAreReadAsGoReadsThem) {
+  const std::string written = WriteTemporary("switch.yaml", "");
+  const auto leader_elect = [&](absl::string_view flag) {
+    EXPECT_EQ(BerthRun(absl::StrCat(flag, " --write-config-to ", written)).status, 0) << flag;
+    const std::string file = ReadWhole(written);
+    const size_t found = file.find("leaderElect: ");
+    return file.substr(found, file.find_first_of(",}\n", found) - found);
+  };
+  for (const absl::string_view on : {"", "=1", "=t", "=T", "=TRUE", "=True", "=true"}) {
+    EXPECT_EQ(leader_elect(absl::StrCat("--leader-elect", on)), "leaderElect: true") << on;
+  }
+  for (const absl::string_view off : {"=0", "=f", "=F", "=FALSE", "=False", "=false"}) {
+    EXPECT_EQ(leader_elect(absl::StrCat("--leader-elect", off)), "leaderElect: false") << off;
+  }
+  for (const absl::string_view flag :
+       {"--leader-elect=maybe", "--leader-elect=2", "--leader-elect=yes", "--profiling=maybe",
+        "--authentication-skip-lookup=-", "--leader-elect=99999999999999999999"}) {
+    const Outcome outcome = BerthRun(flag);
+    EXPECT_EQ(outcome.status, 2) << flag;
+    EXPECT_THAT(outcome.err, HasSubstr("is neither true nor false")) << flag;
+  }
+}
+
+TEST(RunCommandLineTest, VersionIsAFlagToo) {
+  const Outcome outcome = BerthRun("--version");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, RunBerth("version").out);
+}
+
 TEST(RunCommandLineTest, AMistakeIsUsage) {
   struct Case {
     absl::string_view flags, said;
@@ -81,6 +110,8 @@ TEST(RunCommandLineTest, AMistakeIsUsage) {
            Case{"--kubeconfg x", "did you mean \"--kubeconfig\"?"},
            Case{"--leader-elect-retry-period=fast", "fast is no duration"},
            Case{"--secure-port=99999", "99999"},
+           Case{"--kube-api-qps=nan", "nan is no number"},
+           Case{"--kube-api-qps=1e400", "1e400 is no number"},
            Case{"--tls-cert-file=a.crt", "--tls-private-key-file"},
            Case{"--tls-min-version=VersionTLS14", "VersionTLS14"},
            Case{"--logging-format=xml", "xml"},
@@ -117,7 +148,7 @@ TEST(RunCommandLineTest, WithoutAClusterASentenceSaysWhatToDo) {
            Case{"--kubeconfig " + Kubeconfig() +
                     " --tls-cert-file /no.crt "
                     "--tls-private-key-file /no.key",
-                "/no.crt"},
+                "certificate /no.crt: No such file"},
            Case{"--kubeconfig " + Kubeconfig() + " --bind-address 300.1.2.3", "300.1.2.3"},
            Case{"--kubeconfig " + Kubeconfig() + " --authorization-kubeconfig /no/file",
                 "/no/file"},

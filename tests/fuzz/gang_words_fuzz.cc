@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "berth/check.h"
 #include "plugins/coscheduling/gang_words.h"
+#include "plugins/coscheduling/topology_words.h"
 
 namespace {
 
@@ -36,7 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     const std::pair<std::string, std::string> entry = absl::StrSplit(line, absl::MaxSplits('=', 1));
-    members.back()["gang.scheduling.koordinator.sh/" + entry.first] = entry.second;
+    const bool is_whole = entry.first.find('/') != std::string::npos;  // of another project
+    members.back()[(is_whole ? "" : "gang.scheduling.koordinator.sh/") + entry.first] =
+        entry.second;
   }
   berth::GangWords forth, back;
   std::vector<berth::GangWords> all;
@@ -48,6 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     };
     all.push_back(berth::ReadKoordinatorWords(find));
     Check(all.back());
+    for (const berth::TopologyConstraint& wish : berth::ReadTopologyWords(find).topology) {
+      BERTH_CHECK(!wish.key.empty() && wish.slice_size >= 0);
+      BERTH_CHECK(wish.required || wish.slice_size == 0);
+    }
     const std::vector<std::string> gangs = berth::ReadGangGroups(find);
     BERTH_CHECK(std::is_sorted(gangs.begin(), gangs.end()));
     for (const std::string& gang : gangs) {

@@ -9,8 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
+#include <fstream>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -727,6 +730,45 @@ TEST(ApiClientTest, WithoutCredentialsACallSaysWhy) {
   EXPECT_THAT(std::string(Get(client, "/").status().message()),
               HasSubstr("/none/token: No such file"));
   EXPECT_THAT(warned.Wait(), HasSubstr("/none/token: No such file"));
+}
+
+TEST(ApiClientTest, APluginThatFailsIsNotRunInALoop) {
+  const TemporaryFolder folder;
+  TestServer server([](const TestRequest& request, TestAnswer& answer) {
+    answer.Send(200, "text/plain", request.headers.at("authorization"));
+  });
+  Connection connection = To(server);
+  const std::string runs = folder.path() + "/runs";
+  // From the second run on it has a token, once that is allowed.
+  connection.exec = ExecPlugin{
+      .api_version = "client.authentication.k8s.io/v1",
+      .command = folder.WriteProgram(
+          "plugin", absl::StrCat("echo >> ", runs, "\n[ -e ", folder.path(), "/well ] || exit 1\n",
+                                 "echo '{kind: ExecCredential, apiVersion: "
+                                 "client.authentication.k8s.io/v1, status: {token: t}}'\n"))};
+  ApiClientOptions options = Unlimited();
+  std::atomic<int> warned = 0;
+  options.warn = [&](absl::string_view) { ++warned; };
+  ApiClient client(connection, options);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_THAT(std::string(Get(client, "/").status().message()), HasSubstr("exit code 1"));
+  }
+  const auto lines = [&] {
+    std::ifstream file(runs);
+    return std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n');
+  };
+  EXPECT_LE(lines(), 2);
+  EXPECT_EQ(warned, 1);
+  folder.Write("well", "");
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  absl::StatusOr<ApiResponse> answer = Get(client, "/");
+  while (!answer.ok() && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(100));
+    answer = Get(client, "/");
+  }
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->body, "Bearer t");
+  EXPECT_LE(lines(), 4);
 }
 
 TEST(ApiClientTest, GoesThroughAProxy) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "kubernetes/credentials.h"
 #include "kubernetes/in_cluster.h"
 #include "tests/kubernetes/temporary_folder.h"
 
@@ -73,6 +74,32 @@ TEST(KubeconfigTest, ReadsAnExecPlugin) {
   EXPECT_THAT(connection->exec->args, ElementsAre("get", "token"));
   EXPECT_THAT(connection->exec->env, ElementsAre(Pair("A", "b")));
   EXPECT_TRUE(connection->exec->provide_cluster_info);
+}
+
+TEST(KubeconfigTest, WhoHasCredentialsNeedsNoPlugin) {
+  for (const absl::string_view own :
+       {"token: t", "tokenFile: t", "username: u", "client-certificate: c, client-key: k"}) {
+    const auto connection = Resolve(
+        OneContext("server: 'https://a'",
+                   absl::StrCat(own,
+                                ", exec: {apiVersion: client.authentication.k8s.io/v1, command: p, "
+                                "interactiveMode: Never}")));
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    EXPECT_FALSE(connection->exec.has_value()) << own;
+  }
+}
+
+TEST(KubeconfigTest, APluginIsToldWhatTheClusterHasForIt) {
+  const auto connection = Resolve(OneContext(
+      "server: 'https://a', disable-compression: true, extensions: [{name: other, extension: 1}, "
+      "{name: client.authentication.k8s.io/exec, extension: {audience: '06e3', n: [1, null]}}]",
+      "exec: {apiVersion: client.authentication.k8s.io/v1, command: p, provideClusterInfo: true, "
+      "interactiveMode: Never}"));
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  EXPECT_EQ(ExecInfo(*connection, ""),
+            R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{)"
+            R"("cluster":{"server":"https://a","disable-compression":true,)"
+            R"("config":{"audience":"06e3","n":[1,null]}},"interactive":false}})");
 }
 
 TEST(KubeconfigTest, TheFirstFileThatHasAnEntryGivesAllOfIt) {

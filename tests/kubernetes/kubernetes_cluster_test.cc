@@ -502,6 +502,26 @@ users: [{name: u, user: {token: t}}]
               HasSubstr("--master=https:// has no host"));
 }
 
+TEST(FindConnectionTest, FilesThatCannotBeReadAreNamedAtOnce) {
+  const TemporaryFolder folder;
+  const std::string pem = folder.Write("pem", "-----BEGIN CERTIFICATE-----");
+  const auto said = [&](absl::string_view cluster, absl::string_view user) {
+    const std::string file = folder.Write(
+        "config", absl::StrCat("current-context: c\ncontexts: [{name: c, context: {cluster: c, "
+                               "user: u}}]\nclusters: [{name: c, cluster: {server: a",
+                               cluster, "}}]\nusers: [{name: u, user: {", user, "}}]\n"));
+    return std::string(FindConnection(file, "").status().message());
+  };
+  EXPECT_EQ(said(", certificate-authority: pem", "client-certificate: pem, client-key: pem"), "");
+  EXPECT_THAT(said(", certificate-authority: none", ""),
+              HasSubstr("/none: No such file or directory. It is the kubeconfig's "
+                        "certificate-authority."));
+  EXPECT_THAT(said("", "client-certificate: pem, client-key: none"), HasSubstr("client-key"));
+  EXPECT_THAT(said("", "client-certificate: config, client-key: pem"), HasSubstr("is not PEM"));
+  EXPECT_THAT(said("", "tokenFile: none"), HasSubstr("/none: No such file"));
+  EXPECT_EQ(said("", "tokenFile: none, token: t"), "");
+}
+
 TEST(ConnectToClusterTest, SaysWhatIsWrongWithTheFile) {
   const auto connected = ConnectToCluster({.kubeconfig = "/does/not/exist"});
   ASSERT_FALSE(connected.ok());

@@ -52,6 +52,14 @@ TEST(LogTest, TextIsThatOfKlog) {
                                      "node=\"n\""));
 }
 
+TEST(LogTest, TextIsQuotedAsGoQuotes) {
+  const std::string text = Logged({}, [](Log& log) {
+    log.Info("Couldn't", {{"err", "the kubeconfig's \\'x' \x1b[31m\t\xc3\xa9"}});
+  });
+  EXPECT_THAT(text,
+              HasSubstr("\"Couldn't\" err=\"the kubeconfig's \\\\'x' \\x1b[31m\\t\xc3\xa9\"\n"));
+}
+
 TEST(LogTest, JsonIsThatOfTheComponents) {
   const std::string text = Logged({.format = LogFormat::kJson, .verbosity = 2}, [](Log& log) {
     log.Verbose(2, "Scheduled pod", {{"pod", "default/p"}, {"feasibleNodes", 3}});

@@ -75,5 +75,18 @@ TEST(RunOptionsTest, FlagsThatContradictTheFileAreRefused) {
                         "renewDeadline"));
 }
 
+TEST(RunOptionsTest, WhatTheServerWouldNeverTakeIsRefused) {
+  RunOptions options;
+  options.leader_election = {.resource_name = "a/../b", .resource_namespace = "kube.system"};
+  options.client_connection = {.content_type = "application/xml"};
+  KubeSchedulerConfiguration configuration;
+  Problems problems;
+  ApplyFlags(ConfigurationSource::kDefaults, options, configuration, problems);
+  const std::string said = problems.ToString();
+  EXPECT_THAT(said, HasSubstr("leaderElection.resourceName: Invalid value: \"a/../b\""));
+  EXPECT_THAT(said, HasSubstr("leaderElection.resourceNamespace: Invalid value: \"kube.system\""));
+  EXPECT_THAT(said, HasSubstr("clientConnection.contentType: Invalid value: \"application/xml\""));
+}
+
 }  // namespace
 }  // namespace berth

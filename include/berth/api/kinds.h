@@ -45,6 +45,10 @@
   X(CompositePodGroup, "CompositePodGroup", "scheduling.k8s.io", "v1alpha3", "compositepodgroups", \
     true)                                                                                          \
   X(VolcanoPodGroup, "PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", true)            \
+  X(KueueTopology, "Topology", "kueue.x-k8s.io", "v1beta1", "topologies", false)                   \
+  X(KaiTopology, "Topology", "kai.scheduler", "v1alpha1", "topologies", false)                     \
+  X(ClusterNetworkTopology, "ClusterNetworkTopology", "scheduling.koordinator.sh", "v1alpha1",     \
+    "clusternetworktopologies", false)                                                             \
   X(ClusterQuota, "ClusterQuota", "scheduling.berth.dev", "v1alpha1", "clusterquotas", false)
 
 namespace google::protobuf {
@@ -116,7 +120,8 @@ absl::string_view GroupResource(Kind kind);
 // The kind that `api_version` and `kind` name in a manifest; nullopt if Berth does not know it.
 // PodGroup and ElasticQuota are also known under scheduling.sigs.k8s.io (Koordinator's group), the
 // kinds of resource.k8s.io as v1beta1 and v1beta2 too, Kubernetes' PodGroup as v1alpha2 and
-// v1alpha3 too, and Volcano's as kube-batch's scheduling.incubator.k8s.io/v1alpha1 and /v1alpha2.
+// v1alpha3 too, Kueue's Topology as v1alpha1 and v1beta2 too, and Volcano's PodGroup as kube-batch's
+// scheduling.incubator.k8s.io/v1alpha1 and /v1alpha2.
 std::optional<Kind> FindKind(absl::string_view api_version, absl::string_view kind);
 
 std::ostream& operator<<(std::ostream& out, Kind kind);

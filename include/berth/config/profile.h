@@ -31,8 +31,16 @@ enum class ExtensionPoint : uint8_t {
   kPreBind,
   kBind,
   kPostBind,
+  kPlacementGenerate,
+  kPlacementFeasible,
+  kPlacementScore,
 };
-inline constexpr int kExtensionPointCount = 12;
+inline constexpr int kExtensionPointCount = 15;
+
+// Whether the plugins of the point have weights.
+constexpr bool HasWeights(ExtensionPoint point) {
+  return point == ExtensionPoint::kScore || point == ExtensionPoint::kPlacementScore;
+}
 
 // As kube-scheduler's metrics and messages spell it: "PreFilter".
 absl::string_view ExtensionPointName(ExtensionPoint point);

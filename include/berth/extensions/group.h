@@ -39,9 +39,11 @@ class GroupMembers {
 
 // Nodes with the same value of one label are a topology domain: a rack, a block, a zone.
 struct TopologyConstraint {
-  std::string key;  // of the label
+  std::string key;  // of the label, or the name of a level of a ClusterNetworkTopology
   // All members in one domain, or the group does not start. Otherwise in one if that is possible.
   bool required = true;
+  // If positive, not all members, but each run of so many, by their ranks.
+  int slice_size = 0;
 };
 
 // Which running members a preemptor may evict.

@@ -13,6 +13,8 @@
 
 namespace berth {
 
+struct NodePlacement;
+
 // Base of everything kept in a CycleState.
 class StateData {
  public:
@@ -106,9 +108,15 @@ class CycleState {
   WorkBudget& work_budget() const { return work_budget_; }
   void SetWorkBudget(const WorkBudget& budget) { work_budget_ = budget; }
 
+  // The nodes on which the pod's group is tried (berth/framework/placement.h): the others count as
+  // if PreFilter had excluded them. Null: all. It outlives this.
+  const NodePlacement* placement() const { return placement_; }
+  void SetPlacement(const NodePlacement* placement) { placement_ = placement; }
+
   CycleState Clone() const {
     CycleState copy;
     copy.skips_ = skips_;
+    copy.placement_ = placement_;
     copy.for_explanation_ = for_explanation_;
     copy.full_evaluation_ = full_evaluation_;
     for (const Entry& entry : entries_) {
@@ -136,6 +144,7 @@ class CycleState {
   Skips skips_;
   bool for_explanation_ = false;
   bool full_evaluation_ = false;
+  const NodePlacement* placement_ = nullptr;
   absl::InlinedVector<Entry, 8> entries_;  // a handful of plugins keep state: a scan is fastest
   mutable WorkBudget work_budget_;
 };

@@ -64,6 +64,10 @@ class Handle : public PluginsRunner {
   // Those of the configuration, in the order in which they are asked (berth/extensions/extender.h).
   virtual absl::Span<const std::shared_ptr<SchedulerExtender>> extenders() const { return {}; }
 
+  // Whether plugins of the profile say where groups may be (berth/framework/placement.h): else
+  // GroupSpec::topology has no effect.
+  virtual bool generates_placements() const { return false; }
+
   // What results of dry runs depend on, for preemption; null if nothing is known of it.
   virtual DryRunInputsSource* dry_run_inputs() { return nullptr; }
 

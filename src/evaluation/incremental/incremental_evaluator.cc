@@ -33,7 +33,7 @@ std::optional<Evaluation> IncrementalEvaluator::Recall(const EvaluationRequest& 
 
 Evaluation IncrementalEvaluator::Evaluate(const EvaluationRequest& request,
                                           const PreFilterOutcome& pre_filter) {
-  const bool may_cache = EvaluatesEveryNode(request) && !pre_filter.narrowed.node_names.has_value();
+  const bool may_cache = EvaluatesEveryNode(request) && pre_filter.is_everywhere();
   // A nominated pod tries its node before anything is recalled.
   if (may_cache && !request.nominated_node.empty()) {
     std::optional<Evaluation> recalled = Recall(request);

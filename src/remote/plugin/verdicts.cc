@@ -19,6 +19,8 @@ absl::Status Bad(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("its answer makes no sense: ", text));
 }
 
+size_t BitmapBytes(uint32_t bits) { return (size_t{bits} + 7) / 8; }
+
 bool BitAt(const std::string& bits, uint32_t index) {
   return (static_cast<uint8_t>(bits[index / 8]) >> (index % 8) & 1) != 0;
 }
@@ -50,26 +52,10 @@ absl::StatusOr<Status> ReadStatus(const v1::Status& message) {
   return Status::Make(static_cast<Code>(message.code()), std::move(reasons));
 }
 
-absl::StatusOr<Verdicts> ReadEvaluation(const v1::Evaluation& message, uint32_t nodes) {
-  Verdicts verdicts;
-  verdicts.revision = message.revision();
-  absl::StatusOr<Status> status = ReadStatus(message.status());
-  if (!status.ok()) return status.status();
-  if (!status->ok() && !status->IsError()) return Bad("a status that is neither SUCCESS nor ERROR");
-  verdicts.status = *std::move(status);
+namespace {
 
-  absl::StatusOr<Status> pre_filter = ReadStatus(message.pre_filter());
-  if (!pre_filter.ok()) return pre_filter.status();
-  if (pre_filter->IsWait()) return Bad("PreFilter says WAIT");
-  verdicts.pre_filter = *std::move(pre_filter);
-
-  const size_t bitmap_bytes = (size_t{nodes} + 7) / 8;
-  if (!message.eligible().empty()) {
-    if (message.eligible().size() != bitmap_bytes) return Bad("eligible has another length");
-    std::vector<bool>& eligible = verdicts.eligible.emplace(nodes);
-    for (uint32_t i = 0; i < nodes; ++i) eligible[i] = BitAt(message.eligible(), i);
-  }
-
+// The nodes that are rejected, and for which of `reasons`, by node.
+absl::Status ReadRejections(const v1::Evaluation& message, uint32_t nodes, Verdicts& verdicts) {
   if (message.reasons_size() > kMostReasons) return Bad("more than 250 reasons");
   for (const v1::Status& reason : message.reasons()) {
     absl::StatusOr<Status> read = ReadStatus(reason);
@@ -80,7 +66,7 @@ absl::StatusOr<Verdicts> ReadEvaluation(const v1::Evaluation& message, uint32_t 
   verdicts.reason_ids.assign(nodes, Verdicts::kFeasible);
   size_t rejected = 0;
   if (!message.rejected().empty()) {
-    if (message.rejected().size() != bitmap_bytes) return Bad("rejected has another length");
+    if (message.rejected().size() != BitmapBytes(nodes)) return Bad("rejected has another length");
     for (uint32_t i = 0; i < nodes; ++i) {
       if (!BitAt(message.rejected(), i)) continue;
       uint8_t id = 0;
@@ -96,18 +82,46 @@ absl::StatusOr<Verdicts> ReadEvaluation(const v1::Evaluation& message, uint32_t 
   if (!message.reason_ids().empty() && rejected != message.reason_ids().size()) {
     return Bad("too many reason_ids");
   }
+  return absl::OkStatus();
+}
 
+absl::Status ReadScores(const v1::Evaluation& message, uint32_t nodes, Verdicts& verdicts) {
   verdicts.scores.assign(nodes, 0);
-  if (!message.scores().empty()) {
-    const uint32_t width = message.score_width();
-    if (width != 1 && width != 2 && width != 4 && width != 8) return Bad("score_width");
-    if (message.scores().size() != size_t{nodes} * width) return Bad("scores has another length");
-    for (uint32_t i = 0; i < nodes; ++i) {
-      const int64_t score = NumberAt(message.scores(), i, width);
-      if (score > kHighestScore || score < -kHighestScore) return Bad("a score beyond 2^53");
-      verdicts.scores[i] = score;
-    }
+  if (message.scores().empty()) return absl::OkStatus();
+  const uint32_t width = message.score_width();
+  if (width != 1 && width != 2 && width != 4 && width != 8) return Bad("score_width");
+  if (message.scores().size() != size_t{nodes} * width) return Bad("scores has another length");
+  for (uint32_t i = 0; i < nodes; ++i) {
+    const int64_t score = NumberAt(message.scores(), i, width);
+    if (score > kHighestScore || score < -kHighestScore) return Bad("a score beyond 2^53");
+    verdicts.scores[i] = score;
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Verdicts> ReadEvaluation(const v1::Evaluation& message, uint32_t nodes) {
+  Verdicts verdicts;
+  verdicts.revision = message.revision();
+  absl::StatusOr<Status> status = ReadStatus(message.status());
+  if (!status.ok()) return status.status();
+  if (!status->ok() && !status->IsError()) return Bad("a status that is neither SUCCESS nor ERROR");
+  verdicts.status = *std::move(status);
+
+  absl::StatusOr<Status> pre_filter = ReadStatus(message.pre_filter());
+  if (!pre_filter.ok()) return pre_filter.status();
+  if (pre_filter->IsWait()) return Bad("PreFilter says WAIT");
+  verdicts.pre_filter = *std::move(pre_filter);
+
+  if (!message.eligible().empty()) {
+    if (message.eligible().size() != BitmapBytes(nodes)) return Bad("eligible has another length");
+    std::vector<bool>& eligible = verdicts.eligible.emplace(nodes);
+    for (uint32_t i = 0; i < nodes; ++i) eligible[i] = BitAt(message.eligible(), i);
+  }
+  absl::Status read = ReadRejections(message, nodes, verdicts);
+  if (read.ok()) read = ReadScores(message, nodes, verdicts);
+  if (!read.ok()) return read;
   return verdicts;
 }
 
