@@ -121,6 +121,9 @@ TEST(KindWarnings, MisspeltKindsAndVersions) {
       {"karpenter.sh/v1", "NodeClass", ""},
       {"example.com/v1", "Pods", ""},
       {"serving.knative.dev/v1", "Service", ""},
+      {"kueue.x-k8s.io/v1beta1", "Workload", ""},  // a group of which one kind is read
+      {"kueue.x-k8s.io/v1beta1", "ClusterQueue", ""},
+      {"kai.scheduler/v1", "Topology", "write it as kai.scheduler/v1alpha1"},
       {"resource.k8s.io/v1", "ResourceSlice", ""},
       {"metrics.k8s.io/v1beta1", "PodMetrics", ""},
   };

@@ -50,7 +50,8 @@ TEST_F(FrameworkBuildTest, Order) {
 
 TEST_F(FrameworkBuildTest, EveryPointExpands) {
   Add<FakePreEnqueue, FakeQueueSort, FakePreFilter, FakeFilter, FakePostFilter, FakePreScore,
-      FakeScore, FakeReserve, FakePermit, FakePreBind, FakeBind, FakePostBind>("All");
+      FakeScore, FakeReserve, FakePermit, FakePreBind, FakeBind, FakePostBind,
+      FakePlacementGenerate, FakePlacementFeasible, FakePlacementScore>("All");
   const auto framework = Build("multiPoint: All; queueSort:; bind:");
   for (int i = 0; i < kExtensionPointCount; ++i) {
     const auto point = static_cast<ExtensionPoint>(i);

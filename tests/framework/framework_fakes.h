@@ -164,6 +164,27 @@ struct FakePostBind : virtual FakeBase, PostBindPlugin {
     if (script->post_bind != nullptr) script->post_bind();
   }
 };
+struct FakePlacementGenerate : virtual FakeBase, PlacementGeneratePlugin {
+  Status GeneratePlacements(const PlacementGroup&, const NodeTable&, PlacementTiers&) override {
+    script->log->push_back(name + ".PlacementGenerate");
+    return Status::Success();
+  }
+};
+struct FakePlacementFeasible : virtual FakeBase, PlacementFeasiblePlugin {
+  Status PlacementFeasible(const PlacementGroup&, const NodePlacement&, const PlacementProgress&,
+                           const NodeTable&) const override {
+    script->log->push_back(name + ".PlacementFeasible");
+    return Status::Success();
+  }
+};
+struct FakePlacementScore : virtual FakeBase, PlacementScorePlugin {
+  absl::StatusOr<int64_t> ScorePlacement(const PlacementGroup&, const NodePlacement&,
+                                         const PlacementAssignments&,
+                                         const NodeTable&) const override {
+    script->log->push_back(name + ".PlacementScore");
+    return 0;
+  }
+};
 struct FakeSign : virtual FakeBase, SignPlugin {
   Status SignPod(const PodInfo& pod, PodSignature& signature) const override {
     return script->Ask("SignPod", script->sign, pod, signature);

@@ -74,6 +74,8 @@ TEST(Events, AreThoseOfKubeScheduler) {
        "Node/UpdateNodeLabel Node/UpdateNodeTaint"},
       {"SchedulingGates", "Pod/UpdatePodSchedulingGatesEliminated"},
       {"TaintToleration", "Node/Add Node/UpdateNodeTaint Pod/UpdatePodToleration"},
+      {"TopologyPlacementGenerator",
+       "Node/Add Node/UpdateNodeLabel! Topology/*! Topology/*! ClusterNetworkTopology/*!"},
       {"VolumeBinding",
        "StorageClass/Add StorageClass/Update PersistentVolumeClaim/Add "
        "PersistentVolumeClaim/Update PersistentVolume/Add PersistentVolume/Update! Node/Add "
