@@ -66,7 +66,11 @@ bool BindingCycle::HandleOutcomes(absl::Time now) {
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.ok()) continue;
     if (outcome.status.IsError()) ++bind_failures_;
-    if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
+    if (BindAgain(outcome)) continue;
+    const std::optional<std::string> group =
+        outcome.status.IsError() ? cluster_.GroupOf(*outcome.placement.pod) : std::nullopt;
+    UndoPlacement(std::move(outcome));
+    if (group.has_value()) stale_groups_.BindingFailed(*group);
   }
   const bool any = !outcomes.empty();
   outcomes.clear();
