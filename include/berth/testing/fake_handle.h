@@ -79,7 +79,7 @@ class FakeGroups final : public Groups {
   const GroupMembers* GroupWith(const PodInfo& pod) const override;
 
  private:
-  uint64_t versions_ = 0;
+  uint64_t versions_ = uint64_t{1} << 32;  // never those of a real index
   std::map<std::string, std::unique_ptr<GroupMembers>, std::less<>> groups_;
 };
 
