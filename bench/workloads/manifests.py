@@ -4,6 +4,7 @@
 GPU = "nvidia.com/gpu"
 ZONE = "topology.kubernetes.io/zone"
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+KOORDINATOR_GANG = "gang.scheduling.koordinator.sh"  # annotations begin with it
 SCHEDULING_X = "scheduling.x-k8s.io/v1alpha1"
 
 
@@ -38,7 +39,7 @@ def requests_of(cpu, memory, **more):
 
 
 def pod(name, ns="default", on=None, requests=requests_of("100m", "500Mi"), limited=True, labels=None,
-        priority=0, created=None, **spec):
+        annotations=None, priority=0, created=None, **spec):
     """A pod of one container; `on` names the node that it runs on, `spec` has more fields of its spec."""
     container = {"name": "pause", "image": "registry.k8s.io/pause:3.10", "ports": [{"containerPort": 80}]}
     if requests:
@@ -46,6 +47,8 @@ def pod(name, ns="default", on=None, requests=requests_of("100m", "500Mi"), limi
     metadata = {"name": name, "namespace": ns, "uid": ns + "/" + name}
     if labels:
         metadata["labels"] = labels
+    if annotations:
+        metadata["annotations"] = annotations
     if created is not None:
         metadata["creationTimestamp"] = moment(created)
     placement = {"nodeName": on} if on else {}

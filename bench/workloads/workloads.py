@@ -6,8 +6,9 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GROUP_LABEL, ZONE, bound_volume, claim_template, claiming, cluster_quota, csi_node, device_class, elastic_quota,
-                       gpu_node, gpu_pod, kubernetes_pod_group, moment, namespace, node, pod, pod_group, requests_of, resource_slice,
+from manifests import (GROUP_LABEL, KOORDINATOR_GANG, ZONE, bound_volume, claim_template, claiming, cluster_quota,
+                       csi_node, device_class, elastic_quota, gpu_node, gpu_pod, kubernetes_pod_group, moment,
+                       namespace, node, pod, pod_group, requests_of, resource_slice,
                        share_of_gpu_node, using)
 
 Size = collections.namedtuple("Size", "nodes pods placed groups permit", defaults=(500, 10))
@@ -501,8 +502,9 @@ def gangs(share, interleaved=False, min_resources=False):
     return objects
 
 
-def equal_gangs(members, gpus=1, gpus_taken=0, priority=100):
-    """A workload of size.groups gangs of so many members; of each node's eight GPUs so many are taken by pods that stay."""
+def equal_gangs(members, gpus=1, gpus_taken=0, priority=100, annotated=False):
+    """A workload of size.groups gangs of so many members; of each node's eight GPUs so many are taken by pods that stay.
+    Annotated, the pods define their gangs, without objects."""
     def objects(size, rng):
         yield from gpu_nodes(size)
         if gpus_taken:
@@ -510,12 +512,14 @@ def equal_gangs(members, gpus=1, gpus_taken=0, priority=100):
                 yield gpu_pod(f"stays-{i:05d}", gpus_taken, on=f"gpu-{i:05d}", priority=1000)
         for i in range(size.placed):  # dealt to the nodes in turn; preemptible
             yield gpu_pod(f"low-{i:05d}", 1, on=f"gpu-{i % size.nodes:05d}")
-        for i in range(size.groups):
+        for i in range(0 if annotated else size.groups):
             yield pod_group(f"gang-{i:04d}", members, size.permit, i)
         for i in range(size.groups):
+            gang = f"gang-{i:04d}"
+            marks = ({"annotations": {f"{KOORDINATOR_GANG}/name": gang, f"{KOORDINATOR_GANG}/min-available": str(members)}}
+                     if annotated else {"labels": {GROUP_LABEL: gang}})
             for j in range(members):
-                yield gpu_pod(f"gang-{i:04d}-{j:03d}", gpus, labels={GROUP_LABEL: f"gang-{i:04d}"}, created=i,
-                              priority=priority)
+                yield gpu_pod(f"{gang}-{j:03d}", gpus, created=i, priority=priority, **marks)
     objects.__doc__ = f"Gangs of {members} pods with {gpus} GPU" + ("s" if gpus > 1 else "") + " each"
     return objects
 
@@ -632,6 +636,7 @@ WORKLOADS = {
     "gang-too-large": Workload(equal_gangs(512), Size(63, 0, 0, 1), "coscheduling"),
     "gang-no-room": Workload(equal_gangs(512, gpus_taken=7), Size(500, 0, 0, 1), "coscheduling"),
     "gang-preempts": Workload(equal_gangs(250, gpus=8), Size(500, 0, 4000, 1), "coscheduling"),
+    "gang-annotated": Workload(equal_gangs(5000, annotated=True), Size(625, 0, 0, 1), "coscheduling"),
     "gangs-of-10": Workload(equal_gangs(10), Size(500, 0, 0, 50), "coscheduling"),
     # As kubernetes' scheduler_perf: podgroup.
     "gangs-of-3": Workload(equal_gangs(3), Size(5000, 0, 0, 1000), "coscheduling"),

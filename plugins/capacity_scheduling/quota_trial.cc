@@ -193,11 +193,7 @@ std::vector<VictimUnit> QuotaTrial::UnitsOf(std::vector<const QuotaCharge*> char
       const GroupMembers* const members = handle_.groups().Find(*group);
       if (spec.has_value() && members != nullptr &&
           spec->disruption_mode == DisruptionMode::kSingle && spec->subgroups.empty()) {
-        int staying = 0;
-        for (const GroupMember& member : members->members()) {
-          if (!member.node_name.empty() && !member.pod->deletion_time().has_value()) ++staying;
-        }
-        left->second = staying - spec->min_member;
+        left->second = members->counts().running - spec->min_member;
       }
     }
     if (left->second > 0) {

@@ -26,27 +26,17 @@ absl::StatusOr<std::unique_ptr<Plugin>> Coscheduling::Create(const PluginArgs& a
 
 // --- Groups -------------------------------------------------------------------------------------
 
+Coscheduling::Defaults Coscheduling::DefaultsOf(const CoschedulingArgs& args) {
+  Defaults defaults{.backoff = absl::Seconds(args.pod_group_backoff_seconds)};
+  if (args.staleness_grace_period_seconds >= 0) {
+    defaults.stale_after = absl::Seconds(args.staleness_grace_period_seconds);
+  }
+  return defaults;
+}
+
 const api::PodGroup* Coscheduling::FindPodGroup(absl::string_view name) const {
   const auto [namespace_name, group] = SplitName(name);
   return handle_.objects().Find<api::PodGroup>(namespace_name, group);
-}
-
-std::optional<GroupSpec> Coscheduling::Spec(absl::string_view name) const {
-  std::optional<GroupSpec> spec = GroupDoors::Spec(name);
-  if (spec.has_value()) spec->backoff = absl::Seconds(args_.pod_group_backoff_seconds);
-  return spec;
-}
-
-Coscheduling::Counts Coscheduling::CountMembers(absl::string_view name) const {
-  Counts counts;
-  const GroupMembers* group = handle_.groups().Find(name);
-  if (group == nullptr) return counts;
-  counts.living = static_cast<int>(group->members().size());
-  counts.assigned = group->assigned_count();
-  for (const GroupMember& member : group->members()) {
-    if (!member.pod->scheduling_gates().empty()) ++counts.gated;
-  }
-  return counts;
 }
 
 // --- Per pod ------------------------------------------------------------------------------------
@@ -63,45 +53,40 @@ bool Coscheduling::Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const {
 // free in sum. UnschedulableAndUnresolvable throughout: preempting for half a group is useless.
 Status Coscheduling::PreFilter(CycleState&, const PodInfo& pod, const NodeTable& nodes,
                                PreFilterResult&) {
-  const std::optional<std::string> name = GroupOf(pod);
-  const std::optional<GroupSpec> spec = name.has_value() ? Spec(*name) : std::nullopt;
-  if (!spec.has_value()) return Status::Success();
+  const Found group = FindGroup(pod);
+  if (group.definition == nullptr) return Status::Success();
+  const GroupSpec& spec = group.definition->spec;
   // Members that come later need no siblings.
-  if (spec->match_policy == MatchPolicy::kOnceSatisfied &&
-      MissingMembers(*spec, handle_.groups().Find(*name)) == 0) {
+  if (spec.match_policy == MatchPolicy::kOnceSatisfied &&
+      MissingMembers(spec, group.members) == 0) {
     return Status::Success();
   }
-  const Counts counts = CountMembers(*name);
-  if (counts.living < spec->min_member) {
+  const MemberCounts counts = group.counts();
+  if (counts.members < spec.min_member) {
     return Status::UnschedulableAndUnresolvable(absl::StrCat(
         "pre-filter pod ", pod.name(), " cannot find enough sibling pods, current pods number: ",
-        counts.living, ", minMember of group: ", spec->min_member));
+        counts.members, ", minMember of group: ", spec.min_member));
   }
-  if (counts.living - counts.gated < spec->min_member) {
+  if (counts.members - counts.gated < spec.min_member) {
     return Status::UnschedulableAndUnresolvable(absl::StrCat(
         "pre-filter pod ", pod.name(), " cannot proceed due to gated pods in the same PodGroup"));
   }
-  const api::PodGroup* pod_group = FindPodGroup(*name);
-  if (pod_group != nullptr && !pod_group->spec().min_resources().empty()) {
-    const std::string gap = MinResourcesGap(*pod_group, handle_.groups().Find(*name), nodes);
-    if (!gap.empty()) {
-      return Status::UnschedulableAndUnresolvable(absl::StrCat("resource gap: ", gap));
-    }
-  }
-  return Status::Success();
+  if (!group.definition->has_min_resources) return Status::Success();
+  const std::string gap = MinResourcesGap(*FindPodGroup(group.name), group.members, nodes);
+  if (gap.empty()) return Status::Success();
+  return Status::UnschedulableAndUnresolvable(absl::StrCat("resource gap: ", gap));
 }
 
 Status Coscheduling::PostFilter(CycleState&, const PodInfo& pod, const NodeStatuses&,
                                 PostFilterResult&) {
-  const std::optional<std::string> name = GroupOf(pod);
-  const std::optional<GroupSpec> spec = name.has_value() ? Spec(*name) : std::nullopt;
-  if (!spec.has_value()) return Status::Unschedulable("can not find pod group");
-  const int64_t min_member = spec->min_member;
-  const int64_t missing = min_member - CountMembers(*name).assigned;
+  const Found group = FindGroup(pod);
+  if (group.definition == nullptr) return Status::Unschedulable("can not find pod group");
+  const int64_t min_member = group.definition->spec.min_member;
+  const int64_t missing = min_member - group.counts().assigned;
   if (missing <= 0 || missing * 100 <= args_.pod_group_reject_percentage * min_member) {
     return Status::Make(Code::kUnschedulable, {});
   }
-  return Status::Unschedulable(absl::StrCat("PodGroup ", *name, " gets rejected due to Pod ",
+  return Status::Unschedulable(absl::StrCat("PodGroup ", group.name, " gets rejected due to Pod ",
                                             pod.name(), " is unschedulable even after PostFilter"));
 }
 

@@ -47,8 +47,6 @@ class Coscheduling final : public Plugin,
 
   absl::string_view Name() const override { return kName; }
 
-  std::optional<GroupSpec> Spec(absl::string_view name) const override;
-
   // Priority, then the group's (or the pod's) time, then "namespace/group" (or pod): pods of one
   // group stay together even when many groups were made in the same second.
   bool Less(const QueuedPodInfo& a, const QueuedPodInfo& b) const override;
@@ -67,16 +65,13 @@ class Coscheduling final : public Plugin,
 
  private:
   Coscheduling(const CoschedulingArgs& args, Handle& handle)
-      : GroupDoors(kName, handle, EveryDoor(handle)), args_(args), handle_(handle) {}
+      : GroupDoors(kName, handle, EveryDoor(handle), DefaultsOf(args)),
+        args_(args),
+        handle_(handle) {}
+
+  static Defaults DefaultsOf(const CoschedulingArgs& args);
 
   const api::PodGroup* FindPodGroup(absl::string_view name) const;
-  // Members of the group that are assigned, living members, and those held by scheduling gates.
-  struct Counts {
-    int living = 0;
-    int assigned = 0;
-    int gated = 0;
-  };
-  Counts CountMembers(absl::string_view name) const;
 
   const CoschedulingArgs args_;
   Handle& handle_;

@@ -18,7 +18,13 @@ const FieldTable& CoschedulingArgs::Fields() {
           .Field("podGroupRejectPercentage", &CoschedulingArgs::pod_group_reject_percentage,
                  "Missing members, in percent of minMember, up to which the rest of a group is "
                  "not rejected with a member that does not fit.",
-                 InRange(0, 100)));
+                 InRange(0, 100))
+          .Field("stalenessGracePeriodSeconds", &CoschedulingArgs::staleness_grace_period_seconds,
+                 "How long members of a group may run while fewer than its minimum do, before they "
+                 "are evicted and the group starts again as a whole; negative: for ever. The "
+                 "annotation scheduling.berth.dev/staleness-grace-period of a PodGroup, or of pods "
+                 "that define their group, says it for one group.",
+                 AtLeast(-1)));
   return table;
 }
 

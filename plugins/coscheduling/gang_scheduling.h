@@ -53,7 +53,8 @@ class GangScheduling final : public Plugin,
   }
 
  private:
-  explicit GangScheduling(Handle& handle) : GroupDoors(kName, handle, KubernetesDoors(handle)) {}
+  explicit GangScheduling(Handle& handle)
+      : GroupDoors(kName, handle, KubernetesDoors(handle), {}) {}
 };
 
 }  // namespace berth

@@ -22,6 +22,8 @@ struct GangWords {
   std::optional<GangMode> mode;
   std::optional<MatchPolicy> match_policy;
   std::optional<absl::Duration> waiting_time;
+  std::optional<absl::Duration> stale_after;
+  std::optional<BindFailurePolicy> bind_failure_policy;
   std::vector<std::string> illegal;  // the marks whose values are none, for people
 
   // What two members say together: the stricter of both, whoever came first.
@@ -33,13 +35,20 @@ using FindText = std::function<std::optional<absl::string_view>(absl::string_vie
 // koordinator.cc: annotations gang.scheduling.koordinator.sh/*.
 std::optional<absl::string_view> KoordinatorGangName(const FindText& annotation);
 GangWords ReadKoordinatorWords(const FindText& annotation);
+// All that ReadKoordinatorWords() reads, as it stands there.
+void AppendKoordinatorWords(const FindText& annotation, std::string& text);
 // The gangs that start together, "namespace/name", sorted and without repetition; empty if the
 // annotation `groups` is absent or no JSON list of texts.
 std::vector<std::string> ReadGangGroups(const FindText& annotation);
 
+// lifecycle_words.cc: annotations scheduling.berth.dev/*.
+void ReadLifecycleWords(const FindText& annotation, GangWords& words);
+void AppendLifecycleWords(const FindText& annotation, std::string& text);
+
 // label_pair.cc: labels pod-group.scheduling.sigs.k8s.io/name and /min-available.
 std::optional<absl::string_view> LabelPairGangName(const PodInfo& pod);
 GangWords ReadLabelPair(const PodInfo& pod);
+void AppendLabelPair(const PodInfo& pod, std::string& text);
 
 // A number from 1 to 2^31-1; else it is noted as illegal.
 std::optional<int> ReadCount(absl::string_view key, absl::string_view text, GangWords& words);

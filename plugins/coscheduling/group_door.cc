@@ -35,23 +35,6 @@ std::string NamePart(absl::string_view text) {
   return part;
 }
 
-bool IsReady(const GroupMember& member) {
-  return member.pod->scheduling_gates().empty() &&
-         (!member.node_name.empty() || !member.pod->deletion_time().has_value());
-}
-
-Readiness CountReady(const GroupMembers& group) {
-  Readiness counts;
-  for (const GroupMember& member : group.members()) {
-    if (!member.pod->scheduling_gates().empty()) {
-      ++counts.gated;
-    } else if (IsReady(member)) {
-      ++counts.ready;
-    }
-  }
-  return counts;
-}
-
 bool GroupDoor::Concerns(const Object& object, absl::string_view group) const {
   return absl::c_linear_search(GroupsOf(object), group);
 }
@@ -65,17 +48,16 @@ Status GroupDoor::NotDefined(const GroupMembers& group) const {
 }
 
 Status GroupDoor::TooFewMembers(const GroupMembers& group, const GroupDefinition&, int needed,
-                                Readiness readiness) const {
+                                int ready) const {
+  const int gated = group.counts().gated;
   return Status::UnschedulableAndUnresolvable(absl::StrCat(
-      "waiting for pods of ", Title(group.name()), ": ", readiness.ready, " of ", needed,
-      " are there",
-      readiness.gated > 0 ? absl::StrCat(", ", readiness.gated, " more have scheduling gates")
-                          : ""));
+      "waiting for pods of ", Title(group.name()), ": ", ready, " of ", needed, " are there",
+      gated > 0 ? absl::StrCat(", ", gated, " more have scheduling gates") : ""));
 }
 
 Status GroupDoor::Unfit(const GroupMembers& group, const GroupSpec& spec, int placed,
                         const Status& cause) const {
-  const int running = group.assigned_count();
+  const int running = group.counts().running;
   const std::string can_run = running == 0
                                   ? absl::StrCat(placed, " can run")
                                   : absl::StrCat(running, running == 1 ? " runs, " : " run, ",

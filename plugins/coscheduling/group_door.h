@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "berth/api/kinds.h"
 #include "berth/api/object.h"
 #include "berth/extensions/group.h"
@@ -37,19 +38,15 @@ struct GroupDefinition {
   GroupSpec spec;
   // Wait until so many members exist, beyond what the minima say; 0: no more than those.
   int total_members = 0;
+  // Of a PodGroup of scheduler-plugins: it says minResources.
+  bool has_min_resources = false;
+  // GroupSpec::stale_after, if the group says it.
+  std::optional<absl::Duration> stale_after = std::nullopt;
   // Not Success: the group cannot start as it is defined, and why.
   Status problem;
   // What somebody said of it that means nothing, for people.
   std::vector<std::string> notes;
 };
-
-// Members that run or may be tried, and those that scheduling gates hold back.
-struct Readiness {
-  int ready = 0;
-  int gated = 0;
-};
-bool IsReady(const GroupMember& member);
-Readiness CountReady(const GroupMembers& group);
 
 // One for each plugin instance. Scheduling thread.
 class GroupDoor {
@@ -66,8 +63,13 @@ class GroupDoor {
   // Whether `object`, which came, changed or went, says something of the group.
   virtual bool Concerns(const Object& object, absl::string_view group) const;
   virtual int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const = 0;
-  // Absent as long as an object is missing, or no member says enough.
-  virtual std::optional<GroupDefinition> Define(absl::string_view group) const = 0;
+  // As GroupPlugin's; asked of pods by any door.
+  virtual void AppendDeclaration(const PodInfo& pod, std::string& text) const = 0;
+  // Absent as long as an object is missing, or no member says enough. By the objects of Kinds(),
+  // PriorityClasses and the kinds of `members` alone (null: it has none), so that it is asked again
+  // only when one of them comes, changes or goes.
+  virtual std::optional<GroupDefinition> Define(absl::string_view group,
+                                                const GroupMembers* members) const = 0;
 
   // Whether its members agree with it and with each other, where the API asks for that.
   virtual Status Check(const GroupMembers& group, const GroupDefinition& definition) const;
@@ -78,7 +80,7 @@ class GroupDoor {
   virtual std::string Title(absl::string_view group) const = 0;
   virtual Status NotDefined(const GroupMembers& group) const;
   virtual Status TooFewMembers(const GroupMembers& group, const GroupDefinition& definition,
-                               int needed, Readiness readiness) const;
+                               int needed, int ready) const;
   virtual Status Unfit(const GroupMembers& group, const GroupSpec& spec, int placed,
                        const Status& cause) const;
 

@@ -43,8 +43,8 @@ int FirstShort(const GroupSpec& spec, const std::vector<int>& ready) {
 }  // namespace
 
 GroupDoors::GroupDoors(absl::string_view plugin, Handle& handle,
-                       std::vector<std::unique_ptr<GroupDoor>> doors)
-    : plugin_(plugin), handle_(handle), doors_(std::move(doors)) {
+                       std::vector<std::unique_ptr<GroupDoor>> doors, const Defaults& defaults)
+    : plugin_(plugin), handle_(handle), doors_(std::move(doors)), defaults_(defaults) {
   for (const std::unique_ptr<GroupDoor>& door : doors_) {
     for (const Kind kind : door->Kinds()) handle_.Watch(kind);
   }
@@ -75,17 +75,73 @@ std::vector<std::string> GroupDoors::GroupsOf(const Object& object) const {
 }
 
 std::optional<GroupSpec> GroupDoors::Spec(absl::string_view name) const {
-  const GroupDoor* const door = DoorOf(name);
-  if (door == nullptr) return std::nullopt;
-  std::optional<GroupDefinition> definition = door->Define(name);
-  if (!definition.has_value()) return std::nullopt;
-  AddTopology(*door, name, *definition);
-  return std::move(definition->spec);
+  const Known& known = Find(name, handle_.groups().Find(name));
+  if (!known.definition.has_value()) return std::nullopt;
+  return known.definition->spec;
 }
 
-void GroupDoors::AddTopology(const GroupDoor& door, absl::string_view name,
-                             GroupDefinition& definition) const {
-  const GroupMembers* const members = handle_.groups().Find(name);
+uint64_t GroupDoors::ObjectsVersion(const GroupDoor& door) const {
+  uint64_t version = handle_.objects().version(Kind::kPriorityClass);
+  for (const Kind kind : door.Kinds()) version += handle_.objects().version(kind);
+  return version;
+}
+
+const GroupDoors::Known& GroupDoors::Find(absl::string_view name,
+                                          const GroupMembers* members) const {
+  if (known_.size() > most_known_) DropGone(known_, most_known_);
+  std::unique_ptr<Known>& found = known_[name];
+  const bool is_new = found == nullptr;
+  if (is_new) {
+    found = std::make_unique<Known>();
+    found->name = std::string(name);
+    found->door = DoorOf(name);
+  }
+  Known& known = *found;
+  if (known.door == nullptr) return known;
+  const uint64_t kinds = members == nullptr ? 0 : members->kinds_version();
+  const uint64_t objects = ObjectsVersion(*known.door);
+  if (is_new || known.kinds_version != kinds || known.objects_version != objects) {
+    known.kinds_version = kinds;
+    known.objects_version = objects;
+    known.definition = known.door->Define(name, members);
+    if (std::optional<GroupDefinition>& definition = known.definition; definition.has_value()) {
+      AddTopology(*known.door, members, *definition);
+      definition->spec.backoff = defaults_.backoff;
+      definition->spec.stale_after = definition->stale_after.value_or(defaults_.stale_after);
+    }
+  }
+  return known;
+}
+
+const GroupMembers* GroupDoors::MembersWith(const PodInfo& pod) const {
+  if (const GroupMembers* const group = handle_.groups().GroupWith(pod)) return group;
+  const std::optional<std::string> name = GroupOf(pod);
+  return name.has_value() ? handle_.groups().Find(*name) : nullptr;
+}
+
+GroupDoors::Found GroupDoors::FindGroup(const PodInfo& pod) const {
+  Found found;
+  const Known* known = nullptr;
+  if (const GroupMembers* const group = MembersWith(pod)) {
+    found.members = group;
+    known = &Find(*group);
+  } else if (const std::optional<std::string> name = GroupOf(pod)) {
+    known = &Find(*name, nullptr);
+  }
+  if (known == nullptr) return found;
+  found.in_group = true;
+  found.name = known->name;
+  if (known->definition.has_value()) found.definition = &*known->definition;
+  return found;
+}
+
+void GroupDoors::AppendDeclaration(const PodInfo& pod, std::string& text) const {
+  for (const std::unique_ptr<GroupDoor>& door : doors_) door->AppendDeclaration(pod, text);
+  AppendTopologyWords([&](absl::string_view key) { return pod.annotation(key); }, text);
+}
+
+void GroupDoors::AddTopology(const GroupDoor& door, const GroupMembers* members,
+                             GroupDefinition& definition) {
   if (members == nullptr) return;
   const GroupSpec& spec = definition.spec;
   AddTopologyOfPods(
@@ -102,11 +158,11 @@ int GroupDoors::SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const {
 }
 
 Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
-  const GroupDoor* const door = DoorOf(group.name());
+  const Known& known = Find(group);
+  const GroupDoor* const door = known.door;
   if (door == nullptr) return Status::Success();
-  std::optional<GroupDefinition> definition = door->Define(group.name());
+  const std::optional<GroupDefinition>& definition = known.definition;
   if (!definition.has_value()) return door->NotDefined(group);
-  AddTopology(*door, group.name(), *definition);
   if (!definition->problem.ok()) return definition->problem;
   if (Status agreed = door->Check(group, *definition); !agreed.ok()) return agreed;
   const GroupSpec& spec = definition->spec;
@@ -119,27 +175,20 @@ Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
   }
   WatchTimeout(group, *definition);
 
-  const Readiness readiness = CountReady(group);
-  int ready = readiness.ready;
-  if (spec.match_policy == MatchPolicy::kOnlyWaiting) {
-    ready -= static_cast<int>(absl::c_count_if(group.members(), [](const GroupMember& member) {
-      return !member.pod->node_name().empty();
-    }));
-  }
+  int ready = group.counts().ready;
+  if (spec.match_policy == MatchPolicy::kOnlyWaiting) ready -= group.counts().bound;
   const int needed = std::max(spec.min_member, definition->total_members);
-  if (ready < needed) {
-    return door->TooFewMembers(group, *definition, needed, {ready, readiness.gated});
-  }
+  if (ready < needed) return door->TooFewMembers(group, *definition, needed, ready);
   if (spec.subgroups.empty()) return Status::Success();
   std::vector<int> of_part(spec.subgroups.size(), 0);
-  for (const GroupMember& member : group.members()) {
-    const int part = IsReady(member) ? door->SubgroupOf(*member.pod, spec) : -1;
-    if (part >= 0) ++of_part[part];
+  for (const MemberKind& kind : group.kinds()) {
+    const int part = door->SubgroupOf(*kind.pod, spec);
+    if (part >= 0) of_part[part] += kind.counts.ready;
   }
   if (MeetsQuorum(spec, of_part)) return Status::Success();
   const int part = FirstShort(spec, of_part);
   if (part < 0 || spec.min_subgroups > 0) {
-    return door->TooFewMembers(group, *definition, needed, {ready, readiness.gated});
+    return door->TooFewMembers(group, *definition, needed, ready);
   }
   return Status::UnschedulableAndUnresolvable(absl::StrCat(
       "waiting for pods of ", door->Title(group.name()), ": ", of_part[part], " of ",
@@ -148,10 +197,11 @@ Status GroupDoors::ReadyToSchedule(const GroupMembers& group) const {
 
 Status GroupDoors::GroupUnschedulable(const GroupMembers& group, int placed,
                                       const Status& cause) const {
-  const GroupDoor* const door = DoorOf(group.name());
-  const std::optional<GroupSpec> spec = Spec(group.name());
-  if (door == nullptr) return cause;
-  return door->Unfit(group, spec.value_or(GroupSpec()), placed, cause);
+  const Known& known = Find(group);
+  if (known.door == nullptr) return cause;
+  const GroupSpec undefined;
+  return known.door->Unfit(group, known.definition.has_value() ? known.definition->spec : undefined,
+                           placed, cause);
 }
 
 // --- Permit --------------------------------------------------------------------------------------
@@ -161,41 +211,44 @@ Status GroupDoors::GroupUnschedulable(const GroupMembers& group, int placed,
 // (or a test) permits on its own.
 Status GroupDoors::Permit(const PodInfo& pod, absl::Duration default_timeout,
                           absl::Duration& timeout) {
-  const std::optional<std::string> name = GroupOf(pod);
-  if (!name.has_value()) return Status::Success();
-  const std::optional<GroupSpec> spec = Spec(*name);
-  if (!spec.has_value()) return Status::Unschedulable("PodGroup not found");
-  if (MissingMembers(*spec, handle_.groups().Find(*name)) == 0) {
+  const Found group = FindGroup(pod);
+  if (!group.in_group) return Status::Success();
+  if (group.definition == nullptr) return Status::Unschedulable("PodGroup not found");
+  const GroupSpec& spec = group.definition->spec;
+  if (MissingMembers(spec, group.members) == 0) {
     handle_.ForEachWaitingPod([&](WaitingPod& waiting) {
-      if (GroupOf(waiting.pod()) == name) waiting.Allow(plugin_);
+      if (MembersWith(waiting.pod()) == group.members) waiting.Allow(plugin_);
     });
     return Status::Success();
   }
-  timeout = spec->timeout > absl::ZeroDuration() ? spec->timeout : default_timeout;
+  timeout = spec.timeout > absl::ZeroDuration() ? spec.timeout : default_timeout;
   return Status::Wait();
 }
 
 // Losing one member of a group that is not whole any more takes the waiting ones with it. Of one
 // that may hold nodes before it is whole each member waits for itself.
 void GroupDoors::Unreserve(const PodInfo& pod) {
-  const std::optional<std::string> name = GroupOf(pod);
-  const std::optional<GroupSpec> spec = name.has_value() ? Spec(*name) : std::nullopt;
-  if (!spec.has_value() || spec->mode == GangMode::kNonStrict) return;
-  const GroupMembers* const group = handle_.groups().Find(*name);
-  if (group != nullptr && group->assigned_count() > spec->min_member) return;
+  const Found group = FindGroup(pod);
+  if (group.definition == nullptr || group.definition->spec.mode == GangMode::kNonStrict) return;
+  if (group.counts().assigned > group.definition->spec.min_member) return;
   handle_.ForEachWaitingPod([&](WaitingPod& waiting) {
-    if (GroupOf(waiting.pod()) == name) waiting.Reject(plugin_, "rejection in Unreserve");
+    if (group.members != nullptr && MembersWith(waiting.pod()) == group.members) {
+      waiting.Reject(plugin_, "rejection in Unreserve");
+    }
   });
 }
 
 // --- What people are told ------------------------------------------------------------------------
 
+template <class Map>
+void GroupDoors::DropGone(Map& of_group, size_t& most) const {
+  absl::erase_if(of_group,
+                 [&](const auto& of) { return handle_.groups().Find(of.first) == nullptr; });
+  most = 2 * of_group.size() + 1024;
+}
+
 GroupDoors::Told& GroupDoors::ToldOf(absl::string_view group) const {
-  if (told_.size() > most_told_) {
-    absl::erase_if(told_,
-                   [&](const auto& of) { return handle_.groups().Find(of.first) == nullptr; });
-    most_told_ = 2 * told_.size() + 1024;
-  }
+  if (told_.size() > most_told_) DropGone(told_, most_told_);
   return told_[group];
 }
 
@@ -204,8 +257,10 @@ GroupDoors::Told& GroupDoors::ToldOf(absl::string_view group) const {
 void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const {
   if (definition.spec.timeout <= absl::ZeroDuration()) return;
   absl::Time first = absl::InfiniteFuture();
-  for (const GroupMember& member : group.members()) {
-    if (member.pod->node_name().empty()) first = std::min(first, member.pod->creation_time());
+  for (const MemberKind& kind : group.kinds()) {
+    if (kind.counts.bound < kind.counts.members) {
+      first = std::min(first, kind.pod->creation_time());
+    }
   }
   if (first == absl::InfiniteFuture()) return;
   Told& told = ToldOf(group.name());
@@ -223,66 +278,67 @@ void GroupDoors::WatchTimeout(const GroupMembers& group, const GroupDefinition& 
 }
 
 void GroupDoors::TellTimeout(const std::string& name) const {
-  const GroupDoor* const door = DoorOf(name);
   const GroupMembers* const group = handle_.groups().Find(name);
-  const std::optional<GroupSpec> spec = Spec(name);
-  if (group == nullptr || !spec.has_value()) return;
-  if (MissingMembers(*spec, group) == 0) return;
+  if (group == nullptr) return;
+  const Known& known = Find(*group);
+  if (!known.definition.has_value()) return;
+  const GroupSpec& spec = known.definition->spec;
+  if (MissingMembers(spec, group) == 0) return;
   const std::string text =
-      absl::StrCat(door->Title(name), " has not reached its minimum of ", spec->min_member,
-                   " pods within ", DurationToString(spec->timeout), " of its first pod");
+      absl::StrCat(known.door->Title(name), " has not reached its minimum of ", spec.min_member,
+                   " pods within ", DurationToString(spec.timeout), " of its first pod");
   for (const GroupMember& member : group->members()) {
     if (member.pod->node_name().empty()) handle_.Warn(*member.pod, "GroupTimeout", text);
   }
   handle_.ForEachWaitingPod([&](WaitingPod& waiting) {
-    if (GroupOf(waiting.pod()) == name) waiting.Reject(plugin_, text);
+    if (MembersWith(waiting.pod()) == group) waiting.Reject(plugin_, text);
   });
 }
 
 // Members that disagree about their priority where nothing settles it, and words that mean nothing.
 void GroupDoors::WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const {
-  const auto members = group.members();
-  if (members.empty()) return;
-  std::vector<std::string> texts = definition.notes;
+  const absl::Span<const MemberKind> kinds = group.kinds();
+  if (kinds.empty()) return;
   const auto [low, high] = std::minmax_element(
-      members.begin(), members.end(),
+      kinds.begin(), kinds.end(),
       [](const auto& a, const auto& b) { return a.pod->priority() < b.pod->priority(); });
-  if (!definition.spec.priority.has_value() && low->pod->priority() != high->pod->priority()) {
+  const bool disagree =
+      !definition.spec.priority.has_value() && low->pod->priority() != high->pod->priority();
+  const bool has_wishes = !definition.spec.topology.empty() ||
+                          absl::c_any_of(definition.spec.subgroups, [](const Subgroup& part) {
+                            return !part.topology.empty();
+                          });
+  const bool wishes_in_vain = has_wishes && !handle_.generates_placements();
+  if (!disagree && !wishes_in_vain && definition.notes.empty()) return;
+  std::vector<std::string> texts = definition.notes;
+  if (disagree) {
     texts.push_back(
         absl::StrCat("the pods of the group disagree about its priority: ", low->pod->name(),
                      " has ", low->pod->priority(), ", ", high->pod->name(), " has ",
                      high->pod->priority(), "; the lowest counts for its place in the queue"));
   }
-  const bool has_wishes = !definition.spec.topology.empty() ||
-                          absl::c_any_of(definition.spec.subgroups, [](const Subgroup& part) {
-                            return !part.topology.empty();
-                          });
-  if (has_wishes && !handle_.generates_placements()) {
+  if (wishes_in_vain) {
     texts.emplace_back(
         "what it says of its topology is left out: its pods may be placed in several domains; "
         "enable TopologyPlacementGenerator in the profile");
   }
-  if (texts.empty()) return;
   for (const std::string& text : texts) {
     if (!ToldOf(group.name()).texts.insert(text).second) continue;
-    handle_.Warn(*members.front().pod, "GroupDefinition", text);
+    handle_.Warn(*group.members().front().pod, "GroupDefinition", text);
   }
 }
 
 void GroupDoors::ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const {
-  const std::optional<std::string> name = GroupOf(pod);
-  if (!name.has_value()) return;
-  const GroupDoor* const door = DoorOf(*name);
-  const std::optional<GroupDefinition> definition = door->Define(*name);
-  if (!definition.has_value()) {
+  const Found group = FindGroup(pod);
+  if (!group.in_group) return;
+  if (group.definition == nullptr) {
     waiting.reason = WaitingReason::kGroupNotFound;
     return;
   }
-  const GroupMembers* const group = handle_.groups().Find(*name);
-  const int ready = group == nullptr ? 0 : CountReady(*group).ready;
-  const int needed = std::max(definition->spec.min_member, definition->total_members);
-  if (ready < needed ||
-      (group != nullptr && !definition->spec.subgroups.empty() && !ReadyToSchedule(*group).ok())) {
+  const int ready = group.counts().ready;
+  const int needed = std::max(group.definition->spec.min_member, group.definition->total_members);
+  const bool has_parts = group.members != nullptr && !group.definition->spec.subgroups.empty();
+  if (ready < needed || (has_parts && !ReadyToSchedule(*group.members).ok())) {
     waiting.reason = WaitingReason::kWaitingForMembers;
     waiting.members_needed = needed;
     waiting.members_placeable = ready;

@@ -25,13 +25,19 @@ namespace berth {
 // Scheduling thread. `plugin` is who warns and rejects.
 class GroupDoors : public GroupPlugin {
  public:
+  // What counts for groups that do not say it.
+  struct Defaults {
+    absl::Duration backoff;
+    absl::Duration stale_after = absl::InfiniteDuration();
+  };
   GroupDoors(absl::string_view plugin, Handle& handle,
-             std::vector<std::unique_ptr<GroupDoor>> doors);
+             std::vector<std::unique_ptr<GroupDoor>> doors, const Defaults& defaults);
 
   std::optional<std::string> GroupOf(const PodInfo& pod) const override;
   std::vector<std::string> GroupsOf(const Object& object) const override;
   std::optional<GroupSpec> Spec(absl::string_view name) const override;
   int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override;
+  void AppendDeclaration(const PodInfo& pod, std::string& text) const override;
   Status ReadyToSchedule(const GroupMembers& group) const override;
   Status GroupUnschedulable(const GroupMembers& group, int placed,
                             const Status& cause) const override;
@@ -46,11 +52,36 @@ class GroupDoors : public GroupPlugin {
   std::vector<ClusterEventWithHint> Events() const;
   void ExplainWaiting(const PodInfo& pod, WaitingFor& waiting) const;
 
+ protected:
+  // The group of a pod as it is now.
+  struct Found {
+    bool in_group = false;
+    absl::string_view name;
+    const GroupMembers* members = nullptr;        // null: none that the engine knows
+    const GroupDefinition* definition = nullptr;  // null: not defined; valid until the next look
+
+    MemberCounts counts() const { return members == nullptr ? MemberCounts() : members->counts(); }
+  };
+  Found FindGroup(const PodInfo& pod) const;
+
  private:
+  // What a door said of a group, and by what.
+  struct Known {
+    std::string name;
+    const GroupDoor* door = nullptr;
+    uint64_t kinds_version = 0;
+    uint64_t objects_version = 0;
+    std::optional<GroupDefinition> definition;
+  };
+  // `members` may be null.
+  const Known& Find(absl::string_view name, const GroupMembers* members) const;
+  const Known& Find(const GroupMembers& group) const { return Find(group.name(), &group); }
+  const GroupMembers* MembersWith(const PodInfo& pod) const;
   const GroupDoor* DoorOf(absl::string_view group) const;
+  uint64_t ObjectsVersion(const GroupDoor& door) const;
   // What its pods' annotations say of it, if the definition says nothing.
-  void AddTopology(const GroupDoor& door, absl::string_view name,
-                   GroupDefinition& definition) const;
+  static void AddTopology(const GroupDoor& door, const GroupMembers* members,
+                          GroupDefinition& definition);
   void WatchTimeout(const GroupMembers& group, const GroupDefinition& definition) const;
   void TellTimeout(const std::string& name) const;
   void WarnOnce(const GroupMembers& group, const GroupDefinition& definition) const;
@@ -58,14 +89,20 @@ class GroupDoors : public GroupPlugin {
   const std::string plugin_;
   Handle& handle_;
   const std::vector<std::unique_ptr<GroupDoor>> doors_;
+  const Defaults defaults_;
   // What people were told, or will be, of groups that were below their minimum.
   struct Told {
     std::optional<absl::Time> deadline;  // when the group's time is over
     std::set<std::string> texts;
   };
   Told& ToldOf(absl::string_view group) const;
+  // Groups come and go: what is remembered of those that went is dropped now and then.
+  template <class Map>
+  void DropGone(Map& of_group, size_t& most) const;
   mutable absl::flat_hash_map<std::string, Told> told_;
-  mutable size_t most_told_ = 1024;  // with more, those of groups that are gone are dropped
+  mutable size_t most_told_ = 1024;
+  mutable absl::flat_hash_map<std::string, std::unique_ptr<Known>> known_;
+  mutable size_t most_known_ = 1024;
 };
 
 }  // namespace berth

@@ -48,6 +48,9 @@ void GangWords::Add(const GangWords& other) {
                match_policy.has_value() && other.match_policy.has_value() &&
                    Strictness(*other.match_policy) > Strictness(*match_policy));
   TakeStricter(waiting_time, other.waiting_time, other.waiting_time < waiting_time);
+  TakeStricter(stale_after, other.stale_after, other.stale_after < stale_after);
+  TakeStricter(bind_failure_policy, other.bind_failure_policy,
+               other.bind_failure_policy == BindFailurePolicy::kGiveUp);
   for (const std::string& mark : other.illegal) {
     if (std::find(illegal.begin(), illegal.end(), mark) == illegal.end()) illegal.push_back(mark);
   }
@@ -109,6 +112,13 @@ GangWords ReadKoordinatorWords(const FindText& annotation) {
     }
   }
   return words;
+}
+
+void AppendKoordinatorWords(const FindText& annotation, std::string& text) {
+  for (const absl::string_view key :
+       {kGangMinAvailable, kTotalNumber, kGangMode, kMatchPolicy, kOldMatchPolicy, kWaitingTime}) {
+    if (const auto value = annotation(key)) absl::StrAppend(&text, "\n", key, ": ", *value);
+  }
 }
 
 std::vector<std::string> ReadGangGroups(const FindText& annotation) {

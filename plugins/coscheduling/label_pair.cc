@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The labels of the first Coscheduling of scheduler-plugins, before it had PodGroups.
+#include "absl/strings/str_cat.h"
 #include "plugins/coscheduling/gang_words.h"
 
 namespace berth {
@@ -16,10 +17,23 @@ std::optional<absl::string_view> LabelPairGangName(const PodInfo& pod) {
   return name->view();
 }
 
-GangWords ReadLabelPair(const PodInfo& pod) {
+namespace {
+
+const Symbol* FindMinAvailable(const PodInfo& pod) {
   static const Symbol kKey = Symbol::Intern(kPairMinAvailable);
+  return pod.labels().Find(kKey);
+}
+
+}  // namespace
+
+void AppendLabelPair(const PodInfo& pod, std::string& text) {
+  const Symbol* const value = FindMinAvailable(pod);
+  if (value != nullptr) absl::StrAppend(&text, "\n", kPairMinAvailable, ": ", value->view());
+}
+
+GangWords ReadLabelPair(const PodInfo& pod) {
   GangWords words;
-  const Symbol* const text = pod.labels().Find(kKey);
+  const Symbol* const text = FindMinAvailable(pod);
   if (text != nullptr) words.min_member = ReadCount(kPairMinAvailable, text->view(), words);
   return words;
 }

@@ -95,9 +95,20 @@ class PodGroupDoor final : public GroupDoor {
     return absl::StrCat(are_several ? "PodGroups " : "PodGroup ", group);
   }
 
-  std::optional<GroupDefinition> Define(absl::string_view group) const override {
+  void AppendDeclaration(const PodInfo& pod, std::string& text) const override {
+    const std::optional<Gang> gang = GangOf(pod);
+    if (!gang.has_value()) return;
+    bool is_koordinator = false;
+    const bool has_label = LabelOf(pod, is_koordinator).has_value();
+    absl::StrAppend(&text, gang->name, has_label ? " L" : " ", gang->is_koordinator ? "K" : "");
+    AppendKoordinatorWords(AnnotationsOf(pod), text);
+    AppendLabelPair(pod, text);
+    AppendLifecycleWords(AnnotationsOf(pod), text);
+  }
+
+  std::optional<GroupDefinition> Define(absl::string_view group,
+                                        const GroupMembers* members) const override {
     const std::vector<std::string> gangs = absl::StrSplit(group, ',');
-    const GroupMembers* const members = handle_.groups().Find(group);
     if (gangs.size() == 1) return DefineGang(gangs.front(), members);
     std::optional<GroupDefinition> all;
     for (const std::string& gang : gangs) {
@@ -106,6 +117,7 @@ class PodGroupDoor final : public GroupDoor {
       if (!all.has_value()) {
         all = one;
         all->spec.min_member = all->total_members = 0;
+        all->has_min_resources = false;  // of several gangs none's counts for the others
       }
       all->spec.subgroups.push_back({.name = gang, .min_member = one->spec.min_member});
       // Koordinator's gangs that start together say the same, and mean all of them.
@@ -117,6 +129,11 @@ class PodGroupDoor final : public GroupDoor {
           std::min(kMostMembers, std::max(one->total_members, one->spec.min_member));
       all->spec.creation_time = std::min(all->spec.creation_time, one->spec.creation_time);
       if (one->spec.mode == GangMode::kStrict) all->spec.mode = GangMode::kStrict;
+      all->stale_after = std::min(all->stale_after.value_or(absl::InfiniteDuration()),
+                                  one->stale_after.value_or(absl::InfiniteDuration()));
+      if (one->spec.bind_failure_policy == BindFailurePolicy::kGiveUp) {
+        all->spec.bind_failure_policy = BindFailurePolicy::kGiveUp;
+      }
       if (!one->problem.ok()) all->problem = one->problem;
     }
     return all;
@@ -126,11 +143,11 @@ class PodGroupDoor final : public GroupDoor {
     const std::vector<std::string> gangs = absl::StrSplit(group.name(), ',');
     for (const std::string& gang : gangs) {
       if (DefineGang(gang, &group).has_value()) continue;
-      for (const GroupMember& member : group.members()) {
-        const std::optional<Gang> of = GangOf(*member.pod);
+      for (const MemberKind& kind : group.kinds()) {
+        const std::optional<Gang> of = GangOf(*kind.pod);
         bool is_koordinator = false;
-        const bool has_label = LabelOf(*member.pod, is_koordinator).has_value();
-        if (!of.has_value() || KeyOf(*member.pod, *of) != gang || has_label) continue;
+        const bool has_label = LabelOf(*kind.pod, is_koordinator).has_value();
+        if (!of.has_value() || KeyOf(*kind.pod, *of) != gang || has_label) continue;
         return Status::Unschedulable(absl::StrCat(
             Title(gang), " not found, and no pod of it says min-available as a number of pods"));
       }
@@ -159,7 +176,7 @@ class PodGroupDoor final : public GroupDoor {
     return together.empty() ? gang : Together(gang, together);
   }
 
-  // Its PodGroup's words count; without one, those of all its members together.
+  // Its PodGroup's words count; without one, those of all kinds of members together.
   std::optional<GroupDefinition> DefineGang(const std::string& gang,
                                             const GroupMembers* members) const {
     const api::PodGroup* const object = FindPodGroup(gang);
@@ -169,19 +186,23 @@ class PodGroupDoor final : public GroupDoor {
     bool is_koordinator = false;
     absl::Time oldest = absl::InfiniteFuture();
     if (members != nullptr) {
-      for (const GroupMember& member : members->members()) {
-        const std::optional<Gang> of = GangOf(*member.pod);
-        if (!of.has_value() || KeyOf(*member.pod, *of) != gang) continue;
+      for (const MemberKind& kind : members->kinds()) {
+        const std::optional<Gang> of = GangOf(*kind.pod);
+        if (!of.has_value() || KeyOf(*kind.pod, *of) != gang) continue;
         is_koordinator |= of->is_koordinator;
-        if (object != nullptr) break;  // asked for each pod of the group: one member tells
-        oldest = std::min(oldest, member.pod->creation_time());
-        words.Add(ReadKoordinatorWords(AnnotationsOf(*member.pod)));
-        words.Add(ReadLabelPair(*member.pod));
+        if (object != nullptr) continue;
+        oldest = std::min(oldest, kind.pod->creation_time());
+        words.Add(ReadKoordinatorWords(AnnotationsOf(*kind.pod)));
+        words.Add(ReadLabelPair(*kind.pod));
+        GangWords of_lifecycle;
+        ReadLifecycleWords(AnnotationsOf(*kind.pod), of_lifecycle);
+        words.Add(of_lifecycle);
       }
     }
     if (object != nullptr) {
       if (object->metadata().annotations_size() > 0) {
         words = ReadKoordinatorWords(AnnotationsOf(*object));
+        ReadLifecycleWords(AnnotationsOf(*object), words);
         TopologyWords where = ReadTopologyWords(AnnotationsOf(*object));
         spec.topology = std::move(where.topology);
         words.illegal.insert(words.illegal.end(), where.illegal.begin(), where.illegal.end());
@@ -191,6 +212,7 @@ class PodGroupDoor final : public GroupDoor {
         words.waiting_time = absl::Seconds(object->spec().schedule_timeout_seconds());
       }
       spec.creation_time = ToTime(object->metadata().creation_timestamp());
+      definition.has_min_resources = !object->spec().min_resources().empty();
     } else {
       spec.creation_time = oldest;
     }
@@ -199,6 +221,8 @@ class PodGroupDoor final : public GroupDoor {
     spec.mode = words.mode.value_or(GangMode::kStrict);
     spec.match_policy = words.match_policy.value_or(
         is_koordinator ? MatchPolicy::kOnceSatisfied : MatchPolicy::kWaitingAndRunning);
+    definition.stale_after = words.stale_after;
+    spec.bind_failure_policy = words.bind_failure_policy.value_or(BindFailurePolicy::kRunInPart);
     spec.timeout = words.waiting_time.value_or(absl::ZeroDuration());
     // One that is less than the minimum says nothing.
     definition.total_members = words.total_members.value_or(0);

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/core_v1.pb.h"
 #include "berth/api/scheduling_v1beta1.pb.h"
@@ -84,7 +85,13 @@ class SchedulingGroupDoor final : public GroupDoor {
     return -1;
   }
 
-  std::optional<GroupDefinition> Define(absl::string_view group) const override {
+  void AppendDeclaration(const PodInfo& pod, std::string& text) const override {
+    if (!pod.spec().has_scheduling_group()) return;
+    absl::StrAppend(&text, " of ", pod.spec().scheduling_group().pod_group_name());
+  }
+
+  std::optional<GroupDefinition> Define(absl::string_view group,
+                                        const GroupMembers*) const override {
     const GroupName name = GroupName::Parse(group);
     GroupDefinition definition;
     GroupSpec& spec = definition.spec;
@@ -116,15 +123,12 @@ class SchedulingGroupDoor final : public GroupDoor {
   Status Check(const GroupMembers& group, const GroupDefinition& definition) const override {
     const GroupName root = GroupName::Parse(group.name());
     const std::optional<PreemptionPolicy> policy = PreemptionPolicyOf(root);
-    const PodInfo* first = nullptr;
-    for (const GroupMember& member : group.members()) {
-      const PodInfo& pod = *member.pod;
-      if (first == nullptr) first = &pod;
+    const auto check = [&](const PodInfo& first, const PodInfo& pod) {
       constexpr absl::string_view kAll = "all pods in a pod group hierarchy should have ";
-      if (pod.scheduler_name() != first->scheduler_name()) {
+      if (pod.scheduler_name() != first.scheduler_name()) {
         return Status::UnschedulableAndUnresolvable(
             absl::StrCat(kAll, "the same .spec.schedulerName set, got: \"",
-                         first->scheduler_name().view(), "\" (\"", first->name(), "\") and \"",
+                         first.scheduler_name().view(), "\" (\"", first.name(), "\") and \"",
                          pod.scheduler_name().view(), "\" (\"", pod.name(), "\")"));
       }
       if (definition.spec.priority.value_or(pod.priority()) != pod.priority()) {
@@ -139,6 +143,17 @@ class SchedulingGroupDoor final : public GroupDoor {
             PolicyName(*policy), " (\"", root.name, "\") and ", PolicyName(pod.preemption_policy()),
             " (\"", pod.name(), "\")"));
       }
+      return Status::Success();
+    };
+    const absl::Span<const MemberKind> kinds = group.kinds();
+    if (absl::c_all_of(kinds, [&](const MemberKind& kind) {
+          return check(*kinds.front().pod, *kind.pod).ok();
+        })) {
+      return Status::Success();
+    }
+    for (const GroupMember& member : group.members()) {  // who is to blame
+      Status checked = check(*group.members().front().pod, *member.pod);
+      if (!checked.ok()) return checked;
     }
     return Status::Success();
   }
@@ -156,8 +171,7 @@ class SchedulingGroupDoor final : public GroupDoor {
     }
     return Quorum(name);
   }
-  Status TooFewMembers(const GroupMembers& group, const GroupDefinition&, int,
-                       Readiness) const override {
+  Status TooFewMembers(const GroupMembers& group, const GroupDefinition&, int, int) const override {
     const GroupName name = GroupName::Parse(group.name());
     if (name.resource == kComposites) return Quorum(name);
     return Status::UnschedulableAndUnresolvable(

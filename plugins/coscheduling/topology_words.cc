@@ -71,6 +71,14 @@ void ReadNetworkTopology(absl::string_view text, TopologyWords& words) {
 
 }  // namespace
 
+void AppendTopologyWords(const FindText& annotation, std::string& text) {
+  const auto append = [&](absl::string_view key) {
+    if (const auto value = annotation(key)) absl::StrAppend(&text, "\n", key, ": ", *value);
+  };
+  for (const LevelKey& level : kLevelKeys) append(level.key);
+  for (const absl::string_view key : {kSliceLevel, kSliceSize, kNetworkTopology}) append(key);
+}
+
 TopologyWords ReadTopologyWords(const FindText& annotation) {
   TopologyWords words;
   for (const auto& [key, required] : kLevelKeys) {

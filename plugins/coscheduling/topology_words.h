@@ -18,24 +18,26 @@ struct TopologyWords {
 };
 
 TopologyWords ReadTopologyWords(const FindText& annotation);
+// All that it reads, as it stands there.
+void AppendTopologyWords(const FindText& annotation, std::string& text);
 
 // Adds what the pods of a group say, to the group or to each part of it, where its definition says
 // nothing of topology. Of the pods of a part the first counts: they have one template.
 template <class PartOf>
 void AddTopologyOfPods(const GroupMembers& members, PartOf part_of, GroupSpec& spec,
                        std::vector<std::string>& notes) {
-  if (!spec.topology.empty() || members.members().empty()) return;
+  if (!spec.topology.empty() || members.kinds().empty()) return;
   std::vector<bool> asked(spec.subgroups.size() + 1, false);
   size_t left = asked.size();
-  for (const GroupMember& member : members.members()) {
-    const int part = spec.subgroups.empty() ? -1 : part_of(*member.pod);
+  for (const MemberKind& kind : members.kinds()) {
+    const int part = spec.subgroups.empty() ? -1 : part_of(*kind.pod);
     if (part >= static_cast<int>(spec.subgroups.size()) || asked[part + 1]) continue;
     asked[part + 1] = true;
     std::vector<TopologyConstraint>& wanted =
         part < 0 ? spec.topology : spec.subgroups[part].topology;
     if (wanted.empty()) {
       TopologyWords words =
-          ReadTopologyWords([&](absl::string_view key) { return member.pod->annotation(key); });
+          ReadTopologyWords([&](absl::string_view key) { return kind.pod->annotation(key); });
       wanted = std::move(words.topology);
       notes.insert(notes.end(), words.illegal.begin(), words.illegal.end());
     }

@@ -49,7 +49,12 @@ class VolcanoDoor final : public GroupDoor {
     return -1;
   }
 
-  std::optional<GroupDefinition> Define(absl::string_view group) const override {
+  void AppendDeclaration(const PodInfo& pod, std::string& text) const override {
+    if (const auto task = pod.annotation(kTask)) absl::StrAppend(&text, " task ", *task);
+  }
+
+  std::optional<GroupDefinition> Define(absl::string_view group,
+                                        const GroupMembers*) const override {
     const GroupName name = GroupName::Parse(group);
     const auto* const object =
         handle_.objects().Find<api::VolcanoPodGroup>(name.namespace_name, name.name);

@@ -53,8 +53,10 @@ class WorkloadDoor final : public GroupDoor {
            object.name() == WorkloadGroup::Parse(name.name).workload;
   }
   int SubgroupOf(const PodInfo&, const GroupSpec&) const override { return -1; }
+  void AppendDeclaration(const PodInfo&, std::string&) const override {}
 
-  std::optional<GroupDefinition> Define(absl::string_view group) const override {
+  std::optional<GroupDefinition> Define(absl::string_view group,
+                                        const GroupMembers*) const override {
     const api::AlphaWorkload* const workload = Find(group);
     const api::WorkloadPodGroup* const pod_group = FindPodGroup(workload, group);
     if (pod_group == nullptr) return std::nullopt;
@@ -79,7 +81,7 @@ class WorkloadDoor final : public GroupDoor {
                                                              "\" doesn't exist for a workload \"",
                                                              parts.workload, "\""));
   }
-  Status TooFewMembers(const GroupMembers&, const GroupDefinition&, int, Readiness) const override {
+  Status TooFewMembers(const GroupMembers&, const GroupDefinition&, int, int) const override {
     return Status::UnschedulableAndUnresolvable(
         "waiting for minCount pods from a gang to appear in scheduling queue");
   }

@@ -31,7 +31,35 @@ WaitingPtr WhyGroup(const AttemptRequest& request, const AttemptResult& result) 
                        std::accumulate(requests.begin(), requests.end(), int64_t{0}));
 }
 
+// As the quorum counts parts.
+int PartOf(const GroupPlugin& plugin, const GroupSpec& spec, const PodInfo& pod) {
+  const int last = static_cast<int>(spec.subgroups.size()) - 1;
+  return std::clamp(plugin.SubgroupOf(pod, spec), -1, last) + 1;
+}
+
+bool Runs(const GroupMember& member) {
+  return !member.node_name.empty() && !member.pod->deletion_time().has_value();
+}
+
+template <class Counts>
+std::vector<int> CountByPart(const GroupPlugin& plugin, const GroupSpec& spec,
+                             const GroupMembers* members, Counts counts) {
+  std::vector<int> of_part(spec.subgroups.size() + 1, 0);
+  if (members == nullptr) return of_part;
+  for (const GroupMember& member : members->members()) {
+    if (counts(member)) ++of_part[PartOf(plugin, spec, *member.pod)];
+  }
+  return of_part;
+}
+
 }  // namespace
+
+bool IsWhole(const GroupPlugin& plugin, const GroupSpec& spec, const GroupMembers& members) {
+  if (members.counts().running < spec.min_member) return false;
+  if (spec.subgroups.empty()) return true;
+  const Quorum quorum(spec, CountByPart(plugin, spec, &members, Runs));
+  return quorum.IsReachedBy(std::vector<int>(quorum.counts(), 0));
+}
 
 std::vector<int> AttemptRequest::CountByPart(const Binder::Members& placed) const {
   absl::flat_hash_map<const PodInfo*, int> part_of;
@@ -56,22 +84,12 @@ void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptReque
   if (spec->subgroups.empty() || one_by_one || has_started) {
     request.quorum = Quorum(one_by_one ? std::min(missing, 1) : missing);
   } else {
-    const int last = static_cast<int>(spec->subgroups.size()) - 1;
-    const auto part_of = [&](const PodInfo& pod) {
-      return std::clamp(plugin.SubgroupOf(pod, *spec), -1, last) + 1;
-    };
     const auto counts = [&](const GroupMember& member) {
-      const bool is_bound = !member.pod->node_name().empty();
-      return spec->match_policy == MatchPolicy::kOnlyWaiting
-                 ? !member.node_name.empty() && !is_bound
-                 : !member.node_name.empty();
+      return Runs(member) &&
+             (spec->match_policy != MatchPolicy::kOnlyWaiting || member.pod->node_name().empty());
     };
-    std::vector<int> running(spec->subgroups.size() + 1, 0);
-    if (members != nullptr) {
-      for (const GroupMember& member : members->members()) {
-        if (counts(member)) ++running[part_of(*member.pod)];
-      }
-    }
+    const auto part_of = [&](const PodInfo& pod) { return PartOf(plugin, *spec, pod); };
+    const std::vector<int> running = CountByPart(plugin, *spec, members, counts);
     for (const auto& pod : request.pods) request.parts.push_back(part_of(*pod));
     request.quorum = Quorum(*spec, running);
   }
@@ -82,7 +100,7 @@ Status WhyGroupFailed(const AttemptRequest& request, const GroupMembers& group,
                       const AttemptResult& result) {
   const PodFailure& cause = result.failed.front();
   Status why = request.framework->plugins().group->GroupUnschedulable(
-      group, group.assigned_count() + result.most_placed,
+      group, group.counts().running + result.most_placed,
       Status::Make(cause.status.code(),
                    {result.finding.empty() ? cause.message
                                            : absl::StrCat(cause.message, " ", result.finding)}));

@@ -66,6 +66,8 @@ struct AttemptRequest {
 
 // Fills in of a request for a group with these pods: their order, the minimum and the parts.
 void DescribeGroup(const GroupPlugin& plugin, const Groups& groups, AttemptRequest& request);
+// Whether as many of the group run as it takes for it to start.
+bool IsWhole(const GroupPlugin& plugin, const GroupSpec& spec, const GroupMembers& members);
 
 // Why one pod was not placed.
 struct PodFailure {

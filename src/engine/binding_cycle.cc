@@ -22,9 +22,11 @@ constexpr absl::Duration kMaxBindDelay = absl::Seconds(10);
 void BindingCycle::Start(const QueueEntry& entry, const AttemptRequest& request,
                          AttemptResult& result) {
   if (result.placed.empty()) return;
+  for (size_t i = result.placed.size(); i-- > 0;) {  // the last first: the queue has them in order
+    queue_.Placed(&entry, *result.placed[i].placement.pod->identity());
+  }
   for (Binder::Member& member : result.placed) {
     const PodInfo& pod = *member.placement.pod;
-    queue_.Placed(&entry, *pod.identity());
     // kube-scheduler v1.35 schedule_one.go bindingCycle: what may take long is announced.
     if (member.takes_time || !member.waits.empty()) {
       member.placement.announced = true;
@@ -66,7 +68,11 @@ bool BindingCycle::HandleOutcomes(absl::Time now) {
   for (BindingOutcome& outcome : outcomes) {
     if (outcome.status.ok()) continue;
     if (outcome.status.IsError()) ++bind_failures_;
-    if (!BindAgain(outcome)) UndoPlacement(std::move(outcome));
+    if (BindAgain(outcome)) continue;
+    const std::optional<std::string> group =
+        outcome.status.IsError() ? cluster_.GroupOf(*outcome.placement.pod) : std::nullopt;
+    UndoPlacement(std::move(outcome));
+    if (group.has_value()) stale_groups_.BindingFailed(*group);
   }
   const bool any = !outcomes.empty();
   outcomes.clear();

@@ -15,6 +15,7 @@
 #include "engine/engine_metrics.h"
 #include "engine/failure_handler.h"
 #include "engine/recorder.h"
+#include "engine/stale_groups.h"
 #include "queue/scheduling_queue.h"
 
 namespace berth {
@@ -30,6 +31,7 @@ class BindingCycle {
     Recorder& recorder;
     FailureHandler& failure_handler;
     EngineMetrics& metrics;
+    StaleGroups& stale_groups;
   };
   BindingCycle(const Clock& clock, const Parts& parts)
       : clock_(clock),
@@ -38,7 +40,8 @@ class BindingCycle {
         binder_(parts.binder),
         recorder_(parts.recorder),
         failure_handler_(parts.failure_handler),
-        metrics_(parts.metrics) {}
+        metrics_(parts.metrics),
+        stale_groups_(parts.stale_groups) {}
 
   // Hands what an attempt on `entry` placed to the binder.
   void Start(const QueueEntry& entry, const AttemptRequest& request, AttemptResult& result);
@@ -65,6 +68,7 @@ class BindingCycle {
   Recorder& recorder_;
   FailureHandler& failure_handler_;
   EngineMetrics& metrics_;
+  StaleGroups& stale_groups_;
   std::vector<BindingOutcome> outcomes_;  // room for those of HandleOutcomes()
   int64_t bound_ = 0;
   int64_t bind_failures_ = 0;

@@ -56,7 +56,8 @@ std::shared_ptr<const PodInfo> AsAssigned(const PodInfo& pod, absl::string_view 
 
 ClusterState::ClusterState()
     : groups_([this](const PodInfo& pod) { return GroupOf(pod); },
-              [this](const PodInfo& pod, absl::string_view name) { return SpecOf(pod, name); }) {}
+              [this](const PodInfo& pod, absl::string_view name) { return SpecOf(pod, name); },
+              [this](const PodInfo& pod, std::string& text) { AppendDeclaration(pod, text); }) {}
 ClusterState::~ClusterState() = default;
 
 void ClusterState::SetProfiles(const FrameworkSet* profiles) {
@@ -113,6 +114,13 @@ std::optional<GroupSpec> ClusterState::SpecOf(const PodInfo& pod, absl::string_v
       profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
   if (framework == nullptr || framework->plugins().group == nullptr) return std::nullopt;
   return framework->plugins().group->Spec(group);
+}
+
+void ClusterState::AppendDeclaration(const PodInfo& pod, std::string& text) const {
+  const Framework* framework =
+      profiles_ == nullptr ? nullptr : profiles_->Find(pod.scheduler_name());
+  if (framework == nullptr || framework->plugins().group == nullptr) return;
+  framework->plugins().group->AppendDeclaration(pod, text);
 }
 
 void ClusterState::Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name) {
@@ -198,6 +206,7 @@ ClusterChange ClusterState::Apply(WatchEvent event) {
     case Kind::kPod:
       if (deleted) {
         PodGone(*object.identity(), result);
+        groups_.ForgetSucceeded(object.identity()->uid());
       } else {
         ApplyPod(object, result);
       }
@@ -237,6 +246,7 @@ void ClusterState::ApplyPod(const Object& object, ClusterChange& result) {
   std::shared_ptr<const PodInfo> pod = *std::move(parsed);
   if (pod->terminal()) {
     PodGone(*pod->identity(), result);
+    if (object.As<api::Pod>().status().phase() == "Succeeded") groups_.NoteSucceeded(*pod);
     return;
   }
   if (Leaving* const leaving = terminating_.Find(*pod->identity()); leaving != nullptr) {

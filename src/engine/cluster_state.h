@@ -85,6 +85,7 @@ class ClusterState {
 
   // What the plugin of the pod's profile says of that group.
   std::optional<GroupSpec> SpecOf(const PodInfo& pod, absl::string_view group) const;
+  void AppendDeclaration(const PodInfo& pod, std::string& text) const;
 
   // A placement of an attempt: counted as if the pod ran there.
   void Assume(const std::shared_ptr<const PodInfo>& pod, Symbol node_name);

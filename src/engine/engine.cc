@@ -71,11 +71,12 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       preemption_executor_(
           options_, [this](std::function<void()> work) { inbox_.Post(std::move(work)); },
           {cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_, metrics_}),
-      binding_cycle_(*options_.clock,
-                     {cluster_, queue_, binder_, setup_->recorder, failure_handler_, metrics_}),
+      stale_groups_(*options_.clock, {cluster_, profiles_, preemption_executor_, timers_}),
+      binding_cycle_(*options_.clock, {cluster_, queue_, binder_, setup_->recorder,
+                                       failure_handler_, metrics_, stale_groups_}),
       table_updater_(cluster_, profiles_),
       event_handlers_({cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_,
-                       table_updater_, metrics_}),
+                       table_updater_, metrics_, stale_groups_}),
       unbound_report_(cluster_, profiles_, queue_, binder_),
       entry_scheduler_(cluster_, options_.incremental, options_.filter_block_size) {
   setup_->services.Connect({.queue = &queue_,
@@ -350,6 +351,7 @@ void Engine::TryEntry(const QueueEntry& entry) {
 
   if (result.minimum_reached && request.minimum > 0 && !request.group.empty()) {
     cluster_.NoteGroupStart(request.group, result.order, static_cast<int>(result.placed.size()));
+    stale_groups_.Started(request.group);
   }
   binding_cycle_.Start(entry, request, result);
   if (result.failed.empty()) {

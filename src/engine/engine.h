@@ -28,6 +28,7 @@
 #include "engine/preemption_executor.h"
 #include "engine/random_sequence.h"
 #include "engine/recorder.h"
+#include "engine/stale_groups.h"
 #include "engine/table_updater.h"
 #include "engine/timers.h"
 #include "engine/unbound_report.h"
@@ -127,6 +128,7 @@ class Engine final : public Scheduler {
   Binder binder_;
   FailureHandler failure_handler_;
   PreemptionExecutor preemption_executor_;
+  StaleGroups stale_groups_;
   BindingCycle binding_cycle_;
   TableUpdater table_updater_;
   EventHandlers event_handlers_;

@@ -9,6 +9,18 @@
 
 namespace berth {
 
+namespace {
+
+// Whether pods may have ceased or begun to run in their groups without an attempt of ours.
+bool ChangesWhoRuns(const ClusterChange& change) {
+  if (change.groups.empty()) return false;
+  const PodInfo* const pod = change.change.new_pod.get();
+  if (pod == nullptr || pod->deletion_time().has_value() || change.groups.size() > 1) return true;
+  return change.type == ClusterChange::Type::kPodAssigned && !change.confirmed;
+}
+
+}  // namespace
+
 void EventHandlers::Handle(WatchEvent event) {
   ++events_;
   const EngineMetrics::SteadyTime begun =
@@ -38,6 +50,10 @@ void EventHandlers::Handle(WatchEvent event) {
     if (queue_.Contains(*pod->identity())) queue_.Update(pod, cluster_.GroupOf(*pod));
   }
   for (const std::string& group : change.groups) queue_.GroupChanged(group);
+  if (ChangesWhoRuns(change)) {
+    for (const std::string& group : change.groups) stale_groups_.Changed(group);
+  }
+  for (const std::string& group : change.redefined) stale_groups_.Changed(group);
   if (change.unnominated != nullptr)
     failure_handler_.RequeuePodsBlockedByNomination(change.unnominated);
   for (const ClusterEvent& moved : change.changed_since_assumed) {

@@ -13,6 +13,7 @@
 #include "engine/failure_handler.h"
 #include "engine/framework_set.h"
 #include "engine/recorder.h"
+#include "engine/stale_groups.h"
 #include "engine/table_updater.h"
 #include "queue/scheduling_queue.h"
 
@@ -31,6 +32,7 @@ class EventHandlers {
     FailureHandler& failure_handler;
     TableUpdater& table_updater;
     EngineMetrics& metrics;
+    StaleGroups& stale_groups;
   };
   explicit EventHandlers(const Parts& parts)
       : cluster_(parts.cluster),
@@ -40,7 +42,8 @@ class EventHandlers {
         recorder_(parts.recorder),
         failure_handler_(parts.failure_handler),
         table_updater_(parts.table_updater),
-        metrics_(parts.metrics) {}
+        metrics_(parts.metrics),
+        stale_groups_(parts.stale_groups) {}
 
   void Handle(WatchEvent event);
 
@@ -61,6 +64,7 @@ class EventHandlers {
   FailureHandler& failure_handler_;
   TableUpdater& table_updater_;
   EngineMetrics& metrics_;
+  StaleGroups& stale_groups_;
   uint64_t events_ = 0;
   bool synced_ = false;
   int64_t unusable_objects_ = 0;

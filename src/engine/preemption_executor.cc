@@ -61,6 +61,33 @@ void PreemptionExecutor::Execute(const std::shared_ptr<const PodInfo>& preemptor
   evictions_.Start(*options_.cluster, preemptor, std::move(victims));
 }
 
+// One that is not bound yet only loses its placement.
+void PreemptionExecutor::EvictGroup(const std::vector<std::shared_ptr<const PodInfo>>& members,
+                                    absl::string_view reason, const std::string& why) {
+  std::vector<Evictions::Victim> victims;
+  for (const auto& pod : members) {
+    RecordedEvent event{.pod = pod->identity(),
+                        .scheduler_name = pod->scheduler_name(),
+                        .warning = true,
+                        .reason = reason,
+                        .action = "Evicting",
+                        .text = absl::StrCat("Evicted: ", why)};
+    if (WaitingPod* waiting = binder_.FindWaitingPod(pod->uid()); waiting != nullptr) {
+      waiting->Reject(pod->scheduler_name().view(), why);
+      recorder_.Record(std::move(event));
+      continue;
+    }
+    const std::string message = absl::StrCat(pod->scheduler_name().view(), ": ", why);
+    ++evicted_;
+    cluster_.AssumeTerminating(*pod->identity(), message, options_.clock->Now());
+    victims.push_back({message, std::move(event)});
+  }
+  if (victims.empty()) return;
+  const std::shared_ptr<const PodInfo>& first = members.front();
+  metrics_.EvictionsBegan(first->uid());
+  evictions_.Start(*options_.cluster, first, std::move(victims));
+}
+
 void PreemptionExecutor::OnEvictionRefused(absl::string_view victim_uid) {
   --evicted_;
   ++refused_;

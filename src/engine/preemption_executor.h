@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "berth/clock.h"
@@ -41,6 +43,10 @@ class PreemptionExecutor final : private Evictions::Listener {
 
   // Evicts the victims. One that is not bound yet only loses its placement.
   void Execute(const std::shared_ptr<const PodInfo>& preemptor, const PostFilterResult& plan);
+  // Evicts members of one group, at least one, because of the group itself. `reason` is valid until
+  // the process ends. `why`: part of a sentence, for the condition and the event of each.
+  void EvictGroup(const std::vector<std::shared_ptr<const PodInfo>>& members,
+                  absl::string_view reason, const std::string& why);
   // Whether victims of this pod have not been answered yet.
   bool IsPreempting(absl::string_view preemptor_uid) const {
     return evictions_.IsPreempting(preemptor_uid);

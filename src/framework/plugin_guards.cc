@@ -87,6 +87,17 @@ class GuardedGroup final : public GroupPlugin {
         counter_, "SubgroupOf", [&] { return plugin_.SubgroupOf(pod, spec); },
         [](const auto&) { return -1; });
   }
+  void AppendDeclaration(const PodInfo& pod, std::string& text) const override {
+    if (!Caught(
+            counter_, "AppendDeclaration",
+            [&] {
+              plugin_.AppendDeclaration(pod, text);
+              return true;
+            },
+            [](const auto&) { return false; })) {
+      text.clear();
+    }
+  }
   std::optional<GroupSpec> Spec(absl::string_view name) const override {
     return Caught(
         counter_, "Spec", [&] { return plugin_.Spec(name); },

@@ -10,42 +10,54 @@ namespace berth {
 // The list has holes where members left; they are closed when somebody reads it.
 class GroupIndex::Group final : public GroupMembers {
  public:
-  Group(GroupIndex* index, std::string name) : index_(index), name_(std::move(name)) {}
+  Group(GroupIndex* index, std::string name)
+      : index_(index), name_(std::move(name)), kinds_(index->kind_versions_) {}
 
   absl::string_view name() const override { return name_; }
-  int assigned_count() const override { return assigned_; }
+  const MemberCounts& counts() const override { return kinds_.counts(); }
+  absl::Span<const MemberKind> kinds() const override { return kinds_.kinds(); }
+  uint64_t kinds_version() const override { return kinds_.version(); }
   absl::Span<const GroupMember> members() const override {
     if (holes_ > 0) CloseHoles();
     return members_;
   }
   void NoteStart(StartOrder order, int placed) {
-    const bool had_members = assigned_ > placed;
+    const bool had_members = assigned_count() > placed;
     if (order == StartOrder::kOther || !had_members) start_order_ = order;
   }
   StartOrder start_order() const { return start_order_; }
-  bool empty() const { return static_cast<int>(members_.size()) == holes_; }
+  bool empty() const { return counts().members == 0; }
 
-  // Returns the position.
-  int Add(std::shared_ptr<const PodInfo> pod) {
+  // Returns the position. `node_name`: where it is assumed, if it has no node of its own.
+  int Add(std::shared_ptr<const PodInfo> pod, const MemberKindKey& key, std::string node_name) {
     if (2 * holes_ > static_cast<int>(members_.size())) CloseHoles();  // nobody may ever read it
-    const std::string& node_name = pod->node_name();
-    if (!node_name.empty()) ++assigned_;
-    members_.push_back(GroupMember{std::move(pod), node_name});
+    if (!pod->node_name().empty()) node_name = pod->node_name();
+    members_.push_back(GroupMember{std::move(pod), std::move(node_name)});
+    kind_of_.push_back(kinds_.Add(members_.back(), key));
     return static_cast<int>(members_.size()) - 1;
   }
   void Remove(int position) {
-    SetNode(position, "");
-    members_[position].pod = nullptr;
+    GroupMember& member = members_[position];
+    kinds_.Subtract(member, kind_of_[position]);
+    member = GroupMember();
+    kind_of_[position] = nullptr;
     ++holes_;
   }
-  void SetPod(int position, std::shared_ptr<const PodInfo> pod) {
-    if (!pod->node_name().empty()) SetNode(position, pod->node_name());
-    members_[position].pod = std::move(pod);
+  void SetPod(int position, std::shared_ptr<const PodInfo> pod, const MemberKindKey& key) {
+    GroupMember& member = members_[position];
+    const auto change = [&](GroupMember& changed) {
+      if (!pod->node_name().empty()) changed.node_name = pod->node_name();
+      changed.pod = std::move(pod);
+    };
+    MemberKinds::Kind*& kind = kind_of_[position];
+    if (kind->key == key) return kinds_.Recount(member, kind, change);
+    kinds_.Subtract(member, kind);
+    change(member);
+    kind = kinds_.Add(member, key);
   }
   void SetNode(int position, absl::string_view node_name) {
-    std::string& of_member = members_[position].node_name;
-    assigned_ += static_cast<int>(!node_name.empty()) - static_cast<int>(!of_member.empty());
-    of_member = std::string(node_name);
+    kinds_.Recount(members_[position], kind_of_[position],
+                   [&](GroupMember& member) { member.node_name = std::string(node_name); });
   }
   const PodInfo& pod(int position) const { return *members_[position].pod; }
   const std::string& node_name(int position) const { return members_[position].node_name; }
@@ -54,6 +66,7 @@ class GroupIndex::Group final : public GroupMembers {
   void CloseHoles() const {
     const auto is_hole = [](const GroupMember& member) { return member.pod == nullptr; };
     members_.erase(std::remove_if(members_.begin(), members_.end(), is_hole), members_.end());
+    kind_of_.erase(std::remove(kind_of_.begin(), kind_of_.end(), nullptr), kind_of_.end());
     for (size_t i = 0; i < members_.size(); ++i) {
       index_->places_.Find(*members_[i].pod->identity())->position = static_cast<int>(i);
     }
@@ -63,18 +76,20 @@ class GroupIndex::Group final : public GroupMembers {
   GroupIndex* const index_;
   const std::string name_;
   mutable std::vector<GroupMember> members_;
+  mutable std::vector<MemberKinds::Kind*> kind_of_;  // by position
   mutable int holes_ = 0;
+  MemberKinds kinds_;
   StartOrder start_order_ = StartOrder::kByImportance;
-  int assigned_ = 0;
 };
 
-GroupIndex::GroupIndex(GroupOf group_of, SpecOfGroup spec_of)
-    : group_of_(std::move(group_of)), spec_of_(std::move(spec_of)) {}
+GroupIndex::GroupIndex(GroupOf group_of, SpecOfGroup spec_of, AppendDeclaration declare)
+    : group_of_(std::move(group_of)), spec_of_(std::move(spec_of)), declare_(std::move(declare)) {}
 GroupIndex::~GroupIndex() = default;
 
 std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) {
   std::optional<std::string> name;
   if (!pod->terminal()) name = group_of_(*pod);
+  if (name.has_value()) MemberKindKey::Read(*pod, declare_, key_);
   std::vector<std::string> changed;
   std::string assumed_node;
 
@@ -82,7 +97,7 @@ std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) 
     Group& group = *place->group;
     changed.emplace_back(group.name());
     if (name == changed.front()) {
-      group.SetPod(place->position, std::move(pod));
+      group.SetPod(place->position, std::move(pod), key_);
       return changed;
     }
     assumed_node = group.node_name(place->position);
@@ -91,8 +106,7 @@ std::vector<std::string> GroupIndex::SetPod(std::shared_ptr<const PodInfo> pod) 
   if (!name.has_value()) return changed;
   std::unique_ptr<Group>& group = groups_[*name];
   if (group == nullptr) group = std::make_unique<Group>(this, *name);
-  const int position = group->Add(pod);
-  if (pod->node_name().empty()) group->SetNode(position, assumed_node);
+  const int position = group->Add(pod, key_, std::move(assumed_node));
   *places_.FindOrAdd(pod->identity()).first = Place{group.get(), position};
   changed.push_back(*std::move(name));
   return changed;
@@ -124,6 +138,24 @@ void GroupIndex::Forget(UidRef pod) {
   // The watch may have shown it with a node in the meantime; that counts.
   Group& group = *place->group;
   group.SetNode(place->position, group.pod(place->position).node_name());
+}
+
+void GroupIndex::NoteSucceeded(const PodInfo& pod) {
+  std::optional<std::string> name = group_of_(pod);
+  if (!name.has_value()) return;
+  if (group_of_succeeded_.try_emplace(pod.uid(), *name).second) ++succeeded_[*name];
+}
+
+void GroupIndex::ForgetSucceeded(const std::string& uid) {
+  const auto known = group_of_succeeded_.find(uid);
+  if (known == group_of_succeeded_.end()) return;
+  const auto count = succeeded_.find(known->second);
+  if (--count->second == 0) succeeded_.erase(count);
+  group_of_succeeded_.erase(known);
+}
+
+bool GroupIndex::AnySucceeded(absl::string_view name) const {
+  return !succeeded_.empty() && succeeded_.contains(name);
 }
 
 void GroupIndex::NoteStart(absl::string_view name, StartOrder order, int placed) {

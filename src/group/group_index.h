@@ -15,6 +15,7 @@
 #include "berth/api/identity_map.h"
 #include "berth/extensions/group.h"
 #include "framework/running_groups.h"
+#include "group/member_kinds.h"
 
 namespace berth {
 
@@ -30,7 +31,8 @@ class GroupIndex final : public Groups, public RunningGroups {
   // What that plugin says of the group of that name that the pod is in.
   using SpecOfGroup =
       std::function<std::optional<GroupSpec>(const PodInfo& pod, absl::string_view name)>;
-  explicit GroupIndex(GroupOf group_of, SpecOfGroup spec_of = nullptr);
+  explicit GroupIndex(GroupOf group_of, SpecOfGroup spec_of = nullptr,
+                      AppendDeclaration declare = nullptr);
   ~GroupIndex() override;
 
   // The pod is there, new or changed, with or without a node; one that is terminal is a member no
@@ -42,6 +44,11 @@ class GroupIndex final : public Groups, public RunningGroups {
   // The scheduler placed it, or takes that back. Pods that are in no group are ignored.
   void Assume(UidRef pod, absl::string_view node_name);
   void Forget(UidRef pod);
+
+  // A pod that is no member any more, since it has succeeded; until it is deleted.
+  void NoteSucceeded(const PodInfo& pod);
+  void ForgetSucceeded(const std::string& uid);
+  bool AnySucceeded(absl::string_view name) const;
 
   // `placed` members of the group, which are assumed, were placed in that order and started it.
   void NoteStart(absl::string_view name, StartOrder order, int placed);
@@ -69,8 +76,14 @@ class GroupIndex final : public Groups, public RunningGroups {
 
   const GroupOf group_of_;
   const SpecOfGroup spec_of_;
+  const AppendDeclaration declare_;
+  MemberKindKey key_;  // of the pod at hand; keeps its memory
+  uint64_t kind_versions_ = 0;
   absl::flat_hash_map<std::string, std::unique_ptr<Group>> groups_;
   IdentityMap<Place, ByUid> places_;
+  // Of those that succeeded, by uid: their group; and how many there are of each.
+  absl::flat_hash_map<std::string, std::string> group_of_succeeded_;
+  absl::flat_hash_map<std::string, int> succeeded_;
 };
 
 }  // namespace berth

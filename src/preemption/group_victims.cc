@@ -15,23 +15,19 @@ bool Runs(const GroupMember& member) {
   return !member.node_name.empty() && !member.pod->deletion_time().has_value();
 }
 
-int CountRunning(const GroupMembers& group) {
-  return static_cast<int>(absl::c_count_if(group.members(), Runs));
-}
-
 }  // namespace
 
 int GroupVictims::Surplus(const GroupMembers& group) const {
   const std::optional<GroupSpec> spec = groups_->SpecOf(group);
-  if (!spec.has_value()) return CountRunning(group);  // nobody knows what it needs
+  if (!spec.has_value()) return group.counts().running;  // nobody knows what it needs
   if (spec->disruption_mode == DisruptionMode::kAll || !spec->subgroups.empty()) return 0;
-  return std::max(0, CountRunning(group) - spec->min_member);
+  return std::max(0, group.counts().running - spec->min_member);
 }
 
 bool GroupVictims::TakesOthers(const PodInfo& pod) const {
   if (!any_groups()) return false;
   const GroupMembers* const group = groups_->GroupWith(pod);
-  return group != nullptr && CountRunning(*group) > 1 && Surplus(*group) == 0;
+  return group != nullptr && group->counts().running > 1 && Surplus(*group) == 0;
 }
 
 template <class Visit>
@@ -51,7 +47,7 @@ void GroupVictims::ForEachEndingGroup(absl::Span<const std::shared_ptr<const Pod
     }
   }
   for (const auto& [group, count] : counts) {
-    if (CountRunning(*group) > 1 && count > Surplus(*group)) visit(*group);
+    if (group->counts().running > 1 && count > Surplus(*group)) visit(*group);
   }
 }
 

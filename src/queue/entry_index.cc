@@ -95,10 +95,13 @@ PendingPod* EntryIndex::FindMember(QueueEntry& entry, UidRef pod) {
 
 void EntryIndex::RemoveMember(QueueEntry& entry, UidRef pod) {
   for (std::vector<PendingPod>* members : {&entry.members, &entry.gated_members}) {
-    const auto it = FindIn(*members, pod);
-    if (it == members->end()) continue;
+    // From the end: who removes many members one by one begins there, so that none moves.
+    const auto it = std::find_if(members->rbegin(), members->rend(), [&](const PendingPod& member) {
+      return pod.Means(*member.pod->identity());
+    });
+    if (it == members->rend()) continue;
     Unlist(entry, pod);
-    members->erase(it);
+    members->erase(std::next(it).base());
     return;
   }
 }

@@ -28,6 +28,13 @@ Status Gates::GroupGate(const QueueEntry& entry) const {
   return std::move(status).WithPlugin(profile->group_plugin_name);
 }
 
+bool Gates::RunsInPart(const QueueEntry& entry, const GroupSpec& spec) const {
+  const GroupMembers* const members = groups_ == nullptr ? nullptr : groups_->Find(entry.name);
+  if (members == nullptr) return false;
+  const int running = members->counts().running;
+  return running > 0 && running < spec.min_member;
+}
+
 bool Gates::Open(QueueEntry& entry, const std::function<bool(const PendingPod&)>& asked) {
   bool opened = false;
   std::vector<PendingPod> gated = std::exchange(entry.gated_members, {});

@@ -32,6 +32,8 @@ class Gates {
   bool Open(QueueEntry& entry, const std::function<bool(const PendingPod&)>& asked);
   // Whether the entry may be tried. If not, its gate says why.
   bool Passes(QueueEntry& entry, GateCheck check);
+  // Whether some of its group run, and fewer than its minimum.
+  bool RunsInPart(const QueueEntry& entry, const GroupSpec& spec) const;
 
  private:
   Status PodGate(const QueueEntry& entry, const PendingPod& member) const;

@@ -52,11 +52,13 @@ ClusterEvents PodChangeEvents(const PodInfo& old_pod, const PodInfo& new_pod) {
     add(action::kUpdatePodToleration, "UpdatePodToleration");
   }
   bool same_claims = true;
-  old_pod.packed()->ReadOwn([&](const api::Pod& before) {
-    new_pod.packed()->ReadOwn([&](const api::Pod& now) {
-      same_claims = SameClaimStatuses(before.status(), now.status());
+  if (old_pod.has_claim_statuses() || new_pod.has_claim_statuses()) {
+    old_pod.packed()->ReadOwn([&](const api::Pod& before) {
+      new_pod.packed()->ReadOwn([&](const api::Pod& now) {
+        same_claims = SameClaimStatuses(before.status(), now.status());
+      });
     });
-  });
+  }
   if (!same_claims) {
     add(action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim");
   }

@@ -135,6 +135,9 @@ void Requeuer::SetLead(QueueEntry& entry) {
   const std::optional<GroupSpec> spec = SpecOf(entry);
   if (spec.has_value()) entry.lead.group_timestamp = spec->creation_time;
   if (!entry.is_group) return;
+  if (spec.has_value() && gates_.RunsInPart(entry, *spec)) {
+    entry.lead.group_timestamp = absl::InfinitePast();
+  }
   const auto lowest = std::min_element(entry.members.begin(), entry.members.end(),
                                        [](const PendingPod& a, const PendingPod& b) {
                                          return a.pod->priority() < b.pod->priority();

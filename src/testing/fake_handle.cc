@@ -115,26 +115,45 @@ void FakeNominator::ForEach(
 
 namespace {
 
+// Each member is a kind of its own.
 class FakeGroupMembers final : public GroupMembers {
  public:
-  FakeGroupMembers(absl::string_view name, std::vector<GroupMember> members)
-      : name_(name), members_(std::move(members)) {}
+  FakeGroupMembers(absl::string_view name, std::vector<GroupMember> members, uint64_t version)
+      : name_(name), members_(std::move(members)), version_(version) {
+    for (const GroupMember& member : members_) {
+      counts_.Add(member);
+      kinds_.push_back({member.pod, {}});
+      kinds_.back().counts.Add(member);
+    }
+  }
   absl::string_view name() const override { return name_; }
   absl::Span<const GroupMember> members() const override { return members_; }
-  int assigned_count() const override {
-    return static_cast<int>(std::count_if(members_.begin(), members_.end(),
-                                          [](const auto& m) { return !m.node_name.empty(); }));
-  }
+  const MemberCounts& counts() const override { return counts_; }
+  absl::Span<const MemberKind> kinds() const override { return kinds_; }
+  uint64_t kinds_version() const override { return version_; }
 
  private:
-  std::string name_;
-  std::vector<GroupMember> members_;
+  const std::string name_;
+  const std::vector<GroupMember> members_;
+  std::vector<MemberKind> kinds_;
+  MemberCounts counts_;
+  const uint64_t version_;
 };
 
 }  // namespace
 
 void FakeGroups::Set(absl::string_view name, std::vector<GroupMember> members) {
-  groups_[std::string(name)] = std::make_unique<FakeGroupMembers>(name, std::move(members));
+  groups_[std::string(name)] =
+      std::make_unique<FakeGroupMembers>(name, std::move(members), ++versions_);
+}
+
+const GroupMembers* FakeGroups::GroupWith(const PodInfo& pod) const {
+  for (const auto& [name, group] : groups_) {
+    for (const GroupMember& member : group->members()) {
+      if (member.pod->uid() == pod.uid()) return group.get();
+    }
+  }
+  return nullptr;
 }
 
 const GroupMembers* FakeGroups::Find(absl::string_view name) const {

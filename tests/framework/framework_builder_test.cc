@@ -439,7 +439,10 @@ TEST_F(FrameworkBuildTest, GuardsCatchAndCount) {
   struct NoMembers final : GroupMembers {
     absl::string_view name() const override { return "default/g"; }
     absl::Span<const GroupMember> members() const override { return {}; }
-    int assigned_count() const override { return 0; }
+    const MemberCounts& counts() const override { return none; }
+    absl::Span<const MemberKind> kinds() const override { return {}; }
+    uint64_t kinds_version() const override { return 0; }
+    MemberCounts none;
   } members;
 
   EXPECT_FALSE(framework->plugins().queue_sort.front().plugin->Less({}, {}));

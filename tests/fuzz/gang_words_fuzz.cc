@@ -19,11 +19,13 @@ void Check(const berth::GangWords& words) {
   BERTH_CHECK(words.min_member.value_or(1) >= 1);
   BERTH_CHECK(words.total_members.value_or(1) >= 1);
   BERTH_CHECK(words.waiting_time.value_or(absl::Seconds(1)) > absl::ZeroDuration());
+  BERTH_CHECK(words.stale_after.value_or(absl::ZeroDuration()) >= absl::ZeroDuration());
 }
 
 bool SaysTheSame(const berth::GangWords& a, const berth::GangWords& b) {
   return a.min_member == b.min_member && a.total_members == b.total_members && a.mode == b.mode &&
-         a.match_policy == b.match_policy && a.waiting_time == b.waiting_time;
+         a.match_policy == b.match_policy && a.waiting_time == b.waiting_time &&
+         a.stale_after == b.stale_after && a.bind_failure_policy == b.bind_failure_policy;
 }
 
 }  // namespace
@@ -50,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       return found->second;
     };
     all.push_back(berth::ReadKoordinatorWords(find));
+    berth::ReadLifecycleWords(find, all.back());
     Check(all.back());
     for (const berth::TopologyConstraint& wish : berth::ReadTopologyWords(find).topology) {
       BERTH_CHECK(!wish.key.empty() && wish.slice_size >= 0);

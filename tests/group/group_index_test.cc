@@ -2,6 +2,7 @@
 // The members of groups, as rules and against a model. BERTH_TEST_SEED repeats one sequence.
 #include "group/group_index.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -27,6 +28,32 @@ PodBuilder Member(absl::string_view name, absl::string_view group = "g") {
 }
 
 std::string Uid(absl::string_view name) { return absl::StrCat("default/", name); }
+
+void AppendWords(const PodInfo& pod, std::string& text) {
+  if (const Symbol* const words = pod.labels().Find("says")) absl::StrAppend(&text, words->view());
+}
+
+// What is kept of kinds, against a count of all members: as "priority and words: counts", sorted.
+std::vector<std::string> Describe(absl::Span<const MemberKind> kinds) {
+  std::vector<std::string> result;
+  for (const MemberKind& kind : kinds) {
+    std::string words;
+    AppendWords(*kind.pod, words);
+    const MemberCounts& counts = kind.counts;
+    result.push_back(absl::StrCat(kind.pod->priority(), " ", words, ": ", counts.members, " ",
+                                  counts.assigned, " ", counts.bound, " ", counts.running, " ",
+                                  counts.staying, " ", counts.gated, " ", counts.ready));
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void ExpectCountsHold(const GroupMembers& group) {
+  MemberCounts counts;
+  for (const GroupMember& member : group.members()) counts.Add(member);
+  ASSERT_TRUE(group.counts() == counts);
+  ASSERT_EQ(Describe(group.kinds()), Describe(CountKinds(group.members(), AppendWords)));
+}
 
 // "name@node" of each member, in order.
 std::vector<std::string> Members(const GroupIndex& index, absl::string_view group) {
@@ -67,6 +94,26 @@ TEST(GroupIndex, MembersThatGo) {
   index.RemovePod(Uid("c"));
   EXPECT_EQ(index.Find("default/g"), nullptr);
   EXPECT_EQ(index.size(), 0);
+}
+
+TEST(GroupIndex, KindsByWhatMembersSay) {
+  GroupIndex index(GroupByLabel, nullptr, AppendWords);
+  for (const char* name : {"a", "b", "c"}) index.SetPod(Member(name).Obj());
+  const GroupMembers& group = *index.Find("default/g");
+  const uint64_t version = group.kinds_version();
+  index.SetPod(Member("d").Obj());
+  index.SetPod(Member("a").NodeName("n").Obj());
+  EXPECT_THAT(Describe(group.kinds()), ElementsAre("0 : 4 1 1 1 1 0 4"));
+  EXPECT_EQ(group.kinds_version(), version) << "nobody says anything new";
+  index.SetPod(Member("b").Label("says", "three").Obj());
+  index.SetPod(Member("c").Priority(5).SchedulingGate("hold").Obj());
+  EXPECT_THAT(Describe(group.kinds()),
+              ElementsAre("0 : 2 1 1 1 1 0 2", "0 three: 1 0 0 0 0 0 1", "5 : 1 0 0 0 0 1 0"));
+  const uint64_t third = group.kinds_version();
+  EXPECT_NE(third, version);
+  index.RemovePod(Uid("b"));
+  EXPECT_THAT(Describe(group.kinds()), ElementsAre("0 : 2 1 1 1 1 0 2", "5 : 1 0 0 0 0 1 0"));
+  EXPECT_NE(group.kinds_version(), third);
 }
 
 TEST(GroupIndex, AllByName) {
@@ -113,7 +160,8 @@ void RunSequence(uint64_t seed) {
   SCOPED_TRACE(absl::StrCat("BERTH_TEST_SEED=", seed));
   std::mt19937_64 random(seed);
   const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
-  GroupIndex index(GroupByLabel);
+  GroupIndex index(GroupByLabel, nullptr, AppendWords);
+  std::map<std::string, std::pair<uint64_t, std::vector<std::string>>> kinds;  // as seen last
   struct Known {
     std::string name, node;
     bool bound;
@@ -139,6 +187,10 @@ void RunSequence(uint64_t seed) {
         PodBuilder pod = Member(name, group);
         if (bound) pod.NodeName("bound");
         if (terminal) pod.Phase("Failed");
+        if (below(2) == 0) pod.Label("says", absl::StrCat("w", below(3)));
+        if (below(4) == 0) pod.Priority(static_cast<int32_t>(below(2)));
+        if (below(4) == 0) pod.SchedulingGate("hold");
+        if (below(4) == 0) pod.Deleted();
         index.SetPod(pod.Obj());
         const std::string key = absl::StrCat("default/", group);
         Known known{name, bound ? "bound" : "", bound};
@@ -178,6 +230,19 @@ void RunSequence(uint64_t seed) {
       ASSERT_EQ(index.Find(group) == nullptr, want.empty());
       if (!want.empty()) {
         ASSERT_EQ(index.Find(group)->assigned_count(), assigned);
+        ASSERT_NO_FATAL_FAILURE(ExpectCountsHold(*index.Find(group)));
+        std::vector<std::string> now;
+        for (const MemberKind& kind : index.Find(group)->kinds()) {
+          now.push_back(absl::StrCat(kind.pod->priority()));
+          AppendWords(*kind.pod, now.back());
+        }
+        std::sort(now.begin(), now.end());
+        auto& [version, seen] = kinds[group];
+        if (version == index.Find(group)->kinds_version()) {
+          ASSERT_EQ(seen, now);
+        }
+        version = index.Find(group)->kinds_version();
+        seen = now;
       }
     }
   }

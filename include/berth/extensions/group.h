@@ -26,6 +26,44 @@ struct GroupMember {
   std::string node_name;
 };
 
+// Members counted by how far they are.
+struct MemberCounts {
+  int members = 0;
+  int assigned = 0;  // have a node
+  int bound = 0;     // have one by spec.nodeName
+  int running = 0;   // have a node, assumed or not, and are not being deleted
+  int staying = 0;   // of these, are bound
+  int gated = 0;     // have scheduling gates
+  int ready = 0;     // have none, and are not being deleted
+
+  // `times` may be negative.
+  void Add(const GroupMember& member, int times = 1) {
+    const bool has_node = !member.node_name.empty();
+    const bool is_leaving = member.pod->deletion_time().has_value();
+    const bool is_gated = !member.pod->scheduling_gates().empty();
+    members += times;
+    if (has_node) assigned += times;
+    const bool is_bound = !member.pod->node_name().empty();
+    if (is_bound) bound += times;
+    if (has_node && !is_leaving) running += times;
+    if (is_bound && !is_leaving) staying += times;
+    if (is_gated) gated += times;
+    if (!is_gated && !is_leaving) ready += times;
+  }
+  friend bool operator==(const MemberCounts& a, const MemberCounts& b) {
+    return a.members == b.members && a.assigned == b.assigned && a.bound == b.bound &&
+           a.running == b.running && a.staying == b.staying && a.gated == b.gated &&
+           a.ready == b.ready;
+  }
+};
+
+// Members of a group of which its plugin says the same (GroupPlugin::AppendDeclaration), with the
+// same priority, preemption policy, profile and creation time.
+struct MemberKind {
+  std::shared_ptr<const PodInfo> pod;  // the first one, as it came; it may have gone since
+  MemberCounts counts;
+};
+
 // The living members of one group: every pod that is neither finished nor deleted, pending and
 // assigned alike, in the order in which the scheduler learned of them.
 class GroupMembers {
@@ -34,7 +72,14 @@ class GroupMembers {
 
   virtual absl::string_view name() const = 0;  // "namespace/name"
   virtual absl::Span<const GroupMember> members() const = 0;
-  virtual int assigned_count() const = 0;  // members with a node
+  virtual const MemberCounts& counts() const = 0;
+  int assigned_count() const { return counts().assigned; }
+
+  // The same members by kind, in the order in which the kinds came: few, however many members there
+  // are. A question about what members say costs as much as there are kinds.
+  virtual absl::Span<const MemberKind> kinds() const = 0;
+  // Another number whenever a kind came or went, and never that of another group.
+  virtual uint64_t kinds_version() const = 0;
 };
 
 // Nodes with the same value of one label are a topology domain: a rack, a block, a zone.
@@ -63,6 +108,13 @@ enum class MatchPolicy : uint8_t {
 enum class GangMode : uint8_t {
   kStrict,     // nothing: the group is placed whole or holds nothing
   kNonStrict,  // they hold their nodes and wait in Permit for the others, until the timeout
+};
+
+// What becomes of members that are bound when the binding of a sibling fails for good, and fewer
+// than the minimum run.
+enum class BindFailurePolicy : uint8_t {
+  kRunInPart,  // they run on; the sibling is tried again as any pending member
+  kGiveUp,     // they are evicted, and the group starts again as a whole
 };
 
 // A part of a group with a minimum of its own: a role, a gang among several that start together, a
@@ -97,6 +149,10 @@ struct GroupSpec {
   // How long the group may wait for its minimum in Permit and, unmet, in the queue, before its
   // members are told so; 0 is no limit.
   absl::Duration timeout;
+  // How long members of a group may run while fewer than its minimum do, before they are evicted
+  // and the group starts again as a whole. Infinite: for ever.
+  absl::Duration stale_after = absl::InfiniteDuration();
+  BindFailurePolicy bind_failure_policy = BindFailurePolicy::kRunInPart;
   // Orders the group in the queue: when it was created.
   absl::Time creation_time;
   // The least time between two attempts when the group did not fit; 0 leaves it to the queue.
@@ -104,17 +160,13 @@ struct GroupSpec {
 };
 
 // How many more members must find a node at once for the next ones to start: 0 if the group has
-// started, or each may by itself. `members` may be null.
+// started, or each may by itself. Those that are being deleted do not count. `members` may be null.
 inline int MissingMembers(const GroupSpec& spec, const GroupMembers* members) {
-  int counted = members == nullptr ? 0 : members->assigned_count();
-  if (spec.match_policy != MatchPolicy::kWaitingAndRunning && counted > 0) {
-    int bound = 0;
-    for (const GroupMember& member : members->members()) {
-      if (!member.pod->node_name().empty()) ++bound;
-    }
-    if (spec.match_policy == MatchPolicy::kOnceSatisfied && bound > 0) return 0;
-    if (spec.match_policy == MatchPolicy::kOnlyWaiting) counted -= bound;
-  }
+  if (members == nullptr) return spec.min_member;
+  int counted = members->counts().running;
+  const int staying = members->counts().staying;
+  if (spec.match_policy == MatchPolicy::kOnceSatisfied && staying > 0) return 0;
+  if (spec.match_policy == MatchPolicy::kOnlyWaiting) counted -= staying;
   return spec.min_member > counted ? spec.min_member - counted : 0;
 }
 
@@ -134,6 +186,13 @@ class GroupPlugin {
   virtual std::vector<std::string> GroupsOf(const Object& object) const {
     (void)object;
     return {};
+  }
+
+  // Adds to `text` what the pod says of its group, other than its name: the same text for pods that
+  // Spec() and SubgroupOf() need not tell apart. Depends on the pod alone, and is asked for each of
+  // its versions. Makes the kinds of GroupMembers::kinds().
+  virtual void AppendDeclaration(const PodInfo& pod, std::string& text) const {
+    (void)pod, (void)text;
   }
 
   // What is known of group `name`; absent if its definition has not been seen (yet).
@@ -161,6 +220,11 @@ class Groups {
   virtual ~Groups() = default;
   // The members of group `name`, or null if it has none.
   virtual const GroupMembers* Find(absl::string_view name) const = 0;
+  // The members of the group that the pod is in; null if it is in none, or is not known.
+  virtual const GroupMembers* GroupWith(const PodInfo& pod) const {
+    (void)pod;
+    return nullptr;
+  }
   // The name of the group that the pod of that uid is in; absent if none.
   virtual std::optional<std::string> GroupOfPod(absl::string_view uid) const {
     (void)uid;

@@ -125,6 +125,8 @@ class PodInfo {
   std::shared_ptr<const void> shared_spec() const { return spec_; }
   // Phase Succeeded or Failed: the pod no longer uses anything.
   bool terminal() const { return terminal_; }
+  // Whether the status names claims that were made for the pod.
+  bool has_claim_statuses() const { return has_claim_statuses_; }
 
   // What NodeResourcesFit's filter asks of a node, and what the pod takes from the node it runs
   // on: max(containers + sidecars, each init container with the sidecars before it) + overhead,
@@ -223,6 +225,7 @@ class PodInfo {
   bool terminal_ = false;
   bool has_owners_ = false;
   bool has_annotations_ = false;
+  bool has_claim_statuses_ = false;
   std::string node_name_, nominated_node_name_;
   absl::Time creation_time_;
   std::optional<absl::Time> deletion_time_, start_time_;

@@ -24,6 +24,7 @@ struct QueuedPodInfo {
   // Of a group: its name ("namespace/name") and the time that orders it. Empty and equal to
   // `initial_attempt_timestamp` or else `timestamp` for a single pod.
   std::string group;
+  // InfinitePast for a group of which some run and too few: it is made whole before others start.
   absl::Time group_timestamp;
   // Of a group: its own, or that of its members (GroupSpec::priority). Absent for a single pod.
   std::optional<int32_t> group_priority;

@@ -76,8 +76,10 @@ class FakeGroups final : public Groups {
   void Set(absl::string_view name, std::vector<GroupMember> members);
 
   const GroupMembers* Find(absl::string_view name) const override;
+  const GroupMembers* GroupWith(const PodInfo& pod) const override;
 
  private:
+  uint64_t versions_ = uint64_t{1} << 32;  // never those of a real index
   std::map<std::string, std::unique_ptr<GroupMembers>, std::less<>> groups_;
 };
 

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "absl/strings/str_cat.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
+#include "group/group_index.h"
 #include "plugins/coscheduling/min_resources.h"
 #include "tests/plugins/run_plugin.h"
 
@@ -161,6 +165,80 @@ TEST(CoschedulingArgs, AreChecked) {
   EXPECT_EQ(ArgsError<CoschedulingArgs>("{permitWaitingTimeSeconds: 5}"), "");
   EXPECT_NE(ArgsError<CoschedulingArgs>("{podGroupRejectPercentage: 101}"), "");
   EXPECT_NE(ArgsError<CoschedulingArgs>("{podGroupBackoffSeconds: -1}"), "");
+}
+
+// --- Definitions by kinds of members
+// ---------------------------------------------------------------
+
+// What is remembered of a group and counted by kinds, against a plugin that never saw it before and
+// is told of each member apart.
+void DefineInTwoWays(uint64_t seed) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
+  FakeHandle handle;
+  const std::unique_ptr<Coscheduling> plugin = MakePlugin<Coscheduling, CoschedulingArgs>(handle);
+  GroupIndex index(
+      [&](const PodInfo& pod) { return plugin->GroupOf(pod); }, nullptr,
+      [&](const PodInfo& pod, std::string& text) { plugin->AppendDeclaration(pod, text); });
+  constexpr absl::string_view kPrefix = "gang.scheduling.koordinator.sh/";
+  const auto member = [&](int i) {
+    PodBuilder pod = MakePod().Name(absl::StrCat("p", i)).Namespace("default");
+    pod.Annotation(absl::StrCat(kPrefix, "name"), "g");
+    if (below(3) > 0) {
+      pod.Annotation(absl::StrCat(kPrefix, "min-available"), absl::StrCat(below(4)));
+    }
+    if (below(6) == 0) pod.Annotation(absl::StrCat(kPrefix, "total-number"), "5");
+    if (below(6) == 0) pod.Annotation(absl::StrCat(kPrefix, "mode"), below(2) ? "Strict" : "Loose");
+    if (below(6) == 0) {
+      pod.Annotation(absl::StrCat(kPrefix, "match-policy"),
+                     below(2) ? "only-waiting" : "once-satisfied");
+    }
+    if (below(5) == 0) pod.Label("pod-group.scheduling.sigs.k8s.io/min-available", "2");
+    if (below(8) == 0) pod.SchedulingGate("hold");
+    if (below(3) == 0) pod.NodeName("n");
+    if (below(8) == 0) pod.Deleted();
+    pod.Created(absl::FromUnixSeconds(1000 + below(3)));
+    return pod.Obj();
+  };
+  for (int step = 0; step < 60; ++step) {
+    const uint32_t what = below(10);
+    if (what == 0) {
+      handle.object_store().Set(AsObject(MakeGroup(1 + static_cast<int>(below(4)))));
+    } else if (what == 1) {
+      handle.object_store().Remove(Kind::kPodGroup, "default/g");
+    } else if (what == 2) {
+      index.RemovePod(absl::StrCat("default/p", below(8)));
+    } else {
+      index.SetPod(member(static_cast<int>(below(8))));
+    }
+    const GroupMembers* const group = index.Find(kGroup);
+    if (group == nullptr) continue;
+    const auto members = group->members();
+    handle.fake_groups().Set(kGroup, {members.begin(), members.end()});
+    const GroupMembers& apart = *handle.groups().Find(kGroup);
+    const std::unique_ptr<Coscheduling> fresh = MakePlugin<Coscheduling, CoschedulingArgs>(handle);
+    ASSERT_EQ(plugin->ReadyToSchedule(*group), fresh->ReadyToSchedule(apart)) << "step " << step;
+    const Status cause = Status::Unschedulable("cause");
+    ASSERT_EQ(plugin->GroupUnschedulable(*group, 1, cause),
+              fresh->GroupUnschedulable(apart, 1, cause));
+    for (const GroupMember& one : members) {
+      CycleState state;
+      PreFilterResult result;
+      absl::Duration timeout, of_fresh;
+      ASSERT_EQ(plugin->PreFilter(state, *one.pod, handle.nodes(), result),
+                fresh->PreFilter(state, *one.pod, handle.nodes(), result));
+      ASSERT_EQ(plugin->Permit(state, *one.pod, "n", timeout),
+                fresh->Permit(state, *one.pod, "n", of_fresh));
+      ASSERT_EQ(timeout, of_fresh);
+    }
+  }
+}
+
+TEST(CoschedulingDefinitions, AreTheSameByKindsOfMembers) {
+  for (uint64_t seed = 1; seed <= 30 && !::testing::Test::HasFatalFailure(); ++seed) {
+    DefineInTwoWays(seed);
+  }
 }
 
 }  // namespace
