@@ -150,6 +150,16 @@ Status CapacityScheduling::RemovePod(CycleState& state, const PodInfo&, const Po
 Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
                                       const NodeStatuses& statuses, PostFilterResult& result) {
   if (state.Find(kTreeState) != nullptr) return PostFilterInTree(state, pod, statuses, result);
+  QuotaState* const quota_state = state.FindMutable(kQuotaState);
+  const PlacedTogether* const together = state.Find(kPlacedTogether);
+  if (quota_state != nullptr && together != nullptr) {
+    for (const PodInfo* const sibling : together->pods) {
+      if (sibling == &pod || sibling->namespace_name() != pod.namespace_name()) continue;
+      const NominatedUsage::Request* const counted = nominated_.Find(*sibling->identity());
+      if (counted != nullptr && counted->priority >= pod.priority()) continue;
+      quota_state->together.Add(ledger_.RequestOf(*sibling));
+    }
+  }
   return preemption_.Run(rules_, state, pod, statuses, result);
 }
 
@@ -239,8 +249,13 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
     return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
   }
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
-  const PodInfo* const preemptor = &pod;
-  QuotaTrial trial(book_, handle_, *quota, {&preemptor, 1});
+  std::vector<const PodInfo*> preemptors = {&pod};
+  if (const PlacedTogether* const together = state.Find(kPlacedTogether)) {
+    for (const PodInfo* const sibling : together->pods) {
+      if (sibling != &pod) preemptors.push_back(sibling);
+    }
+  }
+  QuotaTrial trial(book_, handle_, *quota, preemptors);
   return PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
 }
 

@@ -67,6 +67,8 @@ class QuotaBook {
   const Charges& leaving() const { return leaving_; }
   const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
 
+  // Whether the pod is nominated, and so charged.
+  bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
   // Pods that are nominated to nodes are charged for these as well, so that nobody else takes what
   // they wait for. `pod` is not charged while one of these lives.
   class WithoutNomination {

@@ -38,8 +38,9 @@ QuotaRules::Scope QuotaRules::ScopeOf(const QuotaState& state, const PodInfo& po
   if (quota == nullptr) return Scope::kWithoutQuota;
   // A pod that asks for nothing its quota names has no guarantee to claim.
   if (state.claimed.empty()) return Scope::kOwnQuota;
-  return OverMin(ledger_, state, *quota, state.pending_of_quota) ? Scope::kOwnQuota
-                                                                 : Scope::kReclaim;
+  ResourceVector pending = state.pending_of_quota;
+  pending.Add(state.together);
+  return OverMin(ledger_, state, *quota, pending) ? Scope::kOwnQuota : Scope::kReclaim;
 }
 
 bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,

@@ -50,10 +50,14 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   taker_.priority = preemptors.front()->priority();
   taker_.creation_time = preemptors.front()->creation_time();
   for (const PodInfo* pod : preemptors) {
+    // Others are of other quotas, or charged already.
+    const bool counts = pod == preemptors.front() ||
+                        (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
+    if (!counts) continue;
     asked_.push_back(book_.RequestOf(*pod));
     AddAmounts(tree.ChargeOf(asked_.back(), nullptr), taker_.request);
-    taker_.priority = std::min(taker_.priority, pod->priority());
   }
+  request_ = tree.ChargeOf(asked_.front(), nullptr);
   for (const auto& [sequence, charge] : book_.leaving()) Change(charge->quota, charge->amounts, -1);
 }
 
@@ -84,6 +88,7 @@ void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
 }
 
 void QuotaTrial::PlaceOn(const LabelSet& node) {
+  request_ = book_.tree().ChargeOf(asked_.front(), &node);
   taker_.request.clear();
   for (const PodAmounts& amounts : asked_) {
     AddAmounts(book_.tree().ChargeOf(amounts, &node), taker_.request);
@@ -120,7 +125,7 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
 }
 
 Status QuotaTrial::HasRoom() const {
-  const auto shortage = book_.tree().FindShortage(taker_.quota, taker_.request);
+  const auto shortage = book_.tree().FindShortage(taker_.quota, request_);
   if (!shortage.has_value()) return Status::Success();
   return Status::Unschedulable(book_.tree().ToString(*shortage));
 }

@@ -50,6 +50,19 @@ class VictimTrial {
   virtual Status HasRoom() const = 0;
 };
 
+// In the state of a pod for which PostFilter is asked as a member of a group that starts whole or not
+// at all: the members that still have to find a place for that, the pod itself first. Those that
+// have one are assumed. Who may take what is decided for all of them together: a group that would
+// have more than its quota is guaranteed takes nothing back, not even for some of its members.
+// Lives as long as the call.
+struct PlacedTogether final : StateData {
+  std::vector<const PodInfo*> pods;
+  std::unique_ptr<StateData> Clone() const override {
+    return std::make_unique<PlacedTogether>(*this);
+  }
+};
+inline constexpr StateKey<PlacedTogether> kPlacedTogether{"PlacedTogether"};
+
 // Implemented by a PostFilter plugin beside PostFilter. The search places pods by the Filter
 // plugins and asks this about victims.
 class VictimRules {
