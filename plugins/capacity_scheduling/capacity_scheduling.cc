@@ -15,6 +15,7 @@
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "plugins/capacity_scheduling/ledger_trial.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 #include "plugins/capacity_scheduling/quota_trial.h"
 #include "plugins/capacity_scheduling/victim_plan.h"
@@ -160,7 +161,24 @@ Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
       quota_state->together.Add(ledger_.RequestOf(*sibling));
     }
   }
-  return preemption_.Run(rules_, state, pod, statuses, result);
+  Status status = preemption_.Run(rules_, state, pod, statuses, result);
+  const bool found_none = status.IsRejected() && result.nominated_node == "";
+  if (!found_none || quota_state == nullptr) return status;
+  return PlanOverNodes(state, *quota_state, pod, statuses, std::move(status), result);
+}
+
+// No node by itself holds enough of what others borrowed. Where the quotas have room, evictions
+// elsewhere would not help.
+Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaState& quota_state,
+                                         const PodInfo& pod, const NodeStatuses& statuses,
+                                         Status not_on_one, PostFilterResult& result) {
+  if (!rules_.TakesBack(quota_state, pod)) return not_on_one;
+  LedgerTrial trial(ledger_, rules_, handle_, quota_state, pod);
+  if (trial.HasRoom().ok()) return not_on_one;
+  Status planned =
+      PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
+  const bool waits = !result.nominated_node.has_value();
+  return planned.ok() || waits ? planned : not_on_one;
 }
 
 // --- In a tree ---

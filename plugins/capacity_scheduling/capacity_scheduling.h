@@ -117,6 +117,8 @@ class CapacityScheduling final : public Plugin,
   };
 
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
+  Status PlanOverNodes(const CycleState& state, const QuotaState& quota_state, const PodInfo& pod,
+                       const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
   Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                          PreFilterResult& result);
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,

@@ -3,13 +3,13 @@
 #include "plugins/capacity_scheduling/quota_trial.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
+#include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
 namespace {
@@ -161,8 +161,7 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
   return units;
 }
 
-// Of a gang first its pods beyond the minimum, one by one; where that is reached, all the others at
-// once, in the place of the first of them.
+// Lower priority first, then who loses the least work, then later ones.
 std::vector<VictimUnit> QuotaTrial::UnitsOf(std::vector<const QuotaCharge*> charges) const {
   struct Victim {
     const QuotaCharge* charge;
@@ -182,40 +181,9 @@ std::vector<VictimUnit> QuotaTrial::UnitsOf(std::vector<const QuotaCharge*> char
     return std::tie(of_a, b.saved_at, b.charge->sequence) <
            std::tie(of_b, a.saved_at, a.charge->sequence);
   });
-  std::map<std::string, int> surplus;
-  std::map<std::string, size_t> core;  // positions of the units of whole gangs
-  std::vector<VictimUnit> units;
-  for (const Victim& victim : victims) {
-    const std::optional<std::string> group = handle_.groups().GroupOfPod(victim.pod->uid());
-    const std::string node(victim.charge->node.view());
-    if (!group.has_value()) {
-      units.push_back({{victim.pod}, {node}, ""});
-      continue;
-    }
-    const auto [left, is_new] = surplus.try_emplace(*group, 0);
-    if (is_new) {
-      const std::optional<GroupSpec> spec = handle_.groups().Spec(*group);
-      const GroupMembers* const members = handle_.groups().Find(*group);
-      if (spec.has_value() && members != nullptr &&
-          spec->disruption_mode == DisruptionMode::kSingle && spec->subgroups.empty()) {
-        int staying = 0;
-        for (const GroupMember& member : members->members()) {
-          if (!member.node_name.empty() && !member.pod->deletion_time().has_value()) ++staying;
-        }
-        left->second = staying - spec->min_member;
-      }
-    }
-    if (left->second > 0) {
-      --left->second;
-      units.push_back({{victim.pod}, {node}, *group});
-      continue;
-    }
-    const auto [whole, is_first] = core.try_emplace(*group, units.size());
-    if (is_first) units.push_back({{}, {}, *group});
-    units[whole->second].pods.push_back(victim.pod);
-    units[whole->second].nodes.push_back(node);
-  }
-  return units;
+  std::vector<RunningPod> pods;
+  for (Victim& victim : victims) pods.push_back({std::move(victim.pod), victim.charge->node});
+  return berth::UnitsOf(handle_, pods);
 }
 
 }  // namespace berth

@@ -36,8 +36,7 @@ class QuotaTrial final : public VictimTrial {
   void Spare(const VictimUnit& unit) override { Move(unit, false); }
   Status HasRoom() const override;
 
-  // They will run on nodes with these labels: lines of some nodes count as well.
-  void PlaceOn(const LabelSet& node);
+  void PlaceOn(const LabelSet& node) override;
 
  private:
   struct Moved {

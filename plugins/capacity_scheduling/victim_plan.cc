@@ -67,7 +67,7 @@ struct Site {
 class Planner {
  public:
   Planner(Handle& handle, const CycleState& state, const PodInfo& pod,
-          const DisruptionBudgets& budgets, QuotaTrial& trial)
+          const DisruptionBudgets& budgets, VictimTrial& trial)
       : handle_(handle),
         state_(state),
         pod_(pod),
@@ -160,7 +160,7 @@ class Planner {
     trial_.PlaceOn(original.labels());
     std::set<int> gone;
     Status status = Gather(site, original, gone);
-    if (status.ok()) status = SpareOthers(original, gone);
+    if (status.ok()) status = SpareOthers(original, gone, result);
     if (status.ok()) Fill(original, gone, result);
     for (const int unit : gone) trial_.Spare(units_[unit]);
     return status;
@@ -200,7 +200,7 @@ class Planner {
 
   // The most important first, so that the least important stay evicted; those under an exhausted
   // budget before all others.
-  Status SpareOthers(const NodeInfo& original, std::set<int>& gone) {
+  Status SpareOthers(const NodeInfo& original, std::set<int>& gone, PostFilterResult& result) {
     std::vector<int> order(gone.begin(), gone.end());
     absl::c_stable_sort(order, [&](int a, int b) {
       const auto key = [&](int unit) {
@@ -219,6 +219,7 @@ class Planner {
     }
     if (!gone.empty()) return Status::Success();
     waits_ = true;
+    result.nominated_node.reset();
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
@@ -277,7 +278,7 @@ class Planner {
   const CycleState& state_;
   const PodInfo& pod_;
   const DisruptionBudgets& budgets_;
-  QuotaTrial& trial_;
+  VictimTrial& trial_;
   const std::vector<VictimUnit> units_;
   std::vector<bool> legal_;                     // by unit
   std::map<NodeRow, std::vector<int>> on_row_;  // legal units with a pod there
@@ -292,7 +293,7 @@ class Planner {
 
 Status PlanVictims(Handle& handle, const CycleState& state, const PodInfo& pod,
                    const NodeStatuses& statuses, const DisruptionBudgets& budgets,
-                   QuotaTrial& trial, PostFilterResult& result) {
+                   VictimTrial& trial, PostFilterResult& result) {
   return Planner(handle, state, pod, budgets, trial).Plan(statuses, result);
 }
 

@@ -37,7 +37,11 @@ struct Unit {
   }
 };
 
+// In a tree, or ElasticQuotas by themselves: then all together may use the sum of their mins.
+enum class Form { kTree, kOneLevel };
+
 struct QuotaCase {
+  Form form = Form::kTree;
   std::vector<int> nodes;  // GPUs
   std::vector<int> min;    // by team
   std::vector<Unit> running;
@@ -58,8 +62,9 @@ std::string Describe(const QuotaCase& made) {
   return text;
 }
 
-QuotaCase MakeQuotaCase(Random& random) {
+QuotaCase MakeQuotaCase(Random& random, Form form) {
   QuotaCase made;
+  made.form = form;
   for (int n = random.Between(2, 4); n > 0; --n) made.nodes.push_back(random.Between(2, 6));
   int left = 0;
   for (const int gpus : made.nodes) left += gpus;
@@ -96,13 +101,22 @@ QuotaCase MakeQuotaCase(Random& random) {
   return made;
 }
 
-// Whether all members have room at once without those that are gone.
+int SumOf(const std::vector<int>& amounts) {
+  int sum = 0;
+  for (const int amount : amounts) sum += amount;
+  return sum;
+}
+
+// Whether all members have room at once without those that are gone, on the nodes and in quotas.
 bool Fits(const QuotaCase& made, const std::vector<bool>& gone) {
   std::vector<int> free = made.nodes;
+  int used = 0;
   for (size_t u = 0; u < made.running.size(); ++u) {
     if (gone[u]) continue;
+    used += made.running[u].gpus();
     for (const auto& [node, gpus] : made.running[u].pods) free[node] -= gpus;
   }
+  if (made.form == Form::kOneLevel && used + SumOf(made.members) > SumOf(made.min)) return false;
   std::vector<int> members = made.members;
   absl::c_sort(members, std::greater<>());
   const std::function<bool(size_t)> place = [&](size_t member) {
@@ -130,8 +144,7 @@ int UsedBy(const QuotaCase& made, int team, const std::vector<bool>& gone) {
 // Whether some sequence of evictions, each of a quota that has more than its min at that moment,
 // makes room for the gang within the min of its own.
 bool MayRun(const QuotaCase& made) {
-  int claim = 0;
-  for (const int gpus : made.members) claim += gpus;
+  const int claim = SumOf(made.members);
   std::vector<bool> gone(made.running.size(), false);
   if (Fits(made, gone)) return true;  // borrowing, if need be
   if (UsedBy(made, 0, gone) + claim > made.min[0]) return false;
@@ -181,9 +194,14 @@ std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
     objects.push_back(MakeGpuNode(absl::StrCat("n", n), made.nodes[n]));
   }
   for (int team = 0; team < kTeams; ++team) {
-    const std::string yaml = absl::StrCat(
-        "apiVersion: scheduling.berth.dev/v1alpha1\nkind: ClusterQuota\nmetadata: {name: t", team,
-        "}\nspec: {namespaces: [t", team, "], min: {nvidia.com/gpu: ", made.min[team], "}}\n");
+    const std::string yaml =
+        made.form == Form::kTree
+            ? absl::StrCat("apiVersion: scheduling.berth.dev/v1alpha1\nkind: ClusterQuota\n",
+                           "metadata: {name: t", team, "}\nspec: {namespaces: [t", team,
+                           "], min: {nvidia.com/gpu: ", made.min[team], "}}\n")
+            : absl::StrCat("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\n",
+                           "metadata: {name: q, namespace: t", team,
+                           "}\nspec: {min: {nvidia.com/gpu: ", made.min[team], "}}\n");
     for (Object& object : testing::ObjectsFromYaml(yaml)) objects.push_back(std::move(object));
   }
   for (const Unit& unit : made.running) {
@@ -218,11 +236,14 @@ std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
   return simulation;
 }
 
-TEST(RandomQuotas, AGangTakesBackWhatItsQuotaIsGuaranteed) {
+class RandomQuotas : public ::testing::TestWithParam<Form> {};
+INSTANTIATE_TEST_SUITE_P(Forms, RandomQuotas, ::testing::Values(Form::kTree, Form::kOneLevel));
+
+TEST_P(RandomQuotas, AGangTakesBackWhatItsQuotaIsGuaranteed) {
   int reclaims = 0, gangs = 0, missed = 0;
   for (int seed = 0; seed < 1500; ++seed) {
     Random random(seed);
-    const QuotaCase made = MakeQuotaCase(random);
+    const QuotaCase made = MakeQuotaCase(random, GetParam());
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", Describe(made)));
     auto simulation = Simulate(made);
     int bound = 0;

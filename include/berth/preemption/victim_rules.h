@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/api/labels.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
@@ -48,6 +49,9 @@ class VictimTrial {
   // Whether the preemptors may run as far as these rules go, with room for them on the nodes or
   // not. Success, or the reason.
   virtual Status HasRoom() const = 0;
+
+  // They would run on nodes with these labels: for rules that go by nodes.
+  virtual void PlaceOn(const LabelSet&) {}
 };
 
 // In the state of a pod for which PostFilter is asked as a member of a group that starts whole or not
