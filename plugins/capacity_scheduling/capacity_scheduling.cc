@@ -16,6 +16,7 @@
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "plugins/capacity_scheduling/ledger_trial.h"
+#include "plugins/capacity_scheduling/quota_order.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 #include "plugins/capacity_scheduling/quota_trial.h"
 #include "plugins/capacity_scheduling/victim_plan.h"
@@ -93,7 +94,9 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
 
 Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                      PreFilterResult& result) {
+  const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
+  if (book_.tree_version() != tree_before) status_.Touch();
   if (book_.has_tree()) return PreFilterInTree(state, pod, nodes, result);
   ledger_.Refresh(handle_.objects());
   auto owned_state = std::make_unique<QuotaState>();
@@ -175,8 +178,7 @@ Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaSta
   if (!rules_.TakesBack(quota_state, pod)) return not_on_one;
   LedgerTrial trial(ledger_, rules_, handle_, quota_state, pod);
   if (trial.HasRoom().ok()) return not_on_one;
-  Status planned =
-      PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
+  Status planned = PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
   const bool waits = !result.nominated_node.has_value();
   return planned.ok() || waits ? planned : not_on_one;
 }
@@ -296,6 +298,19 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   waiting.quota = tree.spec(shortage->quota).subject();
   waiting.reason = shortage->needed > shortage->limit ? WaitingReason::kQuotaMisconfigured
                                                       : WaitingReason::kQuotaMax;
+}
+
+int CapacityScheduling::Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) {
+  return line < book_.tree().size() ? ComparePods(book_.tree().spec(line), a, b) : 0;
+}
+
+bool CapacityScheduling::IsStrict(int line) {
+  return line < book_.tree().size() &&
+         book_.tree().spec(line).queueing == QuotaQueueing::kStrictFifo;
+}
+
+std::unique_ptr<QueueContest> CapacityScheduling::NewContest() {
+  return std::make_unique<QuotaContest>(book_, handle_);
 }
 
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {

@@ -3,6 +3,7 @@
 #include "plugins/capacity_scheduling/quota_trial.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -58,7 +59,12 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
     AddAmounts(tree.ChargeOf(asked_.back(), nullptr), taker_.request);
   }
   request_ = tree.ChargeOf(asked_.front(), nullptr);
-  for (const auto& [sequence, charge] : book_.leaving()) Change(charge->quota, charge->amounts, -1);
+  constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& [where, sum] : book_.leaving()) {
+    for (__int128 rest = sum; rest > 0; rest -= kMost) {
+      Change(where.first, {{where.second, static_cast<int64_t>(std::min(rest, kMost))}}, -1);
+    }
+  }
 }
 
 QuotaTrial::~QuotaTrial() {

@@ -52,8 +52,8 @@ class QuotaTrial final : public VictimTrial {
 
   QuotaBook& book_;
   Handle& handle_;
-  QuotaTaker taker_;     // all of them
-  LineAmounts request_;  // of the first
+  QuotaTaker taker_;               // all of them
+  LineAmounts request_;            // of the first
   std::vector<PodAmounts> asked_;  // by preemptor
   TakingRule rule_;
   std::vector<Moved> moved_;  // to be undone, in reverse order

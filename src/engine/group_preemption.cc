@@ -139,9 +139,8 @@ bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order) {
     if (this->placed() + left < request_.minimum) break;
     --left;
     if (rejected != nullptr && AreAlike(*pod, *rejected)) continue;
-    auto outcome =
-        pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes, trial_,
-                                   StillMissing(order, i, placed));
+    auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
+                                              trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
       transaction_.Nominate(pod, "");
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gangs that claim what their quota is guaranteed, on small clusters, against all sets of evictions:
-// if any that the rules allow makes room, the gang runs; nobody is evicted in vain, no gang is left
-// in part, and no victim could have stayed.
+// Gangs that claim what their quota is guaranteed, on small clusters, against all sets of
+// evictions: if any that the rules allow makes room, the gang runs; nobody is evicted in vain, no
+// gang is left in part, and no victim could have stayed.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -270,7 +270,9 @@ TEST_P(RandomQuotas, AGangTakesBackWhatItsQuotaIsGuaranteed) {
     if (bound == 0) {
       EXPECT_TRUE(text.empty()) << "in vain";
       missed += static_cast<int>(may);
-      if (may) { fprintf(stderr, "missed seed %d: %s\n", seed, Describe(made).c_str()); }
+      if (may) {
+        fprintf(stderr, "missed seed %d: %s\n", seed, Describe(made).c_str());
+      }
     } else if (!text.empty()) {
       ++reclaims;
       for (size_t u = 0; u < made.running.size(); ++u) {
