@@ -18,6 +18,7 @@ import json
 import multiprocessing.pool
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,7 @@ def run(berth, config, cluster):
     child = subprocess.Popen(command(berth, config, cluster), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
-        sys.exit(f"{berth} on {cluster}: status {status}")
+        raise RuntimeError(f"{berth} on {cluster}: status {status}")
     return usage.ru_utime, usage.ru_maxrss / 1024
 
 
@@ -121,13 +122,18 @@ def main():
     unknown = [name for name in args.series if name not in SERIES]
     if unknown:
         parser.error(f"no series {unknown[0]}; --list shows them")
+    if args.count and shutil.which("valgrind") is None:
+        parser.error("--count needs valgrind")
     if args.list:
         for name, each in SERIES.items():
             print(f"{name:28} {each.n:6}  {each.objects.__doc__}")
         return
     with tempfile.TemporaryDirectory() as scratch:
         args.folder = args.keep or scratch
-        worse = (grow_counted if args.count else grow)(args.series or list(SERIES), args)
+        try:
+            worse = (grow_counted if args.count else grow)(args.series or list(SERIES), args)
+        except RuntimeError as error:
+            sys.exit(str(error))
     if worse:
         sys.exit(f"more than {args.limit} times for twice as many: {', '.join(worse)}")
 

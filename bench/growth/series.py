@@ -225,7 +225,7 @@ def storage_capacities(n):
     yield object_of("storage.k8s.io/v1", "CSIDriver", "csi.example.com", spec={"storageCapacity": True})
     yield object_of("storage.k8s.io/v1", "StorageClass", "made", provisioner="csi.example.com",
                     volumeBindingMode="WaitForFirstConsumer")
-    yield from nodes(n)
+    yield from nodes(n, pods="5")  # for more there would be no storage
     for i in range(n):
         yield object_of("storage.k8s.io/v1", "CSIStorageCapacity", f"capacity-{i}", "default", storageClassName="made",
                         capacity="100Gi", nodeTopology={"matchLabels": {HOST: f"node-{i}"}})

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a pod cost from the queue to its binding, by cluster size, for pods that are all alike,
-// for alike ones that go by where others like them are, for alike pods while nodes come and go, and
-// for pods of which no two ask for the same? Alike pods
-// should cost nearly the same at every size, others in proportion to the nodes. The default
-// profile, or one that packs GPUs, on the in-memory cluster, binding and its confirmation included.
+// What does a pod cost from the queue to its binding, by cluster size, for pods of one class, for
+// pods whose rules count pods of their class, for pods of one class while nodes come and go, and
+// for pods of which no two ask for the same? Pods of one class should cost nearly the same at every
+// size, others in proportion to the nodes. The default profile, or one that packs GPUs, on the
+// in-memory cluster, binding and its confirmation included.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -80,7 +80,7 @@ struct RecordedEvent {
   Symbol assigned_to;        // the node of "Scheduled"
   IdentityPtr related;       // the pod for which one is "Preempted"; mostly null
 
-  // For people: `text`, or what "Scheduled" says, which is put into words for who reads it only.
+  // For people: `text`, or the text of "Scheduled", which is made only when it is read.
   std::string note() const;
 };
 

@@ -44,14 +44,14 @@ class SimulatedExecutor final : public Executor {
   // cheaper; should it sleep all the same, that advances the clock.
   explicit SimulatedExecutor(
       const SimulatedClock& clock, std::function<bool()> may_sleep = [] { return true; });
-  // Sleeping work is woken early and seen through.
+  // Ends all sleeps and waits for the work.
   ~SimulatedExecutor() override;
 
   // Returns when the work is done or sleeps.
   void Run(std::function<void()> work) override;
-  // When the first sleeper is due; InfiniteFuture if nobody sleeps.
+  // When the first sleep ends; InfiniteFuture if there is none.
   absl::Time NextDue() const;
-  // Goes on with everything that is due by the clock's time: by time, then by who slept first.
+  // Continues everything that is due by the clock's time: by time, then in the order of the sleeps.
   void RunDue();
   // Wakes all sleepers and ends every later sleep at once, whatever the time: until the next call
   // of LetSleep().

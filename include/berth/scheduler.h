@@ -181,6 +181,10 @@ class Scheduler {
   // deferred calls of plugins. Returns whether more is due. A plugin may cause that something is
   // always due.
   virtual bool RunSteps(int64_t most) = 0;
+  // Waits until something arrives from another thread (what the cluster delivers, the end of a
+  // binding, what a plugin posts), or until NextDue() or `until`. Run() is this and RunSteps() in
+  // turn: for who has to do something else in between.
+  virtual void Wait(absl::Time until) = 0;
   // When a timer, backoff or flush is due next; InfiniteFuture if nothing is waiting for time.
   virtual absl::Time NextDue() const = 0;
   // The same without the retry of everything that was unschedulable for five minutes, which never

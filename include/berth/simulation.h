@@ -56,8 +56,8 @@ class Simulation {
   void AdvanceTo(absl::Time time);
   void Advance(absl::Duration by) { AdvanceTo(now() + by); }
   // Runs until nothing more is due: no backoff, no wait, no timer, no deletion under way. Gives up
-  // when pods have only been retried in vain for `patience` of simulated time; timers that plugins
-  // set within that time are waited for all the same.
+  // when pods have only been retried without success for `patience` of simulated time; timers that
+  // plugins set within that time are waited for all the same.
   void RunUntilQuiet(absl::Duration patience = absl::Minutes(15));
   // The scheduler ends, and a new one starts from what the cluster has. What was on its way to the
   // cluster arrives at once. References to scheduler() and its observers end with the old one.

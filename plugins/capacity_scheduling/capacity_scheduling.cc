@@ -350,4 +350,50 @@ void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& reject
   });
 }
 
+// --- For people ---
+
+std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
+  book_.Refresh();
+  if (book_.has_tree()) return ReportTree();
+  ledger_.Refresh(handle_.objects());
+  std::vector<QuotaFigure> figures;
+  for (const Symbol name : ledger_.namespaces()) {
+    const Quota& quota = *ledger_.Find(name);
+    const ResourceVector& used = ledger_.UsageOf(name).used;
+    ResourceBounds named = quota.min;
+    named.Add(quota.max);
+    named.ForEach([&](ResourceId id) {
+      const auto in_units = [id](int64_t amount) { return QuantityOf(id, amount).AsDouble(); };
+      QuotaFigure& figure = figures.emplace_back();
+      figure.quota = absl::StrCat(name.view(), "/", quota.object_name);
+      figure.resource = std::string(ResourceName(id));
+      if (const int64_t* const min = quota.min.Find(id)) figure.min = in_units(*min);
+      if (const int64_t* const max = quota.max.Find(id)) figure.max = in_units(*max);
+      figure.used = in_units(used.Get(id));
+    });
+  }
+  return figures;
+}
+
+std::vector<QuotaFigure> CapacityScheduling::ReportTree() const {
+  const QuotaTree& tree = book_.tree();
+  std::vector<QuotaFigure> figures;
+  for (QuotaId quota = QuotaTree::kCluster + 1; quota < tree.size(); ++quota) {
+    const QuotaSpec& spec = tree.spec(quota);
+    for (size_t i = 0; i < tree.lines().size(); ++i) {
+      const QuotaLine& line = tree.lines()[i];
+      const std::optional<int64_t> min = spec.min.Find(line), max = spec.max.Find(line);
+      if (!min.has_value() && !max.has_value()) continue;
+      const auto in_units = [&line](int64_t amount) { return line.QuantityOf(amount).AsDouble(); };
+      QuotaFigure& figure = figures.emplace_back();
+      figure.quota = spec.name;
+      figure.resource = line.ToString();
+      if (min.has_value()) figure.min = in_units(*min);
+      if (max.has_value()) figure.max = in_units(*max);
+      figure.used = in_units(ClampToInt64(tree.used(quota, static_cast<int>(i))));
+    }
+  }
+  return figures;
+}
+
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include "berth/extensions/observer.h"
 #include "berth/extensions/post_filter_events.h"
 #include "berth/extensions/queue_order.h"
+#include "berth/extensions/quota_report.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
 #include "berth/framework/enqueue.h"
@@ -42,7 +43,8 @@ class CapacityScheduling final : public Plugin,
                                  public VictimRules,
                                  public WaitingExplainer,
                                  public QueueOrder,
-                                 public SyncObserver {
+                                 public SyncObserver,
+                                 public QuotaReporter {
  public:
   static constexpr absl::string_view kName = "CapacityScheduling";
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(const PluginArgs& args, Handle& handle);
@@ -122,6 +124,10 @@ class CapacityScheduling final : public Plugin,
   const QuotaLedger& ledger() const { return ledger_; }
   const QuotaBook& book() const { return book_; }
 
+  // Of a tree: what nominated pods are charged counts as used, and a line of some nodes is a
+  // resource of its own.
+  std::vector<QuotaFigure> ReportQuotas() override;
+
   void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                       WaitingFor& waiting) const override;
 
@@ -151,6 +157,7 @@ class CapacityScheduling final : public Plugin,
                        PreFilterResult& result);
   Status PostFilterInTree(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                           PostFilterResult& result);
+  std::vector<QuotaFigure> ReportTree() const;
   void ExplainInTree(const PodInfo& pod, WaitingFor& waiting) const;
 
   Handle& handle_;

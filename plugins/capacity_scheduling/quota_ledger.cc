@@ -88,9 +88,9 @@ void QuotaLedger::Refresh(const ObjectStore& objects) {
   for (const Object* object : objects.List(Kind::kElasticQuota)) {
     const api::ElasticQuotaSpec& spec = object->As<api::ElasticQuota>().spec();
     const Symbol name = Symbol::Intern(object->namespace_name());
-    const auto [it, is_new] =
-        quotas_.try_emplace(name, Quota{name, static_cast<int>(namespaces_.size()),
-                                        BoundsOf(spec.min()), BoundsOf(spec.max())});
+    const auto [it, is_new] = quotas_.try_emplace(
+        name, Quota{name, static_cast<int>(namespaces_.size()), BoundsOf(spec.min()),
+                    BoundsOf(spec.max()), std::string(object->name())});
     if (!is_new) continue;
     namespaces_.push_back(name);
     total_min_.Add(it->second.min);

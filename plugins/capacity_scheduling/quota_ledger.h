@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct Quota {
   Symbol namespace_name;
   int index = 0;  // in QuotaLedger::namespaces()
   ResourceBounds min, max;
+  std::string object_name;
 
   bool Names(ResourceId id) const { return min.Find(id) != nullptr || max.Find(id) != nullptr; }
   int64_t MinOf(ResourceId id) const {

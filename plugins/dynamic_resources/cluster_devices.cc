@@ -276,7 +276,7 @@ void ClusterDevices::NoteChanged(const std::vector<Symbol>& nodes, bool all) {
     changes_.clear();
     return;
   }
-  // Who is further behind than half of these looks at all nodes.
+  // A reader further behind than half of these reads all nodes.
   if (changes_.size() >= kMostChanges) {
     changes_.erase(changes_.begin(), changes_.begin() + kMostChanges / 2);
   }

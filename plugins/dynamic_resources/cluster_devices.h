@@ -76,7 +76,7 @@ class ClusterDevices {
   // The pod has written the allocation, or may have. From now on only the watch ends its part: it
   // may lag behind, and the pod need not live as long. Any thread.
   void NoteWritten(absl::string_view pod_uid, absl::string_view claim_uid, ClaimWrite write);
-  // The claim has been read anew: what was to be written over that version was not. Any thread.
+  // The claim has been read again: what was to be written over that version was not. Any thread.
   void NoteRead(absl::string_view claim_uid, absl::string_view version);
 
  private:

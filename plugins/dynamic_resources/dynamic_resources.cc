@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extension points of DynamicResources, and its arguments.
+// The extension points of DynamicResources.
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 #include <algorithm>
@@ -56,77 +56,7 @@ int64_t StepsIn(absl::Duration timeout) {
                       : std::numeric_limits<int64_t>::max();
 }
 
-struct Gate {
-  absl::string_view name;
-  bool DeviceFeatures::*feature;
-};
-constexpr Gate kGates[] = {
-    {"DRAAdminAccess", &DeviceFeatures::admin_access},
-    {"DRAConsumableCapacity", &DeviceFeatures::consumable_capacity},
-    {"DRADeviceTaints", &DeviceFeatures::device_taints},
-    {"DRAPartitionableDevices", &DeviceFeatures::partitionable_devices},
-    {"DRAPrioritizedList", &DeviceFeatures::prioritized_list},
-};
-// That cannot be turned on.
-constexpr absl::string_view kMissingGates[] = {"DRADeviceBindingConditions", "DRADeviceTaintRules",
-                                               "DRAExtendedResource"};
-
-void CheckGate(const std::string& name, bool on, FieldProblems& problems) {
-  for (const Gate& gate : kGates) {
-    if (gate.name == name) return;
-  }
-  if (absl::c_linear_search(kMissingGates, name)) {
-    if (on) problems.Invalid("featureGates", name, "not supported yet: leave it off");
-    return;
-  }
-  std::string known;
-  for (const Gate& gate : kGates) absl::StrAppend(&known, known.empty() ? "" : ", ", gate.name);
-  for (const absl::string_view missing : kMissingGates) absl::StrAppend(&known, ", ", missing);
-  problems.Invalid("featureGates", name, absl::StrCat("no such feature gate; there are ", known));
-}
-
 }  // namespace
-
-DeviceFeatures DynamicResourcesArgs::Features() const {
-  DeviceFeatures features;
-  for (const Gate& gate : kGates) {
-    const auto found = feature_gates.find(std::string(gate.name));
-    if (found != feature_gates.end()) features.*gate.feature = found->second;
-  }
-  return features;
-}
-
-const FieldTable& DynamicResourcesArgs::Fields() {
-  static const FieldTable& table = *new FieldTable(
-      DescribeFields<DynamicResourcesArgs>("DynamicResourcesArgs", "Arguments of DynamicResources.")
-          .Field("filterTimeout", &DynamicResourcesArgs::filter_timeout,
-                 "The longest that allocating the claims of a pod may take for one node; 0 for no "
-                 "limit. Counted in devices that are tried, a million a second.")
-          .Field("bindingTimeout", &DynamicResourcesArgs::binding_timeout,
-                 "Must be left out: the feature gates DRADeviceBindingConditions and "
-                 "DRAResourceClaimDeviceStatus that it belongs to are off.")
-          .Field("featureGates", &DynamicResourcesArgs::feature_gates,
-                 "Feature gates of kube-scheduler by name: DRAAdminAccess and DRAPrioritizedList "
-                 "(on by default), DRADeviceTaints, DRAPartitionableDevices and "
-                 "DRAConsumableCapacity (off). The same in all profiles, which share the devices.")
-          .Field(
-              "preemptForDevices", &DynamicResourcesArgs::preempt_for_devices,
-              "Whether pods may be evicted for the devices of their claims. A claim that several "
-              "pods share gives its devices back when all of them go. kube-scheduler never does.")
-          .Check([](const DynamicResourcesArgs& args, FieldProblems& problems) {
-            for (const auto& [name, on] : args.feature_gates) CheckGate(name, on, problems);
-            if (args.filter_timeout < absl::ZeroDuration()) {
-              problems.Invalid("filterTimeout", absl::FormatDuration(args.filter_timeout),
-                               "must be zero or positive");
-            }
-            if (args.binding_timeout.has_value()) {
-              problems.Add("bindingTimeout",
-                           "Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus "
-                           "feature gate is disabled");
-            }
-          }));
-  return table;
-}
 
 absl::StatusOr<std::unique_ptr<Plugin>> DynamicResources::Create(const PluginArgs& args,
                                                                  Handle& handle) {
@@ -299,9 +229,9 @@ bool DynamicResources::Yields(const ClaimsOfPod& claims, const CycleState& state
   return true;
 }
 
-absl::StatusOr<DynamicResources::Verdict> DynamicResources::Judge(const ClaimsOfPod& claims,
-                                                                  const NodeInfo& node,
-                                                                  WorkBudget* budget) const {
+absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOn(const ClaimsOfPod& claims,
+                                                                      const NodeInfo& node,
+                                                                      WorkBudget* budget) const {
   // What is wrong with claims that are to be allocated counts first.
   if (!claims.to_allocate.empty()) {
     const AllocationPtr shared = AllocationOn(claims, node, budget);
@@ -334,7 +264,7 @@ bool DynamicResources::IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& no
   });
 }
 
-absl::StatusOr<DynamicResources::Verdict> DynamicResources::JudgeReleased(
+absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
     const ClaimsState& data, const NodeInfo& node) const {
   const ClaimsOfPod& claims = *data.pod;
   const absl::StatusOr<NodeAllocation> allocation = AllocateDevices(
@@ -431,7 +361,7 @@ Status DynamicResources::Filter(const CycleState& state, const PodInfo& pod,
   const absl::StatusOr<const ClaimsState*> read = state.Read(kState);
   if (!read.ok()) return HasResourceClaims(pod) ? Status::Error(read.status()) : Status::Success();
   const absl::StatusOr<Verdict> verdict =
-      (*read)->released.empty() ? Judge(*(*read)->pod, node) : JudgeReleased(**read, node);
+      (*read)->released.empty() ? VerdictOn(*(*read)->pod, node) : VerdictOnReleased(**read, node);
   return verdict.ok() ? StatusOf(*verdict) : Status::Error(verdict.status());
 }
 
@@ -448,7 +378,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
         FindKept(claims, node) == nullptr && Yields(claims, state, left)) {
       return Status::Error(kContinued);
     }
-    const absl::StatusOr<Verdict> verdict = Judge(claims, node, &state.work_budget());
+    const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node, &state.work_budget());
     if (!verdict.ok()) return Status::Error(verdict.status());
     if (*verdict == Verdict::kFeasible) continue;
     verdicts.Set(row, CodeOf(*verdict), static_cast<uint8_t>(*verdict));
@@ -458,7 +388,7 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
 }
 
 // Which claims were not available is found again from the nodes, and not noted while filtering:
-// what filters said may have been remembered.
+// verdicts of filters may have been cached.
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
                                     const NodeStatuses& statuses, PostFilterResult&) {
   const ClaimsState* const data = state.Find(kState);
@@ -471,7 +401,7 @@ Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
       const NodeInfo& node = nodes.node(row);
       if (available_on.Matches(node.labels(), node.name())) continue;
       if (statuses.rejecting_plugin(row) != own_name) continue;
-      const absl::StatusOr<Verdict> verdict = Judge(claims, node);
+      const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node);
       if (verdict.ok() && *verdict == Verdict::kUnavailable) return true;
     }
     return false;
@@ -698,7 +628,7 @@ std::vector<PlannedAllocation> DynamicResources::ExplainAllocations(const CycleS
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr || data->pod->to_allocate.empty()) return planned;
   const ClaimsOfPod& claims = *data->pod;
-  const absl::StatusOr<Verdict> verdict = Judge(claims, node);
+  const absl::StatusOr<Verdict> verdict = VerdictOn(claims, node);
   if (!verdict.ok() || *verdict != Verdict::kFeasible) return planned;
   const AllocationPtr shared = AllocationOn(claims, node);
   const absl::StatusOr<NodeAllocation>& allocation = *shared;

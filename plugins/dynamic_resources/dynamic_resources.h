@@ -74,8 +74,8 @@ class DynamicResources final : public Plugin,
   Status Filter(const CycleState& state, const PodInfo& pod, const NodeInfo& node) const override;
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
-  // Deallocates a claim that is in the way: one that no node has which was filtered, and that
-  // nobody else has reserved. An explanation only says so.
+  // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
+  // reserved. An explanation only says so.
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult&) override;
   // For each prioritised list the more, the earlier in the list what the node can give is.
@@ -126,14 +126,14 @@ class DynamicResources final : public Plugin,
     kUnavailable
   };
   // An error ends the attempt. Spends `budget`, if any, unless the answer is known.
-  absl::StatusOr<Verdict> Judge(const ClaimsOfPod& claims, const NodeInfo& node,
-                                WorkBudget* budget = nullptr) const;
+  absl::StatusOr<Verdict> VerdictOn(const ClaimsOfPod& claims, const NodeInfo& node,
+                                    WorkBudget* budget = nullptr) const;
   Status StatusOf(Verdict verdict) const;
   Code CodeOf(Verdict verdict) const;
   static Verdict VerdictOf(NodeAllocation::Outcome outcome);
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
   // The verdict in a dry run in which claims gave devices back.
-  absl::StatusOr<Verdict> JudgeReleased(const ClaimsState& data, const NodeInfo& node) const;
+  absl::StatusOr<Verdict> VerdictOnReleased(const ClaimsState& data, const NodeInfo& node) const;
   void UpdateReleased(ClaimsState& data, const PodInfo& changed) const;
   // What the claims get that have no devices yet.
   using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
@@ -144,7 +144,7 @@ class DynamicResources final : public Plugin,
   // What is kept of the node and still holds, or null.
   AllocationPtr FindKept(const ClaimsOfPod& claims, const NodeInfo& node) const;
   int64_t ScoreOf(const ClaimsOfPod& claims, const NodeAllocation& allocation) const;
-  // Whether the search for devices is to yield, with so many nodes left of those to be judged.
+  // Whether the search for devices is to yield, with so many nodes left of those to be filtered.
   static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;

@@ -26,7 +26,7 @@ namespace berth {
 // The steps are coarse on purpose: nodes that are nearly alike tie and are filled one by one. A
 // share goes to the card with the highest score, then the highest gain, then the lowest index.
 // Whole cards are the usual ones. Pods without GPU spread over nodes without GPUs:
-// 50 + 50 * CPU left / CPU of the node. Prices are set anew when 50 more pods were seen and at
+// 50 + 50 * CPU left / CPU of the node. Prices are set again when 50 more pods were seen and at
 // least 1 % of the GPUs changed hands. docs/gpu.md has the measurements.
 class GpuExpectedWaste final : public GpuPolicy {
  public:

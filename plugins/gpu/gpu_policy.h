@@ -73,8 +73,8 @@ struct GpuChoice {
   CardSet cards;      // positions; empty for a pod that needs none, or that does not fit
 };
 
-// Base of the policies. A policy is a pure function of place and pod; its verdicts are kept by kind
-// of pod, and only nodes that changed are evaluated again. Scheduling thread.
+// Base of the policies. A policy is a pure function of place and pod; its verdicts are kept for
+// a class of pods, and only nodes that changed are evaluated again. Scheduling thread.
 class GpuPolicy : public Plugin,
                   public PreScorePlugin,
                   public ScorePlugin,
@@ -119,11 +119,11 @@ class GpuPolicy : public Plugin,
   static CardSet UsualCards(const GpuPlace& place, const GpuPod& pod) {
     return place.node.Choose(pod.request, CardOrder::kBinpack);
   }
-  // Of the cards on which a share fits, one of those that are alike: the first.
+  // Of the cards on which a share fits, one of each class of equal cards: the first.
   static CardSet DifferentCards(const GpuNode& node, const GpuRequest& request);
 
  private:
-  struct Memo {                      // of one kind of pod
+  struct Memo {                      // of one class of pods
     std::vector<uint64_t> versions;  // of the entry that was evaluated, by its slot
     std::vector<int64_t> scores;
     uint64_t last_use = 0;

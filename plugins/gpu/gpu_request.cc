@@ -20,7 +20,7 @@ namespace {
 constexpr absl::string_view kGpuModel = "alibabacloud.com/gpu-card-model";
 // KAI.
 constexpr absl::string_view kGpuFractionDevices = "gpu-fraction-num-devices";
-// Berth's own: what nobody else has a word for.
+// Berth's own: no other project has a mark for it.
 constexpr absl::string_view kGpuGroup = "berth.dev/gpu-group";
 constexpr absl::string_view kGpuGroupPolicy = "berth.dev/gpu-group-policy";
 

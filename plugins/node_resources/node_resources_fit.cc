@@ -49,6 +49,21 @@ Shortage PodShortage(int64_t pods, int64_t allowed) {
   return pods >= allowed ? Shortage::kOccupied : Shortage::kNone;
 }
 
+// The rule: calls found(reason, shortage) for each thing that the node lacks. Reason 0 is a place
+// for another pod, i + 1 the i-th request.
+template <class Found>
+void ForEachShortage(const Requests& requests, const NodeInfo& node, Found found) {
+  const Shortage of_pods =
+      PodShortage(static_cast<int64_t>(node.pods().size()), node.allowed_pods());
+  if (of_pods != Shortage::kNone) found(0, of_pods);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto& [resource, amount] = requests[i];
+    const Shortage shortage =
+        ShortageOf(amount, node.allocatable().Get(resource), node.requested().Get(resource));
+    if (shortage != Shortage::kNone) found(i + 1, shortage);
+  }
+}
+
 struct Columns {
   int64_t request;
   const int64_t* allocatable;
@@ -129,15 +144,13 @@ Status NodeResourcesFit::Filter(const CycleState& state, const PodInfo&,
   if (!read.ok()) return Status::Error(read.status());
   const FitState* const fit = *read;
   std::vector<std::string> reasons;
-  Shortage worst = PodShortage(static_cast<int64_t>(node.pods().size()), node.allowed_pods());
-  if (worst != Shortage::kNone) reasons.emplace_back(kTooManyPods);
-  for (const auto& [resource, amount] : fit->requests) {
-    const Shortage shortage =
-        ShortageOf(amount, node.allocatable().Get(resource), node.requested().Get(resource));
-    if (shortage == Shortage::kNone) continue;
-    reasons.push_back(absl::StrCat(kInsufficient, ResourceName(resource)));
+  Shortage worst = Shortage::kNone;
+  ForEachShortage(fit->requests, node, [&](size_t reason, Shortage shortage) {
     worst = std::max(worst, shortage);
-  }
+    reasons.push_back(
+        reason == 0 ? std::string(kTooManyPods)
+                    : absl::StrCat(kInsufficient, ResourceName(fit->requests[reason - 1].first)));
+  });
   return worst == Shortage::kNone ? Status::Success()
                                   : Status::Make(CodeOf(worst), std::move(reasons));
 }
@@ -147,34 +160,34 @@ Status NodeResourcesFit::FilterNodes(const CycleState& state, const PodInfo&,
   const absl::StatusOr<const FitState*> read = state.Read(kFitState);
   if (!read.ok()) return Status::Error(read.status());
   const FitState* const fit = *read;
+  // Of so many requests no columns are made: there may be one of each for every node.
+  const bool too_many = fit->requests.size() > kMostColumns;
   absl::InlinedVector<Columns, 4> columns;
   for (const auto& [resource, amount] : fit->requests) {
+    if (too_many) break;
     columns.push_back(
         {amount, nodes.allocatable(resource).data(), nodes.requested(resource).data()});
   }
   const int64_t* const pod_count = nodes.pod_count().data();
   const int64_t* const allowed_pods = nodes.allowed_pods().data();
   const auto words_of = [&](uint64_t lacks) {  // what is lacking is all that is said
-    return columns.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kNoReasonId;
+    return fit->requests.size() < 8 ? static_cast<uint8_t>(lacks) : NodeVerdicts::kNoReasonId;
   };
   const auto check = [&](NodeRow row) {
-    Shortage worst = PodShortage(pod_count[row], allowed_pods[row]);
-    uint64_t lacks = worst != Shortage::kNone;
-    for (size_t k = 0; k < columns.size(); ++k) {
-      const Columns& c = columns[k];
-      const Shortage shortage = ShortageOf(c.request, c.allocatable[row], c.requested[row]);
-      if (shortage != Shortage::kNone && k < kMostColumns) lacks |= uint64_t{2} << k;
+    Shortage worst = Shortage::kNone;
+    uint64_t lacks = 0;
+    ForEachShortage(fit->requests, nodes.node(row), [&](size_t reason, Shortage shortage) {
+      if (reason < 64) lacks |= uint64_t{1} << reason;
       worst = std::max(worst, shortage);
-    }
+    });
     if (worst == Shortage::kNone) return;
     verdicts.Set(row, CodeOf(worst), words_of(lacks));
   };
   uint64_t lacks[kRowBlock];
   ForEachBlock(verdicts.candidates(), [&](absl::Span<const NodeRow> rows) {
     const RowBlock block(rows);
-    const Found found = columns.size() > kMostColumns
-                            ? Found::kDoubtful
-                            : FindShortages(columns, pod_count, allowed_pods, block, lacks);
+    const Found found =
+        too_many ? Found::kDoubtful : FindShortages(columns, pod_count, allowed_pods, block, lacks);
     if (found == Found::kNothing) return;
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint64_t lacking = found == Found::kDoubtful ? 0 : lacks[block.At(i)];

@@ -39,7 +39,9 @@ Requests RequestsToFit(const PodInfo& pod,
 }
 
 void SignResources(const ResourceVector& amounts, PodSignature& signature) {
-  signature.Add(int64_t{amounts.size()});
+  int64_t count = 0;
+  amounts.ForEach([&](ResourceId, int64_t) { ++count; });
+  signature.Add(count);
   amounts.ForEach([&](ResourceId id, int64_t amount) {
     signature.Add(int64_t{id});
     signature.Add(amount);

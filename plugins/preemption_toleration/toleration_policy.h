@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long pods of a PriorityClass put up with not being preempted, and by whom: two annotations.
+// How long, and by which preemptors, pods of a PriorityClass are not preempted: two annotations.
 #ifndef BERTH_PLUGINS_PREEMPTION_TOLERATION_TOLERATION_POLICY_H_
 #define BERTH_PLUGINS_PREEMPTION_TOLERATION_TOLERATION_POLICY_H_
 

@@ -63,7 +63,7 @@ absl::Status ScarceResourceAvoidance::ScoreNodes(const CycleState&, const PodInf
                                                  absl::Span<const NodeRow> rows,
                                                  absl::Span<int64_t> scores) const {
   std::vector<int64_t> unused(rows.size(), 0), scarce(rows.size(), 0);
-  for (ResourceId id = 0; id < ResourceCount(); ++id) {
+  for (ResourceId id = 0; id < std::min(ResourceCount(), kCommonResources); ++id) {
     if (!LeavesUnused(pod, id)) continue;
     const absl::Span<const int64_t> allocatable = nodes.allocatable(id);
     const int64_t is_scarce = IsScarce(id);
@@ -73,12 +73,21 @@ absl::Status ScarceResourceAvoidance::ScoreNodes(const CycleState&, const PodInf
       scarce[i] += has & is_scarce;
     }
   }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const auto& [id, amount] : nodes.node(rows[i]).allocatable().rare()) {
+      if (amount <= 0 || !LeavesUnused(pod, id)) continue;
+      ++unused[i];
+      if (IsScarce(id)) ++scarce[i];
+    }
+  }
   for (size_t i = 0; i < rows.size(); ++i) scores[i] = ScoreOf(unused[i], scarce[i]);
   return absl::OkStatus();
 }
 
 Status ScarceResourceAvoidance::SignPod(const PodInfo& pod, PodSignature& signature) const {
-  signature.Add(int64_t{pod.requests().size()});
+  int64_t count = 0;
+  pod.requests().ForEach([&](ResourceId, int64_t amount) { count += amount > 0; });
+  signature.Add(count);
   pod.requests().ForEach([&](ResourceId id, int64_t amount) {
     if (amount > 0) signature.Add(int64_t{id});
   });

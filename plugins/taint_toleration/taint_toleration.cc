@@ -14,8 +14,8 @@ bool ToleratesNode(const PodInfo& pod, const TaintList& taints) {
   return FindUntoleratedTaint(taints, pod.tolerations(), PreventsScheduling) == nullptr;
 }
 
-// Whether a toleration is for all taints of the node that prevent scheduling, by their keys. If
-// not, the pod does not tolerate the node.
+// Whether each taint of the node that prevents scheduling has a toleration of its key. If not, the
+// pod does not tolerate the node. Cheaper than ToleratesNode(): most pods tolerate no taint.
 bool MayTolerateNode(absl::Span<const Toleration> tolerations, const TaintList& taints) {
   for (const Taint& taint : taints) {
     if (!PreventsScheduling(taint)) continue;

@@ -40,6 +40,7 @@ void AssumedVolumes::Revert(absl::string_view pod_uid, const api::PersistentVolu
   if (volume == volumes_.end() || volume->second.pod_uid != pod_uid) return;
   volumes_.erase(volume);
   volume_of_claim_.erase(taken);
+  ++reverted_volumes_;
 }
 
 void AssumedVolumes::Prune(const ObjectStore& objects) {

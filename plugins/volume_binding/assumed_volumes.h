@@ -35,6 +35,8 @@ class AssumedVolumes {
 
   // Another one whenever something changed.
   uint64_t version() const { return version_; }
+  // Grows with each volume that Revert() makes free again.
+  uint64_t reverted_volumes() const { return reverted_volumes_; }
   // The claim that takes this volume, or null.
   const std::string* ClaimOf(const api::PersistentVolume& volume) const;
   // The volume that the claim takes, or null.
@@ -50,7 +52,7 @@ class AssumedVolumes {
     std::string value;
   };
 
-  uint64_t version_ = 0;
+  uint64_t version_ = 0, reverted_volumes_ = 0;
   uint64_t pruned_volumes_ = 0, pruned_claims_ = 0;  // the versions of these kinds
   // By the message, which the assumption keeps alive.
   template <class T>
@@ -65,7 +67,7 @@ class AssumedVolumes {
 };
 
 // Whether the cluster has changed nothing from one to the other, which have the same name. A watch
-// that begins anew delivers a version again.
+// that starts again delivers a version again.
 template <class T>
 bool IsSameVersion(const T& a, const T& b) {
   if (&a == &b) return true;

@@ -109,24 +109,24 @@ bool Suits(const ParsedVolume& parsed, const DelayedClaim& delayed, const Assume
           delayed.selector->Matches(LabelSet::FromMap(volume.metadata().labels())));
 }
 
-// Of which more are not named one by one in what verdicts go by: that is kept for many pods.
+// More are not named one by one in the inputs of verdicts, which are kept for many pods.
 constexpr size_t kMostNamed = 64;
 
-void FindPromised(const AssumedVolumes& assumed, DelayedClaim& delayed) {
+void FindPromised(const AssumedVolumes& assumed, const VolumesByClass& known,
+                  DelayedClaim& delayed) {
   const api::ObjectMeta& claim = delayed.claim->metadata();
-  const absl::Span<const int> promised =
-      delayed.volumes->PromisedTo(claim.namespace_(), claim.name());
+  const auto promised = delayed.volumes->PromisedTo(claim.namespace_(), claim.name());
   delayed.promised.assign(promised.begin(), promised.end());
   if (const Volume* const taken = assumed.VolumeOf(delayed.identity)) {
-    const int position = delayed.volumes->Find(*taken);
-    const bool is_new = std::find(promised.begin(), promised.end(), position) == promised.end();
-    if (position >= 0 && is_new) delayed.promised.push_back(position);
+    ParsedVolumePtr parsed = known.Find(*taken);
+    const bool is_of_class = parsed != nullptr && ClassOf(*taken) == ClassOf(*delayed.claim);
+    const bool is_new = std::find(promised.begin(), promised.end(), parsed) == promised.end();
+    if (is_of_class && is_new) delayed.promised.push_back(std::move(parsed));
   }
-  std::erase_if(delayed.promised, [&](int position) {
-    const ParsedVolume& parsed = *delayed.volumes->volumes()[position];
-    return OwnerOf(*parsed.volume, *delayed.claim, delayed.identity, assumed) !=
+  std::erase_if(delayed.promised, [&](const ParsedVolumePtr& parsed) {
+    return OwnerOf(*parsed->volume, *delayed.claim, delayed.identity, assumed) !=
                Owner::kThisClaim ||
-           !Suits(parsed, delayed, assumed);
+           !Suits(*parsed, delayed, assumed);
   });
 }
 
@@ -143,21 +143,19 @@ void FindVolumes(const ObjectStore& objects, const AssumedVolumes& assumed, Know
     }
     delayed.selector = *std::move(compiled);
   }
-  delayed.volumes = known.volumes.Of(objects, ClassOf(claim));
+  delayed.volumes = known.volumes.Of(ClassOf(claim));
   if (delayed.volumes == nullptr) return;
-  FindPromised(assumed, delayed);
-  if (delayed.volumes->volumes().size() > kMostNamed) {
-    inputs.Add("of all volumes");
+  FindPromised(assumed, known.volumes, delayed);
+  for (const ParsedVolumePtr& promised : delayed.promised) inputs.Add(promised->volume);
+  inputs.Add("free");
+  const auto& free = delayed.volumes->free().items();
+  if (free.size() > kMostNamed) {
     inputs.Add(static_cast<int64_t>(objects.version(Kind::kPersistentVolume)));
     inputs.Add(static_cast<int64_t>(assumed.version()));
     return;
   }
-  for (const auto& parsed : delayed.volumes->volumes()) {
-    if (!Suits(*parsed, delayed, assumed)) continue;
-    const int position = delayed.volumes->Find(*parsed->volume);
-    const auto& promised = delayed.promised;
-    inputs.Add(parsed->volume);
-    inputs.Add(int64_t{std::find(promised.begin(), promised.end(), position) != promised.end()});
+  for (const ParsedVolumePtr& parsed : free) {
+    if (Suits(*parsed, delayed, assumed)) inputs.Add(parsed->volume);
   }
 }
 
@@ -187,7 +185,7 @@ void FindStorage(const api::StorageClass& storage_class, const DelayedClaim& del
   const auto* driver = objects.Find<api::CSIDriver>("", storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return;
   provisioning.storage_is_limited = true;
-  provisioning.storage = known.Of(objects, storage_class.metadata().name());
+  provisioning.storage = known.Of(storage_class.metadata().name());
   inputs.Add("storage is limited");
   if (provisioning.storage == nullptr) return;
   if (provisioning.storage->items().size() > kMostNamed) {
@@ -263,27 +261,30 @@ bool HasStorage(const DelayedClaim& delayed, const LabelSet& labels) {
   if (!provisioning.storage_is_limited) return true;
   if (provisioning.storage == nullptr) return false;
   return provisioning.storage->FindOn(labels, delayed.request.Value(),
-                                      [](const StorageRoom&) { return true; }) >= 0;
+                                      [](const StorageRoom&) { return true; }) != nullptr;
+}
+
+template <class IsChosen>
+const ParsedVolume* FindFree(const DelayedClaim& delayed, const AssumedVolumes& assumed,
+                             const LabelSet& labels, IsChosen is_chosen) {
+  return delayed.volumes->free().FindOn(labels, delayed.request, [&](const ParsedVolume& volume) {
+    return !is_chosen(volume) && Suits(volume, delayed, assumed);
+  });
 }
 
 const ParsedVolume* ChooseVolume(const DelayedClaim& delayed, const AssumedVolumes& assumed,
                                  const LabelSet& labels, const VolumeChoice& choice) {
   if (delayed.volumes == nullptr) return nullptr;
-  const auto volumes = delayed.volumes->volumes();
   const auto is_chosen = [&](const ParsedVolume& volume) {
     return std::any_of(
         choice.bindings.begin(), choice.bindings.end(),
         [&](const VolumeChoice::Binding& binding) { return binding.volume == &volume; });
   };
-  for (const int position : delayed.promised) {
-    const ParsedVolume& promised = *volumes[position];
-    if (!is_chosen(promised)) return promised.affinity.Matches(labels) ? &promised : nullptr;
+  for (const ParsedVolumePtr& promised : delayed.promised) {
+    if (is_chosen(*promised)) continue;
+    return promised->affinity.Matches(labels) ? promised.get() : nullptr;
   }
-  const int found =
-      delayed.volumes->by_size().FindOn(labels, delayed.request, [&](const ParsedVolume& volume) {
-        return !is_chosen(volume) && Suits(volume, delayed, assumed);
-      });
-  return found < 0 ? nullptr : volumes[found].get();
+  return FindFree(delayed, assumed, labels, is_chosen);
 }
 
 void CheckBound(const PodVolumes& volumes, const LabelSet& labels, const api::CSINode* csi_node,
@@ -292,14 +293,6 @@ void CheckBound(const PodVolumes& volumes, const LabelSet& labels, const api::CS
     verdict.bound_exist = affinity.has_value();
     verdict.bound_match = !affinity.has_value() || affinity->Matches(labels, csi_node);
     if (!verdict.bound_exist || !verdict.bound_match) return;
-  }
-}
-
-void CheckProvisions(const LabelSet& labels, const VolumeChoice& choice, VolumeVerdict& verdict) {
-  for (const DelayedClaim* delayed : choice.provisions) {
-    verdict.unbound_match = CanProvision(delayed->provisioning, labels);
-    verdict.enough_storage = !verdict.unbound_match || HasStorage(*delayed, labels);
-    if (!verdict.unbound_match || !verdict.enough_storage) return;
   }
 }
 
@@ -320,6 +313,8 @@ Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_cla
 
 Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
                       KnownVolumes& known, PodVolumes& volumes) {
+  known.volumes.Refresh(objects);
+  known.storage.Refresh(objects);
   for (const api::Volume& pod_volume : pod.spec().volumes()) {
     const std::optional<ClaimName> name = ClaimNameOf(pod, pod_volume);
     if (!name.has_value()) continue;
@@ -399,8 +394,41 @@ VolumeVerdict ChooseVolumes(const PodVolumes& volumes, const AssumedVolumes& ass
       choice.provisions.push_back(&delayed);
     }
   }
-  CheckProvisions(labels, choice, verdict);
+  for (const DelayedClaim* delayed : choice.provisions) {
+    const VolumeVerdict of_this = CheckProvision(*delayed, labels);
+    if (of_this.ok()) continue;
+    verdict.unbound_match = of_this.unbound_match;
+    verdict.enough_storage = of_this.enough_storage;
+    break;
+  }
   return verdict;
+}
+
+const ParsedVolume* FindFreeVolume(const DelayedClaim& claim, const AssumedVolumes& assumed,
+                                   const LabelSet& node_labels) {
+  return FindFree(claim, assumed, node_labels, [](const ParsedVolume&) { return false; });
+}
+
+VolumeVerdict CheckProvision(const DelayedClaim& claim, const LabelSet& node_labels) {
+  VolumeVerdict verdict;
+  verdict.unbound_match = CanProvision(claim.provisioning, node_labels);
+  verdict.enough_storage = !verdict.unbound_match || HasStorage(claim, node_labels);
+  return verdict;
+}
+
+std::string RequestOf(const DelayedClaim& claim) {
+  const api::PersistentVolumeClaimSpec& spec = claim.claim->spec();
+  std::string request;
+  const auto add = [&](absl::string_view part) {
+    absl::StrAppend(&request, part.size(), ":", part);
+  };
+  add(ClassOf(*claim.claim));
+  add(claim.request.ToString());
+  add(VolumeMode(spec));
+  add(spec.volume_attributes_class_name());
+  add(spec.has_selector() ? spec.selector().SerializeAsString() : "");
+  for (const std::string& mode : spec.access_modes()) add(mode);
+  return request;
 }
 
 }  // namespace berth

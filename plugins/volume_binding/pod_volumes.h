@@ -31,7 +31,7 @@ struct Provisioning {
   std::optional<std::vector<std::vector<LabelRequirement>>> topologies;
   // Where the driver counts what is free: which nodes have how much of it. Null: none has any.
   bool storage_is_limited = false;
-  std::shared_ptr<const StorageOfClass> storage;
+  const StorageOfClass* storage = nullptr;
 };
 
 // A claim that gets its volume once its pod has a node.
@@ -40,10 +40,10 @@ struct DelayedClaim {
   std::string identity;
   std::optional<std::string> selected_node;  // where it is being provisioned
   Quantity request;
-  // The volumes among which it looks, null if there are none; of those the positions that are
-  // promised to this very claim, which then takes no other.
-  std::shared_ptr<const VolumesOfClass> volumes;
-  std::vector<int> promised;
+  // The volumes among which it looks, null if there are none; and those that are promised to this
+  // very claim, which then takes no other.
+  const VolumesOfClass* volumes = nullptr;
+  std::vector<ParsedVolumePtr> promised;
   std::optional<LabelSelector> selector;  // of volumes
   std::string selector_error;             // why it is none
   Provisioning provisioning;
@@ -78,6 +78,7 @@ struct VolumeChoice {
 Status CheckClaims(const PodInfo& pod, const ObjectStore& objects, bool& has_claims);
 
 // Looks at the claims, which CheckClaims() found to be right. Error if a class is not valid.
+// `volumes` is about `known`, which must outlive it.
 Status FindPodVolumes(const PodInfo& pod, const ObjectStore& objects, const AssumedVolumes& assumed,
                       KnownVolumes& known, PodVolumes& volumes);
 
@@ -102,6 +103,17 @@ struct VolumeVerdict {
 VolumeVerdict ChooseVolumes(const PodVolumes& volumes, const AssumedVolumes& assumed,
                             const NodeInfo& node, const api::CSINode* csi_node,
                             VolumeChoice& choice);
+
+// What ChooseVolumes() finds out of one claim at a time.
+
+// The smallest free volume for the claim that nodes with these labels can use; or null.
+const ParsedVolume* FindFreeVolume(const DelayedClaim& claim, const AssumedVolumes& assumed,
+                                   const LabelSet& node_labels);
+// Whether the claim can get a new volume on nodes with these labels.
+VolumeVerdict CheckProvision(const DelayedClaim& claim, const LabelSet& node_labels);
+// What FindFreeVolume() goes by, but who the claim is: for claims without a volume that is promised
+// to them.
+std::string RequestOf(const DelayedClaim& claim);
 
 }  // namespace berth
 

@@ -3,73 +3,87 @@
 #ifndef BERTH_PLUGINS_VOLUME_BINDING_SIZED_BY_NODE_H_
 #define BERTH_PLUGINS_VOLUME_BINDING_SIZED_BY_NODE_H_
 
-#include <algorithm>
 #include <memory>
-#include <utility>
-#include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/types/span.h"
 #include "berth/api/labels.h"
 #include "berth/api/symbol.h"
 
 namespace berth {
 
-// The smallest first, of equals the one that came first. An Item says its size(), whether it
-// Matches(labels) of a node, and the NeededLabel() of every node that it matches, if there is one.
-// A position is an index into items().
+// The smallest first, of equals the first by name. An Item says its size(), its name(), which no
+// other has, whether it Matches(labels) of a node, and the NeededLabel() of every node that it
+// matches, if there is one. Adding, taking out and finding cost the logarithm of how many there
+// are.
 template <class Item>
 class SizedByNode {
  public:
   using Pointer = std::shared_ptr<const Item>;
 
-  // In the order in which they came.
-  explicit SizedByNode(std::vector<Pointer> items) : items_(std::move(items)) {
-    std::stable_sort(items_.begin(), items_.end(),
-                     [](const Pointer& a, const Pointer& b) { return a->size() < b->size(); });
-    for (size_t i = 0; i < items_.size(); ++i) {
-      const auto label = items_[i]->NeededLabel();
-      std::vector<int>& positions = label.has_value() ? by_label_[*label] : anywhere_;
-      positions.push_back(static_cast<int>(i));
-      if (!label.has_value()) continue;
-      if (std::find(keys_.begin(), keys_.end(), label->first) == keys_.end()) {
-        keys_.push_back(label->first);
-      }
+  struct BySize {
+    using is_transparent = void;
+    bool operator()(const Pointer& a, const Pointer& b) const {
+      if (a->size() < b->size()) return true;
+      return !(b->size() < a->size()) && a->name() < b->name();
     }
+    template <class Size>
+    bool operator()(const Pointer& a, const Size& size) const {
+      return a->size() < size;
+    }
+  };
+  using Ordered = absl::btree_set<Pointer, BySize>;
+
+  void Insert(const Pointer& item) {
+    items_.insert(item);
+    const auto label = item->NeededLabel();
+    (label.has_value() ? by_key_[label->first][label->second] : anywhere_).insert(item);
   }
 
-  absl::Span<const Pointer> items() const { return items_; }
+  // One that was inserted.
+  void Erase(const Pointer& item) {
+    items_.erase(item);
+    const auto label = item->NeededLabel();
+    if (!label.has_value()) {
+      anywhere_.erase(item);
+      return;
+    }
+    const auto of_key = by_key_.find(label->first);
+    const auto here = of_key->second.find(label->second);
+    here->second.erase(item);
+    if (here->second.empty()) of_key->second.erase(here);
+    if (of_key->second.empty()) by_key_.erase(of_key);
+  }
 
-  // The first position of at least that size whose item suits(item) and matches a node with these
-  // labels; or -1.
+  const Ordered& items() const { return items_; }
+
+  // The first of at least that size that suits(item) and matches a node with these labels; or null.
   template <class Size, class Suits>
-  int FindOn(const LabelSet& labels, const Size& size, Suits suits) const {
-    int best = -1;
-    const auto look = [&](const std::vector<int>& positions) {
-      auto at = std::lower_bound(
-          positions.begin(), positions.end(), size,
-          [&](int position, const Size& wanted) { return items_[position]->size() < wanted; });
-      for (; at != positions.end() && (best < 0 || *at < best); ++at) {
-        const Item& item = *items_[*at];
-        if (item.Matches(labels) && suits(item)) best = *at;
+  const Item* FindOn(const LabelSet& labels, const Size& size, Suits suits) const {
+    const Pointer* best = nullptr;
+    const auto look = [&](const Ordered& items) {
+      for (auto at = items.lower_bound(size); at != items.end(); ++at) {
+        if (best != nullptr && !BySize()(*at, *best)) return;
+        if (!(*at)->Matches(labels) || !suits(**at)) continue;
+        best = &*at;
+        return;
       }
     };
     look(anywhere_);
-    for (const Symbol key : keys_) {
+    for (const auto& [key, by_value] : by_key_) {
       const Symbol* const value = labels.Find(key);
       if (value == nullptr) continue;
-      const auto here = by_label_.find({key, *value});
-      if (here != by_label_.end()) look(here->second);
+      const auto here = by_value.find(*value);
+      if (here != by_value.end()) look(here->second);
     }
-    return best;
+    return best == nullptr ? nullptr : best->get();
   }
 
  private:
-  std::vector<Pointer> items_;
-  // Positions by a label that nodes must have, and of those that need none.
-  std::vector<Symbol> keys_;
-  absl::flat_hash_map<std::pair<Symbol, Symbol>, std::vector<int>> by_label_;
-  std::vector<int> anywhere_;
+  Ordered items_;
+  // By a label that nodes must have, and those that need none.
+  absl::flat_hash_map<Symbol, absl::flat_hash_map<Symbol, Ordered>> by_key_;
+  Ordered anywhere_;
 };
 
 }  // namespace berth

@@ -16,30 +16,55 @@ std::optional<std::pair<Symbol, Symbol>> StorageRoom::NeededLabel() const {
   return std::nullopt;
 }
 
-std::shared_ptr<const StorageOfClass> StorageByClass::Of(const ObjectStore& objects,
-                                                         const std::string& class_name) {
-  const uint64_t version = objects.version(Kind::kCSIStorageCapacity);
-  if (version != version_) Read(objects);
-  version_ = version;
+const StorageOfClass* StorageByClass::Of(const std::string& class_name) const {
   const auto found = by_class_.find(class_name);
-  return found == by_class_.end() ? nullptr : found->second;
+  return found == by_class_.end() ? nullptr : &found->second;
 }
 
+void StorageByClass::Refresh(const ObjectStore& objects) {
+  const uint64_t version = objects.version(Kind::kCSIStorageCapacity);
+  if (version_ == version) return;
+  const auto changes = version_.has_value()
+                           ? objects.ChangesSince(Kind::kCSIStorageCapacity, *version_)
+                           : std::nullopt;
+  version_ = version;
+  if (!changes.has_value()) {
+    Read(objects);
+    return;
+  }
+  for (const IdentityPtr& who : *changes) {
+    ApplyChange(who->key(),
+                objects.Find(Kind::kCSIStorageCapacity, who->namespace_name(), who->name()));
+  }
+}
+
+// The plain form: all capacities as they are.
 void StorageByClass::Read(const ObjectStore& objects) {
-  absl::flat_hash_map<std::string, std::vector<std::shared_ptr<const StorageRoom>>> of_class;
-  for (const Object* object : objects.List(Kind::kCSIStorageCapacity)) {
-    auto capacity = object->Share<api::CSIStorageCapacity>();
-    const std::optional<Quantity> limit = VolumeLimit(*capacity);
-    if (!limit.has_value() || !capacity->has_node_topology()) continue;
-    absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&capacity->node_topology());
-    if (!nodes.ok()) continue;
-    of_class[capacity->storage_class_name()].push_back(std::make_shared<const StorageRoom>(
-        StorageRoom{capacity, limit->Value(), *std::move(nodes)}));
+  by_key_.clear();
+  for (auto& [name, rooms] : by_class_) rooms = StorageOfClass();
+  for (const Object* object : objects.List(Kind::kCSIStorageCapacity)) Insert(*object);
+}
+
+void StorageByClass::ApplyChange(const std::string& key, const Object* now) {
+  if (const auto before = by_key_.find(key); before != by_key_.end()) {
+    const std::shared_ptr<const StorageRoom> room = std::move(before->second);
+    by_key_.erase(before);
+    by_class_[room->capacity->storage_class_name()].Erase(room);
   }
-  by_class_.clear();
-  for (auto& [name, rooms] : of_class) {
-    by_class_[name] = std::make_shared<const StorageOfClass>(std::move(rooms));
-  }
+  if (now != nullptr) Insert(*now);
+}
+
+void StorageByClass::Insert(const Object& object) {
+  auto capacity = object.Share<api::CSIStorageCapacity>();
+  const std::optional<Quantity> limit = VolumeLimit(*capacity);
+  if (!limit.has_value() || !capacity->has_node_topology()) return;
+  absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&capacity->node_topology());
+  if (!nodes.ok()) return;
+  const std::string& class_name = capacity->storage_class_name();
+  auto room = std::make_shared<const StorageRoom>(
+      StorageRoom{capacity, object.identity()->key(), limit->Value(), *std::move(nodes)});
+  by_class_[class_name].Insert(room);
+  by_key_.insert_or_assign(room->key, room);
 }
 
 std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity) {

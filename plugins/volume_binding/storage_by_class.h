@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "berth/api/kinds.h"
 #include "berth/api/labels.h"
 #include "berth/api/quantity.h"
@@ -22,9 +23,11 @@ namespace berth {
 // What is parsed of a CSIStorageCapacity.
 struct StorageRoom {
   std::shared_ptr<const api::CSIStorageCapacity> capacity;
+  std::string key;  // "namespace/name"
   int64_t limit_bytes;
   LabelSelector nodes;
 
+  const std::string& name() const { return key; }
   int64_t size() const { return limit_bytes; }
   bool Matches(const LabelSet& node_labels) const { return nodes.Matches(node_labels); }
   std::optional<std::pair<Symbol, Symbol>> NeededLabel() const;
@@ -32,21 +35,28 @@ struct StorageRoom {
 
 using StorageOfClass = SizedByNode<StorageRoom>;
 
-// Follows the cluster. Threads: the scheduling thread.
+// Follows the cluster: what Refresh() costs follows the capacities that changed. Threads: the
+// scheduling thread changes it.
 class StorageByClass {
  public:
-  // That of the storage class as of now; null if there is none.
-  std::shared_ptr<const StorageOfClass> Of(const ObjectStore& objects,
-                                           const std::string& class_name);
+  // Brings all in step with the objects.
+  void Refresh(const ObjectStore& objects);
+
+  // That of the storage class; null if there never was any. Valid as long as this is, and follows
+  // it.
+  const StorageOfClass* Of(const std::string& class_name) const;
 
  private:
   void Read(const ObjectStore& objects);
+  void ApplyChange(const std::string& key, const Object* now);
+  void Insert(const Object& object);
 
-  uint64_t version_ = 0;  // of the capacities
-  absl::flat_hash_map<std::string, std::shared_ptr<const StorageOfClass>> by_class_;
+  std::optional<uint64_t> version_;  // of the capacities
+  absl::flat_hash_map<std::string, std::shared_ptr<const StorageRoom>> by_key_;
+  absl::node_hash_map<std::string, StorageOfClass> by_class_;
 };
 
-// How large volumes may be that `capacity` stands for; nothing if it does not say.
+// How large volumes of `capacity` may be; absent if it does not say.
 std::optional<Quantity> VolumeLimit(const api::CSIStorageCapacity& capacity);
 
 }  // namespace berth

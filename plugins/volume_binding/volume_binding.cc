@@ -34,6 +34,15 @@ bool HasToBind(const CycleState& state) {
   return data != nullptr && !data->volumes->delayed.empty();
 }
 
+// The claim of a pod with no other, that may take any free volume; or null.
+const DelayedClaim* OnlyRequest(const PodVolumes& volumes) {
+  if (volumes.delayed.size() != 1 || !volumes.bound.empty()) return nullptr;
+  const DelayedClaim& claim = volumes.delayed.front();
+  const bool takes_any = claim.volumes != nullptr && claim.promised.empty() &&
+                         !claim.selected_node.has_value() && claim.selector_error.empty();
+  return takes_any ? &claim : nullptr;
+}
+
 }  // namespace
 
 const FieldTable& VolumeBindingArgs::Fields() {
@@ -94,6 +103,10 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
   if (!read.ok()) return Status::Error(read.status());
   const BindingState* const data = *read;
   const std::vector<std::optional<VolumeAffinity>>& bound = data->volumes->bound;
+  if (const DelayedClaim* const claim = OnlyRequest(*data->volumes)) {
+    EvaluateRowsOfOne(*claim, nodes, verdicts);
+    return Status::Success();
+  }
   if (!data->volumes->delayed.empty()) return EvaluateRows(*data->volumes, nodes, verdicts);
   const bool by_columns =
       std::all_of(bound.begin(), bound.end(), [](const std::optional<VolumeAffinity>& affinity) {
@@ -113,6 +126,21 @@ Status VolumeBinding::FilterNodes(const CycleState& state, const PodInfo& pod,
     verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, matches[i]);
   }
   return Status::Success();
+}
+
+void VolumeBinding::EvaluateRowsOfOne(const DelayedClaim& claim, const NodeTable& nodes,
+                                      NodeVerdicts& verdicts) const {
+  const absl::Span<const NodeRow> rows = verdicts.candidates();
+  const std::vector<uint8_t> found = found_.Find(claim, known_.volumes, assumed_, nodes, rows);
+  std::optional<VolumeVerdict> of_all;  // of those without
+  if (!claim.provisioning.supported) of_all = CheckProvision(claim, LabelSet());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (found[i] != 0) continue;
+    const VolumeVerdict verdict =
+        of_all.has_value() ? *of_all : CheckProvision(claim, nodes.node(rows[i]).labels());
+    if (verdict.ok()) continue;
+    verdicts.Set(rows[i], Code::kUnschedulableAndUnresolvable, verdict.reasons());
+  }
 }
 
 // Every claim has a say on every node.

@@ -25,6 +25,7 @@
 #include "berth/incremental/object_filter.h"
 #include "berth/incremental/sign.h"
 #include "plugins/volume_binding/assumed_volumes.h"
+#include "plugins/volume_binding/found_volumes.h"
 #include "plugins/volume_binding/pod_volumes.h"
 #include "plugins/volume_binding/volume_binding_args.h"
 
@@ -93,6 +94,8 @@ class VolumeBinding final : public Plugin,
   const api::CSINode* CsiNode(const NodeInfo& node) const;
   Status EvaluateRows(const PodVolumes& volumes, const NodeTable& nodes,
                       NodeVerdicts& verdicts) const;
+  void EvaluateRowsOfOne(const DelayedClaim& claim, const NodeTable& nodes,
+                         NodeVerdicts& verdicts) const;
   // Counts an error: kube-scheduler's scheduler_volume_scheduling_stage_error_total.
   Status Counted(absl::string_view stage, Status status) const;
 
@@ -100,6 +103,7 @@ class VolumeBinding final : public Plugin,
   const absl::Duration bind_timeout_;
   AssumedVolumes assumed_;
   KnownVolumes known_;
+  mutable FoundVolumes found_;
 };
 
 }  // namespace berth

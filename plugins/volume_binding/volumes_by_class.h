@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "berth/api/core_v1.pb.h"
@@ -56,45 +57,67 @@ struct ParsedVolume {
   std::shared_ptr<const api::PersistentVolume> volume;
   VolumeAffinity affinity;
   Quantity capacity;
+  int slot = -1;  // VolumesByClass::FreeAt(); -1 if it is not free
 
+  explicit ParsedVolume(std::shared_ptr<const api::PersistentVolume> of);
+  // Whether claims may take it to which it is not promised.
+  bool is_free() const;
+  const std::string& name() const { return volume->metadata().name(); }
   const Quantity& size() const { return capacity; }
   bool Matches(const LabelSet& node_labels) const { return affinity.Matches(node_labels); }
   std::optional<std::pair<Symbol, Symbol>> NeededLabel() const { return affinity.NeededLabel(); }
 };
 
-// The volumes of one storage class, the smallest first, of equals the one that came first. A
-// position is an index into volumes().
+using ParsedVolumePtr = std::shared_ptr<const ParsedVolume>;
+
+// The volumes of one storage class.
 class VolumesOfClass {
  public:
-  // In the order in which they came.
-  explicit VolumesOfClass(const std::vector<std::shared_ptr<const ParsedVolume>>& volumes);
+  void Insert(const ParsedVolumePtr& volume);
+  // One that was inserted.
+  void Erase(const ParsedVolumePtr& volume);
 
-  absl::Span<const std::shared_ptr<const ParsedVolume>> volumes() const { return by_size_.items(); }
-  const SizedByNode<ParsedVolume>& by_size() const { return by_size_; }
-  // Those whose claimRef has that namespace and name, in the order in which they came.
-  absl::Span<const int> PromisedTo(absl::string_view namespace_name, absl::string_view name) const;
-  // The position of the volume, or -1.
-  int Find(const api::PersistentVolume& volume) const;
+  // Those that are available to any claim: no other volume suits a claim, but one that is promised
+  // to it.
+  const SizedByNode<ParsedVolume>& free() const { return free_; }
+  // Grows with each that comes to be free.
+  uint64_t became_free() const { return became_free_; }
+  // Those whose claimRef has that namespace and name, the smallest first.
+  absl::Span<const ParsedVolumePtr> PromisedTo(absl::string_view namespace_name,
+                                               absl::string_view name) const;
 
  private:
-  SizedByNode<ParsedVolume> by_size_;
-  absl::flat_hash_map<std::string, std::vector<int>> by_claim_;
-  absl::flat_hash_map<const api::PersistentVolume*, int> positions_;
+  SizedByNode<ParsedVolume> free_;
+  uint64_t became_free_ = 0;
+  absl::flat_hash_map<std::string, std::vector<ParsedVolumePtr>> by_claim_;
 };
 
-// Follows the cluster. Threads: the scheduling thread.
+// Follows the cluster: what Refresh() costs follows the volumes that changed. Threads: the
+// scheduling thread changes it.
 class VolumesByClass {
  public:
-  // Those of that class as of now; null if there are none.
-  std::shared_ptr<const VolumesOfClass> Of(const ObjectStore& objects,
-                                           const std::string& class_name);
+  // Brings all in step with the objects.
+  void Refresh(const ObjectStore& objects);
+
+  // Those of that class; null if there never were any. Valid as long as this is, and follows it.
+  const VolumesOfClass* Of(const std::string& class_name) const;
+  // The volume, if it is still this object; or null.
+  ParsedVolumePtr Find(const api::PersistentVolume& volume) const;
+  // The free volume of that slot, or null if it is no longer free. Slots are not used again, and
+  // valid until slots_id() changes.
+  const api::PersistentVolume* FreeAt(int slot) const { return free_by_slot_[slot]; }
+  uint64_t slots_id() const { return slots_id_; }
 
  private:
   void Read(const ObjectStore& objects);
+  void ApplyChange(const std::string& name, const Object* now);
+  void Insert(const Object& object);
 
-  uint64_t version_ = 0;  // of the volumes
-  absl::flat_hash_map<const api::PersistentVolume*, std::shared_ptr<const ParsedVolume>> parsed_;
-  absl::flat_hash_map<std::string, std::shared_ptr<const VolumesOfClass>> by_class_;
+  std::optional<uint64_t> version_;  // of the volumes
+  absl::flat_hash_map<std::string, ParsedVolumePtr> by_name_;
+  absl::node_hash_map<std::string, VolumesOfClass> by_class_;
+  std::vector<const api::PersistentVolume*> free_by_slot_;
+  uint64_t slots_id_ = 0;
 };
 
 }  // namespace berth

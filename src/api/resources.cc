@@ -25,6 +25,10 @@ StringPool& Names() {
   return *pool;
 }
 
+bool HasLowerId(const std::pair<ResourceId, int64_t>& amount, ResourceId id) {
+  return amount.first < id;
+}
+
 }  // namespace
 
 ResourceId ResourceIdOf(absl::string_view name) { return static_cast<int>(Names().Intern(name)); }
@@ -43,41 +47,89 @@ Quantity QuantityOf(ResourceId id, int64_t amount) {
                              bytes ? Quantity::Format::kBinarySI : Quantity::Format::kDecimalSI);
 }
 
-void ResourceVector::Set(ResourceId id, int64_t amount) {
-  if (static_cast<size_t>(id) >= amounts_.size()) {
-    if (amount == 0) return;
-    amounts_.resize(id + 1, 0);
+int64_t ResourceVector::GetRare(ResourceId id) const {
+  const auto it = std::lower_bound(rare_.begin(), rare_.end(), id, HasLowerId);
+  return it != rare_.end() && it->first == id ? it->second : 0;
+}
+
+void ResourceVector::SetRare(ResourceId id, int64_t amount) {
+  const bool is_last = rare_.empty() || rare_.back().first < id;
+  const auto it =
+      is_last ? rare_.end() : std::lower_bound(rare_.begin(), rare_.end(), id, HasLowerId);
+  const bool is_there = it != rare_.end() && it->first == id;
+  if (is_there && amount == 0) {
+    rare_.erase(it);
+  } else if (is_there) {
+    it->second = amount;
+  } else if (amount != 0) {
+    rare_.insert(it, {id, amount});
   }
-  amounts_[id] = amount;
+}
+
+void ResourceVector::Set(ResourceId id, int64_t amount) {
+  if (id >= kCommonResources) {
+    SetRare(id, amount);
+    return;
+  }
+  if (static_cast<size_t>(id) >= common_.size()) {
+    if (amount == 0) return;
+    common_.resize(id + 1, 0);
+  }
+  common_[id] = amount;
   if (amount == 0) DropTrailingZeros();
 }
 
 void ResourceVector::Add(ResourceId id, int64_t amount) { Set(id, SaturatingAdd(Get(id), amount)); }
 
-void ResourceVector::Add(const ResourceVector& other) {
-  if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (int id = 0; id < other.size(); ++id) {
-    amounts_[id] = SaturatingAdd(amounts_[id], other.amounts_[id]);
+template <class Combine>
+void ResourceVector::CombineWith(const ResourceVector& other, Combine combine) {
+  if (other.common_.size() > common_.size()) common_.resize(other.common_.size(), 0);
+  for (int id = 0; id < other.common_size(); ++id) {
+    common_[id] = combine(common_[id], other.common_[id]);
   }
   DropTrailingZeros();
+  if (other.rare_.empty()) return;
+  if (other.rare_.size() <= 1 + rare_.size() / 8) {
+    for (size_t i = 0; i < other.rare_.size(); ++i) {  // which may be this one
+      const auto [id, amount] = other.rare_[i];
+      SetRare(id, combine(GetRare(id), amount));
+    }
+    return;
+  }
+  Rare merged;
+  merged.reserve(rare_.size() + other.rare_.size());
+  auto mine = rare_.begin();
+  for (const auto& [id, amount] : other.rare_) {
+    for (; mine != rare_.end() && mine->first < id; ++mine) merged.push_back(*mine);
+    const bool is_there = mine != rare_.end() && mine->first == id;
+    const int64_t result = combine(is_there ? (mine++)->second : 0, amount);
+    if (result != 0) merged.emplace_back(id, result);
+  }
+  merged.insert(merged.end(), mine, rare_.end());
+  rare_ = std::move(merged);
+}
+
+void ResourceVector::Add(const ResourceVector& other) {
+  CombineWith(other, [](int64_t a, int64_t b) { return SaturatingAdd(a, b); });
 }
 
 void ResourceVector::Subtract(const ResourceVector& other) {
-  if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (int id = 0; id < other.size(); ++id) {
-    amounts_[id] = SaturatingSubtract(amounts_[id], other.amounts_[id]);
-  }
-  DropTrailingZeros();
+  CombineWith(other, [](int64_t a, int64_t b) { return SaturatingSubtract(a, b); });
 }
 
 void ResourceVector::Max(const ResourceVector& other) {
-  if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (int id = 0; id < size(); ++id) amounts_[id] = std::max(amounts_[id], other.Get(id));
-  DropTrailingZeros();
+  const auto larger = [](int64_t a, int64_t b) { return std::max(a, b); };
+  // What only this one has is compared with 0.
+  for (int id = other.common_size(); id < common_size(); ++id) common_[id] = larger(common_[id], 0);
+  const auto is_less = [&](const auto& r) { return r.second < 0 && other.Get(r.first) == 0; };
+  if (!rare_.empty()) {
+    rare_.erase(std::remove_if(rare_.begin(), rare_.end(), is_less), rare_.end());
+  }
+  CombineWith(other, larger);
 }
 
 void ResourceVector::DropTrailingZeros() {
-  while (!amounts_.empty() && amounts_.back() == 0) amounts_.pop_back();
+  while (!common_.empty() && common_.back() == 0) common_.pop_back();
 }
 
 std::string ResourceVector::ToString() const {

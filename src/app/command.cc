@@ -47,6 +47,7 @@ constexpr Command kCommands[] = {
     {"explain", &RunExplain},
     {"import", &RunImport},
     {"simulate", &RunSimulate},
+    {"serve", &RunServe},
     {"describe-plugin", &RunDescribePlugin},
 };
 

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "app/run_flags.h"
 #include "berth/api/near_miss.h"
+#include "berth/api/time.h"
 
 namespace berth {
 namespace {
@@ -86,6 +87,7 @@ class Commands {
     Convert();
     Explain();
     Simulate();
+    Serve();
     Import();
     DescribePlugin();
     Completion();
@@ -236,6 +238,69 @@ class Commands {
         "  $0 simulate --config gpu.yaml --trace openb --times");
   }
 
+  void Serve() {
+    CLI::App& command =
+        Command("serve", "Schedule clusters that clients describe over gRPC, without Kubernetes");
+    ClusterServerOptions& serve = options_.serve;
+    Config(command);
+    PluginLibrary(command);
+    command.add_option("--listen", serve.address, "Where clients come to: unix:/PATH or HOST:PORT")
+        ->type_name("ADDRESS");
+
+    const std::string tls = "Mutual TLS, without which HOST has to be the loopback interface";
+    const auto file = [&](const std::string& flag, std::string& path, const std::string& what) {
+      command.add_option(flag, path, what)->type_name("FILE")->group(tls);
+    };
+    file("--tls-cert-file", serve.cert_file, "PEM file of the server's certificate");
+    file("--tls-private-key-file", serve.key_file, "PEM file of its key");
+    file("--client-ca-file", serve.client_ca_file, "PEM file of who signs clients' certificates");
+
+    const std::string limits = "Limits";
+    const auto number = [&](const std::string& flag, auto& value, const std::string& what) {
+      command.add_option(flag, value, what)
+          ->type_name("NUMBER")
+          ->group(limits)
+          ->capture_default_str();
+    };
+    number("--max-clusters", serve.max_clusters, "Clusters at a time");
+    number("--max-objects", serve.max_objects, "Objects of a cluster");
+    number("--max-message-bytes", serve.max_message_bytes, "Bytes of one message of a client");
+    number("--max-events", serve.max_events,
+           "Events of a cluster that its client may not have yet; then nothing more is scheduled");
+    number("--changes-per-second", serve.changes_per_second,
+           "Changes of a cluster; faster clients are read later. 0: any number");
+    number("--max-questions", serve.max_questions, "Questions answered at a time");
+    number("--questions-per-second", serve.questions_per_second,
+           "Explain, WhatIf and Validate together; more are refused. 0: any number");
+    command
+        .add_option_function<std::string>(
+            "--idle-timeout",
+            [&serve](const std::string& text) {
+              // Nothing that is no duration gets here, but for an empty text.
+              serve.idle_timeout = ParseDuration(text).value_or(absl::ZeroDuration());
+            },
+            "After so long without a client a cluster is forgotten")
+        ->check([](const std::string& text) {
+          const absl::StatusOr<absl::Duration> duration = ParseDuration(text);
+          return duration.ok() && *duration > absl::ZeroDuration()
+                     ? std::string()
+                     : absl::StrCat(text, " is no duration, as 10m is");
+        })
+        ->default_str("10m")
+        ->type_name("DURATION")
+        ->group(limits);
+    Examples(
+        command,
+        "Clients are programs in any language: docs/serve.md has the contract and an example.\n"
+        "A Unix socket is for the user alone who runs the server. Prints where it listens.\n"
+        "Ends with SIGTERM or Ctrl-C; streams are told so. A second one ends it at once.\n\n"
+        "Examples:\n"
+        "  $0 serve --listen unix:/run/user/1000/berth.sock\n"
+        "  $0 serve --config gang.yaml --listen 127.0.0.1:7070\n"
+        "  $0 serve --listen 0.0.0.0:7070 --tls-cert-file berth.pem \\\n"
+        "      --tls-private-key-file berth.key --client-ca-file clients.pem");
+  }
+
   void Import() {
     CLI::App& command = Command(
         "import", "Write the quotas of Kueue, KAI, Volcano, YuniKorn or Koordinator as Berth's");
@@ -367,6 +432,7 @@ std::string Contradiction(const CLI::App& app, const CommandOptions& options) {
     return "standard input (-) can be read only once";
   }
   if (command == "convert" && options.configs.empty()) return "FILE is required";
+  if (command == "serve" && options.serve.address.empty()) return "--listen is required";
   if (command == "describe-plugin" && options.plugin_address.empty()) return "ADDRESS is required";
   if (command == "validate" && options.configs.empty() && options.clusters.empty()) {
     return "FILE is required, or --cluster";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/cluster_server.h"
 #include "process/run_options.h"
 
 namespace CLI {
@@ -41,6 +42,7 @@ struct CommandOptions {
   std::string plugin_ca, plugin_cert, plugin_key;  // files; empty: none
 
   RunOptions run;
+  ClusterServerOptions serve;  // without configuration, registry and extenders
 
   bool version = false;      // --version, of no command
   std::string shell;         // of completion

@@ -17,6 +17,7 @@ int RunExplain(const CommandOptions& options, const Registry& registry);
 int RunSimulate(const CommandOptions& options, const Registry& registry);
 // `simulate` with --scenario.
 int RunScenarios(const CommandOptions& options, const Registry& registry);
+int RunServe(const CommandOptions& options, const Registry& registry);
 int RunDescribePlugin(const CommandOptions& options, const Registry& registry);
 int RunTrace(const CommandOptions& options, const Registry& registry);  // simulate --trace
 

@@ -12,7 +12,7 @@
 #include "app/commands.h"
 #include "app/input.h"
 #include "app/mark_warnings.h"
-#include "app/quota_warnings.h"
+#include "quota/quotas_of_objects.h"
 #include "app/terminal.h"
 #include "app/trouble_report.h"
 #include "berth/api/core_v1.pb.h"

@@ -15,15 +15,6 @@
 namespace berth {
 namespace {
 
-// Builds the profiles over an empty cluster: what only the plugins themselves can refuse.
-void CheckProfiles(const KubeSchedulerConfiguration& configuration, const Registry& registry,
-                   Problems& problems) {
-  const RealClock clock;
-  RandomSequence random(0);
-  const ClusterState cluster;
-  FrameworkSet::Create(configuration, registry, cluster, clock, random, nullptr, problems);
-}
-
 constexpr size_t kWorkloadsShown = 10;
 
 // What stands for workloads whose controllers do not run here.
@@ -67,7 +58,7 @@ std::optional<KubeSchedulerConfiguration> ReadConfiguration(absl::Span<const std
   } else {
     loaded = LoadConfigurationFile(paths.back(), registry);
   }
-  CheckProfiles(loaded.configuration, registry, loaded.problems);
+  FrameworkSet::Check(loaded.configuration, registry, loaded.problems);
   loaded.problems.SortByLocation();
   PrintProblems(loaded.problems);
   if (!loaded.problems.ok()) return std::nullopt;

@@ -19,7 +19,7 @@
 #include "app/input.h"
 #include "app/interrupt.h"
 #include "app/mark_warnings.h"
-#include "app/quota_warnings.h"
+#include "quota/quotas_of_objects.h"
 #include "app/simulation_report.h"
 #include "app/terminal.h"
 #include "berth/simulation.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
 #include "app/input.h"
-#include "app/quota_warnings.h"
+#include "quota/quotas_of_objects.h"
 #include "app/terminal.h"
 #include "berth/api/input_file.h"
 

@@ -317,10 +317,10 @@ function(berth_add_plugin_target)
 endfunction()
 
 # berth::berth, what a scheduler links: every module but testing, and those that talk to a network:
-# kubernetes, extender, process, wire and remote, import, and the command that has them all (berth::command).
+# kubernetes, extender, process, wire, remote and serve, import, and the command that has them all (berth::command).
 function(berth_add_package_targets)
   get_property(modules GLOBAL PROPERTY berth_modules)
-  list(REMOVE_ITEM modules berth_testing berth_kubernetes berth_extender berth_process berth_wire berth_remote berth_import berth_command)
+  list(REMOVE_ITEM modules berth_testing berth_kubernetes berth_extender berth_process berth_wire berth_remote berth_serve berth_import berth_command)
   add_library(berth_all INTERFACE)
   target_link_libraries(berth_all INTERFACE ${modules})
   set_target_properties(berth_all PROPERTIES EXPORT_NAME berth)

@@ -215,7 +215,10 @@ bool Cache::MoveRows() {
 
 void Cache::Refresh() {
   const bool nothing_changed = changed_.empty() && order_changes_.empty() && !reorder_;
-  if (nothing_changed) return FreeDeferred();
+  if (nothing_changed) {
+    table_.RefreshRows({});  // columns that somebody asked for need not stay
+    return FreeDeferred();
+  }
   const uint64_t before = table_.version();
   if (!MoveRows()) table_.Rearrange(tree_.List());
   rows_.clear();

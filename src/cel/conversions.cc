@@ -164,8 +164,9 @@ Value ToString(const Value& value) {
       return Value::String(DoubleToString(value.Get<double>()));
     case Kind::kDuration: {
       const int64_t nanoseconds = value.Get<DurationValue>().nanoseconds;
-      const double seconds = static_cast<double>(nanoseconds / 1'000'000'000) +
-                             static_cast<double>(nanoseconds % 1'000'000'000) / 1e9;
+      const int64_t whole = nanoseconds / 1'000'000'000;
+      const double seconds =
+          static_cast<double>(whole) + static_cast<double>(nanoseconds % 1'000'000'000) / 1e9;
       return Value::String(absl::StrCat(DoubleToDecimal(seconds), "s"));
     }
     case Kind::kTimestamp: {

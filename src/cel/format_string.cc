@@ -109,7 +109,7 @@ class Formatter {
     if ((clause.letter == 'f' || clause.letter == 'e') && is_named_double) {
       return FormatDouble(clause.letter, precision, ToDouble(value).Get<double>());
     }
-    const absl::Status fits = CheckClause(clause.letter, value.kind(), value.type_name());
+    absl::Status fits = CheckClause(clause.letter, value.kind(), value.type_name());
     if (!fits.ok()) return fits;
     switch (clause.letter) {
       case 's':
@@ -176,7 +176,7 @@ class Formatter {
   absl::StatusOr<std::string> FormatList(const std::vector<Value>& elements) {
     std::string result = "[";
     for (const Value& element : elements) {
-      const absl::StatusOr<std::string> text = Part(element);
+      absl::StatusOr<std::string> text = Part(element);
       if (!text.ok()) return text;
       absl::StrAppend(&result, result.size() == 1 ? "" : ", ", *text);
       if (!budget_.AllowsBytes(result.size())) return Invalid(Budget::Exceeded().text());
@@ -283,7 +283,7 @@ absl::StatusOr<std::string> Format(absl::string_view format, const std::vector<V
                                    Budget& budget) {
   std::string result;
   Formatter formatter(budget);
-  const absl::Status status = ReadFormat(
+  absl::Status status = ReadFormat(
       format, arguments.size(), [&](absl::string_view text) { absl::StrAppend(&result, text); },
       [&](const FormatClause& clause) {
         const absl::StatusOr<std::string> text =

@@ -115,7 +115,7 @@ Value AttributeNode::Resolve(Frame& frame) const {
   for (const Qualifier& qualifier : qualifiers_) {
     is_optional = is_optional || qualifier.mode == Mode::kOptional;
     const bool is_test = qualifier.mode == Mode::kTest;
-    const Value key = qualifier.key->Resolve(frame);
+    Value key = qualifier.key->Resolve(frame);
     if (key.IsError()) return key;
     Found found = LookUp(object, key);
     const bool misses = found.value == nullptr && found.problem.empty();
@@ -184,8 +184,8 @@ uint64_t CallNode::Cost(absl::Span<const Value> arguments, const Value& result) 
 }
 
 Value EqualNode::DoEvaluate(Frame& frame) const {
-  const Value left = left_->Evaluate(frame);
-  const Value right = right_->Evaluate(frame);
+  Value left = left_->Evaluate(frame);
+  Value right = right_->Evaluate(frame);
   frame.budget().Charge(EqualityCost(left, right));
   if (left.IsError()) return left;
   if (right.IsError()) return right;
@@ -287,7 +287,7 @@ Value MapNode::Build(Frame& frame) const {
 }
 
 Value LoopNode::DoEvaluate(Frame& frame) const {
-  const Value range = parts_.range->Evaluate(frame);
+  Value range = parts_.range->Evaluate(frame);
   if (range.IsError()) return range;
   frame.SetLazily(parts_.accumulator, *parts_.initial);
   if (range.IsList()) {

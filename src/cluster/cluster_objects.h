@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// Whoever follows the cluster hears of what is written.
+// What is written is delivered to all watchers of the cluster.
 class ClusterObjects {
  public:
   virtual ~ClusterObjects() = default;

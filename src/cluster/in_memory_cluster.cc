@@ -167,7 +167,7 @@ void InMemoryCluster::RunDisruptionController() {
   UpdateBudgets();
 }
 
-// Created, changed or deleted: all who follow hear of it.
+// Created, changed or deleted: the watch and the controllers follow.
 void InMemoryCluster::Announce(Incident::What what, Object object) {
   Tell({.what = what, .object = &object});
   const bool is_gone = what == Incident::What::kDeleted;
@@ -213,7 +213,8 @@ void InMemoryCluster::UpdateBudgets() {
 void InMemoryCluster::RunVolumeController() {
   MutexLock lock(mutex_);
   volumes_ = std::make_unique<VolumeController>(*stored_objects_);
-  for (const Kind kind : {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim}) {
+  for (const Kind kind :
+       {Kind::kPersistentVolume, Kind::kPersistentVolumeClaim, Kind::kCSIStorageCapacity}) {
     for (const Object& object : InOrder({&StoreOf(kind), 1})) volumes_->Follow(object, false);
   }
   RunControllers();

@@ -193,7 +193,7 @@ void ResourceClaimController::SyncPod(const std::string& key) {
 
 bool ResourceClaimController::IsUser(const std::string& namespace_name,
                                      const api::ResourceClaimConsumerReference& user) const {
-  if (user.resource() != "pods" || !user.api_group().empty()) return true;  // not ours to judge
+  if (user.resource() != "pods" || !user.api_group().empty()) return true;  // unknown: it is kept
   const Object* const pod = objects_.Find(Kind::kPod, Key(namespace_name, user.name()));
   if (pod == nullptr || pod->uid() != user.uid()) return false;
   bool done = false;

@@ -45,7 +45,7 @@ class ResourceClaimController {
 };
 
 // The claims that the controller would make for the pods among `objects`, and the pods with their
-// status entries in place of those without. For who looks at a cluster without running it.
+// status entries in place of those without. For explaining a cluster without running it.
 void AddClaimsOfTemplates(std::vector<Object>& objects);
 
 }  // namespace berth

@@ -104,25 +104,30 @@ bool WaitsForConsumer(const api::StorageClass* storage_class) {
 // --- Following -----------------------------------------------------------------------------------
 
 void VolumeController::Follow(const Object& object, bool is_gone) {
-  std::string class_name;
   switch (object.kind()) {
     case Kind::kPersistentVolume:
       return FollowVolume(object, is_gone);
     case Kind::kPersistentVolumeClaim:
       return FollowClaim(object, is_gone);
-    case Kind::kStorageClass:
-      class_name = std::string(object.name());
-      break;
-    case Kind::kCSIStorageCapacity:
-      class_name = object.As<api::CSIStorageCapacity>().storage_class_name();
-      break;
-    default:
-      claims_to_sync_.merge(failed_);
+    case Kind::kStorageClass: {
+      const auto claims = unbound_.find(std::string(object.name()));
+      if (claims == unbound_.end()) return;
+      claims_to_sync_.insert(claims->second.begin(), claims->second.end());
       return;
+    }
+    case Kind::kCSIStorageCapacity:
+      if (!provisioner_.FollowCapacity(object, is_gone)) return;
+      return TryFailedAgain(object.As<api::CSIStorageCapacity>().storage_class_name());
+    default:
+      while (!failed_.empty()) TryFailedAgain(std::string(failed_.begin()->first));
   }
-  const auto claims = unbound_.find(class_name);
-  if (claims != unbound_.end())
-    claims_to_sync_.insert(claims->second.begin(), claims->second.end());
+}
+
+void VolumeController::TryFailedAgain(const std::string& class_name) {
+  const auto claims = failed_.find(class_name);
+  if (claims == failed_.end()) return;
+  claims_to_sync_.merge(claims->second);
+  failed_.erase(claims);
 }
 
 void VolumeController::FollowVolume(const Object& object, bool is_gone) {
@@ -403,7 +408,7 @@ void VolumeController::FinishMaking(const std::string& key) {
   if (!claim->spec().volume_name().empty() || storage_class == nullptr) return;
   if (provisioner_.Provision(*claim, *storage_class, node_name)) return;
   if (node_name.empty()) {
-    failed_.insert(key);
+    failed_[ClassOf(*claim)].insert(key);
     return;
   }
   auto changed = std::make_shared<Claim>(*claim);

@@ -58,6 +58,8 @@ class VolumeController {
 
   void FollowVolume(const Object& object, bool is_gone);
   void FollowClaim(const Object& object, bool is_gone);
+  // The claims of that class that the provisioner failed for.
+  void TryFailedAgain(const std::string& class_name);
 
   void SyncClaim(const std::string& key, absl::Time now);
   void SyncBoundClaim(const Claim& claim);
@@ -89,7 +91,7 @@ class VolumeController {
   std::map<std::string, FollowedClaim> claims_;             // by key
   std::map<std::string, std::set<std::string>> unbound_;    // claims by class
   std::set<std::string> claims_to_sync_, volumes_to_sync_;  // keys
-  std::set<std::string> failed_;                            // claims that no node was found for
+  std::map<std::string, std::set<std::string>> failed_;     // claims without a node, by class
   std::map<std::string, Making> making_for_;                // by the claim's key
   std::set<std::pair<absl::Time, std::string>> making_;     // the same, by time
 };

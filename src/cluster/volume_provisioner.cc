@@ -93,12 +93,6 @@ int64_t Limit(const api::CSIStorageCapacity& capacity) {
                                                   : capacity.capacity());
 }
 
-bool IsOn(const api::CSIStorageCapacity& capacity, const api::Node& node) {
-  if (!capacity.has_node_topology()) return false;
-  const auto selector = LabelSelector::FromProto(&capacity.node_topology());
-  return selector.ok() && selector->Matches(LabelSet::FromMap(node.metadata().labels()));
-}
-
 // external-provisioner: claims' size, modes and class; who it is for.
 api::PersistentVolume VolumeFor(const api::PersistentVolumeClaim& claim,
                                 const api::StorageClass& storage_class) {
@@ -180,17 +174,68 @@ bool VolumeProvisioner::TakeStorage(const api::StorageClass& storage_class, cons
                                     const std::string& volume_name, int64_t bytes) {
   const auto driver = objects_.Share<api::CSIDriver>(storage_class.provisioner());
   if (driver == nullptr || !driver->spec().storage_capacity()) return true;
-  for (const Object& object : objects_.List(Kind::kCSIStorageCapacity)) {
-    const auto& capacity = object.As<api::CSIStorageCapacity>();
-    if (capacity.storage_class_name() != storage_class.metadata().name() ||
-        Limit(capacity) < bytes || !IsOn(capacity, *node)) {
-      continue;
+  const Capacity* const capacity = FindCapacity(storage_class.metadata().name(), *node, bytes);
+  if (capacity == nullptr) return false;
+  const std::string key = capacity->key;
+  taken_[volume_name] = {key, bytes};
+  ChangeStorage(key, -bytes);
+  return true;
+}
+
+// The first to come that has so much for the node.
+const VolumeProvisioner::Capacity* VolumeProvisioner::FindCapacity(const std::string& class_name,
+                                                                   const api::Node& node,
+                                                                   int64_t bytes) const {
+  const LabelSet labels = LabelSet::FromMap(node.metadata().labels());
+  const Capacity* first = nullptr;
+  const auto look = [&](Symbol key, Symbol value) {
+    const auto here = capacities_at_.find({class_name, key, value});
+    if (here == capacities_at_.end()) return;
+    for (const auto& [arrival, capacity] : here->second) {
+      if (first != nullptr && arrival > first->arrival) return;
+      if (capacity->limit_bytes < bytes || !capacity->nodes.Matches(labels)) continue;
+      first = capacity;
+      return;
     }
-    taken_[volume_name] = {std::string(object.key()), bytes};
-    ChangeStorage(std::string(object.key()), -bytes);
-    return true;
+  };
+  look(Symbol(), Symbol());
+  for (const auto& [key, value] : labels.entries()) look(key, value);
+  return first;
+}
+
+// The label is one that all nodes have that the capacity is for.
+VolumeProvisioner::Place VolumeProvisioner::PlaceOf(const Capacity& capacity) {
+  for (const LabelRequirement& requirement : capacity.nodes.requirements()) {
+    if (requirement.op() != SelectorOperator::kIn || requirement.values().size() != 1) continue;
+    return {capacity.class_name, requirement.key(), requirement.values().front()};
   }
-  return false;
+  return {capacity.class_name, Symbol(), Symbol()};
+}
+
+bool VolumeProvisioner::FollowCapacity(const Object& object, bool is_gone) {
+  const std::string key(object.key());
+  uint64_t arrival = next_arrival_;
+  std::optional<Capacity> before;
+  if (const auto known = capacities_.find(key); known != capacities_.end()) {
+    arrival = known->second.arrival;
+    const auto place = capacities_at_.find(PlaceOf(known->second));
+    place->second.erase(arrival);
+    if (place->second.empty()) capacities_at_.erase(place);
+    before = std::move(known->second);
+    capacities_.erase(known);
+  }
+  const auto& now = object.As<api::CSIStorageCapacity>();
+  if (is_gone || !now.has_node_topology()) return false;
+  absl::StatusOr<LabelSelector> nodes = LabelSelector::FromProto(&now.node_topology());
+  if (!nodes.ok()) return false;
+  next_arrival_ = std::max(next_arrival_, arrival + 1);
+  const Capacity& after = capacities_
+                              .emplace(key, Capacity{arrival, key, now.storage_class_name(),
+                                                     Limit(now), *std::move(nodes)})
+                              .first->second;
+  capacities_at_[PlaceOf(after)].emplace(arrival, &after);
+  return !before.has_value() || before->limit_bytes < after.limit_bytes ||
+         before->class_name != after.class_name || before->nodes != after.nodes;
 }
 
 void VolumeProvisioner::ChangeStorage(const std::string& capacity_key, int64_t bytes) {

@@ -3,14 +3,19 @@
 #ifndef BERTH_SRC_CLUSTER_VOLUME_PROVISIONER_H_
 #define BERTH_SRC_CLUSTER_VOLUME_PROVISIONER_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/labels.h"
+#include "berth/api/object.h"
 #include "berth/api/storage_v1.pb.h"
+#include "berth/api/symbol.h"
 #include "cluster/cluster_objects.h"
 
 namespace berth {
@@ -40,17 +45,38 @@ class VolumeProvisioner {
   // Deletes a volume, and gives back what it took.
   void Delete(const std::string& volume_name);
 
+  // A CSIStorageCapacity is there, has changed, or is gone. Returns whether volumes may be made of
+  // it now that could not be made before.
+  bool FollowCapacity(const Object& capacity, bool is_gone);
+
  private:
   std::shared_ptr<const api::Node> ChooseNode(const api::StorageClass& storage_class) const;
   bool TakeStorage(const api::StorageClass& storage_class, const api::Node* node,
                    const std::string& volume_name, int64_t bytes);
   void ChangeStorage(const std::string& capacity_key, int64_t bytes);
 
+  // What is parsed of a CSIStorageCapacity of nodes.
+  struct Capacity {
+    uint64_t arrival;
+    std::string key, class_name;
+    int64_t limit_bytes;
+    LabelSelector nodes;
+  };
+  using InOrder = std::map<uint64_t, const Capacity*>;  // by arrival
+  // The capacities of a class whose nodes have one label, or of any nodes ("", "").
+  using Place = std::tuple<std::string, Symbol, Symbol>;
+  static Place PlaceOf(const Capacity& capacity);
+  const Capacity* FindCapacity(const std::string& class_name, const api::Node& node,
+                               int64_t bytes) const;
+
   struct Taken {
     std::string capacity;  // the key of a CSIStorageCapacity
     int64_t bytes = 0;
   };
   ClusterObjects& objects_;
+  std::map<std::string, Capacity> capacities_;  // by key
+  std::map<Place, InOrder> capacities_at_;
+  uint64_t next_arrival_ = 0;
   std::map<std::string, Taken> taken_;      // by volume
   std::map<std::string, int64_t> largest_;  // by CSIStorageCapacity: its maximumVolumeSize at first
 };

@@ -44,7 +44,7 @@ void WatchStream::Push(Change change, Object object, absl::Time now) {
     Send(change, std::move(object), now, faults_.delayed_event);
   } else {
     Send(change, object, now, faults_.delayed_event);
-    // The second of two is seen anew; there is nothing to be seen anew of what is gone but its end.
+    // The second delivery of a creation is a change; a deletion is delivered as one again.
     Send(change == Change::kCreated ? Change::kChanged : change, std::move(object), now, 0.5);
   }
   if (relist) Relist();
@@ -74,7 +74,7 @@ void WatchStream::Deliver(Change change, Object object) {
 
 void WatchStream::Relist() {
   if (sink_ == nullptr) return;
-  // What came and went unseen stays unseen.
+  // What was created and deleted before it was delivered is not delivered.
   std::set<std::string> unseen;
   std::vector<WatchEvent> events;
   for (auto& [due, held] : held_) {

@@ -34,7 +34,7 @@ class WatchStream {
   enum class Change { kCreated, kChanged, kDeleted };
   // The object has changed, just now. Call it when the change is made.
   void Push(Change change, Object object, absl::Time now);
-  // Loses what is held back, and delivers everything anew.
+  // Loses what is held back, and delivers everything again.
   void Relist();
 
   // When the first event that is held back is due; InfiniteFuture if there is none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selector of devices, compiled, with a number for what is remembered of it.
+// A selector of devices, compiled, with a number for what is cached of it.
 #ifndef BERTH_SRC_DEVICES_COMPILED_SELECTOR_H_
 #define BERTH_SRC_DEVICES_COMPILED_SELECTOR_H_
 

@@ -105,7 +105,7 @@ class Search {
 
   absl::StatusOr<NodeAllocation> Run() {
     AddCandidates();
-    const absl::Status prepared = Prepare();
+    absl::Status prepared = Prepare();
     if (!prepared.ok()) return prepared;
     NodeAllocation result;
     result.picked.resize(claims_.size());

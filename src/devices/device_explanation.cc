@@ -96,7 +96,7 @@ class Explainer {
       const std::string expression = static_cast<int>(i) < selectors.size()
                                          ? selectors.Get(static_cast<int>(i)).cel().expression()
                                          : "";
-      const std::string selector = absl::StrCat("selector #", i, whose, ": ", expression);
+      std::string selector = absl::StrCat("selector #", i, whose, ": ", expression);
       if (!compiled[i]->selector().ok()) return absl::StrCat(selector, " (does not compile)");
       const absl::StatusOr<bool> matches = request_.inventory.Matches(*compiled[i], device);
       if (!matches.ok()) return absl::StrCat(selector, " (", matches.status().message(), ")");

@@ -41,7 +41,7 @@ struct OfferedDevice {
 // if the device has none. As allocator_stable.go lookupAttribute.
 const api::DeviceAttribute* FindAttribute(const OfferedDevice& device, absl::string_view name);
 
-// Immutable but for what it remembers. Threads: any.
+// Immutable but for what it caches. Threads: any.
 class OfferedSlice {
  public:
   OfferedSlice(std::shared_ptr<const api::ResourceSlice> message, const DeviceFeatures& features);
@@ -66,7 +66,7 @@ class OfferedSlice {
   // Of a slice that is for the node: whether the device is.
   bool HasFor(const OfferedDevice& device, Symbol node_name, const LabelSet& labels) const;
 
-  // What evaluations came to so far, and how many verdicts are remembered.
+  // The results of evaluations so far, and how many of them are cached.
   struct Tally {
     std::atomic<int64_t> evaluations = 0, cost = 0, verdicts = 0;
   };

@@ -141,10 +141,14 @@ absl::Status Engine::Watch() {
 
 absl::Status Engine::Run() {
   while (!inbox_.stopped()) {
-    if (Step()) continue;
-    inbox_.WaitFor(std::min(NextDue(), metrics_.next_publication()) - options_.clock->Now());
+    if (!Step()) Wait(absl::InfiniteFuture());
   }
   return absl::OkStatus();
+}
+
+void Engine::Wait(absl::Time until) {
+  inbox_.WaitFor(std::min({NextDue(), metrics_.next_publication(), until}) -
+                 options_.clock->Now());
 }
 
 void Engine::TakeEvents() {
@@ -243,8 +247,21 @@ void Engine::PublishMetrics() {
        : assigned > 0               ? groups.partial
                                     : groups.waiting);
   }
-  metrics_.Publish(queue_.Count(), cluster_.cache(), groups, binder_.size(), counters(),
+  metrics_.Publish(queue_.Count(), cluster_.cache(), groups, Quotas(), binder_.size(), counters(),
                    PluginCounters());
+}
+
+// Of all profiles: their plugins follow the same quotas.
+std::vector<QuotaFigure> Engine::Quotas() {
+  std::vector<QuotaFigure> all;
+  for (const Framework* framework : profiles_.all()) {
+    if (!framework->reports().HasQuotas()) continue;
+    cluster_.Refresh();
+    for (QuotaFigure& figure : framework->reports().RunReportQuotas()) {
+      all.push_back(std::move(figure));
+    }
+  }
+  return all;
 }
 
 absl::Time Engine::SyncDeadline() const {

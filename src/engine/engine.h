@@ -63,6 +63,7 @@ class Engine final : public Scheduler {
   void TakeEvents() override;
   void RunUntilIdle() override;
   bool RunSteps(int64_t most) override;
+  void Wait(absl::Time until) override;
   absl::Time NextDue() const override;
   absl::Time NextRetry() const override;
   absl::Time NextTimer(absl::Time set_until) const override { return timers_.NextDue(set_until); }
@@ -105,6 +106,7 @@ class Engine final : public Scheduler {
 
   // Shows metrics of how things stand, if they are wanted and it is time.
   void PublishMetrics();
+  std::vector<QuotaFigure> Quotas();
 
   void PrefetchAhead(const QueueEntry& entry) const;
   const QueueEntry* NextEntry();

@@ -41,6 +41,14 @@ void SetAll(GaugeMetric& metric, const std::map<std::vector<std::string>, double
   for (const auto& [labels, value] : values) metric.With(labels).Set(value);
 }
 
+// Removes every series that is not named here.
+void ReplaceAll(GaugeMetric& metric, const std::map<std::vector<std::string>, double>& values) {
+  for (const MetricSample& sample : metric.Read().samples) {
+    if (!values.contains(sample.labels)) metric.Remove(sample.labels);
+  }
+  for (const auto& [labels, value] : values) metric.With(labels).Set(value);
+}
+
 }  // namespace
 
 EngineMetrics::EngineMetrics(SchedulerMetrics* metrics, const Clock& clock)
@@ -116,7 +124,8 @@ void EngineMetrics::EventHandled(const ClusterChange& change, SteadyTime begun) 
 }
 
 void EngineMetrics::Publish(const QueueCensus& queue, const Cache& cache, const GroupCensus& groups,
-                            int binding, const SchedulerCounters& counters,
+                            const std::vector<QuotaFigure>& quotas, int binding,
+                            const SchedulerCounters& counters,
                             const std::map<std::string, int64_t>& plugin_counters) {
   if (metrics_ == nullptr) return;
   next_publication_ = clock_.Now() + kPublishInterval;
@@ -147,6 +156,7 @@ void EngineMetrics::Publish(const QueueCensus& queue, const Cache& cache, const 
   metrics.pod_groups.With({"waiting"}).Set(groups.waiting);
   metrics.group_pods.With({"assigned"}).Set(groups.assigned);
   metrics.group_pods.With({"pending"}).Set(groups.pending);
+  PublishQuotas(quotas);
 
   const auto set = [](GaugeMetric& metric, int64_t value) {
     metric.only().Set(static_cast<double>(value));
@@ -168,6 +178,20 @@ void EngineMetrics::Publish(const QueueCensus& queue, const Cache& cache, const 
   for (const auto& [name, count] : plugin_counters) {
     metrics.SetPluginCounter(name, count);
   }
+}
+
+// A bound that is gone is no bound of 0.
+void EngineMetrics::PublishQuotas(const std::vector<QuotaFigure>& quotas) {
+  std::map<std::vector<std::string>, double> values;
+  for (const QuotaFigure& figure : quotas) {
+    const auto add = [&](const char* type, double value) {
+      values[{figure.quota, figure.resource, type}] = value;
+    };
+    if (figure.min.has_value()) add("min", *figure.min);
+    if (figure.max.has_value()) add("max", *figure.max);
+    add("used", figure.used);
+  }
+  ReplaceAll(metrics_->quotas, values);
 }
 
 }  // namespace berth

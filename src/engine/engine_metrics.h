@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/extensions/quota_report.h"
 #include "berth/scheduler.h"
 #include "engine/attempt.h"
 #include "engine/binder.h"
@@ -56,7 +57,8 @@ class EngineMetrics {
   // --- As things stand ---
 
   // What is shown of the state.
-  void Publish(const QueueCensus& queue, const Cache& cache, const GroupCensus& groups, int binding,
+  void Publish(const QueueCensus& queue, const Cache& cache, const GroupCensus& groups,
+               const std::vector<QuotaFigure>& quotas, int binding,
                const SchedulerCounters& counters,
                const std::map<std::string, int64_t>& plugin_counters);
   // Whether it is time to publish, at most once a second. `now` is the wall's or the simulation's.
@@ -68,6 +70,7 @@ class EngineMetrics {
 
  private:
   enum class Result : uint8_t { kScheduled, kUnschedulable, kError };
+  void PublishQuotas(const std::vector<QuotaFigure>& quotas);
   void CountAttempt(Result result, const Framework& framework, absl::Duration took);
 
   struct AttemptSeries {

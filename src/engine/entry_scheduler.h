@@ -22,7 +22,7 @@ class EntryScheduler {
         group_placements_(cluster, pod_scheduler_, group_scheduler_) {}
 
   AttemptResult Run(const AttemptRequest& request);
-  // For who only wanted to know: gives back what was placed.
+  // After a what-if: undoes what was placed.
   void RollBack(AttemptResult& result) { pod_scheduler_.RollBack(result); }
 
   // Prefetches, one step a call, what the next attempt will probably look up.

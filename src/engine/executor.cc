@@ -64,7 +64,7 @@ class ThreadPool final : public Executor {
     try {
       std::thread([state = state_] { Work(*state); }).detach();
       ++state_->threads;
-    } catch (const std::system_error&) {  // those that there are have to do
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads do it
     }
   }
 

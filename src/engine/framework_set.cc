@@ -11,6 +11,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "berth/extensions/every_profile.h"
+#include "engine/cluster_state.h"
+#include "engine/random_sequence.h"
 
 namespace berth {
 namespace {
@@ -130,6 +132,14 @@ std::vector<Kind> FrameworkSet::watched_kinds() const {
     }
   }
   return {kinds.begin(), kinds.end()};
+}
+
+void FrameworkSet::Check(const KubeSchedulerConfiguration& configuration, const Registry& registry,
+                         Problems& problems) {
+  const RealClock clock;
+  RandomSequence random(0);
+  const ClusterState cluster;
+  Create(configuration, registry, cluster, clock, random, nullptr, problems);
 }
 
 const Framework* FrameworkSet::Find(Symbol scheduler_name) const {

@@ -31,6 +31,10 @@ class FrameworkSet {
                                               SchedulerServices* services, Problems& problems,
                                               const ExtenderList& extenders = {});
 
+  // What only the plugins themselves can refuse: builds the profiles over an empty cluster.
+  static void Check(const KubeSchedulerConfiguration& configuration, const Registry& registry,
+                    Problems& problems);
+
   // The profile of that schedulerName, or null.
   const Framework* Find(Symbol scheduler_name) const;
   // In the order of the configuration; never empty.

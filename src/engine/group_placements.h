@@ -7,7 +7,9 @@
 #include "engine/attempt.h"
 #include "engine/cluster_state.h"
 #include "engine/group_scheduler.h"
+#include "engine/placement_plugins.h"
 #include "engine/pod_scheduler.h"
+#include "search/room_sums.h"
 
 namespace berth {
 
@@ -27,11 +29,11 @@ class GroupPlacements {
   bool Place(const AttemptRequest& request, AttemptResult& result);
 
  private:
-  class Trial;
-
   ClusterState& cluster_;
   PodScheduler& pod_scheduler_;
   GroupScheduler& group_scheduler_;
+  RoomSums room_sums_;
+  PlacementCheck check_;
 };
 
 }  // namespace berth

@@ -10,6 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "berth/api/amounts.h"
 #include "berth/api/resources.h"
 #include "engine/filtered_nodes.h"
@@ -86,9 +87,10 @@ std::optional<GroupShortage> CompareSums(const AlikeMembers& kinds, int minimum,
         left -= std::min(left, members);
       }
       __int128 free = 0;
+      const absl::Span<const int64_t> has = nodes.allocatable(resource);
+      const absl::Span<const int64_t> used = nodes.requested(resource);
       for (NodeRow row = 0; row < nodes.size(); ++row) {
-        free += std::max<int64_t>(0, SaturatingSubtract(nodes.allocatable(resource)[row],
-                                                        nodes.requested(resource)[row]));
+        free += std::max<int64_t>(0, SaturatingSubtract(has[row], used[row]));
         if (free >= sum) break;
       }
       if (free >= sum) continue;

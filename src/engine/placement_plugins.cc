@@ -3,6 +3,7 @@
 #include "engine/placement_plugins.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -63,7 +64,36 @@ PlacementTiers Intersected(const PlacementTiers& a, const PlacementTiers& b) {
   return both;
 }
 
+bool IsSound(const NodePlacement& placement, int rows) {
+  const std::vector<NodeRow>& of = placement.rows;
+  return !of.empty() && of.front() >= 0 && of.back() < rows &&
+         std::adjacent_find(of.begin(), of.end(), std::greater_equal<>()) == of.end() &&
+         std::all_of(placement.parts.begin(), placement.parts.end(), [&](const auto& part) {
+           return part != nullptr && part->parts.empty() && IsSound(*part, rows);
+         });
+}
+
 }  // namespace
+
+Status PlacementCheck::Check(const PlacementTiers& tiers, const NodeTable& nodes) {
+  constexpr size_t kMostRemembered = 32;
+  if (rows_ != nodes.size() || sound_.size() > kMostRemembered) sound_.clear();
+  rows_ = nodes.size();
+  for (const auto& tier : tiers) {
+    if (std::find(sound_.begin(), sound_.end(), tier) != sound_.end()) continue;
+    const bool is_sound =
+        tier != nullptr &&
+        std::all_of(tier->placements.begin(), tier->placements.end(),
+                    [&](const auto& one) { return one != nullptr && IsSound(*one, rows_); });
+    if (!is_sound) {
+      return Status::Error(
+          "a PlacementGenerate plugin named a placement without nodes, with nodes that do not "
+          "exist, or not in the order of the table");
+    }
+    sound_.push_back(tier);
+  }
+  return Status::Success();
+}
 
 Status RunPlacementGenerate(const Framework& framework, const PlacementGroup& group,
                             const NodeTable& nodes, PlacementTiers& tiers) {

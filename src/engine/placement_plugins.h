@@ -4,6 +4,8 @@
 #define BERTH_SRC_ENGINE_PLACEMENT_PLUGINS_H_
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "berth/framework/placement.h"
@@ -14,6 +16,16 @@ namespace berth {
 // What all PlacementGenerate plugins say together. A rejection or an Error has the plugin's name.
 Status RunPlacementGenerate(const Framework& framework, const PlacementGroup& group,
                             const NodeTable& nodes, PlacementTiers& tiers);
+// Makes sure that plugins named nodes that there are; remembers what it has seen.
+class PlacementCheck {
+ public:
+  // Success, or an Error.
+  Status Check(const PlacementTiers& tiers, const NodeTable& nodes);
+
+ private:
+  int rows_ = -1;  // of the table that the tiers were checked against
+  std::vector<std::shared_ptr<const PlacementTier>> sound_;
+};
 // Success, Wait, or the first rejection or Error.
 Status RunPlacementFeasible(const Framework& framework, const PlacementGroup& group,
                             const NodePlacement& placement, const PlacementProgress& progress,

@@ -15,7 +15,7 @@
 
 namespace berth {
 
-// What a cycle came to. Exactly one of: placed (row >= 0), rejected, failed (status is an Error),
+// The outcome of a cycle. Exactly one of: placed (row >= 0), rejected, failed (status is an Error),
 // or nothing yet: the evaluator has yielded.
 struct CycleResult {
   Status status;     // Success, the rejection, or the Error that ended the cycle
@@ -46,7 +46,7 @@ class SchedulingCycle {
 
  private:
   const std::unique_ptr<NodeEvaluator> evaluator_;
-  // Of pods that an extender is interested in: nobody knows what its verdicts depend on.
+  // For pods that an extender is interested in: it does not declare what its verdicts depend on.
   FullEvaluator extended_;
 };
 

@@ -204,6 +204,9 @@ void CapabilityFinder::FindExplainers() {
     if (auto* reporter = plugins_.As<UsageReporter>(index)) {
       plugins_.usage_reporters.push_back({reporter, Name(index), index});
     }
+    if (auto* reporter = plugins_.As<QuotaReporter>(index)) {
+      plugins_.quota_reporters.push_back({reporter, Name(index), index});
+    }
   }
 }
 
@@ -227,7 +230,7 @@ void CapabilityFinder::FindSigners() {
   add(plugins_.score);
 }
 
-// For those who use verdicts and scores again.
+// What caches of verdicts and scores need.
 void CapabilityFinder::FindIncrementalForms() {
   for (const Hook<FilterPlugin>& hook : plugins_.filter) {
     plugins_.domain_filters.push_back(plugins_.As<const DomainFilter>(hook.index));

@@ -30,9 +30,9 @@ class DomainTracker {
     for (const Rule& rule : rules) kept_.emplace_back(rule);
   }
 
-  // The same, and calls mark(row) for each row in whose domain a rule says something else than
-  // before, some more than once. A rule that comes or goes lets everybody in before or afterwards,
-  // which is 0. Returns false if that is not known of all rows: then keep them anew.
+  // The same, and calls mark(row) for each row in whose domain a rule has another verdict than
+  // before, some more than once. A rule that is not there fits everywhere, which is 0. Returns
+  // false if that is not known of all rows: then evaluate all of them.
   template <class Mark>
   bool CatchUp(const std::vector<Rule>& rules, const NodeTable& nodes, Mark mark) {
     const bool is_known = absl::c_all_of(

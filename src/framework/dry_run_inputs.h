@@ -23,8 +23,8 @@ namespace berth {
 struct DryRunInputs {
   std::string pod_class;       // equal for pods that filters cannot distinguish
   FilterInputs filter_inputs;  // the rest that is about all nodes
-  // What rules say of topology domains: only those of the node count. A rule that is missing says
-  // 0 of all of them.
+  // Verdicts of rules on topology domains: only those of the node count. A rule that is missing
+  // has the verdict 0 on all of them.
   std::vector<TrackedDistance> domains;
 };
 

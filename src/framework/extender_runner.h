@@ -30,7 +30,7 @@ class ExtenderRunner {
   explicit ExtenderRunner(const ProfilePlugins& plugins) : plugins_(plugins) {}
 
   // Whether any extender is to be asked about the pod. Nothing that is known of pods of its class
-  // holds for such a pod, as nobody knows what extenders go by.
+  // holds for such a pod: extenders do not declare what they depend on.
   bool AnyInterested(const PodInfo& pod) const;
   // The same of those that filter or prioritize: for them one feasible node is not enough.
   bool AnyChooses(const PodInfo& pod) const;

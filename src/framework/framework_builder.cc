@@ -267,7 +267,7 @@ SourceLocation FrameworkBuilder::WhereOmitted(int index, ExtensionPoint point) c
   return plugins_->instances[index].where;
 }
 
-// A plugin that stands at one point of a pair alone may read what nobody has written.
+// A plugin that is enabled at one point of a pair only may read state that was never written.
 void FrameworkBuilder::WarnOfUnwrittenState() {
   constexpr struct {
     ExtensionPoint writer, reader;

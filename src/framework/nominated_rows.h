@@ -63,8 +63,8 @@ struct NominatedPodsOfRow {
   ResourceVector requests;  // their sum
 };
 
-// The rows of nodes that have nominated pods, for who asks often: costs the nominations that
-// changed, and moves as rows do. Scheduling thread.
+// The rows of nodes that have nominated pods, kept from call to call: a call costs the nominations
+// that changed. Moves as rows do. Scheduling thread.
 class NominatedRows {
  public:
   // What follows is as of now.

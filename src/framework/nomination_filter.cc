@@ -40,7 +40,7 @@ const NodeInfo& NominationFilter::WithNominatedPods(const NodeInfo& node, PodLis
   return kept->node;
 }
 
-// The filters with `nominated` on the node, after the plugins whose state follows pods were told.
+// The filters with `nominated` on the node, after AddPod of the plugins whose state follows pods.
 Status NominationFilter::RunFilterWith(const PodList& nominated, const CycleState& state,
                                        const PodInfo& pod, const NodeInfo& node) const {
   if (!filters_.HasPreFilterExtensions(state)) {

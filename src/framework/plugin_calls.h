@@ -45,9 +45,9 @@ class PluginCalls {
   // The same for the points that cannot fail: a plugin that throws is counted, nothing else.
   template <class Call>
   void GuardedVoid(absl::string_view point, Symbol plugin, const Call& call) const;
-  // What a code that is not Success comes to at the point.
+  // The result of a code that is not Success at that point.
   Status NotSuccess(const PluginPoint& point, Symbol plugin, Status status) const;
-  // The Error that comes of a code that the point does not know.
+  // The Error for a code that the point does not know.
   Status Unsupported(const PluginPoint& point, Symbol plugin, Code code) const;
   // The Error that comes of an answer that is not of this point, for the reason in `text`.
   Status BadAnswer(const PluginPoint& point, Symbol plugin, absl::string_view text) const;

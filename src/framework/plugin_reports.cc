@@ -57,6 +57,19 @@ void PluginReports::ExplainWaiting(const PodInfo& pod, const Status& rejection,
   }
 }
 
+std::vector<QuotaFigure> PluginReports::RunReportQuotas() const {
+  std::vector<QuotaFigure> all;
+  CallTimer timer(plugins_.fault_log);
+  for (const Hook<QuotaReporter>& hook : plugins_.quota_reporters) {
+    timer.Start();
+    plugins_.calls.GuardedVoid("ReportQuotas", hook.name, [&] {
+      for (QuotaFigure& figure : hook.plugin->ReportQuotas()) all.push_back(std::move(figure));
+    });
+    timer.Lap(hook.name, "ReportQuotas");
+  }
+  return all;
+}
+
 std::vector<ResourceUsage> PluginReports::RunUsage(const NodeTable& nodes) const {
   std::vector<ResourceUsage> all;
   CallTimer timer(plugins_.fault_log);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/extensions/explain.h"
+#include "berth/extensions/quota_report.h"
 #include "berth/extensions/usage.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/cycle_state.h"
@@ -37,6 +38,9 @@ class PluginReports {
                       WaitingFor& waiting) const;
   // What plugins report of resources that they give away in parts.
   std::vector<ResourceUsage> RunUsage(const NodeTable& nodes) const;
+  bool HasQuotas() const { return !plugins_.quota_reporters.empty(); }
+  // What plugins report of quotas.
+  std::vector<QuotaFigure> RunReportQuotas() const;
 
  private:
   const ProfilePlugins& plugins_;

@@ -37,14 +37,14 @@ class PodSigner {
   Aspects DependenciesOfFilter(size_t filter) const { return plugins_.signers[filter].depends_on; }
 
  private:
-  // Appends what the signers that look at the spec only, or the others, say of a pod.
+  // Appends the signatures of the plugins that sign the spec only, or of the others.
   PluginMask SignForNodes(const PodInfo& pod, bool spec_only, PodSignature& signature) const;
 
   const ProfilePlugins& plugins_;
   // Scratch of one call, and what was found last.
   mutable PodSignature plugin_signature_;
   struct SignedSpec {
-    std::shared_ptr<const void> spec;  // kept, so that no other comes to stand in its place
+    std::shared_ptr<const void> spec;  // held, so that its address is not used again
     PodSignature signature;
     PluginMask signed_by = 0;
   };

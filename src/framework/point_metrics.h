@@ -47,7 +47,7 @@ class PointMetrics {
     if (metrics_ == nullptr) return call();
     const auto begun = std::chrono::steady_clock::now();
     auto result = call();
-    Observe(point, StatusOf(result).code(), std::chrono::steady_clock::now() - begun);
+    Observe(point, CodeOf(result), std::chrono::steady_clock::now() - begun);
     return result;
   }
 
@@ -55,10 +55,10 @@ class PointMetrics {
   static constexpr size_t kPoints = static_cast<size_t>(Point::kPostBind) + 1;
   static constexpr size_t kCodes = 8;
 
-  static const Status& StatusOf(const Status& status) { return status; }
+  static Code CodeOf(const Status& status) { return status.code(); }
   template <class Outcome>
-  static const Status& StatusOf(const Outcome& outcome) {
-    return outcome.status;
+  static Code CodeOf(const Outcome& outcome) {
+    return outcome.status.code();
   }
 
   void Observe(Point point, Code code, std::chrono::steady_clock::duration took) const;

@@ -16,6 +16,7 @@
 #include "berth/extensions/group.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/queue_order.h"
+#include "berth/extensions/quota_report.h"
 #include "berth/extensions/usage.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/bind.h"
@@ -166,6 +167,7 @@ struct ProfilePlugins {
   std::vector<Hook<const WaitingExplainer>> waiting_explainers;
   std::vector<Hook<UsageReporter>> usage_reporters;
   QueueOrder* queue_order = nullptr;  // the first that is one, or null
+  std::vector<Hook<QuotaReporter>> quota_reporters;
 
   // --- The guards that the pointers above lead to ---
   std::unique_ptr<QueueSortPlugin> queue_sort_guard;

@@ -18,7 +18,7 @@ class RunningGroups {
   virtual bool empty() const = 0;  // no pod is in a group
   // The group that the pod is in; null for a pod on its own.
   virtual const GroupMembers* GroupWith(const PodInfo& pod) const = 0;
-  // What its plugin says of a group; absent if it does not know it.
+  // The spec of a group, by its plugin; absent if the plugin does not know it.
   virtual std::optional<GroupSpec> SpecOf(const GroupMembers& group) const = 0;
 };
 

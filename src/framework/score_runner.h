@@ -31,13 +31,13 @@ class ScoreRunner {
   // Plugins outside `only` count as if they had said Skip.
   Status RunPreScore(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      absl::Span<const NodeRow> feasible, PluginMask only = kAllPlugins) const;
-  // The same without feasible rows, if all of these plugins go by topology domains; SetFeasible()
+  // The same without feasible rows, if these plugins score by topology domains; SetFeasible()
   // names the rows afterwards. False if one of them does not, or fails: then nothing follows.
   bool RunPreScoreDomains(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                           PluginMask only, std::vector<DomainSum>& sums) const;
   bool SetFeasible(CycleState& state, const EquivalentNodes& feasible) const;
-  // After RunPreScoreDomains(): whether one of the plugins that score is still to be told which
-  // nodes are feasible.
+  // After RunPreScoreDomains(): whether one of the plugins that score has yet to learn which nodes
+  // are feasible.
   bool ScoresDependOnFeasible(const CycleState& state) const;
 
   // totals[i] is the weighted total of rows[i], in steps of 1/score_resolution() point;

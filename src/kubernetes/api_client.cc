@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "berth/api/time.h"
 #include "berth/check.h"
 #include "kubernetes/api_error.h"
 #include "kubernetes/backoff.h"
@@ -466,6 +467,7 @@ void ApiClient::RetryOrFail(Request& request, const FailedTry& failed, absl::Sta
   const RequestId id = request.id;
   request.last_failure = std::string(status.message());
   if (request.started) return End(id, std::move(status));
+  if (failed.refusal.has_value() && failed.refusal->code == 401) TellIfExpired();
   if (failed.refusal.has_value() && failed.refusal->code == 401 && !request.refreshed &&
       (CanRefresh() || credentials_version_ != request.credentials_version)) {
     request.refreshed = true;
@@ -548,7 +550,6 @@ void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
     credentials_end_ = std::max(read->read_again, absl::Now() + absl::Seconds(1));
     ++credentials_version_;
     read_backoff_.Reset();
-    told_.clear();
   } else {
     no_credentials_ =
         absl::UnauthenticatedError(absl::StrCat(connection_.name, ": ", read.status().message()));
@@ -567,6 +568,15 @@ void ApiClient::TakeCredentials(absl::StatusOr<Credentials> read) {
       Prepare(*request);
     }
   }
+}
+
+// The server does not say what it has against a certificate.
+void ApiClient::TellIfExpired() {
+  if (endpoint_ == nullptr || endpoint_->certificate_pem.empty()) return;
+  const absl::Time end = CertificateEnd(endpoint_->certificate_pem);
+  if (end > absl::Now()) return;
+  TellOnce(absl::StrCat(connection_.name, ": the client certificate has expired, at ",
+                        TimeToString(end)));
 }
 
 // The same is told again after a while.

@@ -159,6 +159,7 @@ class ApiClient {
   void Refresh();
   void TakeCredentials(absl::StatusOr<Credentials> read);
   void TellOnce(const std::string& text);
+  void TellIfExpired();
 
   const Connection connection_;
   const ApiClientOptions options_;

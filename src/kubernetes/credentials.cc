@@ -2,7 +2,13 @@
 // Implementation of credentials.h.
 #include "kubernetes/credentials.h"
 
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
 #include <algorithm>
+#include <ctime>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -98,6 +104,19 @@ absl::Status CheckFiles(const Connection& connection) {
     if (!read.ok()) return read;
   }
   return ReadToken(connection).status();
+}
+
+absl::Time CertificateEnd(absl::string_view pem) {
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> reader(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free_all);
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+      PEM_read_bio_X509(reader.get(), nullptr, nullptr, const_cast<char*>("")), &X509_free);
+  ERR_clear_error();
+  std::tm end = {};
+  if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) {
+    return absl::InfiniteFuture();
+  }
+  return absl::FromTM(end, absl::UTCTimeZone());
 }
 
 std::string ExecInfo(const Connection& connection, absl::string_view authority_pem) {

@@ -32,6 +32,9 @@ absl::Status CheckFiles(const Connection& connection);
 // What a plugin printed. The time is the one it gives in expirationTimestamp.
 absl::StatusOr<Credentials> ParseExecCredential(absl::string_view output, const ExecPlugin& plugin);
 
+// When the first certificate of `pem` ends; InfiniteFuture if there is none that can be read.
+absl::Time CertificateEnd(absl::string_view pem);
+
 // KUBERNETES_EXEC_INFO for the plugin of `connection`.
 std::string ExecInfo(const Connection& connection, absl::string_view authority_pem);
 

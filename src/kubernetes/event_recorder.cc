@@ -170,12 +170,12 @@ void EventRecorder::Send(Write write) {
   ApiRequest request = write.create ? CreateRequest(write) : PatchRequest(write);
   client_.Call(std::move(request),
                [this, write = std::move(write)](const absl::StatusOr<ApiResponse>& answer) mutable {
-                 Judge(std::move(write), answer.status());
+                 HandleAnswer(std::move(write), answer.status());
                });
 }
 
 // client-go v0.35 tools/events event_broadcaster.go recordEvent.
-void EventRecorder::Judge(Write write, const absl::Status& answer) {
+void EventRecorder::HandleAnswer(Write write, const absl::Status& answer) {
   if (absl::IsCancelled(answer)) return;  // this goes
   const bool is_refusal = ApiError::Of(answer).has_value();
   if (absl::IsNotFound(answer) && !write.create) {

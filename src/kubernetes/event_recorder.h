@@ -116,7 +116,7 @@ class EventRecorder {
   void Enqueue(const Key& key, Series& series, bool create);
   void StartWrites();
   void Send(Write write);
-  void Judge(Write write, const absl::Status& answer);
+  void HandleAnswer(Write write, const absl::Status& answer);
   void SendLater(Write write);
   void End();
   void FinishSeries();

@@ -68,6 +68,12 @@ Series& MetricOf<Series>::With(std::vector<std::string> labels) {
 }
 
 template <class Series>
+void MetricOf<Series>::Remove(const std::vector<std::string>& labels) {
+  MutexLock lock(mutex_);
+  series_.erase(labels);
+}
+
+template <class Series>
 MetricSnapshot MetricOf<Series>::Read() const {
   MetricSnapshot snapshot{.info = &info()};
   MutexLock lock(mutex_);

@@ -100,9 +100,12 @@ class MetricOf final : public MetricFamily {
  public:
   MetricOf(MetricInfo info, MetricList& list);
 
-  // The series of those label values, made when it is first asked for; lives as long as the metric.
+  // The series of those label values, made when it is first asked for; lives as long as the metric,
+  // unless it is removed.
   // Takes a lock and looks it up: keep it where it is wanted often.
   Series& With(std::vector<std::string> labels);
+  // Forgets the series: it is not shown any more, and nobody may hold on to it.
+  void Remove(const std::vector<std::string>& labels);
   // The one without labels.
   Series& only() { return *only_; }
 

@@ -141,6 +141,11 @@ MetricsOfProgress::MetricsOfProgress(MetricList& list)
                            "Members of pod groups: 'assigned' have a node, 'pending' have none.",
                            {"state"}),
                  list),
+      quotas(GaugeInfo("berth_quota_resource",
+                       "What quotas guarantee ('min'), allow ('max') and have in use ('used') of a "
+                       "resource, in its unit: CPUs, bytes, pieces.",
+                       {"quota", "resource", "type"}),
+             list),
       cycles(CounterInfo("berth_scheduling_cycles_total",
                          "Scheduling cycles: 'full' evaluated every node, 'incremental' only what "
                          "had changed.",

@@ -47,6 +47,7 @@ struct MetricsOfProgress {
   GaugeMetric oldest_pending_pod;  // queue
   GaugeMetric pod_groups;          // state
   GaugeMetric group_pods;          // state
+  GaugeMetric quotas;              // quota, resource, type
   GaugeMetric cycles;              // mode
   GaugeMetric yields;
 };

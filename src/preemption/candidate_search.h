@@ -32,7 +32,7 @@ struct PreemptionQuery {
   PreemptionRules::SearchRange range;
   std::vector<PreemptionRules::CandidateScore> scores;  // empty: ScoresByDefaultRules()
   const FollowedBudgets& budgets;
-  // Absent: nobody is spared for the sake of a group.
+  // Absent: no pod is spared for its group.
   const GroupVictims* spare_groups = nullptr;
 };
 

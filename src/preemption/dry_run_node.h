@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dry run of one node comes to.
+// The dry run of one node.
 #ifndef BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
 #define BERTH_SRC_PREEMPTION_DRY_RUN_NODE_H_
 
@@ -15,12 +15,12 @@ namespace berth {
 struct DryRunResult {
   ScoredCandidatePtr candidate;  // null: evicting pods does not help there
   Status failure;                // then why
-  bool no_victims = false;       // `failure` is NoVictimsReason(): nobody may be evicted
+  bool no_victims = false;       // `failure` is NoVictimsReason(): no pod may be evicted
   absl::Time retry_time = absl::InfiniteFuture();  // DryRun::retry_time()
   int64_t steps = 0;                               // that it took, see WorkBudget
 };
 
-// Asks the rules whom they would evict from the node of that row, and scores that.
+// Asks the rules which pods they would evict from the node of that row, and scores the candidate.
 DryRunResult DryRunNode(Handle& handle, const PreemptionQuery& query, NodeRow row);
 
 // By the scores of the query.

@@ -45,8 +45,8 @@ std::vector<int> BestOf(absl::Span<const ScoredCandidatePtr> candidates) {
   return best;
 }
 
-// If the best candidates would end a group, others that end none take the place of all: whatever
-// they score, somebody else will do. Of these the best of all nodes counts.
+// If the best candidates would end a group, candidates that end none replace them, whatever they
+// score. Of these the best of all nodes counts.
 void PreferWithoutGroups(Handle& handle, const GroupVictims& groups, const PreemptionQuery& query,
                          std::vector<ScoredCandidatePtr>& candidates) {
   const auto ends_group = [&](const ScoredCandidatePtr& scored) {
@@ -104,7 +104,7 @@ Status Preemption::Run(PreemptionRules& rules, const CycleState& state, const Po
       .range = potential_nodes == 0 ? PreemptionRules::SearchRange() : rules.Range(potential_nodes),
       .scores = rules.OrderedScores(),
       .budgets = *budgets_};
-  // The pruned search finds the best candidate only, and judges by what plugins said.
+  // The pruned search finds the best candidate only, and uses what plugins declared.
   const bool all =
       state.full_evaluation() || !query.scores.empty() || ExtendersDecide(handle_, pod);
   CandidateSearch& search = all ? *full_ : *pruned_;

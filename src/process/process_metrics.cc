@@ -2,6 +2,7 @@
 // Implementation of process_metrics.h.
 #include "process/process_metrics.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,6 +19,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+
+// gperftools' malloc_extension_c.h.
+extern "C" __attribute__((weak)) int MallocExtension_GetNumericProperty(const char* property,
+                                                                        size_t* value);
 
 namespace berth {
 namespace {
@@ -66,6 +71,26 @@ double StartTime(double start_ticks, double ticks_per_second) {
   return 0;
 }
 
+struct Heap {
+  double used = 0, free = 0;  // bytes
+};
+
+// Of gperftools' allocator if the program is linked with it, as the command is; else of the C
+// library's.
+Heap ReadHeap() {
+  if (MallocExtension_GetNumericProperty == nullptr) {
+    const struct mallinfo2 heap = mallinfo2();
+    return {static_cast<double>(heap.uordblks + heap.hblkhd), static_cast<double>(heap.fordblks)};
+  }
+  const auto property = [](const char* name) {
+    size_t value = 0;
+    return MallocExtension_GetNumericProperty(name, &value) != 0 ? static_cast<double>(value) : 0;
+  };
+  const double used = property("generic.current_allocated_bytes");
+  return {used,
+          property("generic.heap_size") - property("tcmalloc.pageheap_unmapped_bytes") - used};
+}
+
 double OpenFiles() {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
@@ -96,6 +121,12 @@ ProcessMetrics::ProcessMetrics(const std::string& version)
           list_),
       start_time_({"process_start_time_seconds", MetricType::kGauge,
                    "[ALPHA] Start time of the process since unix epoch in seconds."},
+                  list_),
+      heap_bytes_({"berth_heap_bytes",
+                   MetricType::kGauge,
+                   "Memory that the allocator has from the system: 'used' by Berth, or 'free' and "
+                   "not given back.",
+                   {"state"}},
                   list_),
       build_info_({"berth_build_info",
                    MetricType::kGauge,
@@ -154,6 +185,9 @@ void ProcessMetrics::Refresh() {
   virtual_bytes_.only().Set(Number(fields, 20));
   resident_bytes_.only().Set(Number(fields, 21) * static_cast<double>(sysconf(_SC_PAGESIZE)));
   open_files_.only().Set(OpenFiles());
+  const Heap heap = ReadHeap();
+  heap_bytes_.With({"used"}).Set(heap.used);
+  heap_bytes_.With({"free"}).Set(heap.free);
 }
 
 void ProcessMetrics::ObserveCall(const ApiCallRecord& call) {

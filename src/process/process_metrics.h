@@ -32,6 +32,7 @@ class ProcessMetrics {
   MetricList list_;  // before the metrics, which enter themselves
   GaugeMetric cpu_seconds_, resident_bytes_, virtual_bytes_, most_virtual_bytes_;
   GaugeMetric open_files_, most_files_, start_time_;
+  GaugeMetric heap_bytes_;            // state
   GaugeMetric build_info_;            // version
   GaugeMetric leader_;                // name
   CounterMetric requests_;            // code, method, host

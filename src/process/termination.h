@@ -13,7 +13,7 @@ class TerminationSignals {
  public:
   // `on_first` is called on a thread of its own; a second signal ends the process with status 1.
   explicit TerminationSignals(std::function<void()> on_first);
-  // Signals are remembered no more: they end the process.
+  // Signals are no longer caught: they end the process.
   ~TerminationSignals();
 
  private:

@@ -9,10 +9,12 @@ namespace berth {
 namespace {
 
 bool ScaledDown(const ResourceVector& old_requests, const ResourceVector& new_requests) {
-  for (ResourceId id = 0; id < old_requests.size(); ++id) {
-    if (old_requests.Get(id) > new_requests.Get(id)) return true;
-  }
-  return false;
+  bool less = false;
+  const auto compare = [&](ResourceId id, int64_t) {
+    less |= old_requests.Get(id) > new_requests.Get(id);
+  };
+  old_requests.ForEach(compare);
+  return less;
 }
 
 bool SameClaimStatuses(const api::PodStatus& a, const api::PodStatus& b) {

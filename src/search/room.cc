@@ -135,9 +135,10 @@ ShortResource FindShortResource(const NeededResources& needed, const NodeTable& 
   for (const auto& [resource, amount] : needed.requests) {
     if (amount <= 0) continue;
     ShortResource of_this{.name = std::string(ResourceName(resource)), .per_pod = amount};
+    const absl::Span<const int64_t> has = nodes.allocatable(resource);
+    const absl::Span<const int64_t> used = nodes.requested(resource);
     for (const NodeRow row : rows) {
-      const int64_t free = std::max<int64_t>(
-          0, SaturatingSubtract(nodes.allocatable(resource)[row], nodes.requested(resource)[row]));
+      const int64_t free = std::max<int64_t>(0, SaturatingSubtract(has[row], used[row]));
       of_this.room = SaturatingAdd(of_this.room, free / amount);
       of_this.all_free = SaturatingAdd(of_this.all_free, free);
     }

@@ -14,7 +14,7 @@
 
 namespace berth {
 
-// A Change says of which row, or the like, something changed. Each reader keeps the position up to
+// A Change names the row, or the like, that changed. Each reader keeps the position up to
 // which it has read. Scheduling thread.
 template <class Change>
 class ChangeJournal {
@@ -33,14 +33,14 @@ class ChangeJournal {
   // One of `all` has changed.
   void Add(Change change, int all) {
     if (latest_.size() >= 64 + static_cast<size_t>(all) / 8) {
-      before_ += latest_.size();  // who is further behind had better look at all
+      before_ += latest_.size();  // a reader further behind had better read all
       latest_.clear();
     }
     latest_.push_back(change);
   }
   // Any may have, or they have other numbers.
   void Restart() {
-    before_ += latest_.size() + 1;  // also of those who have read everything
+    before_ += latest_.size() + 1;  // also for readers that have read everything
     latest_.clear();
   }
   // What changed since, some more than once. Absent if it may be any.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether to follow a table's changes, or to look at all of its rows anew.
+// Whether to follow a table's changes, or to read all of its rows again.
 #ifndef BERTH_SRC_TABLE_FAR_BEHIND_H_
 #define BERTH_SRC_TABLE_FAR_BEHIND_H_
 
@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// For who looks at a column of values: whether so much changed since `version` of the table that a
-// look at all rows, in order, costs less than one at each change.
+// For readers of a column of values: whether so much changed since `version` of the table that
+// reading all rows, in order, costs less than reading each change.
 inline bool IsFarBehind(const NodeTable& nodes, uint64_t version) {
   constexpr uint64_t kFew = 1024;
   return nodes.version() - version > static_cast<uint64_t>(nodes.size()) / 2 + kFew;

@@ -48,15 +48,21 @@ void KeepListed(const LabelRequirement& requirement, const LabelColumn& column,
 // Clears the matches of the rows that do not meet `requirement`.
 void KeepMatching(const LabelRequirement& requirement, const NodeTable& nodes,
                   absl::Span<const NodeRow> rows, RowMatches& matches) {
-  const LabelColumn& column = nodes.label_column(requirement.key());
-  if (requirement.op() == SelectorOperator::kIn || requirement.op() == SelectorOperator::kNotIn) {
-    KeepListed(requirement, column, rows, matches);
+  const LabelColumn* const column = nodes.FindLabelColumn(requirement.key(), rows.size());
+  if (column == nullptr) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (matches[i] != 0) matches[i] = requirement.Matches(nodes.node(rows[i]).labels());
+    }
     return;
   }
-  column.EvaluateRows(
+  if (requirement.op() == SelectorOperator::kIn || requirement.op() == SelectorOperator::kNotIn) {
+    KeepListed(requirement, *column, rows, matches);
+    return;
+  }
+  column->EvaluateRows(
       rows,
       [&](uint32_t index) -> uint8_t {
-        const LabelValue& label = column.values()[index];
+        const LabelValue& label = column->values()[index];
         return requirement.MatchesValue(label.present ? &label.value : nullptr);
       },
       [&](size_t i, uint8_t match) { matches[i] &= match; });

@@ -11,6 +11,8 @@
 #include "berth/check.h"
 #include "berth/columns/pod_table.h"
 #include "berth/prefetch.h"
+#include "table/labelled_slots.h"
+#include "table/rare_amounts.h"
 #include "table/unique_id.h"
 
 namespace berth {
@@ -25,7 +27,10 @@ LabelValue ValueOf(const LabelSet& labels, Symbol key) {
 
 // Nearly every cluster asks for these two: to read them along with the nodes costs less than to go
 // back to all of them in the first cycle that does.
-NodeTable::NodeTable() : id_(NextUniqueId()) {
+NodeTable::NodeTable()
+    : id_(NextUniqueId()),
+      rare_allocatable_(std::make_unique<RareAmounts>()),
+      rare_requested_(std::make_unique<RareAmounts>()) {
   label_column(Symbol::Intern("kubernetes.io/hostname"));
   label_column(Symbol::Intern("topology.kubernetes.io/zone"));
 }
@@ -37,11 +42,19 @@ NodeRow NodeTable::FindRow(Symbol name) const {
 }
 
 absl::Span<const int64_t> NodeTable::allocatable(ResourceId resource) const {
+  if (resource >= kCommonResources) {
+    const RareColumns* const rare = FindRareColumns(resource);
+    return rare == nullptr ? zeros_ : rare->allocatable;
+  }
   const auto id = static_cast<size_t>(resource);
   if (id >= resources_.size() || resources_[id].allocatable.empty()) return zeros_;
   return resources_[id].allocatable;
 }
 absl::Span<const int64_t> NodeTable::requested(ResourceId resource) const {
+  if (resource >= kCommonResources) {
+    const RareColumns* const rare = FindRareColumns(resource);
+    return rare == nullptr ? zeros_ : rare->requested;
+  }
   const auto id = static_cast<size_t>(resource);
   if (id >= resources_.size() || resources_[id].requested.empty()) return zeros_;
   return resources_[id].requested;
@@ -54,15 +67,100 @@ absl::Span<const int64_t> NodeTable::nonzero_requested(ResourceId resource) cons
   return resources_[id].nonzero_requested;
 }
 
-const LabelColumn& NodeTable::label_column(Symbol key) const {
-  MutexLock lock(labels_mutex_);
-  std::unique_ptr<LabelColumn>& column = labels_[key];
-  if (column == nullptr) {
-    column = std::make_unique<LabelColumn>();
-    column->Fill(size(),
-                 [&](NodeRow row) { return ValueOf(read_[slots_[row]].spec->labels, key); });
+const NodeTable::RareColumns* NodeTable::FindRareColumns(ResourceId resource) const {
+  if (!rare_allocatable_->Has(resource) && !rare_requested_->Has(resource)) return nullptr;
+  MutexLock lock(made_mutex_);
+  std::unique_ptr<RareColumns>& columns = rare_columns_[resource];
+  if (columns == nullptr) {
+    columns = std::make_unique<RareColumns>(RareColumns{zeros_, zeros_});
+    rare_allocatable_->ForEach(resource, [&](int slot, int64_t amount) {
+      columns->allocatable[row_of_slot_[slot]] = amount;
+    });
+    rare_requested_->ForEach(resource, [&](int slot, int64_t amount) {
+      columns->requested[row_of_slot_[slot]] = amount;
+    });
   }
-  return *column;
+  return columns.get();
+}
+
+// Of those that nobody may cache: if they are many, and, of rare resources, many more than amounts.
+// Without the lock: while the table changes nobody asks for a column.
+ABSL_NO_THREAD_SAFETY_ANALYSIS void NodeTable::DropColumns() {
+  constexpr size_t kFewResources = 32;
+  constexpr size_t kPlacesAnAmount = 8;
+  constexpr size_t kFewLabels = 64;
+  if (rare_columns_.size() > kFewResources) {
+    const size_t amounts = rare_allocatable_->size() + rare_requested_->size();
+    if (rare_columns_.size() * zeros_.size() > kPlacesAnAmount * amounts) rare_columns_.clear();
+  }
+  if (labels_that_may_go_ > kFewLabels) {
+    absl::erase_if(labels_, [](const auto& entry) { return entry.second.may_go; });
+    labels_that_may_go_ = 0;
+  }
+}
+
+inline bool NodeTable::SetRare(RareAmounts& amounts, std::vector<int64_t> RareColumns::*column,
+                               NodeRow row, const ResourceVector::Rare& after) {
+  if (after.empty() && amounts.size() == 0) return false;  // as in most clusters
+  bool changed = false;
+  amounts.Set(slots_[row], after, [&](ResourceId id, int64_t amount) {
+    changed = true;
+    MutexLock lock(made_mutex_);
+    const auto columns = rare_columns_.find(id);
+    if (columns != rare_columns_.end()) ((*columns->second).*column)[row] = amount;
+  });
+  return changed;
+}
+
+const LabelColumn& NodeTable::label_column(Symbol key) const {
+  MutexLock lock(made_mutex_);
+  KeptLabelColumn& kept = labels_[key];
+  if (std::exchange(kept.may_go, false)) --labels_that_may_go_;
+  if (kept.column == nullptr) {
+    kept.column = std::make_unique<LabelColumn>();
+    FillLabelColumn(*kept.column, key);
+  }
+  return *kept.column;
+}
+
+const LabelColumn* NodeTable::FindLabelColumn(Symbol key, size_t rows) const {
+  constexpr size_t kWorthAColumn = 8;  // such a part of the rows
+  MutexLock lock(made_mutex_);
+  const auto known = labels_.find(key);
+  if (known != labels_.end()) return known->second.column.get();
+  if (rows * kWorthAColumn < zeros_.size()) return nullptr;
+  KeptLabelColumn& kept = labels_[key];
+  kept = {std::make_unique<LabelColumn>(), true};
+  ++labels_that_may_go_;
+  FillLabelColumn(*kept.column, key);
+  return kept.column.get();
+}
+
+void NodeTable::FillLabelColumn(LabelColumn& column, Symbol key) const {
+  constexpr size_t kFewKeys = 16;
+  if (labelled_slots_ == nullptr && labels_.size() > kFewKeys) {
+    labelled_slots_ = std::make_unique<LabelledSlots>();
+    for (const int slot : slots_) labelled_slots_->Change(slot, {}, read_[slot].spec->labels);
+  }
+  const auto value_of = [&](NodeRow row) { return ValueOf(read_[slots_[row]].spec->labels, key); };
+  const LabelledSlots::Slots* const slots =
+      labelled_slots_ == nullptr ? nullptr : labelled_slots_->Find(key);
+  const size_t labelled = slots == nullptr ? 0 : slots->size();
+  if (labelled_slots_ == nullptr || labelled > slots_.size() / 8) {
+    column.Fill(size(), value_of);
+    return;
+  }
+  column.FillWith(size(), LabelValue{});
+  if (labelled == 0) return;
+  std::vector<NodeRow> rows;
+  for (const int slot : *slots) rows.push_back(row_of_slot_[slot]);
+  std::sort(rows.begin(), rows.end());  // so that values have the same numbers in each process
+  for (const NodeRow row : rows) column.Set(row, value_of(row));
+}
+
+void NodeTable::NoteLabels(int slot, const LabelSet& before, const LabelSet& after) {
+  MutexLock lock(made_mutex_);
+  if (labelled_slots_ != nullptr) labelled_slots_->Change(slot, before, after);
 }
 
 const PodTable& NodeTable::pods() const {
@@ -105,6 +203,8 @@ void NodeTable::PrefetchAhead(NodeRow row, int step) const {
 
 void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {
   resources_.clear();
+  rare_allocatable_->Clear();
+  rare_requested_->Clear();
   ForEachColumn([](auto& column) { column.clear(); });
   zeros_.clear();
   nodes_.clear();
@@ -116,8 +216,12 @@ void NodeTable::SetOrder(absl::Span<const NodeInfo* const> nodes) {
   taints_.Reset(0);
   images_.clear();
   {
-    MutexLock lock(labels_mutex_);
-    for (auto& [key, column] : labels_) column->Reset(0);
+    MutexLock lock(made_mutex_);
+    rare_columns_.clear();
+    absl::erase_if(labels_, [](const auto& entry) { return entry.second.may_go; });
+    labels_that_may_go_ = 0;
+    labelled_slots_.reset();
+    for (auto& [key, kept] : labels_) kept.column->Reset(0);
   }
   std::unique_ptr<PodTable> pods = std::move(pods_);
   Rearrange(nodes);
@@ -233,6 +337,9 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   ImageNames lost_size;
   for (const NodeRow row : move.gone()) {
     const ReadNode before = std::exchange(read_[slots_[row]], kNone);
+    rare_allocatable_->Set(slots_[row], {});
+    rare_requested_->Set(slots_[row], {});
+    NoteLabels(slots_[row], before.spec->labels, {});
     ReplaceImages(before, kNone, lost_size);
     slot_of_.Erase(nodes_[row]->name());
     row_of_slot_[slots_[row]] = -1;
@@ -243,8 +350,12 @@ void NodeTable::Move(RowMove move, absl::Span<const NodeInfo* const> came) {
   zeros_.resize(move.size());
   taints_.Move(move);
   {
-    MutexLock lock(labels_mutex_);
-    for (auto& [key, column] : labels_) column->Move(move);
+    MutexLock lock(made_mutex_);
+    for (auto& [id, columns] : rare_columns_) {
+      move.Apply(columns->allocatable);
+      move.Apply(columns->requested);
+    }
+    for (auto& [key, kept] : labels_) kept.column->Move(move);
   }
   move.Apply(nodes_);
   move.Apply(slots_);
@@ -276,12 +387,15 @@ void NodeTable::AddRow(NodeRow row) {
   const bool is_new = slot_of_.FindOrAdd(node.name(), slots_[row]).second;
   BERTH_CHECK(is_new) << "two nodes of one name";
   read_[slots_[row]] = {node.shared_spec(), node.arrival(), version_};
+  NoteLabels(slots_[row], {}, node.labels());
   for (const NodeImage& image : node.spec().images) AddImage(image, node.arrival());
   FillFromSpec(row);
   FillFromPods(row);
 }
 
 void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
+  DropColumns();
+  if (rows.empty()) return;
   ImageNames lost_size;
   for (const NodeRow row : rows) {
     const NodeInfo& node = *nodes_[row];
@@ -293,6 +407,7 @@ void NodeTable::RefreshRows(absl::Span<const NodeRow> rows) {
       if (ReplaceImages(before, read, lost_size)) {
         aspects |= Aspect::kImageSpread;
       }
+      NoteLabels(slots_[row], before.spec->labels, read.spec->labels);
       FillFromSpec(row);
     }
     aspects |= FillFromPods(row);
@@ -329,15 +444,16 @@ inline bool NodeTable::SetAmount(std::vector<int64_t>& column, NodeRow row, int6
 
 void NodeTable::FillFromSpec(NodeRow row) {
   const NodeSpec& spec = *read_[slots_[row]].spec;
-  EnsureResources(spec.allocatable.size());
+  EnsureResources(spec.allocatable.common_size());
   for (ResourceId id = 0; id < static_cast<ResourceId>(resources_.size()); ++id) {
     SetAmount(resources_[id].allocatable, row, spec.allocatable.Get(id));
   }
+  SetRare(*rare_allocatable_, &RareColumns::allocatable, row, spec.allocatable.rare());
   allowed_pods_[row] = spec.allowed_pods;
   unschedulable_[row] = spec.unschedulable;
   taints_.Set(row, spec.taints);
-  MutexLock lock(labels_mutex_);
-  for (auto& [key, column] : labels_) column->Set(row, ValueOf(spec.labels, key));
+  MutexLock lock(made_mutex_);
+  for (auto& [key, kept] : labels_) kept.column->Set(row, ValueOf(spec.labels, key));
 }
 
 // Returns what may have changed.
@@ -345,7 +461,7 @@ Aspects NodeTable::FillFromPods(NodeRow row) {
   const NodeInfo& node = *nodes_[row];
   const ResourceVector& requested = node.requested();
   const ResourceVector& nonzero_requested = node.nonzero_requested();
-  EnsureResources(std::max(requested.size(), nonzero_requested.size()));
+  EnsureResources(std::max(requested.common_size(), nonzero_requested.common_size()));
   Aspects changed = Aspect::kNodePods;
   bool other_amounts = false;
   for (ResourceId id = 0; id < static_cast<ResourceId>(resources_.size()); ++id) {
@@ -360,6 +476,7 @@ Aspects NodeTable::FillFromPods(NodeRow row) {
     if (nonzero_column.empty()) continue;  // it changed with the one before
     other_amounts |= std::exchange(nonzero_column[row], nonzero) != nonzero;
   }
+  other_amounts |= SetRare(*rare_requested_, &RareColumns::requested, row, requested.rare());
   const auto pods = static_cast<int64_t>(node.pods().size());
   other_amounts |= std::exchange(pod_count_[row], pods) != pods;
   if (other_amounts) changed |= Aspect::kNodeRequested;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows by what a byte says of each.
+// Rows by the byte that each has.
 #ifndef BERTH_SRC_TABLE_ROWS_WITH_H_
 #define BERTH_SRC_TABLE_ROWS_WITH_H_
 

@@ -274,10 +274,10 @@ QuantityList Total(const ParsedPod& pod, QuantityList ContainerRequests::*list, 
 }  // namespace
 
 ResourceVector SchedulableResources(const ResourceVector& amounts) {
-  ResourceVector result = amounts;
-  for (ResourceId id = kEphemeralStorage + 1; id < amounts.size(); ++id) {
-    if (amounts.Get(id) != 0 && !IsScalarResourceName(ResourceName(id))) result.Set(id, 0);
-  }
+  ResourceVector result;
+  amounts.ForEach([&](ResourceId id, int64_t amount) {
+    if (id <= kEphemeralStorage || IsScalarResourceName(ResourceName(id))) result.Set(id, amount);
+  });
   return result;
 }
 

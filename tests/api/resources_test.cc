@@ -6,9 +6,13 @@
 
 #include <limits>
 #include <map>
+#include <random>
 #include <utility>
 #include <vector>
 
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "berth/api/amounts.h"
 #include "berth/api/core_v1.pb.h"
 
 namespace berth {
@@ -71,6 +75,93 @@ TEST(ResourceVectorTest, Saturates) {
   EXPECT_EQ(a.Get(kCpu), kMax);
   b.Add(kCpu, -1);
   EXPECT_EQ(b.Get(kCpu), kMin);
+}
+
+// A map of all amounts, zeros included.
+using Amounts = std::map<ResourceId, int64_t>;
+
+Amounts NonZero(const Amounts& amounts) {
+  Amounts result;
+  for (const auto& [id, amount] : amounts) {
+    if (amount != 0) result[id] = amount;
+  }
+  return result;
+}
+
+// Common resources and others, few and many of them, in any order.
+TEST(ResourceVectorTest, IsAMapOfAmounts) {
+  for (int i = 0; i < kCommonResources; ++i) ResourceIdOf(absl::StrCat("example.com/map-", i));
+  std::vector<ResourceId> ids = {kCpu, kMemory, kEphemeralStorage, kCommonResources - 1};
+  for (int i = 0; i < 40; ++i) {
+    ids.push_back(ResourceIdOf(absl::StrCat("example.com/rare-", i)));
+    ASSERT_GE(ids.back(), kCommonResources);
+  }
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  const auto amount = [&]() -> int64_t {
+    const int64_t amounts[] = {0, 0, 1, 2, -1, -3, kMax, kMin};
+    return amounts[below(8)];
+  };
+  struct Both {
+    ResourceVector vector;
+    Amounts map;
+  };
+  std::vector<Both> all(4);
+  for (int step = 0; step < 20'000; ++step) {
+    Both& one = all[below(4)];
+    const Both& other = all[below(4)];
+    const ResourceId id = ids[below(step % 2 == 0 ? 8 : static_cast<int>(ids.size()))];
+    const int64_t of_id = amount();
+    const auto combine = [&](auto operation) {
+      Amounts combined;
+      for (const ResourceId each : ids) combined[each] = operation(one.map[each], 0);
+      for (const auto& [each, theirs] : Amounts(other.map)) {
+        combined[each] = operation(one.map[each], theirs);
+      }
+      one.map = combined;
+    };
+    switch (below(9)) {
+      case 0:
+        one.vector.Add(other.vector);
+        combine([](int64_t a, int64_t b) { return SaturatingAdd(a, b); });
+        break;
+      case 1:
+        one.vector.Subtract(other.vector);
+        combine([](int64_t a, int64_t b) { return SaturatingSubtract(a, b); });
+        break;
+      case 2:
+        one.vector.Max(other.vector);
+        combine([](int64_t a, int64_t b) { return std::max(a, b); });
+        break;
+      case 3:
+        one.vector.Add(id, of_id);
+        one.map[id] = SaturatingAdd(one.map[id], of_id);
+        break;
+      case 4:
+        if (below(20) == 0) one = {};
+        break;
+      default:
+        one.vector.Set(id, of_id);
+        one.map[id] = of_id;
+    }
+    Amounts visited;
+    ResourceId last = -1;
+    one.vector.ForEach([&](ResourceId each, int64_t of_each) {
+      EXPECT_LT(last, each);
+      last = each;
+      visited[each] = of_each;
+    });
+    ASSERT_EQ(visited, NonZero(one.map)) << step;
+    for (const ResourceId each : ids) ASSERT_EQ(one.vector.Get(each), one.map[each]) << step;
+    ASSERT_EQ(one.vector.IsZero(), visited.empty()) << step;
+    const bool same = visited == NonZero(other.map);
+    ASSERT_EQ(one.vector == other.vector, same) << step;
+    if (same) {
+      ASSERT_EQ(absl::HashOf(one.vector), absl::HashOf(other.vector)) << step;
+    }
+  }
 }
 
 TEST(ParseResourcesTest, KeepsPodsApart) {

@@ -168,7 +168,7 @@ TEST(CommandLineTest, ValidateTakesFiles) {
 TEST(CompletionTest, OffersWhatHelpNames) {
   const std::set<std::string> commands = {"run",     "validate", "convert",         "explain",
                                           "import",  "simulate", "describe-plugin", "completion",
-                                          "version", "help"};
+                                          "version", "help",     "serve"};
   EXPECT_EQ(Candidates(RunBerth("__complete ''").out), commands);
   for (const std::string& command : commands) {
     EXPECT_THAT(RunBerth("--help").out, HasSubstr(absl::StrCat("\n  ", command))) << command;

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`berth run` as a process: who leads, beside another Berth and beside kube-scheduler, and how it ends.
+"""`berth run` as a process: who leads, beside another Berth and beside kube-scheduler, what it shows, and how it ends.
 
     run_test.py BERTH
 """
 import os
+import re
 import signal
+import ssl
 import sys
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api import ApiError  # noqa: E402
@@ -16,6 +19,7 @@ from cluster import Cluster, make_nodes  # noqa: E402
 from processes import wait_until  # noqa: E402
 
 BERTH = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 else "build/release/berth"
+METRICS_PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "metrics.md")
 LEASE_SECONDS = 4
 
 
@@ -168,6 +172,32 @@ class RunTest(unittest.TestCase):
         events, _ = self.cluster.api.list("events.k8s.io/v1/Event", "kube-system")
         self.assertTrue(any(e["reason"] == "LeaderElection" and e["note"].endswith("became leader") and
                             e["regarding"]["name"] == self.lease for e in events), events)
+
+    def metrics_of(self, process, path="/metrics"):
+        """What an administrator is shown."""
+        port = next(word.split("=")[1] for word in process.command if word.startswith("--secure-port="))
+        tls = ssl.create_default_context()
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        tls.load_cert_chain(*self.cluster._authority.client("admin", "admin", "system:masters"))
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
+        with opener.open("https://127.0.0.1:%s%s" % (port, path)) as answer:
+            return answer.read().decode()
+
+    def test_what_it_shows_is_documented(self):
+        berth = self.start("berth")
+        self.expect_placed("one")
+        time.sleep(2)  # the tables are brought up to date once a second
+        with open(METRICS_PAGE) as f:
+            documented = set(re.findall(r"`(\w+)`", f.read()))
+        for path in ("/metrics", "/metrics/slis"):
+            shown = re.findall(r"^# TYPE (\w+) ", self.metrics_of(berth, path), re.M)
+            self.assertGreater(len(shown), 1)
+            self.assertLessEqual(set(shown), documented)
+        values = dict(line.rsplit(" ", 1) for line in self.metrics_of(berth).splitlines() if not line.startswith("#"))
+        used = float(values['berth_heap_bytes{state="used"}'])  # by the allocator that the command is linked with
+        self.assertLess(1e6, used)
+        self.assertLess(used, float(values["process_resident_memory_bytes"]))
+        self.assertEqual(float(values['leader_election_master_status{name="%s"}' % self.lease]), 1)
 
 
 if __name__ == "__main__":

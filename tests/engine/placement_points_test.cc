@@ -28,6 +28,7 @@ struct Script {
   std::string label = "half";
   std::function<Status(const NodePlacement&, const PlacementProgress&)> feasible;
   std::function<absl::StatusOr<int64_t>(const NodePlacement&, const PlacementAssignments&)> score;
+  NodeRow extra_row = -1;          // in each placement
   std::vector<std::string> asked;  // "a 0/2": scheduled and remaining
 };
 
@@ -50,7 +51,10 @@ class Generates : public Plugin, public PlacementGeneratePlugin {
     }
     auto tier = std::make_shared<PlacementTier>();
     tier->name = script_.label;
-    for (auto& [value, placement] : by_value) tier->placements.push_back(std::move(placement));
+    for (auto& [value, placement] : by_value) {
+      if (script_.extra_row >= 0) placement->rows.push_back(script_.extra_row);
+      tier->placements.push_back(std::move(placement));
+    }
     tiers.push_back(std::move(tier));
     return Status::Success();
   }
@@ -208,6 +212,14 @@ TEST_F(PlacementPoints, AnInfeasiblePlacementIsGivenUp) {
   ASSERT_GE(script.asked.size(), 5);
   script.asked.resize(5);
   EXPECT_THAT(script.asked, ElementsAre("a 0/2", "a 1/1", "b 0/2", "b 1/1", "b 2/0"));
+}
+
+TEST_F(PlacementPoints, RowsThatDoNotExistAreAnError) {
+  Script script;
+  script.extra_row = 7;
+  Run({Register<Generates>("Halves", script)}, kGenerate, {{"n0", "a", "x", 2}}, 2);
+  EXPECT_THAT(bound_, ElementsAre());
+  EXPECT_THAT(why_, HasSubstr("nodes that do not exist"));
 }
 
 TEST_F(PlacementPoints, APluginThatThrowsFailsTheGroupAlone) {

@@ -257,7 +257,7 @@ class CrowdedCluster {
     }
   }
 
-  // Mostly alike ones: of few kinds, that is, and a few at a time.
+  // Of few classes, and a few pods at a time.
   void AddPods() {
     const int priority = random_.Below(4);
     const int cpu = random_.Between(1, 3);

@@ -227,7 +227,7 @@ void Compare(Storage storage) {
     if (::testing::Test::HasFailure()) return;
   }
   if (count > 1) {
-    // A binding of volumes changes claims and volumes, so what was remembered of pods with claims
+    // A binding of volumes changes claims and volumes, so what was cached of pods with claims
     // is dropped the more often.
     const int64_t expected = storage == Storage::kNone ? cycles / 2 : cycles / 3;
     EXPECT_GT(incremental_cycles, expected) << "hardly any cycle was incremental";

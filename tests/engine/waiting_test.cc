@@ -255,5 +255,19 @@ TEST(ExplainedWaiting, APluginThatSaysNoMoreIsNamed) {
   EXPECT_THAT(waiting.next_events, ElementsAre("*/*"));
 }
 
+TEST(ExplainedWaiting, ARejectionWithoutAReasonNamesThePlugin) {
+  for (const Status& status : {Status::Make(Code::kUnschedulable, {}), Status::Unschedulable("")}) {
+    ScriptedPlugins plugins({"A"});
+    World world(plugins.configuration(), plugins.registry());
+    world.Set(CpuNode("n0", "4").Object());
+    world.Set(CpuNode("n1", "4").Object());
+    plugins["A"].filter = [&](const PodInfo&, const NodeInfo&) { return status; };
+    world.Set(CpuPod("p", "1").Object());
+    world.Run();
+    EXPECT_EQ(world.Pending("p").waiting.ToString(),
+              "rejected by A without a reason on 2 of 2 nodes");
+  }
+}
+
 }  // namespace
 }  // namespace berth

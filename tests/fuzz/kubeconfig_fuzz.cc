@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubeconfig files and what exec plugins print: any text is read, or refused with a place.
+// Kubeconfig files, what exec plugins are told and print, and certificates: any text is read, or
+// refused with a place.
 #include <cstddef>
 #include <cstdint>
 
@@ -17,9 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     BERTH_CHECK(connection->server.find("://") != std::string::npos) << connection->server;
     BERTH_CHECK(connection->client_certificate.empty() == connection->client_key.empty());
     BERTH_CHECK(!connection->exec.has_value() || !connection->exec->command.empty());
+    if (connection->exec.has_value()) BERTH_CHECK(!berth::ExecInfo(*connection, text).empty());
   } else {
     BERTH_CHECK(!connection.status().message().empty());
   }
+
+  berth::CertificateEnd(text);
 
   berth::ExecPlugin plugin;
   plugin.api_version = "client.authentication.k8s.io/v1";

@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "berth/kubernetes/wire.pb.h"
 #include "kubernetes/api_error.h"
+#include "kubernetes/credentials.h"
 #include "kubernetes/envelope.h"
 #include "tests/kubernetes/temporary_folder.h"
 #include "tests/kubernetes/test_server.h"
@@ -688,6 +689,56 @@ TEST(ApiClientTest, ATokenThatTheServerRefusesIsReadAgain) {
   EXPECT_TRUE(absl::IsUnauthenticated(Get(client, "/").status()));
   folder.Write("token", "new");
   EXPECT_TRUE(Get(client, "/").ok());
+}
+
+TEST(ApiClientTest, ACertificateThatHasExpiredIsNamed) {
+  const TemporaryFolder folder;
+  TestServer server(
+      [](const TestRequest&, TestAnswer& answer) { answer.Send(401, "text/plain", ""); });
+  const auto said_of = [&](absl::Duration life) {
+    const TestCertificates made = MakeTestCertificates("IP:127.0.0.1", life);
+    Connection connection = To(server);
+    // Which are read again after each 401.
+    connection.client_certificate.file = folder.Write("pem", made.client_pem);
+    connection.client_key.file = folder.Write("key", made.client_key_pem);
+    ApiClientOptions options = Unlimited();
+    std::string said;
+    options.warn = [&](absl::string_view text) { absl::StrAppend(&said, text, "\n"); };
+    ApiClient client(connection, options);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(absl::IsUnauthenticated(Get(client, "/").status()));
+    return said;
+  };
+  EXPECT_EQ(said_of(absl::Hours(1)), "");
+  const absl::Time end = absl::Now() - absl::Minutes(30);
+  const std::string said = said_of(-absl::Minutes(30));
+  EXPECT_THAT(said, testing::StartsWith("test: the client certificate has expired, at 20"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  const absl::Time read =
+      CertificateEnd(MakeTestCertificates("IP:127.0.0.1", -absl::Minutes(30)).client_pem);
+  EXPECT_LT(absl::AbsDuration(read - end), absl::Minutes(1));
+  EXPECT_EQ(CertificateEnd("-----BEGIN CERTIFICATE-----"), absl::InfiniteFuture());
+}
+
+TEST(ApiClientTest, ATokenFileThatVanishesLeavesTheTokenThatWas) {
+  const TemporaryFolder folder;
+  std::atomic<int> asked = 0;
+  // The second request makes it look for another token.
+  TestServer server([&](const TestRequest& request, TestAnswer& answer) {
+    answer.Send(++asked == 2 ? 401 : 200, "text/plain", request.headers.at("authorization"));
+  });
+  Connection connection = To(server);
+  connection.token_file = folder.Write("token", "old");
+  ApiClientOptions options = Unlimited();
+  Later<std::string> warned;
+  options.warn = [&](absl::string_view text) { warned.Set(std::string(text)); };
+  ApiClient client(connection, options);
+  ASSERT_TRUE(Get(client, "/").ok());
+  ASSERT_EQ(unlink(connection.token_file.c_str()), 0);
+  const absl::StatusOr<ApiResponse> after = Get(client, "/");
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->body, "Bearer old");
+  EXPECT_EQ(asked, 3);
+  EXPECT_THAT(warned.Wait(), HasSubstr("/token: No such file"));
 }
 
 TEST(ApiClientTest, APluginIsRunOnceForManyRequestsAndAgainWhenItsTokenExpires) {

@@ -47,12 +47,13 @@ void Extend(X509* certificate, int nid, const std::string& value) {
   X509_add_ext(certificate, extension.get(), -1);
 }
 
-Certificate Issue(const std::string& common_name, EVP_PKEY* key, X509* issuer, long serial) {
+Certificate Issue(const std::string& common_name, EVP_PKEY* key, X509* issuer, long serial,
+                  absl::Duration life) {
   Certificate made(X509_new());
   X509_set_version(made.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(made.get()), serial);
   X509_gmtime_adj(X509_getm_notBefore(made.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(made.get()), 24 * 3600);
+  X509_gmtime_adj(X509_getm_notAfter(made.get()), static_cast<long>(absl::ToInt64Seconds(life)));
   X509_set_pubkey(made.get(), key);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
@@ -64,15 +65,15 @@ Certificate Issue(const std::string& common_name, EVP_PKEY* key, X509* issuer, l
 
 }  // namespace
 
-TestCertificates MakeTestCertificates(const std::string& server_name) {
+TestCertificates MakeTestCertificates(const std::string& server_name, absl::Duration life) {
   const Key authority_key(EVP_EC_gen("P-256")), server_key(EVP_EC_gen("P-256")),
       client_key(EVP_EC_gen("P-256"));
-  const Certificate authority = Issue("authority", authority_key.get(), nullptr, 1);
+  const Certificate authority = Issue("authority", authority_key.get(), nullptr, 1, life);
   X509_sign(authority.get(), authority_key.get(), EVP_sha256());
-  const Certificate server = Issue("server", server_key.get(), authority.get(), 2);
+  const Certificate server = Issue("server", server_key.get(), authority.get(), 2, life);
   Extend(server.get(), NID_subject_alt_name, server_name);
   X509_sign(server.get(), authority_key.get(), EVP_sha256());
-  const Certificate client = Issue("client", client_key.get(), authority.get(), 3);
+  const Certificate client = Issue("client", client_key.get(), authority.get(), 3, life);
   X509_sign(client.get(), authority_key.get(), EVP_sha256());
   return {ToPem(authority.get()), ToPem(server.get()), ToPem(server_key.get()), ToPem(client.get()),
           ToPem(client_key.get())};

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace berth {
 
 struct TestCertificates {
@@ -13,8 +15,10 @@ struct TestCertificates {
   std::string client_pem, client_key_pem;  // of the common name "client"
 };
 
-// `server_name`: "IP:127.0.0.1" or "DNS:kube.test".
-TestCertificates MakeTestCertificates(const std::string& server_name);
+// `server_name`: "IP:127.0.0.1" or "DNS:kube.test". `life` is that of all certificates, from now
+// on.
+TestCertificates MakeTestCertificates(const std::string& server_name,
+                                      absl::Duration life = absl::Hours(24));
 
 }  // namespace berth
 

@@ -59,8 +59,11 @@ MAY_INCLUDE = {
     "src/process/": FRONT_DOOR + ["api/json.h", "berth/kubernetes_cluster.h", "berth/http_extender.h", "kubernetes/", "metrics/", "config/configuration_file.h"],
     "src/remote/wire/": API,
     "src/remote/": PUBLIC + ["berth/remote_plugins.h", "berth/executor.h", "remote/"],
+    "src/serve/": FRONT_DOOR
+    + ["berth/cluster_server.h", "berth/quota/", "api/object_meta.h", "cluster/resource_claim_controller.h", "engine/", "quota/quotas_of_objects.h",
+       "remote/wire/"],
     "src/import/": API + ["berth/quota/quota_line.h", "api/json.h"],
-    "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "import/", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "trace/"],
+    "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "import/", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],
     "src/trace/": FRONT_DOOR + ["berth/gpu/", "berth/simulation.h"],
     "src/simulation/": FRONT_DOOR + ["berth/in_memory_cluster.h", "berth/simulation.h"],
     "src/testing/": FRONT_DOOR + ["berth/testing/", "berth/simulation.h", "berth/in_memory_cluster.h"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which events each built-in plugin registers: kube-scheduler v1.35's, with queueing hints on. A
-// plugin that is not in the table must not be able to wake a pod.
+// plugin that is not in the table must not be able to requeue a pod.
 #include <map>
 #include <string>
 #include <vector>

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/api/apps_v1.pb.h"
 #include "berth/api/core_v1.pb.h"
+#include "berth/api/resources.h"
 
 namespace berth::testing {
 namespace {
@@ -15,8 +16,14 @@ namespace {
 using Pool = std::vector<std::string>;
 
 const Pool& Resources() {
-  static const Pool& pool = *new Pool{
-      "cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo", "hugepages-2Mi"};
+  static const Pool& pool = *new Pool([] {
+    Pool names = {"cpu",           "memory",         "ephemeral-storage", "nvidia.com/gpu",
+                  "hugepages-2Mi", "example.com/foo"};
+    // The last one is not among the common ones.
+    for (size_t i = 0; i + 1 < names.size(); ++i) ResourceIdOf(names[i]);
+    for (int i = 0; i < kCommonResources; ++i) ResourceIdOf(absl::StrCat("example.com/other-", i));
+    return names;
+  }());
   return pool;
 }
 const Pool& LabelKeys() {

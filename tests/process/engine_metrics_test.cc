@@ -114,6 +114,98 @@ TEST_F(EngineMetricsTest, CountsAttemptsAndShowsTheQueue) {
   EXPECT_EQ(Value("berth_oldest_pending_pod_seconds{queue=\"unschedulable\"}"), 0);
 }
 
+// What a scheduler with CapacityScheduling shows of quotas.
+class QuotaMetricsTest : public ::testing::Test {
+ protected:
+  QuotaMetricsTest() {
+    KubeSchedulerConfiguration configuration = DefaultConfiguration(registry_);
+    configuration.profiles[0].multi_point.enabled.push_back({.name = "CapacityScheduling"});
+    // A second profile shares the quotas.
+    configuration.profiles.push_back(configuration.profiles[0]);
+    configuration.profiles[1].scheduler_name = "other";
+    auto created = Scheduler::Create({.configuration = configuration,
+                                      .registry = &registry_,
+                                      .cluster = &cluster_,
+                                      .clock = &clock_,
+                                      .executor = &executor_,
+                                      .metrics = &metrics_});
+    EXPECT_TRUE(created.ok()) << created.status();
+    scheduler_ = *std::move(created);
+  }
+  void Apply(absl::string_view manifest) {
+    for (Object& object : berth::testing::ObjectsFromYaml(manifest))
+      cluster_.Set(std::move(object));
+    clock_.Advance(absl::Seconds(2));
+    scheduler_->RunUntilIdle();
+  }
+  double Value(const std::string& quota, const std::string& resource, const std::string& type) {
+    return ValueIn(MetricsText(metrics_.list()),
+                   absl::StrCat("berth_quota_resource{quota=\"", quota, "\",resource=\"", resource,
+                                "\",type=\"", type, "\"}"));
+  }
+
+  const Registry registry_ = *BuiltinRegistry();
+  SchedulerMetrics metrics_;
+  SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24)};
+  InlineExecutor executor_;
+  InMemoryCluster cluster_{clock_};
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+TEST_F(QuotaMetricsTest, AreThoseOfElasticQuotas) {
+  cluster_.Set(CpuNode("n", "8").Object());
+  cluster_.Set(CpuPod("a", "1500m").Object());
+  Apply(R"(
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: q, namespace: default}
+spec: {min: {cpu: 2, memory: 1Gi}, max: {cpu: 3500m, nvidia.com/gpu: 4}}
+)");
+  EXPECT_EQ(Value("default/q", "cpu", "min"), 2);
+  EXPECT_EQ(Value("default/q", "cpu", "max"), 3.5);
+  EXPECT_EQ(Value("default/q", "cpu", "used"), 1.5);
+  EXPECT_EQ(Value("default/q", "memory", "min"), 1 << 30);
+  EXPECT_EQ(Value("default/q", "memory", "max"), -1) << "no bound is not shown";
+  EXPECT_EQ(Value("default/q", "nvidia.com/gpu", "min"), -1);
+  EXPECT_EQ(Value("default/q", "nvidia.com/gpu", "max"), 4);
+  EXPECT_EQ(Value("default/q", "nvidia.com/gpu", "used"), 0);
+
+  // A bound goes, and a pod.
+  cluster_.Delete(Kind::kPod, "default/a");
+  Apply(R"(
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: q, namespace: default}
+spec: {min: {cpu: 2}}
+)");
+  EXPECT_EQ(Value("default/q", "cpu", "max"), -1);
+  EXPECT_EQ(Value("default/q", "cpu", "used"), 0);
+  EXPECT_EQ(Value("default/q", "memory", "used"), -1);
+}
+
+TEST_F(QuotaMetricsTest, AreThoseOfATree) {
+  cluster_.Set(CpuNode("n", "8").Object());
+  cluster_.Set(CpuPod("a", "1").Label("scheduling.berth.dev/quota", "team").Object());
+  Apply(R"(
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: all}
+spec: {min: {cpu: 6}}
+---
+apiVersion: scheduling.berth.dev/v1alpha1
+kind: ClusterQuota
+metadata: {name: team}
+spec: {parent: all, min: {cpu: 2}, max: {cpu: 4, pods: 10}}
+)");
+  EXPECT_EQ(Value("team", "cpu", "min"), 2);
+  EXPECT_EQ(Value("team", "cpu", "max"), 4);
+  EXPECT_EQ(Value("team", "cpu", "used"), 1);
+  EXPECT_EQ(Value("team", "pods", "max"), 10);
+  EXPECT_EQ(Value("team", "pods", "used"), 1);
+  EXPECT_EQ(Value("all", "cpu", "used"), 1);
+  EXPECT_EQ(Value("all", "pods", "used"), -1) << "it does not name them";
+}
+
 TEST_F(EngineMetricsTest, CountsPreemptionsAndFailedBindings) {
   cluster_.Set(CpuNode("n", "4").Object());
   for (int i = 0; i < 4; ++i) cluster_.Set(CpuPod(absl::StrCat("low", i), "1").Object());

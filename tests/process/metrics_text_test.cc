@@ -60,6 +60,29 @@ TEST(MetricsText, NumbersAreGos) {
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(ProcessMetrics, TheHeapGrowsAndShrinks) {
+  ProcessMetrics metrics("1");
+  const auto used = [&] {
+    metrics.Refresh();
+    for (const MetricFamily* const metric : metrics.list()) {
+      if (metric->info().name != "berth_heap_bytes") continue;
+      for (const MetricSample& sample : metric->Read().samples) {
+        if (sample.labels == std::vector<std::string>{"used"}) return sample.value;
+      }
+    }
+    return -1.0;
+  };
+  const double before = used();
+  EXPECT_GT(before, 0);
+  constexpr size_t kBytes = 64 << 20;
+  auto block = std::make_unique<std::string>(kBytes, 'x');
+  EXPECT_GT(used(), before + kBytes * 0.9);
+  block = nullptr;
+  EXPECT_LT(used(), before + kBytes * 0.1);
+}
+#endif
+
 TEST(ProcessMetrics, AreThoseOfThisProcess) {
   ProcessMetrics metrics("1.2.3");
   metrics.Refresh();

@@ -174,6 +174,35 @@ const char* const kImages[] = {"a:1", "b:1", "c:1", "d:1"};
 const char* const kResources[] = {"cpu", "memory", "example.com/t-gpu", "hugepages-2Mi",
                                   "example.com/t-fpga"};
 
+// Few nodes have each, few pods ask for it, and most of them are not common.
+const std::vector<std::string>& RareResources() {
+  static const auto& names = *new std::vector<std::string>([] {
+    std::vector<std::string> names;
+    for (int i = 0; i < 3 * kCommonResources; ++i) {
+      names.push_back(absl::StrCat("example.com/t-rare-", i));
+      ResourceIdOf(names.back());
+    }
+    return names;
+  }());
+  return names;
+}
+
+// Few nodes have each.
+const std::vector<Symbol>& RareLabels() {
+  static const auto& keys = *new std::vector<Symbol>([] {
+    std::vector<Symbol> keys;
+    for (int i = 0; i < 120; ++i) keys.push_back(S(absl::StrCat("example.com/label-", i)));
+    return keys;
+  }());
+  return keys;
+}
+
+void ExpectColumn(const LabelColumn& column, NodeRow row, const NodeInfo& node, Symbol key) {
+  const Symbol* value = node.labels().Find(key);
+  EXPECT_EQ(column.at(row).present, value != nullptr) << key.view();
+  EXPECT_EQ(column.at(row).value, value == nullptr ? Symbol() : *value) << key.view();
+}
+
 // The table says of every row what its NodeInfo says.
 void ExpectInStep(const NodeTable& table, const std::vector<NodeInfo*>& nodes) {
   ASSERT_EQ(table.size(), static_cast<int>(nodes.size()));
@@ -197,10 +226,11 @@ void ExpectInStep(const NodeTable& table, const std::vector<NodeInfo*>& nodes) {
               !node.pods_with_required_anti_affinity().empty());
     EXPECT_EQ(table.taints().at(row), node.taints());
     for (const char* label : kLabels) {
-      const Symbol* value = node.labels().Find(S(label));
-      const LabelValue& in_table = table.label_column(S(label)).at(row);
-      EXPECT_EQ(in_table.present, value != nullptr) << label;
-      EXPECT_EQ(in_table.value, value == nullptr ? Symbol() : *value) << label;
+      ExpectColumn(table.label_column(S(label)), row, node, S(label));
+    }
+    for (const Symbol key : RareLabels()) {  // those that are there
+      const LabelColumn* const column = table.FindLabelColumn(key, 0);
+      if (column != nullptr) ExpectColumn(*column, row, node, key);
     }
   }
 }
@@ -289,12 +319,22 @@ class RandomHistory {
   void Check() {
     ExpectInStep(table_, order_);
     ExpectImagesInStep(table_, order_);
+    for (int i = 0; i < 4; ++i) {
+      const Symbol key = RareLabels()[Below(static_cast<int>(RareLabels().size()))];
+      columns_made_ += table_.FindLabelColumn(key, 0) == nullptr;
+      const LabelColumn* const column = table_.FindLabelColumn(key, order_.size());
+      ASSERT_NE(column, nullptr);
+      for (NodeRow row = 0; row < table_.size(); ++row) {
+        ExpectColumn(*column, row, *order_[row], key);
+      }
+    }
     // Some are often in step, others seldom.
     for (size_t i = 0; i < followers_.size(); ++i) {
       if (Below(1 << (2 * i)) == 0) followers_[i].Follow(table_);
     }
   }
   absl::Span<const Follower> followers() const { return followers_; }
+  int columns_made() const { return columns_made_; }
 
  private:
   int Below(int n) { return static_cast<int>(random_() % n); }
@@ -369,13 +409,22 @@ class RandomHistory {
     }
   }
 
+  const std::string& RareResource() {
+    return RareResources()[Below(static_cast<int>(RareResources().size()))];
+  }
+
   std::shared_ptr<const NodeSpec> RandomNode(absl::string_view name) {
     NodeBuilder node = MakeNode().Name(name).Pods(Below(20));
     for (const char* resource : kResources) {
       if (Below(2) == 0) node.Capacity(resource, absl::StrCat(Below(100)));
     }
+    for (int i = Below(4); i > 0; --i) node.Capacity(RareResource(), absl::StrCat(Below(100)));
     for (const char* label : kLabels) {
       if (Below(2) == 0) node.Label(label, absl::StrCat("v", Below(3)));
+    }
+    for (int i = Below(4); i > 0; --i) {
+      const Symbol key = RareLabels()[Below(static_cast<int>(RareLabels().size()))];
+      node.Label(key.view(), absl::StrCat("v", Below(3)));
     }
     for (const char* image : kImages) {
       if (Below(2) == 0) node.Image(image, Below(1000));
@@ -390,6 +439,7 @@ class RandomHistory {
     for (const char* resource : kResources) {
       if (Below(2) == 0) pod.Request(resource, absl::StrCat(Below(100)));
     }
+    if (Below(2) == 0) pod.Request(RareResource(), absl::StrCat(Below(100)));
     if (Below(4) == 0) pod.HostPort(1 + Below(3));
     if (Below(4) == 0) pod.PodAntiAffinity("zone", {});
     if (Below(4) == 0) pod.PreferredPodAffinity(1, "zone", {});
@@ -402,8 +452,36 @@ class RandomHistory {
   std::vector<NodeInfo*> order_;
   NodeTable table_;
   int pods_made_ = 0;
+  int columns_made_ = 0;
   std::array<Follower, 4> followers_;
 };
+
+// More columns were asked for than are kept; what a node has afterwards is right in all of them.
+TEST(NodeTable, ColumnsOfRareResourcesComeAndGo) {
+  const std::vector<std::string>& names = RareResources();
+  std::list<NodeInfo> infos;
+  std::vector<NodeInfo*> nodes;
+  for (size_t i = 0; i < 500; ++i) {
+    NodeBuilder node = MakeNode().Name(absl::StrCat("n", i));
+    if (i < names.size()) node.Capacity(names[i], absl::StrCat(1 + i));
+    nodes.push_back(&infos.emplace_back(node.Info()));
+  }
+  NodeTable table;
+  table.SetOrder(std::vector<const NodeInfo*>(nodes.begin(), nodes.end()));
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      const ResourceId id = ResourceIdOf(names[i]);
+      const absl::Span<const int64_t> has = table.allocatable(id), used = table.requested(id);
+      for (size_t row = 0; row < nodes.size(); ++row) {
+        ASSERT_EQ(has[row], nodes[row]->allocatable().Get(id)) << names[i] << ", row " << row;
+        ASSERT_EQ(used[row], nodes[row]->requested().Get(id)) << names[i] << ", row " << row;
+      }
+      nodes[i]->AddPod(
+          MakePod().Name(absl::StrCat("p", round, "-", i)).Request(names[i], "1").Obj());
+      table.RefreshRow(static_cast<NodeRow>(i));
+    }
+  }
+}
 
 TEST(NodeTable, IsInStepAfterAnyHistory) {
   const uint32_t base = std::random_device()();
@@ -417,6 +495,8 @@ TEST(NodeTable, IsInStepAfterAnyHistory) {
       if (::testing::Test::HasFailure()) return;
     }
     EXPECT_GT(history.followers().front().moves, 5);
+    // More often than there are labels: those of rare ones go again.
+    EXPECT_GT(history.columns_made(), static_cast<int>(RareLabels().size()));
   }
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pod requests: containers, init containers, sidecars, overhead, pod-level resources,
 // resizes, defaults and rounding. The cases are those that kube-scheduler's own tables distinguish.
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <ostream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -364,6 +367,91 @@ TEST(ResizedPod, MayHaveResizedSidecarsButNotInitContainers) {
   *status->add_init_container_statuses() = StatusOf("init1", {.allocated = "2", .actual = "2"});
   *status->add_init_container_statuses() = StatusOf("init2", {.allocated = "9", .actual = "9"});
   EXPECT_EQ(pod.Obj()->requests().Get(kCpu), 5000);  // 2 + 3 while starting
+}
+
+// As kube-scheduler says it, of whole amounts by name, for requests in which lists of resources
+// interleave.
+using Amounts = std::map<std::string, int64_t>;
+
+struct PlainContainer {
+  Amounts requests;
+  bool is_init = false, is_sidecar = false;
+};
+
+Amounts PlainRequests(const std::vector<PlainContainer>& containers, const Amounts& overhead) {
+  const auto add = [](Amounts& sum, const Amounts& more) {
+    for (const auto& [name, amount] : more) sum[name] += amount;
+  };
+  const auto max = [](Amounts& most, const Amounts& other) {
+    for (const auto& [name, amount] : other) most[name] = std::max(most[name], amount);
+  };
+  Amounts sum, sidecars, starting;
+  for (const PlainContainer& container : containers) {
+    Amounts requests = container.requests;
+    if (!container.is_init || container.is_sidecar) add(sum, requests);
+    if (container.is_sidecar) {
+      add(sidecars, requests);
+      max(starting, sidecars);
+    } else if (container.is_init) {
+      add(requests, sidecars);
+      max(starting, requests);
+    }
+  }
+  max(sum, starting);
+  add(sum, overhead);
+  return sum;
+}
+
+TEST(PodRequests, OfManyResourcesThatInterleave) {
+  constexpr int kNames = 60;
+  const auto name_of = [](int i) {
+    return i == 0   ? std::string("cpu")
+           : i == 1 ? std::string("memory")
+                    : absl::StrCat("example.com/interleaved-", i);
+  };
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  std::vector<int> order(kNames);  // in which they become known
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  for (const int i : order) ResourceIdOf(name_of(i));
+  for (int round = 0; round < 500; ++round) {
+    const int out_of = 1 + below(8);  // many resources or few
+    std::vector<PlainContainer> containers;
+    PodBuilder pod = MakePod();
+    const auto draw = [&](auto request) {
+      Amounts amounts;
+      for (int i = 0; i < kNames; ++i) {
+        if (below(out_of) > 0) continue;
+        const int amount = below(5);
+        amounts[name_of(i)] = amount * (i == 0 ? 1000 : 1);
+        request(name_of(i), absl::StrCat(amount));
+      }
+      return amounts;
+    };
+    const auto request = [&](const std::string& name, const std::string& amount) {
+      pod.Request(name, amount);
+    };
+    for (int i = below(4); i > 0; --i) {
+      const bool is_sidecar = below(2) == 0;
+      is_sidecar ? pod.Sidecar() : pod.InitContainer();
+      containers.push_back({draw(request), true, is_sidecar});
+    }
+    for (int i = below(4); i > 0; --i) {
+      pod.Container();
+      containers.push_back({draw(request)});
+    }
+    const Amounts overhead = draw(
+        [&](const std::string& name, const std::string& amount) { pod.Overhead(name, amount); });
+    Amounts wanted = PlainRequests(containers, overhead);
+    std::erase_if(wanted, [](const auto& entry) { return entry.second == 0; });
+    Amounts found;
+    pod.Obj()->requests().ForEach(
+        [&](ResourceId id, int64_t amount) { found[std::string(ResourceName(id))] = amount; });
+    ASSERT_EQ(found, wanted) << "round " << round;
+  }
 }
 
 TEST(PodRequests, NameTheFieldThatDoesNotParse) {

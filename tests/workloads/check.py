@@ -4,7 +4,7 @@
 
     check.py BERTH [--gpus-in-use SHARE] [--all-bound] [--expect BOUND/PENDING/EVICTED] WORKLOAD [generator's flags]
 
-Every group has its minimum of pods on nodes, or none; no node's CPU, memory or GPUs are given out twice. The configuration is
+Every group has its minimum of pods on nodes, or none; no node's CPU, memory or GPUs are given out twice; groups that want one domain are in one. The configuration is
 the workload's own.
 """
 import argparse
@@ -74,6 +74,19 @@ def main():
     for group in result["groups"]:
         if 0 < group["bound"] < group["minMember"]:
             failures.append("group %s runs in part: %s" % (group["group"], group))
+    labels = {o["metadata"]["name"]: o["metadata"]["labels"] for o in objects if o["kind"] == "Node"}
+    members = collections.defaultdict(list)
+    for o in objects:
+        group = o["spec"].get("schedulingGroup") if o["kind"] == "Pod" else None
+        if group:
+            node = node_of.get("%s/%s" % (o["metadata"]["namespace"], o["metadata"]["name"]))
+            members[group["podGroupName"]] += [node] if node else []
+    for o in objects:
+        for wish in o.get("spec", {}).get("schedulingConstraints", {}).get("topology", []):
+            name = o["metadata"]["name"]
+            domains = {labels[node].get(wish["key"]) for node in members[name]}
+            if len(domains) > 1 or None in domains:
+                failures.append("group %s is in %s" % (name, sorted(map(str, domains))))
     share = sum(given[GPU] for given in used.values()) / max(1, sum(each[GPU] for each in capacity.values()))
     if share < options.gpus_in_use:
         failures.append("%.1f %% of the GPUs are in use" % (100 * share))

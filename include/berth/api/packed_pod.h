@@ -37,8 +37,8 @@ class PodShape {
   // Parsed, at the first call.
   const api::PodSpec& spec() const;
 
-  // What somebody made of the shape, for the next pod of it: the last few that were made for
-  // different `key`s. Null if it was not, or is forgotten.
+  // What was parsed of the shape for an earlier pod, for the next pod of it: the last few results,
+  // by `key`. Null if there is none, or none any more.
   std::shared_ptr<const void> Cached(size_t key) const;
   void Cache(size_t key, std::shared_ptr<const void> made) const;
 

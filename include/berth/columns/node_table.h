@@ -28,7 +28,9 @@
 
 namespace berth {
 
+class LabelledSlots;
 class PodTable;
+class RareAmounts;
 
 // Whether each of `rows` is one more than the one before it.
 inline bool AreConsecutive(absl::Span<const NodeRow> rows) {
@@ -100,6 +102,15 @@ class DictionaryColumn {
     indexes_[row] = index;
     ++version_;
     if (index == known) DropUnusedValues();
+  }
+  // Reset(), and the same value for each row.
+  void FillWith(int rows, const T& value) {
+    Reset(rows);
+    if (rows == 0) return;
+    const uint32_t index = IndexOf(value);
+    indexes_.assign(rows, index);
+    row_counts_[index] = rows;
+    values_in_use_ = 1;
   }
   // Reset(), and value_of(row) for each row.
   template <class ValueOf>
@@ -233,6 +244,9 @@ class NodeTable {
   // The values of label `key`. Made when first asked for, those of hosts and zones at once; kept in
   // step from then on.
   const LabelColumn& label_column(Symbol key) const;
+  // The same for who asks it of `rows` rows now, and of keys of which there may be very many: it
+  // may be gone when the table changes. Null if it costs less to read the nodes.
+  const LabelColumn* FindLabelColumn(Symbol key, size_t rows) const;
 
   // The pods on the nodes, counted by labels and affinity terms; include
   // "berth/columns/pod_table.h". Made when first asked for, kept in step from then on. Scheduling
@@ -290,16 +304,25 @@ class NodeTable {
   // The node of the first of `rows` goes. The nodes of the others, which rise, move to the row
   // before theirs in `rows`, and all behind the last one down by one.
   void RemoveRow(absl::Span<const NodeRow> rows);
-  // The NodeInfos of these rows changed.
+  // The NodeInfos of these rows changed. Columns that were asked for may be gone afterwards: they
+  // are to be asked for again.
   void RefreshRows(absl::Span<const NodeRow> rows);
   void RefreshRow(NodeRow row) { RefreshRows({&row, 1}); }
 
  private:
-  // By row. Most nodes have, and most pods request, few of the resources there are: a column that
+  // By row. Most nodes have, and most pods request, few of the common resources: a column that
   // would be as another one is empty.
   struct ResourceColumns {
     std::vector<int64_t> allocatable, requested;  // as zeros_
     std::vector<int64_t> nonzero_requested;       // as requested()
+  };
+  // Of a resource that is not common: made when it is asked for, kept in step from then on.
+  struct RareColumns {
+    std::vector<int64_t> allocatable, requested;
+  };
+  struct KeptLabelColumn {
+    std::unique_ptr<LabelColumn> column;
+    bool may_go = false;  // when the table changes: nobody may cache it
   };
   // Of a node, as of the last time it was read.
   struct ReadNode {
@@ -323,8 +346,18 @@ class NodeTable {
   void Move(RowMove move, absl::Span<const NodeInfo* const> came);
   void NoteMove(RowMove move);
   void AddRow(NodeRow row);
+  // What is kept by slot of labels follows.
+  void NoteLabels(int slot, const LabelSet& before, const LabelSet& after);
   int TakeSlot();
   void EnsureResources(int count);
+  // Null if no node has, and no pod requests, any.
+  const RareColumns* FindRareColumns(ResourceId resource) const;
+  void FillLabelColumn(LabelColumn& column, Symbol key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(made_mutex_);
+  void DropColumns();
+  // Returns whether an amount was another one. `column` is that of `amounts`.
+  bool SetRare(RareAmounts& amounts, std::vector<int64_t> RareColumns::*column, NodeRow row,
+               const ResourceVector::Rare& after);
   bool SetAmount(std::vector<int64_t>& column, NodeRow row, int64_t amount);
   void FillFromSpec(NodeRow row);
   Aspects FillFromPods(NodeRow row);
@@ -347,15 +380,20 @@ class NodeTable {
   std::vector<int> slots_;  // by row
   std::vector<NodeRow> row_of_slot_;
   std::vector<int> free_slots_;
-  std::vector<ResourceColumns> resources_;  // by ResourceId
+  std::vector<ResourceColumns> resources_;  // by ResourceId; the common ones
+  std::unique_ptr<RareAmounts> rare_allocatable_, rare_requested_;  // by slot
+  mutable Mutex made_mutex_;  // of what is made when somebody asks
+  mutable absl::flat_hash_map<ResourceId, std::unique_ptr<RareColumns>> rare_columns_
+      ABSL_GUARDED_BY(made_mutex_);
   std::vector<int64_t> zeros_;
   std::vector<int64_t> pod_count_, allowed_pods_;
   std::vector<uint8_t> unschedulable_, has_used_ports_, has_pods_with_affinity_,
       has_pods_with_required_anti_affinity_;
   DictionaryColumn<TaintList> taints_;
-  mutable Mutex labels_mutex_;
-  mutable absl::flat_hash_map<Symbol, std::unique_ptr<LabelColumn>> labels_
-      ABSL_GUARDED_BY(labels_mutex_);
+  mutable absl::flat_hash_map<Symbol, KeptLabelColumn> labels_ ABSL_GUARDED_BY(made_mutex_);
+  mutable size_t labels_that_may_go_ ABSL_GUARDED_BY(made_mutex_) = 0;  // so many of them are
+  // Null until more keys were asked for than are worth a look at all nodes each.
+  mutable std::unique_ptr<LabelledSlots> labelled_slots_ ABSL_GUARDED_BY(made_mutex_);
   absl::flat_hash_map<Symbol, ImageState> images_;
   std::vector<ReadNode> read_;  // by slot
   mutable std::unique_ptr<PodTable> pods_;

@@ -107,7 +107,7 @@ class PodCounts {
   // Where they are the fewest, of the domains with such a node. Counted along once asked for.
   MinimumPods fewest(const LabelColumn& column) const;
 
-  // For who keeps something by domain: of_domains() as it is now.
+  // For callers that keep something by domain: of_domains() as it is now.
   struct Version {
     uint64_t counts = 0;  // never 0 of any
     uint64_t number = 0;
@@ -122,8 +122,8 @@ class PodCounts {
   std::optional<absl::Span<const Change>> ChangesSince(const LabelColumn& column,
                                                        const Version& version) const;
 
-  // The same for who keeps something by row: pods came to the nodes of these rows, or went, a row
-  // once for each change. Written down once asked for. Who asks has to notice that rows move.
+  // The same for callers that keep something by row: pods came to the nodes of these rows, or went,
+  // a row once for each change. Recorded from the first call on. The caller follows row moves.
   Version row_version() const;
   std::optional<absl::Span<const NodeRow>> RowsSince(const Version& version) const;
 

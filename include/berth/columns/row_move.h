@@ -24,10 +24,10 @@ class RowMove {
     int count;
   };
 
-  // A node came to `row`, and there are `size` now; who was there and all behind moved up by one.
+  // A node was added at `row`, and there are `size` now; the rows from there on moved up by one.
   static RowMove Came(NodeRow row, int size);
-  // The first of `rows` went, and there were `size`. Who was at each of the others, which rise,
-  // moved to the one before it in `rows`; all behind the last one moved down by one.
+  // The node of the first of `rows` went; there were `size`. Each other of `rows`, which rise, took
+  // the place of the one before it in `rows`; all behind the last one moved down by one.
   static RowMove Went(absl::Span<const NodeRow> rows, int size);
   // Any number. `rows`: of each row, which it was of `size_before`, or -1 if its node came.
   static RowMove Rearranged(absl::Span<const NodeRow> rows, int size_before);
@@ -70,8 +70,8 @@ class RowMove {
   }
 
  private:
-  // Where all go the same way, none is in the way of another, and long runs of rows are moved at
-  // once; else each row is.
+  // If all rows go the same way, none overwrites another, and long runs of rows are moved at once.
+  // Otherwise each row is moved by itself.
   enum class Way : uint8_t { kDown, kUp, kEach };
 
   explicit RowMove(int size) : size_(size) {}

@@ -23,7 +23,7 @@ struct RejectedDevices {
 
 // For each request of each claim the devices of the node that are out of the question whatever else
 // is taken, by the first reason that the allocator finds. What is wrong with a claim itself is not
-// repeated. Counters and constraints are not judged: they depend on what else is taken.
+// repeated. Counters and constraints are not checked: they depend on what else is taken.
 std::vector<RejectedDevices> ExplainDevices(const AllocationRequest& request, Symbol node_name,
                                             const LabelSet& node_labels);
 

@@ -44,7 +44,7 @@ struct AffectedNodes {
   std::vector<Symbol> names;
 };
 
-// Indexes slices by the nodes that they are for, and remembers what a selector says of a device
+// Indexes slices by the nodes that they are for, and caches the result of a selector on a device
 // until its slice changes. As kube-scheduler v1.35 dynamic-resource-allocation/structured
 // GatherPools.
 //

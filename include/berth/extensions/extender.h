@@ -21,8 +21,8 @@
 
 namespace berth {
 
-// What stands for all extenders where a plugin's name is expected, as in kube-scheduler: the one to
-// blame for nodes that an extender rejected.
+// The name of all extenders where a plugin's name is expected, as in kube-scheduler: what rejected
+// the nodes that an extender rejected.
 inline constexpr absl::string_view kExtenderName = "Extender";
 
 // One extender. All calls but Bind() and what Prioritize() returns are made by the scheduling

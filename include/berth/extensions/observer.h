@@ -24,8 +24,8 @@ class AssignmentObserver {
   virtual void OnPodUnassigned(const PodInfo& pod, const NodeInfo& node) = 0;
 
   // The engine's, for sums over waiting pods: a pod without a node is new or changed; a pod, with
-  // or without one, was deleted or has ended. A pod that is assumed in between is told of by the
-  // calls above alone, and waits again if it is unassigned and not gone.
+  // or without one, was deleted or has ended. Of a pod that is assumed in between only the calls
+  // above are made; it waits again if it is unassigned and not gone.
   virtual void OnPodPending(const PodInfo& pod) { (void)pod; }
   virtual void OnPodGone(const PodInfo& pod) { (void)pod; }
 };
@@ -40,8 +40,8 @@ class SyncObserver {
   virtual void OnSynced() = 0;
 
   // Called between attempts, after OnSynced(), mostly before NodeTable::Replay() and
-  // ObjectStore::ChangesSince() forget what changed since the last of these calls: who follows them
-  // does so here, and seldom reads everything again in a cycle.
+  // ObjectStore::ChangesSince() forget what changed since the last of these calls. A plugin that
+  // reads them here rarely has to read everything again in a cycle.
   virtual void BeforeJournalOverflow() {}
 };
 

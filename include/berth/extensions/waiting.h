@@ -108,7 +108,7 @@ class WaitingExplainer {
   // counts. `rejection` is one of this plugin's: of its extension points, or of ReadyToSchedule.
   // `nodes` hold what the failed attempt had placed. With reason and `resource` set to
   // kInsufficientResources and its name, the engine fills in most_free and all_free. Called only
-  // after a failure, or when somebody asks.
+  // after a failure, or on request.
   virtual void ExplainWaiting(const PodInfo& pod, const Status& rejection, const NodeTable& nodes,
                               WaitingFor& waiting) const = 0;
 };

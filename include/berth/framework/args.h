@@ -190,7 +190,7 @@ class PluginArgs {
   std::string ToString() const;  // as YAML flow text; "{}" for a plugin that takes none
 
   // These arguments; as long as `mismatch` lives, As() sets it to what is wrong with the type that
-  // it is asked for. For the framework: where nobody listens, a mismatch ends the process.
+  // it is asked for. For the framework: without `mismatch` a wrong type ends the process.
   PluginArgs ReportingTo(const std::shared_ptr<std::string>& mismatch) const;
 
  private:

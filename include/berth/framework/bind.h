@@ -46,7 +46,7 @@ void PollWhenChanged(CycleState& state, Kind kind, absl::string_view key);
 // What was named so: kinds and keys.
 absl::Span<const std::pair<Kind, std::string>> ObjectsToPollFor(const CycleState& state);
 
-// What the pod gets as it is bound: one step, so that nobody sees the pod on its node without it.
+// What is written with the binding, in one step: no watcher sees the pod on its node without it.
 struct BindMetadata {
   std::map<std::string, std::string> annotations;
   std::map<std::string, std::string> labels;  // one that the pod has already stays as it is

@@ -93,8 +93,8 @@ class CycleState {
   Skips& skips() { return skips_; }
   const Skips& skips() const { return skips_; }
 
-  // Whether somebody wants to know all that speaks for and against each node, not only what is
-  // done: then nothing may be left out to save time.
+  // Whether the cycle has to explain every node, not only choose one: then no evaluation may be
+  // left out to save time.
   bool for_explanation() const { return for_explanation_; }
   void SetForExplanation() { for_explanation_ = true; }
 

@@ -38,7 +38,7 @@ inline constexpr ActionType kUpdate = 0x3ffc;         // every update bit
 inline constexpr ActionType kAll = 0x3fff;
 }  // namespace action
 
-// What it happened to. kPod covers both kinds of pod; the engine tells them apart.
+// What it happened to. kPod covers assigned and unscheduled pods; the engine distinguishes them.
 struct EventResource {
   enum Type : uint8_t { kPod, kAssignedPod, kUnscheduledPod, kNode, kObject, kWildcard };
   Type type = kWildcard;
@@ -84,8 +84,8 @@ struct ClusterEventWithHint {
   QueueingHintFn hint;  // absent: always kQueue
 };
 
-// A plugin that does not implement it is woken by every event. An empty list means that only the
-// periodic flush wakes the pods it rejected.
+// Every event requeues the pods that a plugin without it rejected. After an empty list only the
+// periodic flush requeues them.
 class EnqueueExtensions {
  public:
   virtual ~EnqueueExtensions() = default;

@@ -136,8 +136,8 @@ class Handle : public PluginsRunner {
 
   // --- What the plugins of all profiles share ---
 
-  // The one T of the scheduler, made by its default constructor for whoever asks first: what must
-  // not be counted twice because two profiles place pods. It lives as long as somebody holds it.
+  // The one T of the scheduler, made by its default constructor for the first caller: what must
+  // not be counted twice because two profiles place pods. It lives as long as it is referred to.
   // T is its own name, so it must not be in an anonymous namespace.
   template <class T>
   std::shared_ptr<T> Shared() {

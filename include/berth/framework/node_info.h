@@ -119,7 +119,7 @@ class NodeInfo {
   absl::flat_hash_map<std::string, int> claim_uses_;
   uint64_t generation_;
   uint64_t arrival_ = 0;
-  // The latest edits, by rising position: of two, a later one further in front stands for both.
+  // The latest edits, by rising position: a later edit further in front replaces those behind it.
   absl::InlinedVector<Edit, 4> edits_;
   uint64_t forgotten_ = 0;  // edits up to this generation are not known any more
 };

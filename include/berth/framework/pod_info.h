@@ -184,7 +184,7 @@ class PodInfo {
 
  private:
   friend class PodInfoParser;
-  // What is made of the spec and the labels; pods for which these are the same share it.
+  // What is parsed of spec and labels. Pods with equal spec and labels share it.
   struct Spec {
     Symbol namespace_name;  // terms that name no namespace mean it
     std::string given_qos_class;

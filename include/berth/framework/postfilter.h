@@ -52,8 +52,8 @@ struct PostFilterResult {
   // To be evicted so that the pod fits there. The engine evicts them, not the plugin: a plan that
   // does not place the whole group is dropped without a trace.
   std::vector<std::shared_ptr<const PodInfo>> victims;
-  // If there are none only because nobody may be evicted yet: when somebody may. The pod is tried
-  // again then.
+  // If there are none only because no pod may be evicted yet: when the first one may. The pod is
+  // tried again then.
   absl::Time retry_at = absl::InfiniteFuture();
   // Those that were weighed: all that are wanted if CycleState::for_explanation(), else some.
   std::vector<std::shared_ptr<const PreemptionCandidate>> candidates;

@@ -23,7 +23,7 @@ namespace berth {
 // to it that this ends, though more may have come to be done by then. Scheduling thread.
 class WorkBudget {
  public:
-  // Without a limit: nobody yields.
+  // Without a limit: no work yields.
   WorkBudget() = default;
   // 0 steps: without a limit.
   explicit WorkBudget(int64_t steps) : steps_(steps) { Refill(); }

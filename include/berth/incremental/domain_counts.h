@@ -106,8 +106,8 @@ class DomainCounts {
   std::shared_ptr<const PodCounts> pods() const {
     return HasVersion() ? std::shared_ptr<const PodCounts>(owner_, pods_) : nullptr;
   }
-  // For who keeps something by domain from one cycle to another: as PodCounts::version() and
-  // ChangesSince(). Absent of the caller's own counts, and once something was added.
+  // For callers that keep something by domain from one cycle to another: as PodCounts::version()
+  // and ChangesSince(). Absent of the caller's own counts, and once something was added.
   std::optional<PodCounts::Version> version() const {
     return HasVersion() ? std::optional(pods_->version(*column_)) : std::nullopt;
   }

@@ -22,8 +22,8 @@
 
 namespace berth {
 
-// What a rule says of a domain with n pods: above_max if n > most, else others. 0 is "fits"; every
-// other number stands for one Status, the same in all cycles.
+// The verdict of a rule on a domain with n pods: above_max if n > most, else others. 0 fits; each
+// other number is that of one Status, the same in all cycles.
 struct DomainThreshold {
   int64_t most = 0;
   uint8_t above_max = 0;
@@ -73,9 +73,9 @@ class DomainFilter {
  public:
   virtual ~DomainFilter() = default;
 
-  // Appends the rules of this cycle, in the order in which Filter() goes by them: on a node of the
+  // Appends the rules of this cycle, in the order in which Filter() applies them: on a node of the
   // table it returns the Status of the first rule that does not let the pod into the node's domain,
-  // Success if there is none. `state` is as PreFilter left it, which did not say Skip. Scheduling
+  // Success if there is none. `state` is as PreFilter left it, which did not skip. Scheduling
   // thread.
   virtual void DescribeDomains(const CycleState& state,
                                std::vector<TrackedThreshold>& rules) const = 0;

@@ -81,7 +81,7 @@ class DomainLimit {
   int64_t min_domains_;
 };
 
-// What Filter says of a node that breaks a rule. A constant: a plugin has a few of them.
+// What Filter returns for a node that breaks a rule. A constant: a plugin has a few of them.
 struct DomainRejection {
   Code code;  // Unschedulable, or UnschedulableAndUnresolvable
   absl::string_view reason;
@@ -121,7 +121,7 @@ class DomainRules final : public StateData {
   friend class DomainRulesPlugin;
   using Limit = DomainLimit::Kind;
 
-  // Of what rules say of nodes, from 1; 0: the node takes the pod.
+  // The number of a rejection, from 1; 0: the pod fits.
   using RejectionNumber = uint8_t;
   // By number; the same in all cycles of a plugin.
   class Rejections {
@@ -150,8 +150,8 @@ class DomainRules final : public StateData {
       : nodes_(&nodes), rejections_(&rejections) {}
 
   void Add(std::shared_ptr<const DomainPods> pods, DomainCounts counts, const DomainRule& rule);
-  // What `rule` comes to at the moment; its numbers are those of rejections. Every form of Filter
-  // goes by it.
+  // The verdict of `rule` at the moment, as numbers of rejections. Every form of Filter uses this
+  // one.
   DomainThreshold ThresholdOf(const Rule& rule) const;
   // For DomainFilter::DescribeDomainsForDryRun().
   DomainDistance DistanceOf(const Rule& rule) const;

@@ -41,7 +41,7 @@ struct DomainSum {
 // Rows that stand for others as well, in no order: `counts[i]` nodes are like the one of rows[i],
 // itself included. No counts: each stands for itself.
 struct EquivalentNodes {
-  // Of columns whose domains do not tell nodes apart, a row stands for nodes of several.
+  // Of columns whose domains do not distinguish nodes, a row stands for nodes of several.
   class Domains {
    public:
     virtual ~Domains() = default;
@@ -63,9 +63,9 @@ struct EquivalentNodes {
 
 // Optional, for plugins with PreScore and Score whose scores are not cached node by node (sign.h),
 // because they depend on other nodes: then a cycle of pods like others before them costs
-// what changed, as ScoreNodes and NormalizeScores are asked about one node of those that are alike.
-// Both have to say of a row what they would with the others among `rows`; so NormalizeScores goes
-// by the lowest and the highest score, and by what tells nodes apart. Scheduling thread.
+// what changed: ScoreNodes and NormalizeScores are asked about one node of each class.
+// Both have to return for a row what they would with the others among `rows`; so NormalizeScores
+// may use the lowest and the highest score, and what distinguishes nodes. Scheduling thread.
 class DomainScorer {
  public:
   virtual ~DomainScorer() = default;

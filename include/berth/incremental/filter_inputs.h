@@ -19,8 +19,8 @@ class FilterInputs {
  public:
   void Add(absl::string_view text) { values_.Add(text); }
   void Add(int64_t number) { values_.Add(number); }
-  // An object as it is now: another version of it is another object. Null stands for one that is
-  // missing. It is kept, so that no other comes to stand in its place.
+  // An object as it is now: another version of it is another object. Null for one that is missing.
+  // It is held, so that its address is not used again.
   void Add(std::shared_ptr<const void> object) { objects_.push_back(std::move(object)); }
   // All of another one.
   void Add(const FilterInputs& more) {

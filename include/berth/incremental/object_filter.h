@@ -17,7 +17,7 @@ class ObjectFilter {
  public:
   virtual ~ObjectFilter() = default;
 
-  // Adds everything that Filter() goes by in this cycle but the pod's spec, labels and namespace
+  // Adds everything that Filter() reads in this cycle but the pod's spec, labels and namespace
   // and the node with its pods. With equal inputs it says the same, word for word, of a node that
   // did not change, and of one to which pods came or from which they went by AddPod() and
   // RemovePod(). `state` is as PreFilter left it, which did not say Skip. Scheduling thread.

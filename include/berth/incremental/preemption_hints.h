@@ -23,7 +23,7 @@ class PreemptionHints {
     kAnyPod,            // nothing is known
     kLowerPriority,     // only pods of lower priority
     kAllLowerPriority,  // all of them: it removes them first, and fails as Filter() does then
-    kNone,              // nobody on any node
+    kNone,              // no pod on any node
   };
   virtual Victims PossibleVictims(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return Victims::kAnyPod;

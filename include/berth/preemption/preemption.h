@@ -52,7 +52,7 @@ class DisruptionBudgets {
 
   // The budgets that select the pod. A pod without labels has none.
   absl::InlinedVector<const DisruptionBudget*, 4> Of(const PodInfo& pod) const;
-  // Whether there are any that let nobody go, and whether one of them selects the pod and has not
+  // Whether any allows no eviction, and whether one of them selects the pod and has not
   // counted it already: then its eviction violates that one.
   bool AnyExhausted() const;
   bool Protect(const PodInfo& pod) const;
@@ -76,7 +76,7 @@ class DryRun {
   // Take a pod off the node and put it back. An Error if a plugin cannot follow.
   Status Remove(const PodInfo& victim);
   Status Add(const std::shared_ptr<const PodInfo>& victim);
-  // What the Filter plugins say of the node as it is now, nominated pods included.
+  // The verdict of the Filter plugins on the node as it is now, nominated pods included.
   Status Filter() {
     steps_ += kStepsOfFilter;
     return handle_.RunFilterPluginsWithNominatedPods(state(), pod_, node());
@@ -134,8 +134,8 @@ class PreemptionRules {
 
   // The pods to evict from the node so that the pod fits. Returns Success with the candidate's
   // `victims` and `pdb_violations` set, or the reason why preemption does not help there:
-  // UnschedulableAndUnresolvable with NoVictimsReason() if nobody may be evicted. The pod fits, as
-  // run.Filter() says, once they are gone.
+  // UnschedulableAndUnresolvable with NoVictimsReason() if no pod may be evicted. The pod fits,
+  // by run.Filter(), once they are gone.
   virtual Status SelectVictims(DryRun& run, const DisruptionBudgets& budgets,
                                PreemptionCandidate& candidate) = 0;
 
@@ -146,9 +146,9 @@ class PreemptionRules {
   using CandidateScore = std::function<int64_t(const PreemptionCandidate&)>;
   virtual std::vector<CandidateScore> OrderedScores() const { return {}; }
 
-  // Why nobody may be evicted from `node`; with null, from none of very many nodes: to name each
-  // would make a message that nobody reads, as long as the list of nodes. It says the same with
-  // null and with any node, or something else with each.
+  // Why no pod may be evicted from `node`; with null, from none of very many nodes: a message that
+  // names each would be as long as the list of nodes. The reason is the same with null and with any
+  // node, or another one with each.
   virtual std::string NoVictimsReason(const NodeInfo* node, const PodInfo& preemptor) const;
 };
 

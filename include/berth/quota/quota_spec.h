@@ -110,7 +110,7 @@ std::vector<QuotaSpec> ReadQuotas(absl::Span<const Object* const> objects, Probl
 
 // What contradicts itself in a set of quotas: unknown parents and cycles, min above max, children
 // above their parent, two quotas that select the same pods, a sum of min above what the cluster
-// has (`capacity` by line; lines without an entry are not judged).
+// has (`capacity` by line; lines without an entry are not checked).
 void CheckQuotas(absl::Span<const QuotaSpec> specs, const QuotaAmounts& capacity,
                  Problems& problems);
 

@@ -58,7 +58,7 @@ void FeasibleRows::Renumber(NodeRow first) {
   Unlist({first, verdicts_.rows()});
 }
 
-// What rows_ says of these rows is not right any more.
+// rows_ is out of date for these rows.
 void FeasibleRows::Unlist(Range range) {
   constexpr size_t kMost = 8;
   if (unlisted_.size() == kMost) {  // one that has them all
@@ -70,7 +70,7 @@ void FeasibleRows::Unlist(Range range) {
   unlisted_.push_back(range);
 }
 
-// Puts right what rows_ says of these rows; without a branch a row.
+// Brings rows_ up to date for these rows, without a branch a row.
 void FeasibleRows::List(Range range) const {
   const uint8_t* const rejectors = verdicts_.rejectors().data();
   const auto count =

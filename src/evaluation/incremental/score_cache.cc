@@ -115,7 +115,7 @@ Status ScoreCache::LookForFeasible(const NodeTable& nodes, const PodInfo& evalua
   return Status::Success();
 }
 
-// Object filters have other inputs now: asks them again about rows that nobody else rejects.
+// Object filters have other inputs now: calls them again for rows that no other filter rejects.
 // Sets `scored_anew` if others are feasible then, and everything is up to date.
 Status ScoreCache::AdoptInputs(const NodeTable& nodes, const PodInfo& evaluated_pod,
                                bool& scored_anew) {

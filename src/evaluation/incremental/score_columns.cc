@@ -265,8 +265,8 @@ Status ScoreColumns::UpdateTotals(absl::Span<const NodeRow> rows) {
   return Status::Success();
 }
 
-// Adds to their totals what raw scores of feasible rows come to among the others: SignPlugin's
-// contract lets the extremes stand for those.
+// Adds to their totals the normalised scores of feasible rows. By SignPlugin's contract they depend
+// on the extremes and nothing else.
 Status ScoreColumns::AddNormalized(const Column& column, std::vector<NodeRow>& rows) {
   if (rows.empty()) return Status::Success();
   const int64_t factor = framework_.scores().ScoreFactor(*column.hook);
@@ -293,8 +293,8 @@ void ScoreColumns::Sort(NodeRow first) {
   best_.Build(static_cast<int>(totals_.size()), ByTotal(totals_), first);
 }
 
-// What one row's raw score comes to among the others: SignPlugin's contract lets the extremes stand
-// for them.
+// One row's raw score, normalised. By SignPlugin's contract it depends on the extremes and nothing
+// else.
 Status ScoreColumns::Normalized(const Column& column, NodeRow row, int64_t& score) const {
   const NodeRow rows[] = {row, row, row};
   int64_t scores[] = {column.score(row), column.low, column.high};

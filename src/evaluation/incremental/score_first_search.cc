@@ -57,10 +57,10 @@ bool ScoreFirstSearch::Find(const EvaluationRequest& request, PluginMask node_pl
   }
   filtered_.clear();
   failed_ = false;
-  witnesses_.clear();
+  extremes_.clear();
   const bool found = ScoreAll(request) && FindBest(request, evaluation);
-  vain_ = found ? 0 : std::min(2 * vain_ + 1, kLongestPause);
-  pause_ = vain_;
+  last_pause_ = found ? 0 : std::min(2 * last_pause_ + 1, kLongestPause);
+  pause_ = last_pause_;
   return found;
 }
 
@@ -111,7 +111,7 @@ bool ScoreFirstSearch::Normalize(const EvaluationRequest& request, const Hook<Sc
   const ScoreRange range = RangeOf(scores_);
   if (range.min != range.max) {
     for (const int64_t extreme : {range.min, range.max}) {
-      Witnesses& rows = witnesses_.emplace_back();
+      ExtremeRows& rows = extremes_.emplace_back();
       for (size_t i = 0; i < scores_.size() && rows.size() < kMostTries; ++i) {
         if (scores_[i] == extreme) rows.push_back(rows_[i]);
       }
@@ -135,7 +135,7 @@ bool ScoreFirstSearch::Accepts(const EvaluationRequest& request, NodeRow row) {
 
 bool ScoreFirstSearch::FindBest(const EvaluationRequest& request, Evaluation& evaluation) {
   const auto accepts = [&](NodeRow row) { return Accepts(request, row); };
-  for (const Witnesses& rows : witnesses_) {
+  for (const ExtremeRows& rows : extremes_) {
     if (absl::c_none_of(rows, accepts)) return false;
   }
   if (failed_) return false;

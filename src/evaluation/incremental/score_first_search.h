@@ -27,7 +27,7 @@ class ScoreFirstSearch {
 
  private:
   // Rows with the lowest, or the highest, raw score of a plugin.
-  using Witnesses = std::vector<NodeRow>;
+  using ExtremeRows = std::vector<NodeRow>;
 
   bool PreScore(const EvaluationRequest& request, PluginMask node_plugins);
   bool ScoreAll(const EvaluationRequest& request);
@@ -37,12 +37,12 @@ class ScoreFirstSearch {
 
   std::vector<NodeRow> rows_;                       // all
   std::vector<int64_t> scores_, totals_;            // by row
-  std::vector<Witnesses> witnesses_;                // one of each has to be feasible
+  std::vector<ExtremeRows> extremes_;               // one of each has to be feasible
   bool failed_ = false;                             // a filter, in this search
   std::vector<std::pair<NodeRow, bool>> filtered_;  // in this search
   std::vector<DomainSum> sums_;
-  // After searches in vain, in a row, as many pods as this are not tried.
-  int vain_ = 0;
+  // So many pods were not tried after the last search that failed; twice as many after the next.
+  int last_pause_ = 0;
   int pause_ = 0;
 };
 

@@ -55,12 +55,19 @@ BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTabl
     need.allocatable = nodes.allocatable(resource).data();
     need.requested = nodes.requested(resource).data();
     for (size_t i = 0; i < level_count_; ++i) {
-      const auto column = [&need](const std::vector<PriorityLevel::Amounts>& amounts) {
+      const PriorityLevel& level = priority_levels.levels()[i];
+      const auto column = [&](const std::vector<PriorityLevel::Amounts>& common,
+                              const RareAmounts& rare) -> const int64_t* {
         const size_t id = static_cast<size_t>(need.resource);
-        return id < amounts.size() && !amounts[id].empty() ? amounts[id].data() : nullptr;
+        if (id < common.size() && !common[id].empty()) return common[id].data();
+        if (!rare.Has(need.resource)) return nullptr;
+        PriorityLevel::Amounts& amounts = rare_columns_.emplace_back(level.pods.size(), 0);
+        rare.ForEach(need.resource,
+                     [&](int32_t place, int64_t amount) { amounts[place] = amount; });
+        return amounts.data();
       };
-      need.freed[i] = {column(priority_levels.levels()[i].requests),
-                       column(priority_levels.levels()[i].largest)};
+      need.freed[i] = {column(level.requests, level.rare_requests),
+                       column(level.largest, level.rare_largest)};
     }
   }
   needs_place_ = true;

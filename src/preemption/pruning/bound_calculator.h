@@ -142,6 +142,7 @@ class BoundCalculator {
   const NodeTable& nodes_;
   std::array<Level, PriorityLevels::kMostLevels> levels_;
   size_t level_count_ = 0;
+  std::vector<PriorityLevel::Amounts> rare_columns_;  // what Freed points to of rare resources
   // None, and no places, if not all amounts can be compared.
   absl::InlinedVector<Need, 4> needs_;
   bool needs_place_ = false;

@@ -30,11 +30,11 @@ class CachedDryRuns {
   ScoredCandidatePtr Try(NodeRow row);
   // Of the last dry run: why there is no candidate, or Success.
   const Status& last_failure() const { return last_failure_; }
-  // Rows whose dry run would come to the same, and from which nobody may be evicted.
+  // Rows whose dry run would have the same result, and rows from which no pod may be evicted.
   void AddFailures(absl::Span<const NodeRow> rows, const Status& status);
   void AddWithoutVictims(NodeRow row);
 
-  // After all potential nodes were tried in vain.
+  // After all potential nodes were tried and none has a candidate.
   SearchResult NoCandidates() &&;
 
  private:

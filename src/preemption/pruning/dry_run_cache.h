@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dry runs came to, node by node, kept for pods of one equivalence class.
+// Results of dry runs, node by node, kept for pods of one equivalence class.
 #ifndef BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_
 #define BERTH_SRC_PREEMPTION_PRUNING_DRY_RUN_CACHE_H_
 

@@ -31,7 +31,8 @@ void ForEachColumn(PriorityLevel& level, Visit visit) {
 
 void StoreAmounts(std::vector<PriorityLevel::Amounts>& columns, const ResourceVector& amounts,
                   int32_t place, size_t places) {
-  if (columns.size() < static_cast<size_t>(amounts.size())) columns.resize(amounts.size());
+  const auto count = static_cast<size_t>(amounts.common_size());
+  if (columns.size() < count) columns.resize(count);
   for (size_t resource = 0; resource < columns.size(); ++resource) {
     const int64_t amount = amounts.Get(static_cast<ResourceId>(resource));
     if (columns[resource].empty()) {
@@ -210,6 +211,8 @@ void PriorityLevels::Store(int32_t place, const NodeLevels& node_levels) {
     level.latest_start_nanos[place] = from.latest_start_nanos;
     StoreAmounts(level.requests, from.requests, place, places);
     StoreAmounts(level.largest, from.largest, place, places);
+    level.rare_requests.Set(place, from.requests.rare());
+    level.rare_largest.Set(place, from.largest.rare());
   }
   is_merged_[place] = node_levels.is_merged;
 }

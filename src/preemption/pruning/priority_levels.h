@@ -14,6 +14,7 @@
 #include "berth/columns/node_table.h"
 #include "berth/framework/work_budget.h"
 #include "framework/yield_guard.h"
+#include "table/rare_amounts.h"
 
 namespace berth {
 
@@ -26,8 +27,10 @@ struct PriorityLevel {
   std::vector<int64_t> priority;  // PriorityLevels::kNone if there is none
   std::vector<int32_t> pods;
   std::vector<int64_t> latest_start_nanos;  // as StartNanos()
-  // By ResourceId: what all of them request, and what one of them requests at most.
+  // By ResourceId, of the common ones: what all of them request, and what one of them requests at
+  // most. Of the others, by place, too.
   std::vector<Amounts> requests, largest;
+  RareAmounts rare_requests, rare_largest;
 };
 
 // Follows a table. Scheduling thread.

@@ -17,8 +17,8 @@
 
 namespace berth {
 
-// Comes to what FullSearch comes to, for rules with the default scores. Only where more nodes have
-// candidates than SearchRange wants, it tries those with the highest bounds, and so many. Kept by a
+// Finds what FullSearch finds, for rules with the default scores. If more nodes have candidates
+// than SearchRange wants, it tries those with the highest bounds, as many as it wants. Kept by a
 // plugin. Scheduling thread.
 class PrunedSearch final : public CandidateSearch {
  public:

@@ -44,7 +44,7 @@ struct RemoteDescription {
   bool Serves(ExtensionPoint point) const { return (points & BitOf(point)) != 0; }
   // Whether a verdict is good for other pods and cycles, and each node's depends on that node
   // alone.
-  bool is_remembered() const {
+  bool is_cacheable() const {
     return signature.has_value() && (depends_on & (Aspect::kOtherNodes | Aspect::kObjects)) == 0;
   }
   // What Updates carry.

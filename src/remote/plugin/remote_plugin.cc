@@ -20,8 +20,8 @@
 namespace berth {
 namespace {
 
-// How many classes of pods are remembered: each takes 10 bytes a node.
-constexpr size_t kMostRemembered = 256;
+// How many classes of pods are cached: each takes 10 bytes a node.
+constexpr size_t kMostCached = 256;
 constexpr size_t kMostRejected = 8192;
 
 constexpr uint32_t Bit(Code code) { return 1u << static_cast<uint8_t>(code); }
@@ -76,6 +76,26 @@ absl::StatusOr<PointMask> ChoosePoints(const RemotePluginArgs& args,
     points |= BitOf(*point);
   }
   return points;
+}
+
+// The node that the plugin nominates, and its victims there.
+absl::Status TakePlan(const v1::PostFilterResult& said, const NodeTable& nodes,
+                      PostFilterResult& result) {
+  const NodeRow row = nodes.FindRow(Symbol::Intern(said.nominated_node()));
+  if (row < 0) {
+    return absl::InvalidArgumentError("its answer makes no sense: no such node to nominate");
+  }
+  for (const std::string& uid : said.victim_uids()) {
+    const auto pods = nodes.node(row).pods();
+    const auto victim =
+        std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p->uid() == uid; });
+    if (victim == pods.end()) {
+      return absl::InvalidArgumentError("its answer makes no sense: a victim is not there");
+    }
+    result.victims.push_back(*victim);
+  }
+  result.nominated_node = said.nominated_node();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -190,7 +210,7 @@ absl::StatusOr<std::shared_ptr<Session>> RemotePlugin::Ready() const {
   if (session == nullptr && first) session = keeper.Await(args_.start_timeout, &why);
   if (session == nullptr) return absl::UnavailableError(why);
   if (session->id() != session_id_) {
-    // Another process may be there, which judges otherwise.
+    // Another process may be there, with other verdicts.
     if (session_id_ != 0) Forget();
     mirror_.Reset();
     session_id_ = session->id();
@@ -221,7 +241,7 @@ void RemotePlugin::OnSynced() {
 
 void RemotePlugin::Forget() const {
   ++generation_;
-  remembered_.clear();
+  cached_.clear();
 }
 
 absl::Status RemotePlugin::Fault(Session& session, const absl::Status& status) const {
@@ -254,14 +274,14 @@ absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsFor(
     const CycleState& state, const PodInfo& pod, absl::Span<const NodeRow> rows) const {
   absl::StatusOr<std::shared_ptr<Session>> session = Ready();
   if (!session.ok()) return session.status();
-  if (description_.is_remembered() && !state.full_evaluation()) {
+  if (description_.is_cacheable() && !state.full_evaluation()) {
     std::string signature = SignatureOf(pod);
-    const auto found = remembered_.find(signature);
-    if (found != remembered_.end() && IsGoodFor(*found->second, rows)) return found->second;
+    const auto found = cached_.find(signature);
+    if (found != cached_.end() && IsGoodFor(*found->second, rows)) return found->second;
     absl::StatusOr<VerdictsPtr> verdicts = AskVerdicts(**session, pod, nullptr);
     if (!verdicts.ok() || (*verdicts)->status.IsError()) return verdicts;
-    if (remembered_.size() >= kMostRemembered && found == remembered_.end()) remembered_.clear();
-    remembered_[std::move(signature)] = *verdicts;
+    if (cached_.size() >= kMostCached && found == cached_.end()) cached_.clear();
+    cached_[std::move(signature)] = *verdicts;
     return verdicts;
   }
   const CycleVerdicts* const cycle = state.Find(cycle_key_);
@@ -404,7 +424,7 @@ absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& po
   return absl::OkStatus();
 }
 
-// --- What may be remembered ----------------------------------------------------------------------
+// --- What may be cached ----------------------------------------------------------------------
 
 std::string RemotePlugin::SignatureOf(const PodInfo& pod) const {
   PodSignature signature;
@@ -414,7 +434,7 @@ std::string RemotePlugin::SignatureOf(const PodInfo& pod) const {
 
 Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const {
   MutexLock lock(mutex_);
-  if (!description_.is_remembered()) {
+  if (!description_.is_cacheable()) {
     return Status::Unschedulable("its verdicts are for one pod each");
   }
   if (absl::StatusOr<std::shared_ptr<Session>> session = Ready(); !session.ok()) {
@@ -427,7 +447,7 @@ Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const 
 
 // kNodeName: it is told of each node that comes.
 Aspects RemotePlugin::DependsOn() const {
-  if (!description_.is_remembered()) return Aspect::kEverything;
+  if (!description_.is_cacheable()) return Aspect::kEverything;
   return description_.depends_on;
 }
 
@@ -579,22 +599,8 @@ Status RemotePlugin::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
     result.nominated_node = "";
     return Status::Success();
   }
-  const NodeRow row = nodes.FindRow(Symbol::Intern(said.nominated_node()));
-  if (row < 0) {
-    return failed(
-        absl::InvalidArgumentError("its answer makes no sense: no such node to nominate"));
-  }
-  for (const std::string& uid : said.victim_uids()) {
-    const auto pods = nodes.node(row).pods();
-    const auto victim =
-        std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p->uid() == uid; });
-    if (victim == pods.end()) {
-      return failed(absl::InvalidArgumentError("its answer makes no sense: a victim is not there"));
-    }
-    result.victims.push_back(*victim);
-  }
-  result.nominated_node = said.nominated_node();
-  return Status::Success();
+  const absl::Status taken = TakePlan(said, nodes, result);
+  return taken.ok() ? Status::Success() : failed(taken);
 }
 
 // --- From other threads --------------------------------------------------------------------------

@@ -35,7 +35,7 @@
 namespace berth {
 
 // The process is asked about all nodes in one call, at the first of PreFilter, Filter and Score.
-// Its answer is remembered: for the pod's cycle, or, if the plugin signs pods, for all pods of that
+// Its answer is cached: for the pod's cycle, or, if the plugin signs pods, for all pods of that
 // signature; of the nodes that were told anew since, it is asked again. So the per-node calls of
 // the framework, such as the confirmation of the chosen node, cost no call to the process.
 class RemotePlugin : public Plugin,
@@ -162,7 +162,7 @@ class RemotePlugin : public Plugin,
   mutable absl::Time told_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // Part of each signature: what was said before a fault, or Invalidate, is not used again.
   mutable int64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
-  mutable absl::flat_hash_map<std::string, VerdictsPtr> remembered_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<std::string, VerdictsPtr> cached_ ABSL_GUARDED_BY(mutex_);
   // Pods that the plugin rejected nodes for, by uid, to be tried again after Invalidate.
   mutable absl::flat_hash_map<std::string, std::shared_ptr<const PackedPod>> rejected_
       ABSL_GUARDED_BY(mutex_);

@@ -99,7 +99,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const WireAddress& ad
 }
 
 absl::StatusOr<std::unique_ptr<WireServer>> WireServer::Start(
-    const WireAddress& address, const TlsFiles& tls, const std::vector<grpc::Service*>& services) {
+    const WireAddress& address, const TlsFiles& tls, const std::vector<grpc::Service*>& services,
+    const WireLimits& limits) {
   if (absl::Status trust = CheckTrust(address, tls); !trust.ok()) return trust;
   const auto credentials = ServerCredentialsOf(tls);
   if (!credentials.ok()) return credentials.status();
@@ -110,10 +111,18 @@ absl::StatusOr<std::unique_ptr<WireServer>> WireServer::Start(
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address.ToString(), *credentials, &port);
-  builder.SetMaxReceiveMessageSize(kMaxWireMessageBytes);
+  builder.SetMaxReceiveMessageSize(limits.message_bytes);
   builder.SetMaxSendMessageSize(kMaxWireMessageBytes);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000);
+  // A client whose machine went without a word is noticed, too.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  if (limits.threads > 0) {
+    grpc::ResourceQuota quota("berth");
+    quota.SetMaxThreads(limits.threads);
+    builder.SetResourceQuota(quota);
+  }
   for (grpc::Service* const service : services) builder.RegisterService(service);
 
   std::unique_ptr<WireServer> server(new WireServer());

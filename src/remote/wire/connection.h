@@ -26,6 +26,12 @@ inline constexpr int kMaxWireMessageBytes = 256 << 20;
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const WireAddress& address,
                                                            const TlsFiles& tls);
 
+// What a server takes of its clients.
+struct WireLimits {
+  int message_bytes = kMaxWireMessageBytes;  // of one message
+  int threads = 0;                           // of calls that block; 0: any number
+};
+
 // A server of some services, serving as long as it lives.
 class WireServer {
  public:
@@ -33,7 +39,8 @@ class WireServer {
   // this user alone; one that is left over from a dead process is replaced. The services outlive
   // the server.
   static absl::StatusOr<std::unique_ptr<WireServer>> Start(
-      const WireAddress& address, const TlsFiles& tls, const std::vector<grpc::Service*>& services);
+      const WireAddress& address, const TlsFiles& tls, const std::vector<grpc::Service*>& services,
+      const WireLimits& limits = {});
   ~WireServer();
 
   // With the port that was taken if it was to be any.

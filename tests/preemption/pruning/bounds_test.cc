@@ -23,15 +23,25 @@ namespace {
 
 constexpr char kHuge[] = "144115188075855872";  // 2^57
 
-// Random nodes, of which some are in a table, and pods on them.
+// A resource that is not common.
+ResourceId Rare() {
+  static const ResourceId id = [] {
+    for (int i = 0; i < kCommonResources; ++i) ResourceIdOf(absl::StrCat("example.com/other-", i));
+    return ResourceIdOf("example.com/rare");
+  }();
+  return id;
+}
+
+// Random nodes, of which some are in a table, and pods on them. They have cpu and another resource.
 class ChangingNodes {
  public:
-  ChangingNodes(unsigned seed, int count) : random_(seed), count_(count) {
+  ChangingNodes(unsigned seed, int count, ResourceId other = kMemory)
+      : random_(seed), count_(count), other_(ResourceName(other)) {
     for (int i = 0; i < count; ++i) {
       nodes_.push_back(MakeNode()
                            .Name(absl::StrCat("n", i))
                            .Capacity("cpu", "8")
-                           .Capacity("memory", i % 50 == 7 ? kHuge : "8")
+                           .Capacity(other_, i % 50 == 7 ? kHuge : "8")
                            .Info());
     }
     table_.SetOrder({});
@@ -90,12 +100,13 @@ class ChangingNodes {
     PodBuilder pod = MakePod().Name(absl::StrCat("p", ++pods_)).Priority(Below(7) - 2);
     if (Below(3) > 0) pod.Started(absl::FromUnixSeconds(Below(4)));
     if (Below(4) > 0) pod.Request("cpu", absl::StrCat(Below(4)));
-    if (Below(4) > 0) pod.Request("memory", Below(50) == 0 ? kHuge : absl::StrCat(Below(4)));
+    if (Below(4) > 0) pod.Request(other_, Below(50) == 0 ? kHuge : absl::StrCat(Below(4)));
     return pod;
   }
 
   std::mt19937 random_;
   const int count_;
+  const absl::string_view other_;
   int pods_ = 0;
   std::list<NodeInfo> nodes_;
   NodeTable table_;
@@ -126,11 +137,12 @@ std::string Describe(const PriorityLevels& priority_levels, NodeRow row) {
   return text;
 }
 
-PreemptorClass ClassOf(int64_t milli_cpu, int64_t memory, int64_t priority) {
+PreemptorClass ClassOf(int64_t milli_cpu, int64_t memory, int64_t priority,
+                       ResourceId other = kMemory) {
   PreemptorClass preemptor{
       .priority = priority, .by_priority = true, .victims_by_priority = priority > 2};
   preemptor.room.emplace();
-  preemptor.room->needed.requests = {{kCpu, milli_cpu}, {kMemory, memory}};
+  preemptor.room->needed.requests = {{kCpu, milli_cpu}, {other, memory}};
   return preemptor;
 }
 
@@ -210,6 +222,39 @@ TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
   }
   for (const int times : seen) EXPECT_GT(times, 300);
   EXPECT_GT(merged, 10);
+}
+
+// What is kept of a resource that is not common says what it would of one that is.
+TEST(BoundCalculator, RareResourcesCountAsCommonOnes) {
+  constexpr unsigned kSeed = 25;
+  SCOPED_TRACE(kSeed);
+  ChangingNodes common(kSeed, 300), rare(kSeed, 300, Rare());
+  PriorityLevels levels_of_common, levels_of_rare;
+  int possible = 0;
+  for (int step = 0; step < 8'000; ++step) {
+    common.Change();
+    rare.Change();
+    if (step % 50 > 0) continue;
+    Read(levels_of_common, common.table());
+    Read(levels_of_rare, rare.table());
+    const int64_t milli_cpu = common.Below(9) * 1'000, amount = common.Below(9);
+    const int64_t priority = common.Below(7) - 2;
+    for (int i = 0; i < 3; ++i) rare.Below(9);
+    const BoundCalculator of_common(ClassOf(milli_cpu, amount, priority), common.table(),
+                                    levels_of_common);
+    const BoundCalculator of_rare(ClassOf(milli_cpu, amount, priority, Rare()), rare.table(),
+                                  levels_of_rare);
+    ASSERT_EQ(common.table().size(), rare.table().size());
+    for (NodeRow row = 0; row < common.table().size(); ++row) {
+      CandidateBound wanted, bound;
+      const EvictionFeasibility feasibility = of_common.Compute(row, {}, wanted);
+      ASSERT_EQ(of_rare.Compute(row, {}, bound), feasibility) << step << ", row " << row;
+      if (feasibility.kind() != EvictionFeasibility::Kind::kPossible) continue;
+      ++possible;
+      ASSERT_EQ(bound.scores(), wanted.scores()) << step << ", row " << row;
+    }
+  }
+  EXPECT_GT(possible, 1'000);
 }
 
 // The first victim may be of any level: its start bounds that of the others too.

@@ -98,7 +98,7 @@ TEST_P(Faults, FailAPodsCycleAndHeal) {
 }
 
 // With Ignore the pods are placed as if the plugin were not there, and nothing of that is
-// remembered.
+// cached.
 TEST_P(Faults, AreIgnoredIfTheProfileSaysSo) {
   Stage stage("Ignore");
   stage.process.Set(GetParam());
@@ -155,7 +155,7 @@ TEST(RemoteFaults, AnotherVersionOfTheProtocolOrOfTheDescriptionIsRefused) {
     const absl::Time end = absl::Now() + kPatience;
     std::string message;
     while (absl::Now() < end) {
-      // A pod that comes before the end of the process is noticed is placed by what is remembered.
+      // A pod that comes before the end of the process is noticed is placed by what is cached.
       if (message.empty()) stage.Add(absl::StrCat("r", ++pods));
       message = stage.MessageOf(absl::StrCat("r", pods));
       if (message.find(std::string(why)) != message.npos) break;

@@ -364,7 +364,7 @@ void RunHistory(uint64_t seed) {
   }
 }
 
-TEST(TopologyCountsPropertyTest, CountsAlongWhatAPlainCountFinds) {
+TEST(PodCountsPropertyTest, CountsAlongWhatAPlainCountFinds) {
   if (const char* seed = std::getenv("BERTH_TEST_SEED")) {
     RunHistory(std::strtoull(seed, nullptr, 10));
     return;
@@ -373,7 +373,7 @@ TEST(TopologyCountsPropertyTest, CountsAlongWhatAPlainCountFinds) {
 }
 
 // More selectors than are counted along: each is right whenever it is asked for.
-TEST(TopologyCountsTest, SelectorsThatWereForgottenAreCountedAgain) {
+TEST(PodCountsTest, SelectorsThatWereForgottenAreCountedAgain) {
   constexpr int kSelectors = 1'500;
   Cache cache;
   cache.SetNode(MakeNode().Name("n").Obj());

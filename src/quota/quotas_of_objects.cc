@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementation of quota_warnings.h.
-#include "app/quota_warnings.h"
+// Implementation of quotas_of_objects.h.
+#include "quota/quotas_of_objects.h"
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What contradicts itself in the quotas of a cluster.
-#ifndef BERTH_SRC_APP_QUOTA_WARNINGS_H_
-#define BERTH_SRC_APP_QUOTA_WARNINGS_H_
+#ifndef BERTH_SRC_QUOTA_QUOTAS_OF_OBJECTS_H_
+#define BERTH_SRC_QUOTA_QUOTAS_OF_OBJECTS_H_
 
 #include <vector>
 
@@ -17,4 +17,4 @@ Problems CheckQuotasOf(const std::vector<Object>& objects);
 
 }  // namespace berth
 
-#endif  // BERTH_SRC_APP_QUOTA_WARNINGS_H_
+#endif  // BERTH_SRC_QUOTA_QUOTAS_OF_OBJECTS_H_

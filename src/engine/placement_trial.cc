@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of placement_trial.h: what there is to choose from, and placing.
+#include "engine/placement_trial.h"
+
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+
+namespace berth {
+namespace {
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+}  // namespace
+
+PlacementTrial::PlacementTrial(const Context& context, const AttemptRequest& request,
+                               AttemptResult& result)
+    : cluster_(context.cluster),
+      pod_scheduler_(context.pod_scheduler),
+      group_scheduler_(context.group_scheduler),
+      room_sums_(context.room_sums),
+      check_(context.check),
+      request_(request),
+      result_(result),
+      scoped_(request) {
+  scoped_.plans_evictions = false;
+  scoped_.work_budget_steps = 0;  // a group does not yield
+  if (!request.framework->plugins().placement_feasible.empty()) scoped_.watch = this;
+}
+
+bool PlacementTrial::Run() {
+  spec_ = request_.framework->plugins().group->Spec(request_.group);
+  if (!spec_.has_value() || cluster_.nodes().size() == 0) return false;
+  if (!Generate()) return true;  // a plugin rejected it
+  const bool parts = FindParts();
+  if (tiers_.empty() && !parts) return false;
+  if (tiers_.empty()) {  // only its parts care
+    auto cluster = std::make_shared<PlacementTier>();
+    auto everywhere = std::make_shared<NodePlacement>();
+    everywhere->name = "the cluster";
+    everywhere->rows.resize(cluster_.nodes().size());
+    absl::c_iota(everywhere->rows, 0);
+    cluster->name = "cluster";
+    cluster->placements.push_back(std::move(everywhere));
+    tiers_.push_back(std::move(cluster));
+  }
+  for (const PodPtr& pod : request_.pods) {
+    const std::string node = cluster_.nominations().NominatedNode(*pod);
+    const NodeRow row = node.empty() ? -1 : cluster_.nodes().FindRow(Symbol::Intern(node));
+    if (row >= 0) nominated_.push_back(row);
+  }
+  FindKinds();
+  const int all = static_cast<int>(request_.pods.size());
+  const int least = std::clamp(request_.minimum, 1, all);
+  if (PlaceInAnyTier(all, all)) return true;
+  if (least < all) {
+    all_tried_ = true;
+    undecided_ = false;
+    placed_in_.clear();
+    if (PlaceInAnyTier(least, request_.minimum)) return true;
+  }
+  Fail();
+  return true;
+}
+
+bool PlacementTrial::PlaceInAnyTier(int want, int minimum) {
+  scoped_.minimum = minimum;
+  return absl::c_any_of(tiers_, [&](const auto& tier) { return PlaceIn(tier, want); });
+}
+
+// --- What there is to choose from ---------------------------------------------------------------
+
+// False if the group was rejected.
+bool PlacementTrial::Generate() {
+  if (const GroupMembers* const members = cluster_.groups().Find(request_.group)) {
+    members_ = members->members();
+  }
+  for (const GroupMember& member : members_) {
+    if (!member.node_name.empty()) assigned_nodes_.push_back(Symbol::Intern(member.node_name));
+  }
+  Status status = RunPlacementGenerate(*request_.framework, Group(), cluster_.nodes(), tiers_);
+  if (status.ok()) status = check_.Check(tiers_, cluster_.nodes());
+  if (status.ok()) return true;
+  PodFailure failure = pod_scheduler_.Refused(request_, request_.pods.front(), status);
+  failure.message = status.message();
+  failure.nominated_node.reset();
+  result_.failed.push_back(std::move(failure));
+  result_.minimum_reached = request_.minimum == 0 && !status.IsError();
+  return false;
+}
+
+// Whether a subgroup has a wish of its own. Those of one that is above others are not read: the
+// door says so.
+bool PlacementTrial::FindParts() {
+  const std::vector<Subgroup>& parts = spec_->subgroups;
+  if (!request_.quorum.has_parts() ||
+      absl::c_all_of(parts, [](const Subgroup& part) { return part.topology.empty(); })) {
+    return false;
+  }
+  const GroupPlugin& plugin = *request_.framework->plugins().group;
+  assigned_by_part_.resize(parts.size());
+  for (const GroupMember& member : members_) {
+    const int part = plugin.SubgroupOf(*member.pod, *spec_);
+    if (member.node_name.empty() || part < 0 || part >= static_cast<int>(parts.size())) continue;
+    assigned_by_part_[part].push_back(Symbol::Intern(member.node_name));
+  }
+  tiers_of_part_.resize(parts.size());
+  bool any = false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].topology.empty() || parts[i].min_subgroups > 0) continue;
+    Status status = RunPlacementGenerate(*request_.framework, Group(static_cast<int>(i)),
+                                         cluster_.nodes(), tiers_of_part_[i]);
+    if (status.ok()) status = check_.Check(tiers_of_part_[i], cluster_.nodes());
+    if (!status.ok()) {  // nowhere
+      tiers_of_part_[i] = {std::make_shared<const PlacementTier>()};
+    }
+    any = any || !tiers_of_part_[i].empty();
+  }
+  return any;
+}
+
+void PlacementTrial::FindKinds() {
+  constexpr size_t kMostKinds = 8;  // of more the sums are not worth their time
+  for (const PodPtr& pod : request_.pods) {
+    const auto known = absl::c_find_if(kinds_, [&](const Alike& kind) {
+      return pod->SharesSpec(**kind.pod) || pod->requests() == (*kind.pod)->requests();
+    });
+    if (known != kinds_.end()) {
+      ++known->members;
+    } else {
+      kinds_.push_back({&pod, 1});
+    }
+  }
+  for (size_t i = 0; i < kinds_.size() && i < kMostKinds; ++i) {
+    Alike& kind = kinds_[i];
+    kind.need = FindNeed(*request_.framework, cluster_.nodes(), **kind.pod);
+    if (kind.need.has_value()) kind.room = &room_sums_.For(kind.need->needed, cluster_.nodes());
+  }
+}
+
+double PlacementTrial::RoomOf(const Alike& kind, const NodePlacement& placement) const {
+  double room = 0;
+  for (const NodeRow row : placement.rows) room += kind.room->by_row[row];
+  return room;
+}
+
+// Of the placement of that position.
+PlacementTrial::Candidate PlacementTrial::Judge(const std::shared_ptr<const PlacementTier>& tier,
+                                                size_t position) const {
+  const NodePlacement& placement = *tier->placements[position];
+  Candidate candidate{tier.get(), &placement};
+  for (const Alike& kind : kinds_) {
+    if (kind.room == nullptr) {
+      candidate.most += kind.members;
+      continue;
+    }
+    double room = kind.room->Of(tier)[position];
+    if (&kind == &kinds_.front()) candidate.room = room;
+    if (tier->slice_size > 0 && kinds_.size() == 1) {  // whole slices, and what is left over
+      double in_slices = kind.members % tier->slice_size;
+      for (const NodePlacementPtr& part : placement.parts) {
+        in_slices += std::floor(RoomOf(kind, *part) / tier->slice_size) * tier->slice_size;
+      }
+      room = std::min(room, in_slices);
+    }
+    candidate.most += static_cast<int64_t>(std::min<double>(room, kind.members));
+  }
+  candidate.nominated = absl::c_any_of(
+      nominated_, [&](NodeRow row) { return absl::c_binary_search(placement.rows, row); });
+  return candidate;
+}
+
+// Those that may have room for so many, the best first: the one that is held for the group already,
+// then the tightest.
+std::vector<PlacementTrial::Candidate> PlacementTrial::Candidates(
+    const std::shared_ptr<const PlacementTier>& tier, int want) const {
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < tier->placements.size(); ++i) {
+    const Candidate candidate = Judge(tier, i);
+    if (candidate.most >= want) candidates.push_back(candidate);
+  }
+  absl::c_stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return a.nominated != b.nominated ? a.nominated : a.room < b.room;
+  });
+  return candidates;
+}
+
+// --- Placing ------------------------------------------------------------------------------------
+
+// Places the group where `want` members or more find a place. If that is less than all, where as
+// many do as can be, as far as is known.
+bool PlacementTrial::PlaceIn(const std::shared_ptr<const PlacementTier>& tier, int want) {
+  std::vector<Candidate> candidates = Candidates(tier, want);
+  if (want < static_cast<int>(request_.pods.size())) {
+    absl::c_stable_sort(candidates, [&](const Candidate& a, const Candidate& b) {
+      return std::min(a.most, MostSeenIn(a)) > std::min(b.most, MostSeenIn(b));
+    });
+  }
+  const bool scores = !request_.framework->plugins().placement_score.empty();
+  int64_t highest = -1;
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    AttemptResult other;
+    Try(candidate, other);
+    const int placed = static_cast<int>(other.placed.size());
+    most_seen_[candidate.placement] = std::max(placed, other.most_placed);
+    placed_in_[candidate.placement] = placed > 0 ? placed : other.most_placed;
+    if (placed < want) {
+      undecided_ |= other.answer == GroupAnswer::kUndecided ||
+                    (scoped_.group_search_steps == 0 && request_.group_search_steps > 0);
+      all_tried_ &= other.answer == GroupAnswer::kInfeasible;
+      pod_scheduler_.RollBack(other);
+      continue;
+    }
+    if (!scores) return Start(std::move(other));
+    PlacementAssignments assignments;
+    for (const Binder::Member& member : other.placed) {
+      assignments.pods.push_back(
+          {member.placement.pod.get(), cluster_.nodes().FindRow(member.placement.node)});
+    }
+    const absl::StatusOr<int64_t> score = RunPlacementScore(
+        *request_.framework, Group(), *candidate.placement, assignments, cluster_.nodes());
+    pod_scheduler_.RollBack(other);
+    if (!score.ok()) {
+      result_.failed.push_back(
+          pod_scheduler_.Refused(request_, request_.pods.front(), Status::Error(score.status())));
+      return true;
+    }
+    if (*score > highest) {
+      highest = *score;
+      best = &candidate;
+    }
+  }
+  if (best == nullptr) return false;
+  AttemptResult other;
+  Try(*best, other);
+  return Start(std::move(other));
+}
+
+bool PlacementTrial::Start(AttemptResult other) {
+  result_ = std::move(other);
+  result_.cycles = cycles_;
+  result_.possibilities = possibilities_;
+  result_.answer = GroupAnswer::kPlaced;
+  return true;
+}
+
+void PlacementTrial::Try(const Candidate& candidate, AttemptResult& other) {
+  const NodePlacement& placement = *candidate.placement;
+  scoped_.placement = &placement;
+  if (scoped_.watch != nullptr && !GoesOn(0, static_cast<int>(request_.pods.size()))) return;
+  if (candidate.tier->slice_size > 0) {
+    TryRuns(candidate, Slices(candidate), other);
+  } else if (!tiers_of_part_.empty()) {
+    TryRuns(candidate, PartRuns(placement), other);
+  } else {
+    if (std::vector<MemberRun> runs = EvenRuns(placement); !runs.empty()) {
+      TryRuns(candidate, std::move(runs), other);
+      if (other.placed.size() == request_.pods.size()) return;
+      pod_scheduler_.RollBack(other);
+      other = AttemptResult();
+    }
+    scoped_.placement = &placement;
+    group_scheduler_.Place(scoped_, other);
+    cycles_ += other.cycles;
+    possibilities_ += other.possibilities;
+    // One budget for all placements.
+    scoped_.group_search_steps =
+        std::max<int64_t>(0, scoped_.group_search_steps - other.possibilities);
+  }
+}
+
+void PlacementTrial::TryRuns(const Candidate& candidate, std::vector<MemberRun> runs,
+                             AttemptResult& other) {
+  const RunsOutcome outcome = PlaceRuns(scoped_, std::move(runs), cluster_, pod_scheduler_, other);
+  scoped_.placement = candidate.placement;
+  cycles_ += other.cycles;
+  other.minimum_reached = outcome == RunsOutcome::kPlaced;
+  other.answer = outcome == RunsOutcome::kExhausted   ? GroupAnswer::kInfeasible
+                 : outcome == RunsOutcome::kUndecided ? GroupAnswer::kUndecided
+                                                      : GroupAnswer::kPlaced;
+  if (!other.minimum_reached) return;
+  for (const PodPtr& pod : request_.pods) {  // those beyond the minimum that found no place
+    const bool is_placed = absl::c_any_of(
+        other.placed, [&](const Binder::Member& member) { return member.placement.pod == pod; });
+    if (is_placed) continue;
+    AttemptResult failed = FailureOf("no place is left in its topology domain");
+    failed.failed.front().pod = pod;
+    other.failed.push_back(std::move(failed.failed.front()));
+  }
+}
+
+// Consecutive members, by their ranks. One whose siblings run has to be where they are.
+std::vector<MemberRun> PlacementTrial::Slices(const Candidate& candidate) const {
+  const int size = candidate.tier->slice_size;
+  std::vector<MemberRun> runs = InRuns(request_.pods, size);
+  for (MemberRun& run : runs) {
+    for (const NodePlacementPtr& part : candidate.placement->parts) {
+      run.placements.push_back(part.get());
+    }
+    if (!run.slice.has_value()) continue;
+    for (const GroupMember& member : members_) {
+      const std::optional<int> rank = RankOf(*member.pod);
+      if (member.node_name.empty() || !rank.has_value() || *rank / size != *run.slice) continue;
+      const NodeRow row = cluster_.nodes().FindRow(Symbol::Intern(member.node_name));
+      run.placements.erase(std::remove_if(run.placements.begin(), run.placements.end(),
+                                          [&](const NodePlacement* part) {
+                                            return row >= 0 &&
+                                                   !absl::c_binary_search(part->rows, row);
+                                          }),
+                           run.placements.end());
+    }
+  }
+  return runs;
+}
+
+// Over as few parts of the placement as can be, as evenly as can be. Empty if that is not wanted or
+// not known to be possible; of members that are all alike.
+std::vector<MemberRun> PlacementTrial::EvenRuns(const NodePlacement& placement) const {
+  std::vector<MemberRun> runs;
+  const int members = static_cast<int>(request_.pods.size());
+  if (placement.parts.empty() || kinds_.size() != 1 || !kinds_.front().need.has_value() ||
+      !assigned_nodes_.empty()) {
+    return runs;
+  }
+  std::vector<std::pair<int, const NodePlacement*>> parts;  // with room for so many
+  for (const NodePlacementPtr& part : placement.parts) {
+    const int room = static_cast<int>(std::min<double>(RoomOf(kinds_.front(), *part), members));
+    if (room > 0) parts.emplace_back(room, part.get());
+  }
+  const auto by_room = [](const auto& a, const auto& b) { return a.first > b.first; };
+  absl::c_stable_sort(parts, by_room);
+  size_t few = 0;
+  for (int room = 0; room < members; ++few) {
+    if (few == parts.size()) return runs;
+    room += parts[few].first;
+  }
+  // Of those that have room for an even share the tightest; else the largest there are.
+  const int share = (members + static_cast<int>(few) - 1) / static_cast<int>(few);
+  const auto enough = absl::c_find_if(parts, [&](const auto& part) { return part.first < share; });
+  const size_t with_room = static_cast<size_t>(enough - parts.begin());
+  const size_t begin = with_room >= few ? with_room - few : 0;
+  parts = {parts.begin() + static_cast<std::ptrdiff_t>(begin),
+           parts.begin() + static_cast<std::ptrdiff_t>(begin + few)};
+  // The smallest first: what one cannot take the others share.
+  std::vector<int> sizes(few);
+  int left = members;
+  for (size_t i = few; i-- > 0;) {
+    sizes[i] = std::min(parts[i].first, left / static_cast<int>(i + 1));
+    left -= sizes[i];
+  }
+  for (size_t i = 0; i < few && left > 0; ++i) {
+    const int more = std::min(parts[i].first - sizes[i], left);
+    sizes[i] += more;
+    left -= more;
+  }
+  const std::vector<PodPtr> ranked = ByRank(request_.pods);
+  auto pod = ranked.begin();
+  for (size_t i = 0; i < few; ++i) {
+    MemberRun& run = runs.emplace_back();
+    run.pods.assign(pod, pod + sizes[i]);
+    run.minimum = sizes[i];
+    run.placements = {parts[i].second};
+    pod += sizes[i];
+  }
+  return runs;
+}
+
+// The members of each part in one of its placements, those of the others anywhere.
+std::vector<MemberRun> PlacementTrial::PartRuns(const NodePlacement& placement) {
+  std::vector<MemberRun> runs(request_.quorum.counts());
+  for (size_t i = 0; i < request_.pods.size(); ++i) {
+    runs[request_.PartOf(i)].pods.push_back(request_.pods[i]);
+  }
+  for (int part = 0; part < request_.quorum.counts(); ++part) {
+    MemberRun& run = runs[part];
+    run.minimum = std::max(request_.quorum.MissingIn(part), 0);
+    if (part == 0 || tiers_of_part_[part - 1].empty()) {
+      run.placements = {&placement};
+      continue;
+    }
+    for (const auto& tier : tiers_of_part_[part - 1]) {
+      for (const NodePlacementPtr& one : tier->placements) {
+        auto within = std::make_shared<NodePlacement>();
+        std::set_intersection(one->rows.begin(), one->rows.end(), placement.rows.begin(),
+                              placement.rows.end(), std::back_inserter(within->rows));
+        if (within->rows.empty()) continue;
+        within->name = one->name;
+        run.placements.push_back(within.get());
+        run.tiers.push_back(static_cast<int>(&tier - tiers_of_part_[part - 1].data()));
+        run.owned.push_back(std::move(within));
+      }
+    }
+  }
+  runs.erase(std::remove_if(runs.begin(), runs.end(),
+                            [](const MemberRun& run) { return run.pods.empty(); }),
+             runs.end());
+  return runs;
+}
+
+bool PlacementTrial::GoesOn(int placed, int remaining) const {
+  const Status status = RunPlacementFeasible(
+      *request_.framework, Group(), *scoped_.placement,
+      {.scheduled = static_cast<int>(assigned_nodes_.size()) + placed, .remaining = remaining},
+      cluster_.nodes());
+  return status.ok() || status.IsWait();
+}
+
+}  // namespace berth

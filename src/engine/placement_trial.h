@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlacementTrial: one attempt on a group that plugins place.
+#ifndef BERTH_SRC_ENGINE_PLACEMENT_TRIAL_H_
+#define BERTH_SRC_ENGINE_PLACEMENT_TRIAL_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "berth/extensions/group.h"
+#include "berth/framework/placement.h"
+#include "engine/attempt.h"
+#include "engine/cluster_state.h"
+#include "engine/group_scheduler.h"
+#include "engine/group_shortage.h"
+#include "engine/member_runs.h"
+#include "engine/placement_plugins.h"
+#include "engine/pod_scheduler.h"
+#include "search/room_sums.h"
+
+namespace berth {
+
+// What the plugins said, and what is known of each placement. Scheduling thread.
+class PlacementTrial : private PlacementWatch {
+ public:
+  // What outlives an attempt.
+  struct Context {
+    ClusterState& cluster;
+    PodScheduler& pod_scheduler;
+    GroupScheduler& group_scheduler;
+    RoomSums& room_sums;
+    PlacementCheck& check;
+  };
+  // All outlive this. Fills `result`, but for Permit.
+  PlacementTrial(const Context& context, const AttemptRequest& request, AttemptResult& result);
+
+  // False, and nothing was done, if no plugin cares where the group is.
+  bool Run();
+
+ private:
+  // Members that request the same.
+  struct Alike {
+    const std::shared_ptr<const PodInfo>* pod;
+    int members = 0;
+    std::optional<PodNeed> need = std::nullopt;
+    RoomSums::Room* room = nullptr;  // null: not known
+  };
+  struct Candidate {
+    const PlacementTier* tier;
+    const NodePlacement* placement;
+    int64_t most = 0;        // so many members at most, by sums
+    double room = 0;         // for the first kind of members
+    bool nominated = false;  // some member is, to one of its nodes
+  };
+
+  PlacementGroup Group(int part = -1) const {
+    return {.name = request_.group,
+            .spec = *spec_,
+            .part = part,
+            .members = members_,
+            .assigned_nodes = part < 0 ? assigned_nodes_ : assigned_by_part_[part]};
+  }
+  bool Generate();
+  bool FindParts();
+  void FindKinds();
+  Candidate Judge(const std::shared_ptr<const PlacementTier>& tier, size_t position) const;
+  double RoomOf(const Alike& kind, const NodePlacement& placement) const;
+  std::vector<Candidate> Candidates(const std::shared_ptr<const PlacementTier>& tier,
+                                    int want) const;
+  // As far as is known by now.
+  int64_t MostIn(const Candidate& candidate) const {
+    const auto tried = placed_in_.find(candidate.placement);
+    return tried == placed_in_.end() ? candidate.most
+                                     : std::min<int64_t>(candidate.most, tried->second);
+  }
+
+  int64_t MostSeenIn(const Candidate& candidate) const {
+    const auto seen = most_seen_.find(candidate.placement);
+    return seen == most_seen_.end() ? candidate.most : seen->second;
+  }
+  bool PlaceInAnyTier(int want, int minimum);
+  bool PlaceIn(const std::shared_ptr<const PlacementTier>& tier, int want);
+  void Try(const Candidate& candidate, AttemptResult& other);
+  void TryRuns(const Candidate& candidate, std::vector<MemberRun> runs, AttemptResult& other);
+  std::vector<MemberRun> Slices(const Candidate& candidate) const;
+  std::vector<MemberRun> EvenRuns(const NodePlacement& placement) const;
+  std::vector<MemberRun> PartRuns(const NodePlacement& placement);
+  bool Start(AttemptResult other);
+  void Fail();
+  bool WouldHaveRoomIfEmpty(const NodePlacement& placement) const;
+  std::string Finding(const Candidate& best) const;
+  AttemptResult FailureOf(const std::string& text) const;
+  void Explain(const Candidate& best, AttemptResult& other) const;
+
+  bool GoesOn(int placed, int remaining) const override;
+
+  ClusterState& cluster_;
+  PodScheduler& pod_scheduler_;
+  GroupScheduler& group_scheduler_;
+  RoomSums& room_sums_;
+  PlacementCheck& check_;
+  const AttemptRequest& request_;
+  AttemptResult& result_;
+  AttemptRequest scoped_;
+  std::optional<GroupSpec> spec_;
+  absl::Span<const GroupMember> members_;
+  std::vector<Symbol> assigned_nodes_;
+  std::vector<std::vector<Symbol>> assigned_by_part_;
+  std::vector<PlacementTiers> tiers_of_part_;  // of subgroups with wishes of their own, or empty
+  PlacementTiers tiers_;
+  std::vector<NodeRow> nominated_;
+  std::vector<Alike> kinds_;
+  // How many members found a place where it was tried; and the same of all that was tried before.
+  absl::flat_hash_map<const NodePlacement*, int> placed_in_, most_seen_;
+  bool all_tried_ = true;  // where sums do not prove that there is none, no place exists
+  bool undecided_ = false;
+  int64_t possibilities_ = 0;
+  int cycles_ = 0;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_ENGINE_PLACEMENT_TRIAL_H_
