@@ -353,7 +353,9 @@ void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& reject
 // --- For people ---
 
 std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
-  book_.Refresh();
+  // The tree as of the last attempt: between attempts Handle's nodes may be older than what was
+  // charged, and a tree that is built anew of them would miss pods.
+  book_.RefreshNominations();
   if (book_.has_tree()) return ReportTree();
   ledger_.Refresh(handle_.objects());
   std::vector<QuotaFigure> figures;
