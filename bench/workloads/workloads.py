@@ -6,7 +6,7 @@ Pods with spec.nodeName run already; the others are pending, and are queued in t
 import collections
 import itertools
 
-from manifests import (GROUP_LABEL, KOORDINATOR_GANG, ZONE, bound_volume, claim_template, claiming, cluster_quota,
+from manifests import (GPU, GROUP_LABEL, KOORDINATOR_GANG, ZONE, bound_volume, claim_template, claiming, cluster_quota,
                        csi_node, device_class, elastic_quota, gpu_node, gpu_pod, kubernetes_pod_group, moment,
                        namespace, node, pod, pod_group, requests_of, resource_slice,
                        share_of_gpu_node, using)
@@ -587,6 +587,29 @@ def quota_tree(size, rng):
         yield pod(f"pod-{i:04d}", ns=f"queue-{c}-{q:02d}")
 
 
+def reclaims(members=1, gpus=1):
+    """A workload of size.groups jobs of so many pods that take back GPUs: another quota, which is guaranteed none, has all of
+    them, a pod a GPU."""
+    def objects(size, rng):
+        yield namespace("default")
+        yield namespace("borrower")
+        yield cluster_quota("owner", namespaces=["default"], min={GPU: str(8 * size.nodes)})
+        yield cluster_quota("borrower", namespaces=["borrower"], min={GPU: "0"})
+        yield from map(gpu_node, range(size.nodes))
+        for i in range(8 * size.nodes):
+            yield gpu_pod(f"borrow-{i:05d}", 1, "borrower", on=f"gpu-{i // 8:05d}", created=i % 86400,
+                          terminationGracePeriodSeconds=0)
+        gangs = members > 1
+        for i in range(size.groups if gangs else 0):
+            yield pod_group(f"job-{i:04d}", members, size.permit, i)
+        for i, j in itertools.product(range(size.groups), range(members)):
+            labels = {"labels": {GROUP_LABEL: f"job-{i:04d}"}} if gangs else {}
+            yield gpu_pod(f"job-{i:04d}-{j:03d}", gpus, created=i % 86400, **labels)
+    of_one = "a gang of %d pods with %d GPU%s each" % (members, gpus, "s" if gpus > 1 else "") if members > 1 else "one GPU"
+    objects.__doc__ = f"KAI's shape of reclaim: jobs take back {of_one} from a quota that borrows all GPUs"
+    return objects
+
+
 WORKLOADS = {
     "basic": Workload(basic, Size(5000, 10000, 1000), "default"),
     "big": Workload(basic, Size(15000, 50000, 0), "default"),
@@ -645,5 +668,11 @@ WORKLOADS = {
     "quota": Workload(quota, Size(1000, 4000, 0), "capacity"),
     "quota-100": Workload(quota, Size(100, 400, 0), "capacity"),
     "quota-tree": Workload(quota_tree, Size(1500, 50000, 0), "capacity"),
+    # KAI's shapes of reclaim.
+    "reclaim-one": Workload(reclaims(), Size(500, 0, 0, 1), "capacity-gangs"),
+    "reclaim-4000": Workload(reclaims(), Size(500, 0, 0, 4000), "capacity-gangs"),
+    "reclaim-gangs": Workload(reclaims(10), Size(500, 0, 0, 50), "capacity-gangs"),
+    "reclaim-2000-gpus": Workload(reclaims(250, 8), Size(500, 0, 0, 1), "capacity-gangs"),
+    "reclaim-700-victims": Workload(reclaims(88, 8), Size(500, 0, 0, 1), "capacity-gangs"),
     "quota-fresh": Workload(quota_fresh, Size(1000, 8800, 0), "capacity"),
 }

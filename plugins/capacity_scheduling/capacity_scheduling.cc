@@ -15,6 +15,8 @@
 #include "berth/api/scheduling_berth_dev.pb.h"
 #include "berth/api/scheduling_x_k8s_io.pb.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "plugins/capacity_scheduling/ledger_trial.h"
+#include "plugins/capacity_scheduling/quota_order.h"
 #include "plugins/capacity_scheduling/quota_state.h"
 #include "plugins/capacity_scheduling/quota_trial.h"
 #include "plugins/capacity_scheduling/victim_plan.h"
@@ -92,7 +94,9 @@ void CapacityScheduling::AddNominatedPods(const PodInfo& pod, const Quota& quota
 
 Status CapacityScheduling::PreFilter(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                                      PreFilterResult& result) {
+  const uint64_t tree_before = book_.tree_version();
   book_.Refresh();
+  if (book_.tree_version() != tree_before) status_.Touch();
   if (book_.has_tree()) return PreFilterInTree(state, pod, nodes, result);
   ledger_.Refresh(handle_.objects());
   auto owned_state = std::make_unique<QuotaState>();
@@ -150,7 +154,33 @@ Status CapacityScheduling::RemovePod(CycleState& state, const PodInfo&, const Po
 Status CapacityScheduling::PostFilter(CycleState& state, const PodInfo& pod,
                                       const NodeStatuses& statuses, PostFilterResult& result) {
   if (state.Find(kTreeState) != nullptr) return PostFilterInTree(state, pod, statuses, result);
-  return preemption_.Run(rules_, state, pod, statuses, result);
+  QuotaState* const quota_state = state.FindMutable(kQuotaState);
+  const PlacedTogether* const together = state.Find(kPlacedTogether);
+  if (quota_state != nullptr && together != nullptr) {
+    for (const PodInfo* const sibling : together->pods) {
+      if (sibling == &pod || sibling->namespace_name() != pod.namespace_name()) continue;
+      const NominatedUsage::Request* const counted = nominated_.Find(*sibling->identity());
+      if (counted != nullptr && counted->priority >= pod.priority()) continue;
+      quota_state->together.Add(ledger_.RequestOf(*sibling));
+    }
+  }
+  Status status = preemption_.Run(rules_, state, pod, statuses, result);
+  const bool found_none = status.IsRejected() && result.nominated_node == "";
+  if (!found_none || quota_state == nullptr) return status;
+  return PlanOverNodes(state, *quota_state, pod, statuses, std::move(status), result);
+}
+
+// No node by itself holds enough of what others borrowed. Where the quotas have room, evictions
+// elsewhere would not help.
+Status CapacityScheduling::PlanOverNodes(const CycleState& state, const QuotaState& quota_state,
+                                         const PodInfo& pod, const NodeStatuses& statuses,
+                                         Status not_on_one, PostFilterResult& result) {
+  if (!rules_.TakesBack(quota_state, pod)) return not_on_one;
+  LedgerTrial trial(ledger_, rules_, handle_, quota_state, pod);
+  if (trial.HasRoom().ok()) return not_on_one;
+  Status planned = PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
+  const bool waits = !result.nominated_node.has_value();
+  return planned.ok() || waits ? planned : not_on_one;
 }
 
 // --- In a tree ---
@@ -239,8 +269,13 @@ Status CapacityScheduling::PostFilterInTree(CycleState& state, const PodInfo& po
     return Status::Unschedulable("not eligible due to preemptionPolicy=Never.");
   }
   const QuotaBook::WithoutNomination without_nomination(book_, pod);
-  const PodInfo* const preemptor = &pod;
-  QuotaTrial trial(book_, handle_, *quota, {&preemptor, 1});
+  std::vector<const PodInfo*> preemptors = {&pod};
+  if (const PlacedTogether* const together = state.Find(kPlacedTogether)) {
+    for (const PodInfo* const sibling : together->pods) {
+      if (sibling != &pod) preemptors.push_back(sibling);
+    }
+  }
+  QuotaTrial trial(book_, handle_, *quota, preemptors);
   return PlanVictims(handle_, state, pod, statuses, preemption_.budgets(), trial, result);
 }
 
@@ -263,6 +298,19 @@ void CapacityScheduling::ExplainInTree(const PodInfo& pod, WaitingFor& waiting) 
   waiting.quota = tree.spec(shortage->quota).subject();
   waiting.reason = shortage->needed > shortage->limit ? WaitingReason::kQuotaMisconfigured
                                                       : WaitingReason::kQuotaMax;
+}
+
+int CapacityScheduling::Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) {
+  return line < book_.tree().size() ? ComparePods(book_.tree().spec(line), a, b) : 0;
+}
+
+bool CapacityScheduling::IsStrict(int line) {
+  return line < book_.tree().size() &&
+         book_.tree().spec(line).queueing == QuotaQueueing::kStrictFifo;
+}
+
+std::unique_ptr<QueueContest> CapacityScheduling::NewContest() {
+  return std::make_unique<QuotaContest>(book_, handle_);
 }
 
 std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
@@ -305,7 +353,9 @@ void CapacityScheduling::ExplainWaiting(const PodInfo& pod, const Status& reject
 // --- For people ---
 
 std::vector<QuotaFigure> CapacityScheduling::ReportQuotas() {
-  book_.Refresh();
+  // The tree as of the last attempt: between attempts Handle's nodes may be older than what was
+  // charged, and a tree that is built anew of them would miss pods.
+  book_.RefreshNominations();
   if (book_.has_tree()) return ReportTree();
   ledger_.Refresh(handle_.objects());
   std::vector<QuotaFigure> figures;

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "berth/extensions/observer.h"
 #include "berth/extensions/post_filter_events.h"
+#include "berth/extensions/queue_order.h"
 #include "berth/extensions/quota_report.h"
 #include "berth/extensions/waiting.h"
 #include "berth/framework/args.h"
@@ -26,6 +27,7 @@
 #include "plugins/capacity_scheduling/quota_book.h"
 #include "plugins/capacity_scheduling/quota_ledger.h"
 #include "plugins/capacity_scheduling/quota_rules.h"
+#include "plugins/capacity_scheduling/quota_status.h"
 
 namespace berth {
 
@@ -40,6 +42,8 @@ class CapacityScheduling final : public Plugin,
                                  public PostFilterEvents,
                                  public VictimRules,
                                  public WaitingExplainer,
+                                 public QueueOrder,
+                                 public SyncObserver,
                                  public QuotaReporter {
  public:
   static constexpr absl::string_view kName = "CapacityScheduling";
@@ -51,7 +55,8 @@ class CapacityScheduling final : public Plugin,
         rules_(ledger_),
         book_(handle),
         rules_without_quota_(handle, book_),
-        preemption_(handle) {}
+        preemption_(handle),
+        status_(handle, book_, kName) {}
 
   absl::string_view Name() const override { return kName; }
 
@@ -75,13 +80,22 @@ class CapacityScheduling final : public Plugin,
   void OnPodAssigned(const PodInfo& pod, const NodeInfo& node) override {
     ledger_.Charge(pod);
     book_.OnAssigned(pod, node);
+    status_.Touch();
   }
   void OnPodUnassigned(const PodInfo& pod, const NodeInfo&) override {
     ledger_.Release(pod);
     book_.OnUnassigned(pod);
+    status_.Touch();
   }
-  void OnPodPending(const PodInfo& pod) override { book_.OnPending(pod); }
-  void OnPodGone(const PodInfo& pod) override { book_.OnGone(pod); }
+  void OnPodPending(const PodInfo& pod) override {
+    book_.OnPending(pod);
+    status_.Touch();
+  }
+  void OnPodGone(const PodInfo& pod) override {
+    book_.OnGone(pod);
+    status_.Touch();
+  }
+  void OnSynced() override { status_.Begin(); }
 
   // A pod that goes or shrinks, and any change of a quota's min or max.
   std::vector<ClusterEventWithHint> EventsToRegister() const override;
@@ -94,6 +108,18 @@ class CapacityScheduling final : public Plugin,
   // In a tree of quotas (docs/quota.md), for plans over several nodes.
   Status BeginTrial(const CycleState& state, absl::Span<const PodInfo* const> preemptors,
                     std::unique_ptr<VictimTrial>& trial) override;
+
+  // In a tree: `order` and `queueing`. Without one all entries wait in one line.
+  uint64_t LinesVersion() override {
+    return book_.tree_version();  // as of the last attempt: between attempts nodes() may be older
+  }
+  int LineOf(const PodInfo& pod) override {
+    return book_.has_tree() ? book_.QuotaOf(pod).value_or(QuotaTree::kCluster)
+                            : QuotaTree::kCluster;
+  }
+  int Compare(int line, const QueuedPodInfo& a, const QueuedPodInfo& b) override;
+  bool IsStrict(int line) override;
+  std::unique_ptr<QueueContest> NewContest() override;
 
   const QuotaLedger& ledger() const { return ledger_; }
   const QuotaBook& book() const { return book_; }
@@ -123,6 +149,8 @@ class CapacityScheduling final : public Plugin,
   };
 
   void AddNominatedPods(const PodInfo& pod, const Quota& quota, QuotaState& state);
+  Status PlanOverNodes(const CycleState& state, const QuotaState& quota_state, const PodInfo& pod,
+                       const NodeStatuses& statuses, Status not_on_one, PostFilterResult& result);
   Status PreFilterInTree(CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                          PreFilterResult& result);
   Status NarrowByLines(const PodInfo& pod, QuotaId quota, const NodeTable& nodes,
@@ -139,6 +167,7 @@ class CapacityScheduling final : public Plugin,
   mutable QuotaBook book_;  // what-if changes are taken back
   RulesWithoutQuota rules_without_quota_;
   Preemption preemption_;
+  QuotaStatus status_;
 };
 
 }  // namespace berth

@@ -38,7 +38,10 @@ bool QuotaBook::ReadTree() {
   const uint64_t elastic = objects.version(Kind::kElasticQuota);
   const uint64_t cluster = objects.version(Kind::kClusterQuota);
   const uint64_t namespaces = objects.version(Kind::kNamespace);
-  if (has_tree_ && namespaces != namespace_version_) belongings_.clear();
+  if (has_tree_ && namespaces != namespace_version_) {
+    belongings_.clear();
+    ++tree_version_;
+  }
   if (elastic_version_ == elastic && cluster_version_ == cluster &&
       (namespaces == namespace_version_ || absl::c_none_of(specs_, [](const QuotaSpec& s) {
          return s.namespace_selector.has_value();
@@ -72,6 +75,7 @@ bool QuotaBook::ReadTree() {
 }
 
 void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
+  ++tree_version_;
   specs_ = std::move(specs);
   tree_ = QuotaTree(specs_);
   tree_.Advance(handle_.clock().Now());
@@ -95,6 +99,7 @@ void QuotaBook::Rebuild(std::vector<QuotaSpec> specs) {
   }
   charges_ = {};
   promised_ = {};
+  promised_on_.clear();
   wanted_ = {};
   by_quota_.assign(tree_.size(), {});
   leaving_.clear();
@@ -139,30 +144,60 @@ void QuotaBook::FollowNodes() {
   for (size_t i = 0; i < capacity.size(); ++i) tree_.SetCapacity(static_cast<int>(i), capacity[i]);
 }
 
+// Those on nodes whose nominations changed.
 void QuotaBook::FollowNominations() {
   const Nominator& nominator = handle_.nominator();
   if (nominator_version_ == nominator.version()) return;
+  const auto changes = nominator_version_.has_value() ? nominator.ChangesSince(*nominator_version_)
+                                                      : std::optional<absl::Span<const Symbol>>();
   nominator_version_ = nominator.version();
-  promised_.ForEach([&](const Identity&, const Promise& promise) {
+  if (!changes.has_value()) return FollowAllNominations();
+  for (const Symbol node : *changes) {
+    const auto here = promised_on_.find(node);
+    if (here == promised_on_.end()) continue;
+    for (const IdentityPtr& pod : here->second) {
+      const Amount* const promise = promised_.Find(*pod);
+      tree_.Release(promise->quota, promise->amounts);
+      promised_.Erase(*pod);
+    }
+    promised_on_.erase(here);
+  }
+  for (const Symbol node : *changes) {
+    if (promised_on_.contains(node)) continue;  // a node once for each change
+    for (const auto& pod : nominator.NominatedPods(node)) Promise(*pod, node);
+  }
+}
+
+void QuotaBook::FollowAllNominations() {
+  promised_.ForEach([&](const Identity&, const Amount& promise) {
     tree_.Release(promise.quota, promise.amounts);
   });
   promised_ = {};
-  const NodeTable& nodes = handle_.nodes();
-  nominator.ForEach([&](const PodInfo& pod, absl::string_view node_name) {
-    const std::optional<Symbol> name = Symbol::Find(node_name);
-    const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
-    const std::optional<QuotaId> quota = QuotaOf(pod);
-    if (row < 0 || !quota.has_value()) return;
-    const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
-    if (!is_new) return;
-    *promise = {*quota, ChargeOf(pod, &nodes.node(row).labels())};
-    tree_.Charge(promise->quota, promise->amounts);
+  promised_on_.clear();
+  handle_.nominator().ForEach([&](const PodInfo& pod, absl::string_view node_name) {
+    Promise(pod, Symbol::Intern(node_name));
   });
+}
+
+void QuotaBook::Promise(const PodInfo& pod, Symbol node_name) {
+  const NodeTable& nodes = handle_.nodes();
+  const NodeRow row = nodes.FindRow(node_name);
+  const std::optional<QuotaId> quota = QuotaOf(pod);
+  if (!quota.has_value()) return;
+  if (row < 0) {  // not seen yet, perhaps: all are looked at again
+    nominator_version_.reset();
+    return;
+  }
+  const auto [promise, is_new] = promised_.FindOrAdd(pod.identity());
+  if (!is_new) return;
+  *promise = {*quota, ChargeOf(pod, &nodes.node(row).labels())};
+  promised_on_[node_name].push_back(pod.identity());
+  tree_.Charge(promise->quota, promise->amounts);
 }
 
 QuotaBook::WithoutNomination::WithoutNomination(QuotaBook& book, const PodInfo& pod)
     : tree_(book.tree_) {
-  if (const Promise* const promise = book.promised_.Find(*pod.identity())) {
+  if (const Amount* const promise = book.promised_.Find(*pod.identity())) {
     quota_ = promise->quota;
     amounts_ = promise->amounts;
     tree_.Release(quota_, amounts_);
@@ -240,7 +275,15 @@ void QuotaBook::Charge(const PodInfo& pod, const NodeInfo& node) {
              next_sequence_++, pod.deletion_time().has_value()};
   tree_.Charge(*quota, charge->amounts);
   by_quota_[*quota].emplace(charge->sequence, charge);
-  if (charge->leaving) leaving_.emplace(charge->sequence, charge);
+  if (charge->leaving) CountLeaving(*charge, 1);
+}
+
+void QuotaBook::CountLeaving(const QuotaCharge& charge, int sign) {
+  for (const auto& [line, amount] : charge.amounts) {
+    const auto sum = leaving_.try_emplace({charge.quota, line}, 0).first;
+    sum->second += __int128{sign} * amount;
+    if (sum->second == 0) leaving_.erase(sum);
+  }
 }
 
 void QuotaBook::OnAssigned(const PodInfo& pod, const NodeInfo& node) {
@@ -257,7 +300,7 @@ void QuotaBook::OnUnassigned(const PodInfo& pod) {
   tree_.Advance(handle_.clock().Now());
   tree_.Release(charge->quota, charge->amounts);
   by_quota_[charge->quota].erase(charge->sequence);
-  if (charge->leaving) leaving_.erase(charge->sequence);
+  if (charge->leaving) CountLeaving(*charge, -1);
   charges_.Erase(*pod.identity());
   OnPending(pod);
 }
@@ -268,7 +311,7 @@ void QuotaBook::OnPending(const PodInfo& pod) {
   if (!pod.scheduling_gates().empty() || pod.deletion_time().has_value()) return;
   const std::optional<QuotaId> quota = QuotaOf(pod);
   if (!quota.has_value() || charges_.Contains(*pod.identity())) return;
-  Promise& promise = *wanted_.FindOrAdd(pod.identity()).first;
+  Amount& promise = *wanted_.FindOrAdd(pod.identity()).first;
   promise = {*quota, ChargeOf(pod, nullptr)};
   tree_.Want(promise.quota, promise.amounts);
 }
@@ -278,7 +321,7 @@ void QuotaBook::OnGone(const PodInfo& pod) {
 }
 
 void QuotaBook::StopWanting(UidRef pod) {
-  const Promise* const promise = wanted_.Find(pod);
+  const Amount* const promise = wanted_.Find(pod);
   if (promise == nullptr) return;
   tree_.Unwant(promise->quota, promise->amounts);
   wanted_.Erase(pod);

@@ -41,9 +41,15 @@ class QuotaBook {
 
   // Brings the tree up to date: with quotas that changed, nodes and nominations.
   void Refresh();
+  // Nominations alone: also between attempts, when Handle's nodes may be older.
+  void RefreshNominations() {
+    if (has_tree_) FollowNominations();
+  }
   // Whether quotas are a tree: there is a ClusterQuota, or an ElasticQuota with a mark of one.
   bool has_tree() const { return has_tree_; }
   const QuotaTree& tree() const { return tree_; }
+  // Changes when the tree is built anew, or when pods may belong to other quotas.
+  uint64_t tree_version() const { return tree_version_; }
   // For what-if changes, which are all taken back.
   QuotaTree& mutable_tree() { return tree_; }
 
@@ -63,10 +69,13 @@ class QuotaBook {
   // The charged pods of a quota itself, earliest first.
   using Charges = std::map<uint64_t, const QuotaCharge*>;
   const Charges& ChargesOf(QuotaId quota) const { return by_quota_[quota]; }
-  // Those of all quotas that are being deleted.
-  const Charges& leaving() const { return leaving_; }
+  // What those that are being deleted hold, by quota and line. Exact, as the tree's sums.
+  using Sums = std::map<std::pair<QuotaId, int>, __int128>;
+  const Sums& leaving() const { return leaving_; }
   const QuotaCharge* FindCharge(UidRef pod) const { return charges_.Find(pod); }
 
+  // Whether the pod is nominated, and so charged.
+  bool IsPromised(UidRef pod) const { return promised_.Contains(pod); }
   // Pods that are nominated to nodes are charged for these as well, so that nobody else takes what
   // they wait for. `pod` is not charged while one of these lives.
   class WithoutNomination {
@@ -83,7 +92,7 @@ class QuotaBook {
   };
 
  private:
-  struct Promise {
+  struct Amount {
     QuotaId quota;
     LineAmounts amounts;
   };
@@ -100,6 +109,9 @@ class QuotaBook {
   void Rebuild(std::vector<QuotaSpec> specs);
   void FollowNodes();
   void FollowNominations();
+  void FollowAllNominations();
+  void Promise(const PodInfo& pod, Symbol node_name);
+  void CountLeaving(const QuotaCharge& charge, int sign);
   void Charge(const PodInfo& pod, const NodeInfo& node);
   void StopWanting(UidRef pod);
   std::optional<QuotaId> FindQuota(const PodInfo& pod) const;
@@ -107,6 +119,7 @@ class QuotaBook {
   Handle& handle_;
   bool has_tree_ = false;
   std::optional<uint64_t> elastic_version_, cluster_version_, namespace_version_;
+  uint64_t tree_version_ = 0;
   std::vector<QuotaSpec> specs_;
   QuotaTree tree_;
   absl::flat_hash_map<Symbol, std::vector<QuotaId>> naming_;  // ClusterQuotas, by namespace named
@@ -116,10 +129,11 @@ class QuotaBook {
 
   IdentityMap<QuotaCharge, ByUid> charges_;
   std::vector<Charges> by_quota_;
-  Charges leaving_;
+  Sums leaving_;
   uint64_t next_sequence_ = 0;
-  IdentityMap<Promise, ByUid> wanted_;
-  IdentityMap<Promise, ByUid> promised_;
+  IdentityMap<Amount, ByUid> wanted_;
+  IdentityMap<Amount, ByUid> promised_;
+  absl::flat_hash_map<Symbol, std::vector<IdentityPtr>> promised_on_;  // by node
   std::optional<uint64_t> nominator_version_;
   std::optional<uint64_t> nodes_version_;
 

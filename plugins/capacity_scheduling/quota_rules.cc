@@ -38,8 +38,9 @@ QuotaRules::Scope QuotaRules::ScopeOf(const QuotaState& state, const PodInfo& po
   if (quota == nullptr) return Scope::kWithoutQuota;
   // A pod that asks for nothing its quota names has no guarantee to claim.
   if (state.claimed.empty()) return Scope::kOwnQuota;
-  return OverMin(ledger_, state, *quota, state.pending_of_quota) ? Scope::kOwnQuota
-                                                                 : Scope::kReclaim;
+  ResourceVector pending = state.pending_of_quota;
+  pending.Add(state.together);
+  return OverMin(ledger_, state, *quota, pending) ? Scope::kOwnQuota : Scope::kReclaim;
 }
 
 bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& victim,
@@ -50,15 +51,20 @@ bool QuotaRules::MayEvict(Scope scope, const QuotaState& state, const PodInfo& v
     case Scope::kWithoutQuota:
       return quota == nullptr && victim.priority() < pod.priority();
     case Scope::kReclaim:
-      if (quota == nullptr || same_namespace) return false;
-      // A pod that leaves gives back what it has, and evicts nobody.
-      return victim.deletion_time().has_value()
-                 ? OverMin(ledger_, state, *quota)
-                 : IsBorrowed(ledger_, state, *quota, ledger_.RequestOf(victim));
+      return MayTakeBack(state, victim, ledger_.RequestOf(victim), pod);
     case Scope::kOwnQuota:
       return same_namespace && victim.priority() < pod.priority();
   }
   return false;
+}
+
+bool QuotaRules::MayTakeBack(const QuotaState& state, const PodInfo& victim,
+                             const ResourceVector& amounts, const PodInfo& pod) const {
+  const Quota* quota = ledger_.Find(victim.namespace_name());
+  if (quota == nullptr || victim.namespace_name() == pod.namespace_name()) return false;
+  // A pod that leaves gives back what it has, and evicts nobody.
+  return victim.deletion_time().has_value() ? OverMin(ledger_, state, *quota)
+                                            : IsBorrowed(ledger_, state, *quota, amounts);
 }
 
 Status QuotaRules::PodEligibleToPreempt(const CycleState& state, const PodInfo& pod,

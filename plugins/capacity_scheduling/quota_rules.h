@@ -31,6 +31,14 @@ class QuotaRules final : public PreemptionRules, public PreemptionHints {
   // Those of lower priority, unless it takes back what others borrowed.
   Victims PossibleVictims(const CycleState& state, const PodInfo& pod) const override;
 
+  // Whether the pod takes back what its quota is guaranteed: from whatever priority, of others.
+  bool TakesBack(const QuotaState& state, const PodInfo& pod) const {
+    return ScopeOf(state, pod) == Scope::kReclaim;
+  }
+  // Whether it may take back `amounts`, which `victim` holds, or a gang that it is a pod of.
+  bool MayTakeBack(const QuotaState& state, const PodInfo& victim, const ResourceVector& amounts,
+                   const PodInfo& pod) const;
+
  private:
   enum class Scope { kWithoutQuota, kReclaim, kOwnQuota };
   Scope ScopeOf(const QuotaState& state, const PodInfo& pod) const;

@@ -81,6 +81,9 @@ struct QuotaState final : StateData {
   // least the same priority; for `pending_of_all` also those of other quotas that are not over
   // their min.
   ResourceVector pending_of_quota, pending_of_all;
+  // In PostFilter: what members of the pod's group ask for that start together with it, without
+  // those that are in `pending_of_quota`.
+  ResourceVector together;
   UsageChanges changes;
 
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<QuotaState>(*this); }

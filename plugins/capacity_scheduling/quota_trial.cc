@@ -3,13 +3,14 @@
 #include "plugins/capacity_scheduling/quota_trial.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 #include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/api/time.h"
+#include "plugins/capacity_scheduling/victim_units.h"
 
 namespace berth {
 namespace {
@@ -50,11 +51,20 @@ QuotaTrial::QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
   taker_.priority = preemptors.front()->priority();
   taker_.creation_time = preemptors.front()->creation_time();
   for (const PodInfo* pod : preemptors) {
+    // Others are of other quotas, or charged already.
+    const bool counts = pod == preemptors.front() ||
+                        (book_.QuotaOf(*pod) == quota && !book_.IsPromised(*pod->identity()));
+    if (!counts) continue;
     asked_.push_back(book_.RequestOf(*pod));
     AddAmounts(tree.ChargeOf(asked_.back(), nullptr), taker_.request);
-    taker_.priority = std::min(taker_.priority, pod->priority());
   }
-  for (const auto& [sequence, charge] : book_.leaving()) Change(charge->quota, charge->amounts, -1);
+  request_ = tree.ChargeOf(asked_.front(), nullptr);
+  constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& [where, sum] : book_.leaving()) {
+    for (__int128 rest = sum; rest > 0; rest -= kMost) {
+      Change(where.first, {{where.second, static_cast<int64_t>(std::min(rest, kMost))}}, -1);
+    }
+  }
 }
 
 QuotaTrial::~QuotaTrial() {
@@ -84,6 +94,7 @@ void QuotaTrial::Move(const VictimUnit& unit, bool gone) {
 }
 
 void QuotaTrial::PlaceOn(const LabelSet& node) {
+  request_ = book_.tree().ChargeOf(asked_.front(), &node);
   taker_.request.clear();
   for (const PodAmounts& amounts : asked_) {
     AddAmounts(book_.tree().ChargeOf(amounts, &node), taker_.request);
@@ -120,7 +131,7 @@ VictimTrial::Verdict QuotaTrial::MayEvict(const VictimUnit& unit) const {
 }
 
 Status QuotaTrial::HasRoom() const {
-  const auto shortage = book_.tree().FindShortage(taker_.quota, taker_.request);
+  const auto shortage = book_.tree().FindShortage(taker_.quota, request_);
   if (!shortage.has_value()) return Status::Success();
   return Status::Unschedulable(book_.tree().ToString(*shortage));
 }
@@ -156,8 +167,7 @@ std::vector<VictimUnit> QuotaTrial::Units() const {
   return units;
 }
 
-// Of a gang first its pods beyond the minimum, one by one; where that is reached, all the others at
-// once, in the place of the first of them.
+// Lower priority first, then who loses the least work, then later ones.
 std::vector<VictimUnit> QuotaTrial::UnitsOf(std::vector<const QuotaCharge*> charges) const {
   struct Victim {
     const QuotaCharge* charge;
@@ -177,36 +187,9 @@ std::vector<VictimUnit> QuotaTrial::UnitsOf(std::vector<const QuotaCharge*> char
     return std::tie(of_a, b.saved_at, b.charge->sequence) <
            std::tie(of_b, a.saved_at, a.charge->sequence);
   });
-  std::map<std::string, int> surplus;
-  std::map<std::string, size_t> core;  // positions of the units of whole gangs
-  std::vector<VictimUnit> units;
-  for (const Victim& victim : victims) {
-    const std::optional<std::string> group = handle_.groups().GroupOfPod(victim.pod->uid());
-    const std::string node(victim.charge->node.view());
-    if (!group.has_value()) {
-      units.push_back({{victim.pod}, {node}, ""});
-      continue;
-    }
-    const auto [left, is_new] = surplus.try_emplace(*group, 0);
-    if (is_new) {
-      const std::optional<GroupSpec> spec = handle_.groups().Spec(*group);
-      const GroupMembers* const members = handle_.groups().Find(*group);
-      if (spec.has_value() && members != nullptr &&
-          spec->disruption_mode == DisruptionMode::kSingle && spec->subgroups.empty()) {
-        left->second = members->counts().running - spec->min_member;
-      }
-    }
-    if (left->second > 0) {
-      --left->second;
-      units.push_back({{victim.pod}, {node}, *group});
-      continue;
-    }
-    const auto [whole, is_first] = core.try_emplace(*group, units.size());
-    if (is_first) units.push_back({{}, {}, *group});
-    units[whole->second].pods.push_back(victim.pod);
-    units[whole->second].nodes.push_back(node);
-  }
-  return units;
+  std::vector<RunningPod> pods;
+  for (Victim& victim : victims) pods.push_back({std::move(victim.pod), victim.charge->node});
+  return berth::UnitsOf(handle_, pods);
 }
 
 }  // namespace berth

@@ -22,7 +22,8 @@ namespace berth {
 // what the plan evicts. The books are as before when this goes.
 class QuotaTrial final : public VictimTrial {
  public:
-  // The preemptors are of one quota. `book` and `handle` outlive this.
+  // `quota` is that of the first preemptor, for which room is made; the others start together with
+  // it, so the rules count what they ask for as well. `book` and `handle` outlive this.
   QuotaTrial(QuotaBook& book, Handle& handle, QuotaId quota,
              absl::Span<const PodInfo* const> preemptors);
   ~QuotaTrial() override;
@@ -35,8 +36,7 @@ class QuotaTrial final : public VictimTrial {
   void Spare(const VictimUnit& unit) override { Move(unit, false); }
   Status HasRoom() const override;
 
-  // The preemptors will run on nodes with these labels: lines of some nodes count as well.
-  void PlaceOn(const LabelSet& node);
+  void PlaceOn(const LabelSet& node) override;
 
  private:
   struct Moved {
@@ -52,7 +52,8 @@ class QuotaTrial final : public VictimTrial {
 
   QuotaBook& book_;
   Handle& handle_;
-  QuotaTaker taker_;
+  QuotaTaker taker_;               // all of them
+  LineAmounts request_;            // of the first
   std::vector<PodAmounts> asked_;  // by preemptor
   TakingRule rule_;
   std::vector<Moved> moved_;  // to be undone, in reverse order

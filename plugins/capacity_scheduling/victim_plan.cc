@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth {
@@ -21,13 +22,21 @@ namespace {
 // What a node lacks for a pod; amounts above 0.
 class Deficit {
  public:
-  Deficit(const NodeInfo& node, const PodInfo& pod) {
+  // `nominated` are to run on the node as well; those of lower priority do not count.
+  Deficit(const NodeInfo& node, const PodInfo& pod,
+          absl::Span<const std::shared_ptr<const PodInfo>> nominated) {
+    std::vector<const PodInfo*> others;
+    for (const std::shared_ptr<const PodInfo>& other : nominated) {
+      if (other->priority() >= pod.priority() && other->uid() != pod.uid()) {
+        others.push_back(other.get());
+      }
+    }
     pod.requests().ForEach([&](ResourceId id, int64_t amount) {
-      const __int128 lack =
-          __int128{node.requested().Get(id)} + amount - node.allocatable().Get(id);
+      __int128 lack = __int128{node.requested().Get(id)} + amount - node.allocatable().Get(id);
+      for (const PodInfo* other : others) lack += other->requests().Get(id);
       if (lack > 0) lacks_.push_back({id, lack});
     });
-    pods_ = static_cast<int64_t>(node.pods().size()) + 1 - node.allowed_pods();
+    pods_ = static_cast<int64_t>(node.pods().size() + others.size()) + 1 - node.allowed_pods();
     // What leaves gives back what it has, and evicts nobody.
     for (const std::shared_ptr<const PodInfo>& other : node.pods()) {
       if (other->deletion_time().has_value()) Remove(*other);
@@ -67,7 +76,7 @@ struct Site {
 class Planner {
  public:
   Planner(Handle& handle, const CycleState& state, const PodInfo& pod,
-          const DisruptionBudgets& budgets, QuotaTrial& trial)
+          const DisruptionBudgets& budgets, VictimTrial& trial)
       : handle_(handle),
         state_(state),
         pod_(pod),
@@ -76,45 +85,59 @@ class Planner {
         units_(trial.Units()) {}
 
   Status Plan(const NodeStatuses& statuses, PostFilterResult& result) {
-    const Status refused = FindLegal();
-    if (on_row_.empty()) {
-      result.retry_at = retry_at_;
-      return refused.ok() ? Status::Unschedulable("no pod may be evicted for it") : refused;
-    }
+    legal_.resize(units_.size());
+    FindRows();
     std::vector<Site> sites = Sites(statuses);
     absl::c_sort(sites, [](const Site& a, const Site& b) { return a.Key() < b.Key(); });
-    Status last = refused;
+    Status last = Status::Success();
+    // Where it may only have to wait for who leaves, before anybody else has to go.
     for (const Site& site : sites) {
-      last = TryOn(site, result);
+      if (!site.units.empty()) break;
+      last = TryOn(site, More::kNo, result);
+      if (last.ok() || waits_) return last;
+    }
+    without_room_ = 0;
+    for (const Site& site : sites) {
+      last = TryOn(site, More::kYes, result);
       if (last.ok() || waits_) return last;
       if (without_room_ == kMostWithoutRoom) break;
     }
+    bool any_legal = false;
+    for (int unit = 0; unit < static_cast<int>(units_.size()); ++unit) any_legal |= IsLegal(unit);
     result.retry_at = retry_at_;
+    result.nominated_node = "";  // nobody leaves for it: what it was promised is for others
+    if (!any_legal) {
+      return refused_.ok() ? Status::Unschedulable("no pod may be evicted for it") : refused_;
+    }
+    if (last.ok()) last = refused_;
     return last.ok() ? Status::Unschedulable("no pod may be evicted that would make room") : last;
   }
 
  private:
-  // Which units may go at all, before anything is gone. Returns the first reason why not.
-  Status FindLegal() {
-    Status first = Status::Success();
-    legal_.resize(units_.size());
+  // Which units are where, in their order.
+  void FindRows() {
     const NodeTable& nodes = handle_.nodes();
     for (size_t i = 0; i < units_.size(); ++i) {
-      const VictimTrial::Verdict verdict = trial_.MayEvict(units_[i]);
-      legal_[i] = verdict.status.ok();
-      if (!legal_[i]) {
-        retry_at_ = std::min(retry_at_, verdict.until);
-        if (first.ok()) first = verdict.status;
-        continue;
-      }
-      const std::set<std::string> names(units_[i].nodes.begin(), units_[i].nodes.end());
-      for (const std::string& name : names) {
-        const std::optional<Symbol> symbol = Symbol::Find(name);
-        const NodeRow row = symbol.has_value() ? nodes.FindRow(*symbol) : -1;
-        if (row >= 0) on_row_[row].push_back(static_cast<int>(i));
+      for (const Symbol name : units_[i].nodes) {
+        const NodeRow row = nodes.FindRow(name);
+        if (row < 0) continue;
+        std::vector<int>& here = on_row_[row];
+        if (here.empty() || here.back() != static_cast<int>(i)) here.push_back(static_cast<int>(i));
       }
     }
-    return first;
+  }
+
+  // Whether the unit may go at all, before anything is gone.
+  bool IsLegal(int unit) {
+    if (!legal_[unit].has_value()) {
+      const VictimTrial::Verdict verdict = trial_.MayEvict(units_[unit]);
+      legal_[unit] = verdict.status.ok();
+      if (!verdict.status.ok()) {
+        retry_at_ = std::min(retry_at_, verdict.until);
+        if (refused_.ok()) refused_ = verdict.status;
+      }
+    }
+    return *legal_[unit];
   }
 
   // Nodes that would have room, and whom it costs. Nodes where evicting does not help are left out.
@@ -124,15 +147,16 @@ class Planner {
       const NodeInfo& node = handle_.nodes().node(row);
       Site site;
       site.row = row;
-      Deficit deficit(node, pod_);
+      Deficit deficit(node, pod_, handle_.nominator().NominatedPods(node.name()));
       const auto here = on_row_.find(row);
       if (!deficit.met()) {
         if (here == on_row_.end()) continue;
         for (const int unit : here->second) {
           if (deficit.met()) break;
+          if (!IsLegal(unit)) continue;
           bool helps = false;
           for (size_t i = 0; i < units_[unit].pods.size(); ++i) {
-            if (units_[unit].nodes[i] == node.name().view()) {
+            if (units_[unit].nodes[i] == node.name()) {
               helps |= deficit.Remove(*units_[unit].pods[i]);
             }
           }
@@ -155,12 +179,14 @@ class Planner {
     }
   }
 
-  Status TryOn(const Site& site, PostFilterResult& result) {
+  // Whether more may go than the site says, if sums of requests were not all.
+  enum class More { kNo, kYes };
+  Status TryOn(const Site& site, More more, PostFilterResult& result) {
     const NodeInfo& original = handle_.nodes().node(site.row);
     trial_.PlaceOn(original.labels());
     std::set<int> gone;
-    Status status = Gather(site, original, gone);
-    if (status.ok()) status = SpareOthers(original, gone);
+    Status status = Gather(site, more, original, gone);
+    if (status.ok()) status = SpareOthers(original, gone, result);
     if (status.ok()) Fill(original, gone, result);
     for (const int unit : gone) trial_.Spare(units_[unit]);
     return status;
@@ -168,9 +194,9 @@ class Planner {
 
   // Evicts the units of the site, more of the node if the filters want it, and more elsewhere
   // until the quotas have room.
-  Status Gather(const Site& site, const NodeInfo& original, std::set<int>& gone) {
+  Status Gather(const Site& site, More may_be_more, const NodeInfo& original, std::set<int>& gone) {
     const auto evict = [&](int unit) {
-      if (gone.contains(unit) || !legal_[unit]) return false;
+      if (gone.contains(unit) || !IsLegal(unit)) return false;
       const VictimTrial::Verdict verdict = trial_.MayEvict(units_[unit]);
       if (!verdict.status.ok()) {
         retry_at_ = std::min(retry_at_, verdict.until);
@@ -183,6 +209,7 @@ class Planner {
     for (const int unit : site.units) evict(unit);
     Status fits = Filter(original, gone);
     if (!fits.ok()) {
+      if (may_be_more == More::kNo) return fits;
       const auto here = on_row_.find(site.row);
       if (here == on_row_.end()) return fits;
       bool more = false;
@@ -192,6 +219,7 @@ class Planner {
     }
     Status room = trial_.HasRoom();
     for (int unit = 0; unit < static_cast<int>(units_.size()) && !room.ok(); ++unit) {
+      if (may_be_more == More::kNo) break;
       if (evict(unit)) room = trial_.HasRoom();
     }
     without_room_ += room.ok() ? 0 : 1;
@@ -200,7 +228,7 @@ class Planner {
 
   // The most important first, so that the least important stay evicted; those under an exhausted
   // budget before all others.
-  Status SpareOthers(const NodeInfo& original, std::set<int>& gone) {
+  Status SpareOthers(const NodeInfo& original, std::set<int>& gone, PostFilterResult& result) {
     std::vector<int> order(gone.begin(), gone.end());
     absl::c_stable_sort(order, [&](int a, int b) {
       const auto key = [&](int unit) {
@@ -219,14 +247,16 @@ class Planner {
     }
     if (!gone.empty()) return Status::Success();
     waits_ = true;
+    result.nominated_node.reset();
     return Status::Unschedulable("waiting for terminating pods to give back their quota");
   }
 
   // Whether the pod fits on the node without those that are gone, there and elsewhere.
   Status Filter(const NodeInfo& original, const std::set<int>& gone) {
     CycleState state = state_.Clone();
-    std::map<std::string, NodeInfo> changed;
-    NodeInfo& own = changed.emplace(std::string(original.name().view()), original).first->second;
+    std::map<NodeRow, NodeInfo> changed;
+    NodeInfo& own =
+        changed.emplace(handle_.nodes().FindRow(original.name()), original).first->second;
     for (const std::shared_ptr<const PodInfo>& pod : original.pods()) {
       if (!pod->deletion_time().has_value() || !own.RemovePod(*pod)) continue;
       if (Status status = handle_.RunPreFilterExtensionRemovePod(state, pod_, *pod, own);
@@ -237,13 +267,10 @@ class Planner {
     for (const int unit : gone) {
       const VictimUnit& of = units_[unit];
       for (size_t i = 0; i < of.pods.size(); ++i) {
-        auto node = changed.find(of.nodes[i]);
-        if (node == changed.end()) {
-          const std::optional<Symbol> name = Symbol::Find(of.nodes[i]);
-          const NodeRow row = name.has_value() ? handle_.nodes().FindRow(*name) : -1;
-          if (row < 0) continue;
-          node = changed.emplace(of.nodes[i], handle_.nodes().node(row)).first;
-        }
+        const NodeRow row = handle_.nodes().FindRow(of.nodes[i]);
+        if (row < 0) continue;
+        auto node = changed.find(row);
+        if (node == changed.end()) node = changed.emplace(row, handle_.nodes().node(row)).first;
         if (!node->second.RemovePod(*of.pods[i])) continue;
         if (Status status =
                 handle_.RunPreFilterExtensionRemovePod(state, pod_, *of.pods[i], node->second);
@@ -277,10 +304,11 @@ class Planner {
   const CycleState& state_;
   const PodInfo& pod_;
   const DisruptionBudgets& budgets_;
-  QuotaTrial& trial_;
+  VictimTrial& trial_;
   const std::vector<VictimUnit> units_;
-  std::vector<bool> legal_;                     // by unit
-  std::map<NodeRow, std::vector<int>> on_row_;  // legal units with a pod there
+  std::vector<std::optional<bool>> legal_;                 // by unit; absent: nobody has asked
+  Status refused_;                                         // the first reason why a unit may not go
+  absl::flat_hash_map<NodeRow, std::vector<int>> on_row_;  // units with a pod there
   absl::Time retry_at_ = absl::InfiniteFuture();
   bool waits_ = false;    // nobody else has to go
   int without_room_ = 0;  // sites for which the quotas had no room
@@ -292,7 +320,7 @@ class Planner {
 
 Status PlanVictims(Handle& handle, const CycleState& state, const PodInfo& pod,
                    const NodeStatuses& statuses, const DisruptionBudgets& budgets,
-                   QuotaTrial& trial, PostFilterResult& result) {
+                   VictimTrial& trial, PostFilterResult& result) {
   return Planner(handle, state, pod, budgets, trial).Plan(statuses, result);
 }
 

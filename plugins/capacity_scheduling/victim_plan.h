@@ -9,7 +9,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/postfilter.h"
 #include "berth/preemption/preemption.h"
-#include "plugins/capacity_scheduling/quota_trial.h"
+#include "berth/preemption/victim_rules.h"
 
 namespace berth {
 
@@ -17,10 +17,11 @@ namespace berth {
 // elsewhere so that the quotas have room. The node costs the fewest violated budgets, then the
 // lowest priority, then the fewest pods. What turns out not to be needed is spared, the most
 // important first. Success with nominated node and victims in `result`; Unschedulable with the
-// reason, and `retry_at` if somebody may go later. Changes nothing.
+// reason, the end of its nomination, and `retry_at` if somebody may go later; without a word about
+// the nomination if only those have to go who are leaving already. Changes nothing.
 Status PlanVictims(Handle& handle, const CycleState& state, const PodInfo& pod,
                    const NodeStatuses& statuses, const DisruptionBudgets& budgets,
-                   QuotaTrial& trial, PostFilterResult& result);
+                   VictimTrial& trial, PostFilterResult& result);
 
 }  // namespace berth
 

@@ -37,6 +37,10 @@ SchedulingQueue MakeQueue(const ProfileSetup& setup) {
     if (profile.group_plugin != nullptr)
       profile.group_plugin_name = framework->plugins().group_name;
   }
+  QueueOrder* order = nullptr;
+  for (const Framework* framework : frameworks) {
+    if (order == nullptr) order = framework->plugins().queue_order;
+  }
   const KubeSchedulerConfiguration& configuration = setup.options.configuration;
   return SchedulingQueue(
       *frameworks.front()->plugins().queue_sort.front().plugin, std::move(profiles),
@@ -45,7 +49,8 @@ SchedulingQueue MakeQueue(const ProfileSetup& setup) {
                    .max_backoff = absl::Seconds(configuration.pod_max_backoff_seconds),
                    .fault_log = &frameworks.front()->fault_log(),
                    .queue_sort_name = frameworks.front()->plugins().queue_sort_name(),
-                   .metrics = setup.options.metrics});
+                   .metrics = setup.options.metrics,
+                   .order = order});
 }
 
 }  // namespace

@@ -77,6 +77,9 @@ class GroupPreemption::Draft {
   };
 
   bool IsWhole() const { return request_.IsReachedBy(trial_.placed); }
+  // Who has to find a place still for the group to be whole, the pod at `first` before the others.
+  std::vector<const PodInfo*> StillMissing(absl::Span<const PodPtr> order, size_t first,
+                                           const absl::flat_hash_set<const PodInfo*>& placed) const;
   bool CostsTheGroup(PodSpan victims) const;
   bool Evict(const PodPtr& preemptor, const PostFilterResult& plan);
   bool HasEnded(const GroupMembers& group) const;
@@ -113,19 +116,31 @@ void GroupPreemption::Draft::PlaceWhoFits(absl::Span<const PodPtr> order) {
   }
 }
 
+std::vector<const PodInfo*> GroupPreemption::Draft::StillMissing(
+    absl::Span<const PodPtr> order, size_t first,
+    const absl::flat_hash_set<const PodInfo*>& placed) const {
+  std::vector<const PodInfo*> missing;
+  const int least = std::max(1, request_.minimum - this->placed());
+  for (size_t i = first; i < order.size() && static_cast<int>(missing.size()) < least; ++i) {
+    if (!placed.contains(order[i].get())) missing.push_back(order[i].get());
+  }
+  return missing;
+}
+
 bool GroupPreemption::Draft::PlaceByEvicting(absl::Span<const PodPtr> order) {
   absl::flat_hash_set<const PodInfo*> placed;
   for (const Binder::Member& member : trial_.placed) placed.insert(member.placement.pod.get());
   const PodInfo* rejected = nullptr;
   int left = static_cast<int>(order.size() - placed.size());
-  for (const PodPtr& pod : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const PodPtr& pod = order[i];
     if (IsWhole()) break;
     if (placed.contains(pod.get())) continue;
     if (this->placed() + left < request_.minimum) break;
     --left;
     if (rejected != nullptr && AreAlike(*pod, *rejected)) continue;
-    auto outcome =
-        pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes, trial_);
+    auto outcome = pod_scheduler_.PlaceOrPlan(request_, pod, PodScheduler::AskPostFilter::kYes,
+                                              trial_, StillMissing(order, i, placed));
     if (outcome.placed) {
       transaction_.Nominate(pod, "");
       continue;

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "berth/extensions/post_filter_events.h"
+#include "berth/preemption/victim_rules.h"
 #include "engine/filtered_nodes.h"
 #include "evaluation/diagnosis.h"
 
@@ -123,7 +124,8 @@ std::vector<NodeRow> PodScheduler::FeasibleRows(const AttemptRequest& request,
 
 PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& request,
                                                      const std::shared_ptr<const PodInfo>& pod,
-                                                     AskPostFilter ask, AttemptResult& result) {
+                                                     AskPostFilter ask, AttemptResult& result,
+                                                     std::vector<const PodInfo*> together) {
   ++result.cycles;
   PlacedOrPlan outcome;
   const Framework& framework = *request.framework;
@@ -143,6 +145,9 @@ PodScheduler::PlacedOrPlan PodScheduler::PlaceOrPlan(const AttemptRequest& reque
   if (cycle.diagnosis == nullptr && !cycle.pre_filter_rejected) return outcome;
   const UniformStatuses uniform(cluster_.nodes().size(), cycle.status);
   const NodeStatuses& statuses = cycle.diagnosis != nullptr ? cycle.diagnosis->statuses() : uniform;
+  auto placed_together = std::make_unique<PlacedTogether>();
+  placed_together->pods = std::move(together);
+  state.Write(kPlacedTogether, std::move(placed_together));
   outcome.status = framework.point_metrics().Measure(PointMetrics::Point::kPostFilter, [&] {
     return framework.RunPostFilter(state, *pod, statuses, outcome.plan);
   });

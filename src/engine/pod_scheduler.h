@@ -41,8 +41,10 @@ class PodScheduler {
     PostFilterResult plan;
   };
   enum class AskPostFilter : uint8_t { kNo, kYes };
+  // `together`: PlacedTogether, for PostFilter.
   PlacedOrPlan PlaceOrPlan(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
-                           AskPostFilter ask, AttemptResult& result);
+                           AskPostFilter ask, AttemptResult& result,
+                           std::vector<const PodInfo*> together = {});
   // Asks the Permit plugins about a placed pod. Success if it may be bound, or once its waits are
   // over.
   static Status Permit(const Framework& framework, Binder::Member& member);

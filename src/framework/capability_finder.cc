@@ -38,6 +38,7 @@ void CapabilityFinder::FindAll() {
   FindPreFilterExtensions();
   FindGroupPlugin();
   FindEvents();
+  FindQueueOrder();
   FindObservers();
   FindExplainers();
   FindSigners();
@@ -120,6 +121,12 @@ void CapabilityFinder::FindScoreResolutions() {
       continue;
     }
     plugins_.score_resolution = std::max(plugins_.score_resolution, hook.resolution);
+  }
+}
+
+void CapabilityFinder::FindQueueOrder() {
+  for (int index = 0; index < plugins_.count() && plugins_.queue_order == nullptr; ++index) {
+    plugins_.queue_order = plugins_.As<QueueOrder>(index);
   }
 }
 

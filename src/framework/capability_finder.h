@@ -25,6 +25,7 @@ class CapabilityFinder {
   void CheckGroupPoints(int index);
   void FindScoreExtensions();
   void FindScoreResolutions();
+  void FindQueueOrder();
   void FindEvents();
   bool CanReject(int index) const;
   void AskEvents(int index, const EnqueueExtensions& extensions, PluginEvents& events);

@@ -15,6 +15,7 @@
 #include "berth/extensions/explain.h"
 #include "berth/extensions/group.h"
 #include "berth/extensions/observer.h"
+#include "berth/extensions/queue_order.h"
 #include "berth/extensions/quota_report.h"
 #include "berth/extensions/usage.h"
 #include "berth/extensions/waiting.h"
@@ -165,6 +166,7 @@ struct ProfilePlugins {
   std::vector<Hook<const ExplainPlugin>> node_explainers;
   std::vector<Hook<const WaitingExplainer>> waiting_explainers;
   std::vector<Hook<UsageReporter>> usage_reporters;
+  QueueOrder* queue_order = nullptr;  // the first that is one, or null
   std::vector<Hook<QuotaReporter>> quota_reporters;
 
   // --- The guards that the pointers above lead to ---

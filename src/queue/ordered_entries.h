@@ -15,8 +15,8 @@ namespace berth {
 
 // Most entries come in the order in which they go, or nearly: those that belong behind all others
 // wait in a line, which costs one comparison an entry; the rest are in a binary heap beside it. An
-// entry is in one of these at most (QueueEntry::place). Holds no ownership.
-template <class Less>
+// entry is in one of these at most for each kPlace. Holds no ownership.
+template <class Less, int64_t QueueEntry::*kPlace = &QueueEntry::place>
 class OrderedEntries {
  public:
   explicit OrderedEntries(Less less) : less_(std::move(less)) {}
@@ -32,7 +32,7 @@ class OrderedEntries {
   // The one in the line that is `steps` behind its first; null if there is none, or a gap.
   QueueEntry* Upcoming(size_t steps) const { return steps < line_.size() ? line_[steps] : nullptr; }
   // Whether the entry, which is one of these, is in the line.
-  static bool IsInLine(const QueueEntry& entry) { return entry.place < QueueEntry::kNotInList; }
+  static bool IsInLine(const QueueEntry& entry) { return entry.*kPlace < QueueEntry::kNotInList; }
   // Calls `visit` for every entry, in no order.
   template <class Visit>
   void ForEach(const Visit& visit) const {
@@ -43,9 +43,9 @@ class OrderedEntries {
   }
 
   void Push(QueueEntry& entry) {
-    BERTH_DCHECK(entry.place == QueueEntry::kNotInList) << entry.key;
+    BERTH_DCHECK(entry.*kPlace == QueueEntry::kNotInList) << entry.key;
     if (in_line_ == 0 || !less_(entry, *line_.back())) {
-      entry.place = InLine(line_begin_ + static_cast<int64_t>(line_.size()));
+      entry.*kPlace = InLine(line_begin_ + static_cast<int64_t>(line_.size()));
       line_.push_back(&entry);
       ++in_line_;
     } else {
@@ -54,7 +54,7 @@ class OrderedEntries {
     }
   }
   void Remove(QueueEntry& entry) {
-    const int64_t place = std::exchange(entry.place, QueueEntry::kNotInList);
+    const int64_t place = std::exchange(entry.*kPlace, QueueEntry::kNotInList);
     if (place < 0) return RemoveFromLine(InLine(place));
     QueueEntry* const last = heap_.back();
     heap_.pop_back();
@@ -77,14 +77,14 @@ class OrderedEntries {
     for (size_t i = 0; i < line_.size(); ++i) {
       QueueEntry* const entry = line_[i];
       if (entry == nullptr) continue;
-      if (InLine(entry->place) != line_begin_ + static_cast<int64_t>(i)) return false;
+      if (InLine(entry->*kPlace) != line_begin_ + static_cast<int64_t>(i)) return false;
       if (before != nullptr && less_(*entry, *before)) return false;
       before = entry;
       ++found;
     }
     if (found != in_line_) return false;
     for (size_t i = 0; i < heap_.size(); ++i) {
-      if (heap_[i]->place != static_cast<int64_t>(i)) return false;
+      if (heap_[i]->*kPlace != static_cast<int64_t>(i)) return false;
       if (i > 0 && less_(*heap_[i], *heap_[(i - 1) / 2])) return false;
     }
     return true;
@@ -108,12 +108,12 @@ class OrderedEntries {
   void CloseGaps() {
     std::erase(line_, nullptr);
     line_begin_ = 0;
-    for (size_t i = 0; i < line_.size(); ++i) line_[i]->place = InLine(static_cast<int64_t>(i));
+    for (size_t i = 0; i < line_.size(); ++i) line_[i]->*kPlace = InLine(static_cast<int64_t>(i));
   }
 
   void Put(int64_t place, QueueEntry* entry) {
     heap_[place] = entry;
-    entry->place = place;
+    entry->*kPlace = place;
   }
   void Up(int64_t place) {
     QueueEntry* const entry = heap_[place];

@@ -31,7 +31,7 @@ SchedulingQueue::SchedulingQueue(const QueueSortPlugin& sort, std::vector<QueueP
       options_(options),
       table_(TableOf(profiles_)),
       metrics_(options.metrics),
-      places_(sort, options.fault_log, options.queue_sort_name),
+      places_(sort, options.fault_log, options.queue_sort_name, options.order),
       gates_(profiles_, groups, entries_),
       hints_(table_, entries_),
       events_(table_, hints_, entries_,

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "berth/clock.h"
+#include "berth/extensions/queue_order.h"
 #include "berth/framework/enqueue.h"
 #include "berth/framework/queue_sort.h"
 #include "framework/fault_log.h"
@@ -47,10 +48,12 @@ struct QueueOptions {
   FaultLog* fault_log = nullptr;
   Symbol queue_sort_name;
   SchedulerMetrics* metrics = nullptr;  // may be null
+  QueueOrder* order = nullptr;          // null: QueueSort alone decides
 };
 
 // Each pod is in exactly one place: an entry that is active, in backoff, unschedulable, gated or in
-// flight. Entries are compared by the QueueSort plugin, then by arrival.
+// flight. Entries are compared by the QueueSort plugin, then by arrival; where a plugin is a
+// QueueOrder, only those that wait in the same line.
 //
 // The group index (Groups) must have a change before the queue gets it. Belongs to the scheduling
 // thread.

@@ -3,6 +3,7 @@
 #include "queue/sub_queues.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "berth/check.h"
 
@@ -11,16 +12,20 @@ namespace berth {
 void SubQueues::Add(QueueEntry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
+      if (lined_ != nullptr) return LineUp(entry);
       Sort([&] { active_.Push(entry); });
       break;
     case QueueState::kBackoff:
       Sort([&] { backoff_.Push(entry); });
+      LineUp(entry);
       break;
     case QueueState::kErrorBackoff:
       error_backoff_.Push(entry);
+      LineUp(entry);
       break;
     case QueueState::kUnschedulable:
       unschedulable_.Push(entry);
+      LineUp(entry);
       if (entry.retry_at < absl::InfiniteFuture()) {
         retries_[{entry.retry_at, entry.sequence}] = &entry;
       }
@@ -36,12 +41,15 @@ void SubQueues::Add(QueueEntry& entry) {
 void SubQueues::Remove(QueueEntry& entry) {
   switch (entry.state) {
     case QueueState::kActive:
-      return RemoveFrom(active_, entry);
+      return lined_ != nullptr ? LeaveLine(entry) : RemoveFrom(active_, entry);
     case QueueState::kBackoff:
+      LeaveLine(entry);
       return RemoveFrom(backoff_, entry);
     case QueueState::kErrorBackoff:
+      LeaveLine(entry);
       return error_backoff_.Remove(entry);
     case QueueState::kUnschedulable:
+      LeaveLine(entry);
       if (entry.retry_at < absl::InfiniteFuture()) retries_.erase({entry.retry_at, entry.sequence});
       return unschedulable_.Remove(entry);
     case QueueState::kGated:
@@ -53,8 +61,33 @@ void SubQueues::Remove(QueueEntry& entry) {
 }
 
 void SubQueues::Fix(QueueEntry& entry) {
-  if (entry.state == QueueState::kActive) Sort([&] { active_.Fix(entry); });
   if (entry.state == QueueState::kBackoff) Sort([&] { backoff_.Fix(entry); });
+  if (lined_ == nullptr) {
+    if (entry.state == QueueState::kActive) Sort([&] { active_.Fix(entry); });
+  } else if (entry.line >= 0) {
+    LeaveLine(entry);
+    LineUp(entry);
+  }
+}
+
+QueueEntry* SubQueues::NextInLines() const {
+  if (lined_->IsStale()) {
+    std::vector<QueueEntry*> entries;
+    const auto take = [&](QueueEntry& entry) { entries.push_back(&entry); };
+    lined_->ForEachActive([&](QueueEntry& entry) {
+      entry.place = QueueEntry::kNotInList;
+      take(entry);
+    });
+    backoff_.ForEach(take);
+    error_backoff_.ForEach(take);
+    unschedulable_.ForEach(take);
+    lined_->Restart();
+    for (QueueEntry* entry : entries) {
+      entry->place_in_line = QueueEntry::kNotInList;
+      lined_->Add(*entry);
+    }
+  }
+  return lined_->Next();
 }
 
 QueueEntry* SubQueues::EndedBackoff(absl::Time now) {
@@ -89,8 +122,8 @@ absl::Time SubQueues::FirstUnschedulable() const {
 }
 
 bool SubQueues::IsConsistent() const {
-  return active_.IsConsistent() && backoff_.IsConsistent() && error_backoff_.IsConsistent() &&
-         unschedulable_.IsConsistent();
+  return (lined_ == nullptr || lined_->IsConsistent()) && active_.IsConsistent() &&
+         backoff_.IsConsistent() && error_backoff_.IsConsistent() && unschedulable_.IsConsistent();
 }
 
 bool SubQueues::HasRetry(const QueueEntry& entry) const {

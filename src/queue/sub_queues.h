@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "berth/framework/queue_sort.h"
 #include "framework/fault_log.h"
 #include "queue/backoff.h"
+#include "queue/lined_entries.h"
 #include "queue/ordered_entries.h"
 #include "queue/queue_entry.h"
 
@@ -19,9 +21,12 @@ namespace berth {
 // An entry is in the place of its state; one in flight is in none. Belongs to the queue.
 class SubQueues {
  public:
-  // `sort` outlives this; and `fault_log`, where sorting that takes long is counted, unless null.
-  SubQueues(const QueueSortPlugin& sort, FaultLog* fault_log, Symbol queue_sort_name)
-      : fault_log_(fault_log),
+  // `sort` outlives this; and `fault_log`, where sorting that takes long is counted, unless null;
+  // and `order`, which decides among lines, unless null: then all active entries are in one.
+  SubQueues(const QueueSortPlugin& sort, FaultLog* fault_log, Symbol queue_sort_name,
+            QueueOrder* order = nullptr)
+      : lined_(order == nullptr ? nullptr : std::make_unique<LinedEntries>(sort, *order)),
+        fault_log_(fault_log),
         queue_sort_name_(queue_sort_name),
         active_(ActiveLess{&sort}),
         backoff_(BackoffLess{ActiveLess{&sort}}),
@@ -34,8 +39,13 @@ class SubQueues {
   void Fix(QueueEntry& entry);
 
   // The next to be tried: the first active one, or of those in backoff, not after an error.
-  bool CanPop() const { return !active_.empty() || !backoff_.empty(); }
-  QueueEntry& Next() { return active_.empty() ? backoff_.top() : active_.top(); }
+  bool CanPop() const {
+    return lined_ != nullptr ? NextInLines() != nullptr : !active_.empty() || !backoff_.empty();
+  }
+  QueueEntry& Next() {
+    if (lined_ != nullptr) return *NextInLines();
+    return active_.empty() ? backoff_.top() : active_.top();
+  }
   // An active entry that may come soon, or null.
   const QueueEntry* Upcoming(int place) const { return active_.Upcoming(place); }
   // The first of those whose time has come, or null.
@@ -47,7 +57,7 @@ class SubQueues {
   // Since when the first unschedulable entry is; InfiniteFuture if there is none.
   absl::Time FirstUnschedulable() const;
 
-  int active_size() const { return active_.size(); }
+  int active_size() const { return lined_ != nullptr ? lined_->active_size() : active_.size(); }
   int backoff_size() const { return backoff_.size() + error_backoff_.size(); }
   int unschedulable_size() const { return unschedulable_.size(); }
   int gated_size() const { return gated_size_; }
@@ -90,9 +100,18 @@ class SubQueues {
     }
   };
 
+  // Null if there is none; else at least one of those that may be popped.
+  QueueEntry* NextInLines() const;
+  void LineUp(QueueEntry& entry) {
+    if (lined_ != nullptr) Sort([&] { lined_->Add(entry); });
+  }
+  void LeaveLine(QueueEntry& entry) {
+    if (lined_ != nullptr) Sort([&] { lined_->Remove(entry); });
+  }
+
   // Runs code that calls Less, and counts it as a slow call of the plugin if it is slow.
   template <class Sorting>
-  void Sort(const Sorting& sorting) {
+  void Sort(const Sorting& sorting) const {
     if (fault_log_ == nullptr) return sorting();
     CallTimer timer(*fault_log_);
     timer.Start();
@@ -105,6 +124,7 @@ class SubQueues {
     Sort([&] { entries.Remove(entry); });
   }
 
+  const std::unique_ptr<LinedEntries> lined_;  // then `active_` is empty
   FaultLog* const fault_log_;
   const Symbol queue_sort_name_;
   OrderedEntries<ActiveLess> active_;

@@ -17,6 +17,11 @@ namespace {
 constexpr int64_t kMilliWeight = 1000;
 constexpr __int128 kShareUnits = 1'000'000;
 
+int64_t MillionthsOf(__int128 amount, __int128 whole) {
+  const __int128 capped = std::clamp<__int128>(amount, 0, std::numeric_limits<int64_t>::max());
+  return static_cast<int64_t>(std::min<__int128>(capped * kShareUnits / whole, __int128{1} << 60));
+}
+
 __int128 OrUnlimited(std::optional<int64_t> amount) {
   return amount.has_value() ? __int128{*amount} : QuotaTree::kUnlimited;
 }
@@ -39,6 +44,7 @@ QuotaTree::QuotaTree(std::vector<QuotaSpec> specs) : specs_(std::move(specs)) {
   }
   concerns_.assign(cells, false);
   capacity_.assign(lines_.size(), std::nullopt);
+  charges_.assign(specs_.size(), 0);
   has_history_ =
       absl::c_any_of(specs_, [](const QuotaSpec& spec) { return spec.half_life.has_value(); });
   if (has_history_) {
@@ -116,6 +122,7 @@ QuotaTree::Branches QuotaTree::BranchesOf(QuotaId a, QuotaId b) const {
 void QuotaTree::SetCapacity(int line, int64_t amount) {
   if (capacity_[line] == amount) return;
   capacity_[line] = amount;
+  ++capacity_version_;
   Reckon(line);
 }
 
@@ -193,6 +200,7 @@ void QuotaTree::Move(QuotaId quota, const LineAmounts& amounts, int sign) {
   if (has_history_) {
     for (QuotaId at = quota; at != kCluster; at = parents_[at]) CatchUp(at);
   }
+  for (QuotaId at = quota; at != -1; at = parents_[at]) ++charges_[at];
   for (const auto& [line, amount] : amounts) {
     own_[At(quota, line)] += __int128{sign} * amount;
     __int128 more = __int128{sign} * amount;  // of what `above` has to give
@@ -287,14 +295,11 @@ void QuotaTree::MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign) 
   }
 }
 
-__int128 QuotaTree::ShareOf(QuotaId quota, int line) const {
-  if (quota == kCluster) return guarantee_[At(kCluster, line)];
-  const QuotaId above = parents_[quota];
+// What each child gets of so much, in their order.
+std::vector<__int128> QuotaTree::Divide(QuotaId above, int line, __int128 total) const {
   std::vector<ShareClaim> claims;
   claims.reserve(children_[above].size());
-  size_t own = 0;
   for (const QuotaId sibling : children_[above]) {
-    if (sibling == quota) own = claims.size();
     const size_t at = At(sibling, line);
     claims.push_back({.guarantee = guarantee_[at],
                       .wanted = std::min(most_[at], used_[at] + wanted_[at]),
@@ -303,27 +308,61 @@ __int128 QuotaTree::ShareOf(QuotaId quota, int line) const {
                       .history_millionths = HistoryOf(sibling, line)});
   }
   const bool has_history = specs_[above].half_life.has_value();
-  return DivideFairly(ShareOf(above, line), claims,
-                      has_history ? specs_[above].history_milli : 0)[own];
+  return DivideFairly(total, claims, has_history ? specs_[above].history_milli : 0);
+}
+
+__int128 QuotaTree::ShareOf(QuotaId quota, int line) const {
+  if (quota == kCluster) return guarantee_[At(kCluster, line)];
+  const QuotaId above = parents_[quota];
+  const auto own = absl::c_find(children_[above], quota) - children_[above].begin();
+  return Divide(above, line, ShareOf(above, line))[own];
+}
+
+std::vector<__int128> QuotaTree::SharesOf(int line) const {
+  std::vector<__int128> shares(specs_.size(), 0);
+  shares[kCluster] = guarantee_[At(kCluster, line)];
+  for (const QuotaId above : top_down_) {
+    const std::vector<__int128> of_children = Divide(above, line, shares[above]);
+    for (size_t i = 0; i < of_children.size(); ++i) shares[children_[above][i]] = of_children[i];
+  }
+  return shares;
+}
+
+// What the parent has of the line, or the cluster.
+__int128 QuotaTree::WholeAbove(QuotaId quota, int line) const {
+  __int128 whole = guarantee(parents_[quota] < 0 ? kCluster : parents_[quota], line);
+  if (whole <= 0) whole = guarantee(kCluster, line);
+  return std::max<__int128>(1, whole);
 }
 
 QuotaTree::DominantShare QuotaTree::DominantShareOf(QuotaId quota, const LineAmounts& more) const {
   DominantShare dominant;
-  const QuotaId above = parents_[quota] < 0 ? kCluster : parents_[quota];
   bool found = false;
   for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
     if (!Concerns(quota, line)) continue;
     const __int128 borrows = used(quota, line) + AmountOfLine(more, line) - guarantee(quota, line);
-    __int128 whole = guarantee(above, line);
-    if (whole <= 0) whole = guarantee(kCluster, line);
-    if (whole <= 0) whole = 1;
-    const __int128 capped = std::clamp<__int128>(borrows, 0, std::numeric_limits<int64_t>::max());
     DominantShare share;
-    share.millionths = Clamp(std::min<__int128>(capped * kShareUnits / whole, __int128{1} << 60));
+    share.millionths = MillionthsOf(borrows, WholeAbove(quota, line));
     share.weight = WeightOf(quota, line);
     share.history = HistoryOf(quota, line);
     if (!found || LessShare(dominant, share)) dominant = share;
     found = true;
+  }
+  return dominant;
+}
+
+QuotaTree::DominantShare QuotaTree::OwnDominantShareOf(QuotaId quota,
+                                                       const LineAmounts& more) const {
+  DominantShare dominant;
+  dominant.weight = kMilliWeight;
+  for (int line = 0; line < static_cast<int>(lines_.size()); ++line) {
+    if (!Concerns(quota, line)) continue;
+    __int128 used_by_itself = own_[At(quota, line)] + AmountOfLine(more, line);
+    __int128 guaranteed = guarantee(quota, line);
+    for (const QuotaId child : children_[quota]) guaranteed -= guarantee(child, line);
+    const __int128 borrows = used_by_itself - std::max<__int128>(0, guaranteed);
+    dominant.millionths =
+        std::max(dominant.millionths, MillionthsOf(borrows, WholeAbove(quota, line)));
   }
   return dominant;
 }

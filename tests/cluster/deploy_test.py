@@ -30,8 +30,10 @@ USER = "system:serviceaccount:kube-system:berth"
 SCHEDULER = "berth"
 ALL_PLUGINS = ["coscheduling", "capacityScheduling", "gpuDevices", "preemptionToleration"]
 EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
-# Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written.
-ABSENT = {*(("scheduling.k8s.io", resource, verb) for resource in ("workloads", "compositepodgroups") for verb in ("list", "watch")),
+# Of kinds that the server of this test does not have: they are asked for in vain, by one verb, and not written. And of
+# ClusterQuotas, of which the test makes none: no status is written.
+ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.dev", "clusterquotas/status", "patch"),
+          *(("scheduling.k8s.io", resource, verb) for resource in ("workloads", "compositepodgroups") for verb in ("list", "watch")),
           *((group, resource, verb) for group in ("scheduling.k8s.io", "scheduling.volcano.sh")
             for resource, verb in (("podgroups", "list"), ("podgroups", "watch"), ("podgroups", "get"), ("podgroups/status", "patch")))}
 COMPONENTS = ["gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]

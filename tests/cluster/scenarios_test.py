@@ -43,8 +43,6 @@ LEFT_OUT = {
     # Two preemptors one right after the other read the same status: kube-scheduler spends a disruption twice then too.
     "disruption_budget_is_spent": "takes the controller of budgets to be as fast as the scheduler",
     "item_01c_min_member_with_its_pods": "changes two objects at once",
-    # Its last pod was placed in one run and not in another within 20 s: not understood yet.
-    "item_22_shares_by_reclaim": "does not always end in time",
     "item_04_gang_preempts_across_nodes": TIME,  # victims go at once
     "item_23_lost_work": TIME,  # checkpoints have a date
     # The claim controller frees a claim some time after its pod has gone (docs/dra.md).

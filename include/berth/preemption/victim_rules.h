@@ -11,6 +11,8 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "berth/api/labels.h"
+#include "berth/api/symbol.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
@@ -21,8 +23,8 @@ namespace berth {
 // all that are left when no such pod is.
 struct VictimUnit {
   std::vector<std::shared_ptr<const PodInfo>> pods;
-  std::vector<std::string> nodes;  // where each of them is
-  std::string group;               // "namespace/name"; empty for a pod on its own
+  std::vector<Symbol> nodes;  // where each of them is
+  std::string group;          // "namespace/name"; empty for a pod on its own
 };
 
 // One plan in the making: which pods would be gone. Changes nothing but itself. Lives no longer
@@ -48,7 +50,23 @@ class VictimTrial {
   // Whether the preemptors may run as far as these rules go, with room for them on the nodes or
   // not. Success, or the reason.
   virtual Status HasRoom() const = 0;
+
+  // They would run on nodes with these labels: for rules that go by nodes.
+  virtual void PlaceOn(const LabelSet&) {}
 };
+
+// In the state of a pod for which PostFilter is asked as a member of a group that starts whole or
+// not at all: the members that still have to find a place for that, the pod itself first. Those
+// that have one are assumed. Who may take what is decided for all of them together: a group that
+// would have more than its quota is guaranteed takes nothing back, not even for some of its
+// members. Lives as long as the call.
+struct PlacedTogether final : StateData {
+  std::vector<const PodInfo*> pods;
+  std::unique_ptr<StateData> Clone() const override {
+    return std::make_unique<PlacedTogether>(*this);
+  }
+};
+inline constexpr StateKey<PlacedTogether> kPlacedTogether{"PlacedTogether"};
 
 // Implemented by a PostFilter plugin beside PostFilter. The search places pods by the Filter
 // plugins and asks this about victims.

@@ -104,6 +104,8 @@ class QuotaTree {
   // What the quota has if the cluster is shared fairly: see DivideFairly(). The cluster's is its
   // capacity. Costs the depth times the number of siblings.
   __int128 ShareOf(QuotaId quota, int line) const;
+  // The same of all quotas at once, by quota.
+  std::vector<__int128> SharesOf(int line) const;
   // The largest of what it borrows with `more` of any line, in millionths of what its parent has,
   // by weight: smaller comes first. Compare with LessShare().
   struct DominantShare {
@@ -112,7 +114,13 @@ class QuotaTree {
     int64_t history = 0;  // decayed usage in millionths of its siblings'; 0 without history
   };
   DominantShare DominantShareOf(QuotaId quota, const LineAmounts& more) const;
+  // The same of pods of the quota itself, beside its children; of weight 1.
+  DominantShare OwnDominantShareOf(QuotaId quota, const LineAmounts& more) const;
   static bool LessShare(const DominantShare& a, const DominantShare& b);
+
+  // Grows with every charge at or below the quota; and with every change of the capacity.
+  uint64_t charges(QuotaId quota) const { return charges_[quota]; }
+  uint64_t capacity_version() const { return capacity_version_; }
 
   // Brings decayed usage up to `now`; before a charge, if it is to count for the time so far.
   void Advance(absl::Time now);
@@ -132,6 +140,8 @@ class QuotaTree {
   void Move(QuotaId quota, const LineAmounts& amounts, int sign);
   void MoveWanted(QuotaId quota, const LineAmounts& amounts, int sign);
   __int128 AvailableFrom(QuotaId quota, int line, __int128 of_parent) const;
+  std::vector<__int128> Divide(QuotaId above, int line, __int128 total) const;
+  __int128 WholeAbove(QuotaId quota, int line) const;
   int64_t HistoryOf(QuotaId quota, int line) const;
   double DecayedOf(QuotaId quota, int line) const;
   void CatchUp(QuotaId quota);
@@ -151,6 +161,8 @@ class QuotaTree {
   // own pods.
   std::vector<__int128> used_, bubbled_, own_;
   std::vector<__int128> wanted_;
+  std::vector<uint64_t> charges_;  // how often, by quota
+  uint64_t capacity_version_ = 0;
   bool has_history_ = false;
   absl::Time now_ = absl::InfinitePast();
   // Of children of quotas with a half-life: mean usage, by At(), as of these times.

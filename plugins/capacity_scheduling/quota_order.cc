@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of quota_order.h.
+#include "plugins/capacity_scheduling/quota_order.h"
+
+#include <optional>
+#include <utility>
+
+namespace berth {
+
+LineAmounts QuotaContest::RequestOf(const QueuedPodInfo& head) const {
+  const GroupMembers* const group =
+      head.group.empty() ? nullptr : handle_.groups().Find(head.group);
+  if (group == nullptr) return book_.ChargeOf(*head.pod, nullptr);
+  LineAmounts request;
+  for (const GroupMember& member : group->members()) {
+    if (member.node_name.empty()) AddAmounts(book_.ChargeOf(*member.pod, nullptr), request);
+  }
+  return request;
+}
+
+void QuotaContest::SetHead(int line, const QueuedPodInfo* head) {
+  if (IsOver()) return;
+  if (head == nullptr) return tournament_.SetHead(line, std::nullopt);
+  tournament_.SetHead(line,
+                      TournamentHead{.request = book_.has_tree() ? RequestOf(*head) : LineAmounts(),
+                                     .priority = head->priority(),
+                                     .since = head->group_timestamp});
+}
+
+int QuotaContest::Next() { return IsOver() ? -1 : tournament_.Next().value_or(-1); }
+
+int ComparePods(const QuotaSpec& spec, const QueuedPodInfo& a, const QueuedPodInfo& b) {
+  for (const QuotaOrderKey key : spec.order) {
+    if (key == QuotaOrderKey::kPodPriority && a.priority() != b.priority()) {
+      return a.priority() > b.priority() ? -1 : 1;
+    }
+    if (key == QuotaOrderKey::kAge && a.group_timestamp != b.group_timestamp) {
+      return a.group_timestamp < b.group_timestamp ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace berth

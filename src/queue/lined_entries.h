@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries in lines, where a plugin decides whose turn it is (QueueOrder).
+#ifndef BERTH_SRC_QUEUE_LINED_ENTRIES_H_
+#define BERTH_SRC_QUEUE_LINED_ENTRIES_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "berth/extensions/queue_order.h"
+#include "queue/ordered_entries.h"
+#include "queue/queue_entry.h"
+
+namespace berth {
+
+// The active entries, and those in backoff that may be tried when nothing is active: in lines each,
+// with a contest for each. Knows of strict lines also who else has failed and waits. Holds no
+// ownership. Belongs to the queue.
+class LinedEntries {
+ public:
+  // Both outlive this.
+  LinedEntries(const QueueSortPlugin& sort, QueueOrder& order);
+
+  // By its state: active, in backoff, or waiting otherwise.
+  void Add(QueueEntry& entry);
+  void Remove(QueueEntry& entry);
+  // The next to be tried, or null.
+  QueueEntry* Next();
+  // In no order.
+  template <class Visit>
+  void ForEachActive(const Visit& visit) const {
+    for (const auto& line : lines_) {
+      if (line != nullptr) line->active.ForEach(visit);
+    }
+  }
+  int active_size() const { return active_size_; }
+  bool IsConsistent() const;
+
+  // Whether lines have changed: then Restart(), and all entries are added anew.
+  bool IsStale() { return version_ != order_.LinesVersion(); }
+  void Restart();
+
+ private:
+  struct LineLess {
+    const QueueSortPlugin* sort;
+    QueueOrder* order;
+    int line;
+    bool operator()(const QueueEntry& a, const QueueEntry& b) const {
+      const int comparison = order->Compare(line, a.lead, b.lead);
+      if (comparison != 0) return comparison < 0;
+      if (sort->Less(a.lead, b.lead)) return true;
+      if (sort->Less(b.lead, a.lead)) return false;
+      return a.sequence < b.sequence;
+    }
+  };
+  struct Line {
+    explicit Line(const LineLess& less) : less(less), active(less), in_backoff(less) {}
+    LineLess less;
+    bool is_strict = false;
+    OrderedEntries<LineLess> active;
+    OrderedEntries<LineLess, &QueueEntry::place_in_line> in_backoff;
+    absl::flat_hash_set<const QueueEntry*> failed;  // of a strict one: who was tried and waits
+    // As the contests know them.
+    const QueueEntry* active_head = nullptr;
+    const QueueEntry* backoff_head = nullptr;
+  };
+
+  Line& LineAt(int line);
+  bool IsBlocked(const Line& line, const QueueEntry& head) const;
+  // Tells the contests who is first; again if that is `changed`.
+  void UpdateHeads(Line& line, const QueueEntry* changed);
+
+  const QueueSortPlugin& sort_;
+  QueueOrder& order_;
+  uint64_t version_ = 0;
+  std::vector<std::unique_ptr<Line>> lines_;
+  int active_size_ = 0;
+  std::unique_ptr<QueueContest> active_contest_, backoff_contest_;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_SRC_QUEUE_LINED_ENTRIES_H_
