@@ -100,7 +100,8 @@ TEST(ResourceTest, PathsAreTheServers) {
   for (const Kind kind : AllKinds()) {
     const bool want = kind == Kind::kPodGroup || kind == Kind::kElasticQuota ||
                       kind == Kind::kDevice || kind == Kind::kVolcanoPodGroup ||
-                      kind == Kind::kClusterQuota;
+                      kind == Kind::kClusterQuota || kind == Kind::kKueueTopology ||
+                      kind == Kind::kKaiTopology || kind == Kind::kClusterNetworkTopology;
     EXPECT_EQ(IsCustomResource(kind), want) << kind;
   }
 }
