@@ -243,8 +243,8 @@ class PodInfoParser {
     pod_->node_name_ = own.spec().node_name();
     pod_->nominated_node_name_ = status.nominated_node_name();
     pod_->terminal_ = HasEnded(status);
-    pod_->has_claim_statuses_ = status.resource_claim_statuses_size() > 0 ||
-                                status.has_extended_resource_claim_status();
+    pod_->has_claim_statuses_ =
+        status.resource_claim_statuses_size() > 0 || status.has_extended_resource_claim_status();
   }
 
   void ParseScheduling() {
