@@ -31,6 +31,10 @@ class SizedByNode {
     bool operator()(const Pointer& a, const Size& size) const {
       return a->size() < size;
     }
+    template <class Size>
+    bool operator()(const Size& size, const Pointer& a) const {
+      return size < a->size();
+    }
   };
   using Ordered = absl::btree_set<Pointer, BySize>;
 

@@ -179,7 +179,7 @@ class Explained {
   absl::Span<const GroupExplanation* const> groups() const { return in_order_; }
 
  private:
-  const RealClock clock_;
+  const RealClock clock_{};
   std::unique_ptr<Explainer> explainer_;
   std::map<std::pair<std::string, std::string>, std::optional<GroupExplanation>> groups_;
   std::vector<const GroupExplanation*> in_order_;

@@ -34,6 +34,9 @@ EVENTS_AGAIN = ("events.k8s.io", "events", "patch")
 # ClusterQuotas, of which the test makes none: no status is written.
 ABSENT = {("scheduling.berth.dev", "clusterquotas", "get"), ("scheduling.berth.dev", "clusterquotas/status", "patch"),
           *(("scheduling.k8s.io", resource, verb) for resource in ("workloads", "compositepodgroups") for verb in ("list", "watch")),
+          *((group, resource, verb) for group, resource in (("kueue.x-k8s.io", "topologies"), ("kai.scheduler", "topologies"),
+                                                            ("scheduling.koordinator.sh", "clusternetworktopologies"))
+            for verb in ("list", "watch")),
           *((group, resource, verb) for group in ("scheduling.k8s.io", "scheduling.volcano.sh")
             for resource, verb in (("podgroups", "list"), ("podgroups", "watch"), ("podgroups", "get"), ("podgroups/status", "patch")))}
 COMPONENTS = ["gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-toleration"]
@@ -42,7 +45,8 @@ COMPONENTS = ["gangs-and-quotas", "gpu-devices", "metrics-reader", "preemption-t
 EVERY_PLUGIN = {
     "profiles": [
         {"schedulerName": SCHEDULER,
-         "plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "CapacityScheduling"}, {"name": "GpuDevices"}],
+         "plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "CapacityScheduling"}, {"name": "GpuDevices"},
+                                               {"name": "TopologyPlacementGenerator"}],
                                     "disabled": [{"name": "PrioritySort"}, {"name": "DefaultPreemption"}]}}},
         {"schedulerName": "tolerant",
          "plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "CapacityScheduling"}, {"name": "GpuDevices"},
