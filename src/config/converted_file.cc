@@ -115,14 +115,14 @@ void ConvertedFile::SetStrategy(ConvertedProfile& profile, absl::string_view typ
 
 void ConvertedFile::CopyFields(Value root,
                                const std::map<absl::string_view, absl::string_view>& dropped) {
-  const auto& copied = *new std::set<absl::string_view>{"parallelism",
-                                                        "clientConnection",
-                                                        "percentageOfNodesToScore",
-                                                        "podInitialBackoffSeconds",
-                                                        "podMaxBackoffSeconds",
-                                                        "enableProfiling",
-                                                        "enableContentionProfiling",
-                                                        "delayCacheUntilActive"};
+  static const auto& copied = *new std::set<absl::string_view>{"parallelism",
+                                                               "clientConnection",
+                                                               "percentageOfNodesToScore",
+                                                               "podInitialBackoffSeconds",
+                                                               "podMaxBackoffSeconds",
+                                                               "enableProfiling",
+                                                               "enableContentionProfiling",
+                                                               "delayCacheUntilActive"};
   static const auto& handled = *new std::set<absl::string_view>{"apiVersion",
                                                                 "kind",
                                                                 "metadata",
