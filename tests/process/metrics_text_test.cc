@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/base/config.h"
 #include "process/process_metrics.h"
 
 namespace berth {
@@ -60,7 +61,7 @@ TEST(MetricsText, NumbersAreGos) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ABSL_HAVE_ADDRESS_SANITIZER) && !defined(ABSL_HAVE_THREAD_SANITIZER)  // their own heap
 TEST(ProcessMetrics, TheHeapGrowsAndShrinks) {
   ProcessMetrics metrics("1");
   const auto used = [&] {
