@@ -29,6 +29,21 @@ inline KubeSchedulerConfiguration GangConfiguration() {
   return loaded.configuration;
 }
 
+inline KubeSchedulerConfiguration GangAndQuotaConfiguration() {
+  LoadedConfiguration loaded = ParseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      enabled: [{name: Coscheduling}, {name: CapacityScheduling}]
+      disabled: [{name: DefaultPreemption}, {name: PrioritySort}]
+)",
+                                                  "config", Builtins());
+  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
+  return loaded.configuration;
+}
+
 inline Object MakeGroup(const std::string& name, int min_member) {
   auto group = std::make_shared<api::PodGroup>();
   group->mutable_metadata()->set_name(name);

@@ -23,21 +23,6 @@ using testing::Random;
 
 constexpr int kTeams = 5, kNodes = 4, kGpusOfNode = 6;
 
-KubeSchedulerConfiguration HistoryConfiguration() {
-  LoadedConfiguration loaded = ParseConfiguration(R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      enabled: [{name: Coscheduling}, {name: CapacityScheduling}]
-      disabled: [{name: DefaultPreemption}, {name: PrioritySort}]
-)",
-                                                  "config", Builtins());
-  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  return loaded.configuration;
-}
-
 struct Job {
   int team = 0, pods = 1, gpus = 1, priority = 0, minimum = 1;
 };
@@ -46,7 +31,7 @@ class History {
  public:
   explicit History(int seed) : random_(seed) {
     simulation_ =
-        Simulation::Create({.configuration = HistoryConfiguration(), .registry = &Builtins()})
+        Simulation::Create({.configuration = GangAndQuotaConfiguration(), .registry = &Builtins()})
             .value();
     for (int n = 0; n < kNodes; ++n) AddNode(n);
     SetQuotas();

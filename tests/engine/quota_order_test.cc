@@ -18,27 +18,12 @@ using testing::Random;
 
 constexpr int kGpus = 40;
 
-KubeSchedulerConfiguration OrderConfiguration() {
-  LoadedConfiguration loaded = ParseConfiguration(R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      enabled: [{name: Coscheduling}, {name: CapacityScheduling}]
-      disabled: [{name: DefaultPreemption}, {name: PrioritySort}]
-)",
-                                                  "config", Builtins());
-  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  return loaded.configuration;
-}
-
 class Shared {
  public:
   explicit Shared(const std::string& quotas) {
     std::vector<Object> objects = {MakeGpuNode("n", kGpus)};
     for (Object& object : testing::ObjectsFromYaml(quotas)) objects.push_back(std::move(object));
-    simulation_ = Simulation::Create({.configuration = OrderConfiguration(),
+    simulation_ = Simulation::Create({.configuration = GangAndQuotaConfiguration(),
                                       .registry = &Builtins(),
                                       .objects = std::move(objects)})
                       .value();

@@ -173,21 +173,6 @@ Object MakeGroupIn(const std::string& name, const std::string& namespace_name, i
   return Object::Of(std::move(group));
 }
 
-KubeSchedulerConfiguration GangsWithQuotas() {
-  LoadedConfiguration loaded = ParseConfiguration(R"(
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- plugins:
-    multiPoint:
-      enabled: [{name: Coscheduling}, {name: CapacityScheduling}]
-      disabled: [{name: DefaultPreemption}, {name: PrioritySort}]
-)",
-                                                  "config", Builtins());
-  EXPECT_TRUE(loaded.problems.ok()) << loaded.problems.ToString();
-  return loaded.configuration;
-}
-
 std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
   std::vector<Object> objects;
   for (size_t n = 0; n < made.nodes.size(); ++n) {
@@ -228,7 +213,7 @@ std::unique_ptr<Simulation> Simulate(const QuotaCase& made) {
                           .Request("nvidia.com/gpu", absl::StrCat(made.members[m]))
                           .Object());
   }
-  auto simulation = Simulation::Create({.configuration = GangsWithQuotas(),
+  auto simulation = Simulation::Create({.configuration = GangAndQuotaConfiguration(),
                                         .registry = &Builtins(),
                                         .objects = std::move(objects)})
                         .value();

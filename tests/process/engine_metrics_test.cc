@@ -29,10 +29,11 @@ double ValueIn(const std::string& text, const std::string& series) {
   return -1;
 }
 
-class EngineMetricsTest : public ::testing::Test {
+// A scheduler over an in-memory cluster, and what its metrics say.
+class MetricsOfScheduler : public ::testing::Test {
  protected:
-  EngineMetricsTest() {
-    auto created = Scheduler::Create({.configuration = DefaultConfiguration(registry_),
+  void Start(KubeSchedulerConfiguration configuration) {
+    auto created = Scheduler::Create({.configuration = std::move(configuration),
                                       .registry = &registry_,
                                       .cluster = &cluster_,
                                       .clock = &clock_,
@@ -49,6 +50,11 @@ class EngineMetricsTest : public ::testing::Test {
   InlineExecutor executor_;
   InMemoryCluster cluster_{clock_};
   std::unique_ptr<Scheduler> scheduler_;
+};
+
+class EngineMetricsTest : public MetricsOfScheduler {
+ protected:
+  EngineMetricsTest() { Start(DefaultConfiguration(registry_)); }
 };
 
 TEST_F(EngineMetricsTest, CountsAttemptsAndShowsTheQueue) {
@@ -115,7 +121,7 @@ TEST_F(EngineMetricsTest, CountsAttemptsAndShowsTheQueue) {
 }
 
 // What a scheduler with CapacityScheduling shows of quotas.
-class QuotaMetricsTest : public ::testing::Test {
+class QuotaMetricsTest : public MetricsOfScheduler {
  protected:
   QuotaMetricsTest() {
     KubeSchedulerConfiguration configuration = DefaultConfiguration(registry_);
@@ -123,14 +129,7 @@ class QuotaMetricsTest : public ::testing::Test {
     // A second profile shares the quotas.
     configuration.profiles.push_back(configuration.profiles[0]);
     configuration.profiles[1].scheduler_name = "other";
-    auto created = Scheduler::Create({.configuration = configuration,
-                                      .registry = &registry_,
-                                      .cluster = &cluster_,
-                                      .clock = &clock_,
-                                      .executor = &executor_,
-                                      .metrics = &metrics_});
-    EXPECT_TRUE(created.ok()) << created.status();
-    scheduler_ = *std::move(created);
+    Start(std::move(configuration));
   }
   void Apply(absl::string_view manifest) {
     for (Object& object : berth::testing::ObjectsFromYaml(manifest))
@@ -139,17 +138,10 @@ class QuotaMetricsTest : public ::testing::Test {
     scheduler_->RunUntilIdle();
   }
   double Value(const std::string& quota, const std::string& resource, const std::string& type) {
-    return ValueIn(MetricsText(metrics_.list()),
-                   absl::StrCat("berth_quota_resource{quota=\"", quota, "\",resource=\"", resource,
-                                "\",type=\"", type, "\"}"));
+    return MetricsOfScheduler::Value(absl::StrCat("berth_quota_resource{quota=\"", quota,
+                                                  "\",resource=\"", resource, "\",type=\"", type,
+                                                  "\"}"));
   }
-
-  const Registry registry_ = *BuiltinRegistry();
-  SchedulerMetrics metrics_;
-  SimulatedClock clock_{absl::UnixEpoch() + absl::Hours(24)};
-  InlineExecutor executor_;
-  InMemoryCluster cluster_{clock_};
-  std::unique_ptr<Scheduler> scheduler_;
 };
 
 TEST_F(QuotaMetricsTest, AreThoseOfElasticQuotas) {
