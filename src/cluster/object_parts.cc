@@ -3,20 +3,6 @@
 #include "cluster/object_parts.h"
 
 namespace berth {
-namespace {
-
-// Gives `to` the status that `from` has, or none. Both are of one type.
-void CopyStatus(const google::protobuf::Message& from, google::protobuf::Message& to) {
-  const auto* const field = from.GetDescriptor()->FindFieldByName("status");
-  if (field == nullptr) return;
-  to.GetReflection()->ClearField(&to, field);
-  if (!from.GetReflection()->HasField(from, field)) return;
-  to.GetReflection()
-      ->MutableMessage(&to, field)
-      ->CopyFrom(from.GetReflection()->GetMessage(from, field));
-}
-
-}  // namespace
 
 const api::ObjectMeta& MetadataOf(const google::protobuf::Message& message) {
   const auto* const field = message.GetDescriptor()->FindFieldByName("metadata");
@@ -26,6 +12,16 @@ const api::ObjectMeta& MetadataOf(const google::protobuf::Message& message) {
 api::ObjectMeta& MutableMetadataOf(google::protobuf::Message& message) {
   const auto* const field = message.GetDescriptor()->FindFieldByName("metadata");
   return static_cast<api::ObjectMeta&>(*message.GetReflection()->MutableMessage(&message, field));
+}
+
+void CopyStatus(const google::protobuf::Message& from, google::protobuf::Message& to) {
+  const auto* const field = from.GetDescriptor()->FindFieldByName("status");
+  if (field == nullptr) return;
+  to.GetReflection()->ClearField(&to, field);
+  if (!from.GetReflection()->HasField(from, field)) return;
+  to.GetReflection()
+      ->MutableMessage(&to, field)
+      ->CopyFrom(from.GetReflection()->GetMessage(from, field));
 }
 
 std::shared_ptr<google::protobuf::Message> CopyOf(const google::protobuf::Message& message) {

@@ -14,6 +14,9 @@ namespace berth {
 const api::ObjectMeta& MetadataOf(const google::protobuf::Message& message);
 api::ObjectMeta& MutableMetadataOf(google::protobuf::Message& message);
 
+// Gives `to` the status that `from` has, or none. Both are of one type.
+void CopyStatus(const google::protobuf::Message& from, google::protobuf::Message& to);
+
 std::shared_ptr<google::protobuf::Message> CopyOf(const google::protobuf::Message& message);
 
 // `current`, with the part of `message` that is named. Both are of one type.

@@ -13,6 +13,7 @@
 #include "berth/api/decode.h"
 #include "berth/api/pod_status.h"
 #include "berth/api/time.h"
+#include "cluster/object_parts.h"
 
 namespace berth {
 namespace {
@@ -39,23 +40,6 @@ bool IsLeaving(const PackedPod& pod) {
   bool leaving = false;
   pod.ReadOwn([&](const api::Pod& own) { leaving = own.metadata().has_deletion_timestamp(); });
   return leaving;
-}
-
-// Gives `to` the status that `from` has, or none. Both are of one type.
-void CopyStatus(const google::protobuf::Message& from, google::protobuf::Message& to) {
-  const auto* const field = from.GetDescriptor()->FindFieldByName("status");
-  if (field == nullptr) return;
-  to.GetReflection()->ClearField(&to, field);
-  if (!from.GetReflection()->HasField(from, field)) return;
-  to.GetReflection()
-      ->MutableMessage(&to, field)
-      ->CopyFrom(from.GetReflection()->GetMessage(from, field));
-}
-
-std::shared_ptr<google::protobuf::Message> CopyOf(const google::protobuf::Message& message) {
-  std::shared_ptr<google::protobuf::Message> copy(message.New());
-  copy->CopyFrom(message);
-  return copy;
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ MAY_INCLUDE = {
     "src/remote/wire/": API,
     "src/remote/": PUBLIC + ["berth/remote_plugins.h", "berth/executor.h", "remote/"],
     "src/serve/": FRONT_DOOR
-    + ["berth/cluster_server.h", "berth/quota/", "api/object_meta.h", "cluster/resource_claim_controller.h", "engine/", "quota/quotas_of_objects.h",
+    + ["berth/cluster_server.h", "berth/quota/", "api/object_meta.h", "cluster/object_parts.h", "cluster/resource_claim_controller.h", "engine/",
+       "quota/quotas_of_objects.h",
        "remote/wire/"],
     "src/import/": API + ["berth/quota/quota_line.h", "api/json.h"],
     "src/app/": FRONT_DOOR + ["berth/", "api/json.h", "import/", "config/", "engine/", "cluster/", "cache/", "framework/", "process/", "quota/", "trace/"],

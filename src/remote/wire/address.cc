@@ -2,6 +2,7 @@
 // Implementation of address.h.
 #include "remote/wire/address.h"
 
+#include <arpa/inet.h>
 #include <sys/un.h>
 
 #include "absl/strings/match.h"
@@ -47,7 +48,10 @@ absl::StatusOr<WireAddress> WireAddress::Parse(absl::string_view text) {
 }
 
 bool WireAddress::IsLoopback() const {
-  return !is_unix && (host == "localhost" || host == "::1" || absl::StartsWith(host, "127."));
+  if (is_unix) return false;
+  in_addr number = {};
+  if (inet_pton(AF_INET, host.c_str(), &number) == 1) return ntohl(number.s_addr) >> 24 == 127;
+  return host == "localhost" || host == "::1";
 }
 
 std::string WireAddress::ToString() const {
