@@ -42,6 +42,7 @@ TEST(WireAddress, WithoutTlsOnlyTheLoopbackIsTrusted) {
   EXPECT_EQ(trust("127.0.0.1:7000", none), "");
   EXPECT_EQ(trust("[::1]:7000", none), "");
   EXPECT_THAT(trust("0.0.0.0:7000", none), HasSubstr("not on the loopback"));
+  EXPECT_THAT(trust("127.example.com:7000", none), HasSubstr("not on the loopback"));
   EXPECT_THAT(trust("plugin:7000", none), HasSubstr("mutual TLS"));
   EXPECT_EQ(trust("plugin:7000", all), "");
   EXPECT_THAT(trust("unix:/run/x.sock", all), HasSubstr("file permissions"));
