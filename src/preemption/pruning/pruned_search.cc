@@ -32,8 +32,11 @@ std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults
   const absl::Span<const Code> codes =
       columns == nullptr ? absl::Span<const Code>() : columns->codes();
   for (NodeRow row = 0; row < size; ++row) {
-    const Code code = codes.empty() ? statuses.code(row) : codes[row];
-    is_left[row] = code == Code::kUnschedulable && (cache == nullptr || !cache->IsFailure(row));
+    is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
+  }
+  if (cache == nullptr || cache->known_count() == 0) return is_left;
+  for (NodeRow row = 0; row < size; ++row) {
+    if (cache->IsFailure(row)) is_left[row] = 0;
   }
   return is_left;
 }
@@ -69,9 +72,8 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
     return outcome;
   };
   std::optional<SearchResult> result;
-  CandidateBounds* const of_less =
-      bounds_.FindOfLess(preemptor, nodes, *levels_, handle_.nominator(),
-                         query.budgets.changed_nodes(), own_row);
+  CandidateBounds* const of_less = bounds_.FindOfLess(
+      preemptor, nodes, *levels_, handle_.nominator(), query.budgets.changed_nodes(), own_row);
   if (of_less != nullptr && search_by(*of_less, result) != Outcome::kTakesOwnBounds) return result;
   search_by(bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(),
                          query.budgets.changed_nodes(), own_row),
