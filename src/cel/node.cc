@@ -149,7 +149,7 @@ Value CallNode::DoEvaluate(Frame& frame) const {
     frame.budget().Charge(Cost(values, *error));
     return *error;
   }
-  // Implementations may change their arguments; what the call costs goes by what they were.
+  // Implementations may change their arguments; what the call costs depends on what they were.
   const bool cost_needs_arguments = function_.cost != nullptr || overloads_[0]->cost != nullptr;
   if (!cost_needs_arguments) {
     frame.budget().Charge(1);

@@ -439,7 +439,7 @@ class KueueImporter {
     }
     imported_.remarks.push_back(
         "Kueue: fairSharing.weight counts there only if its Configuration enables fair sharing; "
-        "then also reclaim goes by shares, which is reclaim.strategy FairShare here.");
+        "then reclaim, too, depends on shares, which is reclaim.strategy FairShare here.");
   }
 
   // Kueue does not place a pod where its queue has no flavor, nor admit one that asks for a
