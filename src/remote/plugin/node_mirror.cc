@@ -111,13 +111,16 @@ void NodeMirror::Compare(const NodeInfo& node, Aspects aspects, uint32_t index,
                          v1::Update& update) {
   Told& told = nodes_[index];
   v1::NodeState* state = nullptr;
-  const auto change = [&]() -> v1::NodeState& {
+  const auto tell = [&]() -> v1::NodeState& {
     if (state == nullptr) {
       state = update.add_nodes();
       state->set_index(index);
-      told.changed = revision_;
     }
     return *state;
+  };
+  const auto change = [&]() -> v1::NodeState& {
+    told.changed = revision_;
+    return tell();
   };
   // A Node object that changed in what the plugin does not read is not told again, and taken as
   // told.
@@ -141,8 +144,9 @@ void NodeMirror::Compare(const NodeInfo& node, Aspects aspects, uint32_t index,
   if (description_.wants_pods()) {
     ComparePods(
         told.pods, node.pods(),
-        [&](const PodInfo& pod) { *change().add_pods() = *pod.packed()->Unpack(); },
-        [&](const std::string& uid) { change().add_pods_removed(uid); });
+        [&](const PodInfo& pod) { *tell().add_pods() = *pod.packed()->Unpack(); },
+        [&](const std::string& uid) { tell().add_pods_removed(uid); });
+    if (state != nullptr && description_.reads_pods()) told.changed = revision_;
     told.pods.assign(node.pods().begin(), node.pods().end());
   }
   told.is_new = false;
@@ -163,14 +167,14 @@ bool NodeMirror::IsAsTold(uint32_t index, const NodeInfo& node) const {
        !(told.requested == node.requested()))) {
     return false;
   }
-  return !description_.wants_pods() || Pods(told.pods) == node.pods();
+  return !description_.reads_pods() || Pods(told.pods) == node.pods();
 }
 
 v1::HypotheticalNode NodeMirror::Hypothetical(uint32_t index, const NodeInfo& node) const {
   v1::HypotheticalNode hypothetical;
   hypothetical.set_index(index);
   if (description_.wants_requested()) FillUsage(node, *hypothetical.mutable_requested());
-  if (description_.wants_pods()) {
+  if (description_.reads_pods()) {
     ComparePods(
         nodes_[index].pods, node.pods(),
         [&](const PodInfo& pod) { *hypothetical.add_pods_added() = *pod.packed()->Unpack(); },

@@ -81,7 +81,13 @@ absl::StatusOr<PointMask> ChoosePoints(const RemotePluginArgs& args,
 // The node that the plugin nominates, and its victims there.
 absl::Status TakePlan(const v1::PostFilterResult& said, const NodeTable& nodes,
                       PostFilterResult& result) {
-  const NodeRow row = nodes.FindRow(Symbol::Intern(said.nominated_node()));
+  result.nominated_node = said.nominated_node();
+  if (said.nominated_node().empty()) {
+    if (said.victim_uids().empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("its answer makes no sense: victims, and no node");
+  }
+  const std::optional<Symbol> name = Symbol::Find(said.nominated_node());
+  const NodeRow row = name.has_value() ? nodes.FindRow(*name) : -1;
   if (row < 0) {
     return absl::InvalidArgumentError("its answer makes no sense: no such node to nominate");
   }
@@ -94,7 +100,6 @@ absl::Status TakePlan(const v1::PostFilterResult& said, const NodeTable& nodes,
     }
     result.victims.push_back(*victim);
   }
-  result.nominated_node = said.nominated_node();
   return absl::OkStatus();
 }
 
@@ -114,8 +119,8 @@ absl::StatusOr<std::unique_ptr<Plugin>> RemotePlugin::Create(absl::string_view n
                                                              Handle& handle) {
   const auto& remote = args.As<RemotePluginArgs>();
   const auto because = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat("the remote plugin at ", remote.address, ": ",
-                                                    status.message()));
+    return absl::Status(status.code(), absl::StrCat("the remote plugin ", name, " at ",
+                                                    remote.address, ": ", status.message()));
   };
   absl::StatusOr<RemoteDescription> description = FindDescription(remote);
   if (!description.ok()) return because(description.status());
@@ -251,7 +256,7 @@ absl::Status RemotePlugin::Fault(Session& session, const absl::Status& status) c
 }
 
 std::string RemotePlugin::FailureText(const absl::Status& status) const {
-  return absl::StrCat("the remote plugin at ", args_.address, ": ", status.message());
+  return absl::StrCat("the remote plugin ", name_, " at ", args_.address, ": ", status.message());
 }
 
 Status RemotePlugin::Failed(const absl::Status& status) const {
@@ -595,12 +600,10 @@ Status RemotePlugin::PostFilter(CycleState&, const PodInfo& pod, const NodeStatu
   absl::StatusOr<Status> status = ReadStatus(said.status());
   if (!status.ok()) return failed(Fault(**session, status.status()));
   if (!status->ok()) return *std::move(status);
-  if (said.nominated_node().empty()) {
-    result.nominated_node = "";
-    return Status::Success();
-  }
   const absl::Status taken = TakePlan(said, nodes, result);
-  return taken.ok() ? Status::Success() : failed(taken);
+  if (taken.ok()) return Status::Success();
+  result = PostFilterResult();
+  return failed(Fault(**session, taken));
 }
 
 // --- From other threads --------------------------------------------------------------------------

@@ -52,6 +52,11 @@ absl::StatusOr<Status> ReadStatus(const v1::Status& message) {
   return Status::Make(static_cast<Code>(message.code()), std::move(reasons));
 }
 
+void WriteStatus(const Status& status, v1::Status& message) {
+  message.set_code(static_cast<v1::Code>(status.code()));
+  for (const std::string& reason : status.reasons()) message.add_reasons(reason);
+}
+
 namespace {
 
 // The nodes that are rejected, and for which of `reasons`, by node.
