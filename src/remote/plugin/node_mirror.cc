@@ -2,6 +2,7 @@
 // Implementation of node_mirror.h.
 #include "remote/plugin/node_mirror.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -34,6 +35,14 @@ void ComparePods(Pods before, Pods now, Came came, Went went) {
 
 }  // namespace
 
+NodeMirror::NodeMirror(const RemoteDescription& description)
+    : description_(description),
+      // A Node object that is not read is followed all the same: IsAsTold() compares it.
+      told_aspects_(Aspect::kOfNodeObject |
+                    (description.wants_requested() || description.wants_pods()
+                         ? Aspect::kOfPods
+                         : Aspect::kNothing)) {}
+
 void NodeMirror::Reset() {
   nodes_.clear();
   free_.clear();
@@ -45,12 +54,18 @@ void NodeMirror::Reset() {
 
 std::optional<v1::Update> NodeMirror::Advance(const NodeTable& table) {
   if (knows_table_ && table_id_ == table.id() && version_ == table.version()) return std::nullopt;
-  v1::Update update;
-  update.set_full(revision_ == 0);
-  ++revision_;
   const bool same_order =
       knows_table_ && table_id_ == table.id() && order_version_ == table.order_version();
   const auto changes = same_order ? table.ChangesSince(version_) : std::nullopt;
+  if (changes.has_value() &&
+      std::none_of(changes->begin(), changes->end(),
+                   [&](const auto& change) { return (change.aspects & told_aspects_) != 0; })) {
+    version_ = table.version();  // mostly a pod came, and the plugin reads no pods
+    return std::nullopt;
+  }
+  v1::Update update;
+  update.set_full(revision_ == 0);
+  ++revision_;
   if (changes.has_value()) {
     for (const RowChange& change : *changes) {
       Compare(table.node(change.row), change.aspects, index_of_row_[change.row], update);

@@ -15,7 +15,6 @@
 #include "berth/columns/node_verdicts.h"
 #include "berth/remote_plugins.h"
 #include "remote/plugin/arguments_schema.h"
-#include "remote/plugin/pod_fields.h"
 
 namespace berth {
 namespace {
@@ -149,6 +148,7 @@ RemotePlugin::RemotePlugin(std::string name, RemotePluginArgs args, RemoteDescri
       cycle_key_{"RemotePlugin"},
       questions_(handle.CounterOf(absl::StrCat(name_, "/questions"))),
       failures_(handle.CounterOf(absl::StrCat(name_, "/failures"))),
+      signer_(description_.signature.value_or(std::vector<std::string>())),
       mirror_(description_) {
   for (const ClusterEventWithHint& event : description_.events) {
     if (event.event.resource.type == EventResource::kObject)
@@ -208,11 +208,15 @@ SessionKeeper& RemotePlugin::Keeper() const {
 }
 
 absl::StatusOr<std::shared_ptr<Session>> RemotePlugin::Ready() const {
-  SessionKeeper& keeper = Keeper();
   std::string why;
-  std::shared_ptr<Session> session = keeper.Current(&why);
   const bool first = !std::exchange(waited_, true);
-  if (session == nullptr && first) session = keeper.Await(args_.start_timeout, &why);
+  std::shared_ptr<Session> session = current_;
+  if (session == nullptr || session->is_broken()) {
+    SessionKeeper& keeper = Keeper();
+    session = keeper.Current(&why);
+    if (session == nullptr && first) session = keeper.Await(args_.start_timeout, &why);
+    current_ = session;
+  }
   if (session == nullptr) return absl::UnavailableError(why);
   if (session->id() != session_id_) {
     // Another process may be there, with other verdicts.
@@ -280,7 +284,7 @@ absl::StatusOr<RemotePlugin::VerdictsPtr> RemotePlugin::VerdictsFor(
   absl::StatusOr<std::shared_ptr<Session>> session = Ready();
   if (!session.ok()) return session.status();
   if (description_.is_cacheable() && !state.full_evaluation()) {
-    std::string signature = SignatureOf(pod);
+    std::string signature = signer_.Sign(pod);
     const auto found = cached_.find(signature);
     if (found != cached_.end() && IsGoodFor(*found->second, rows)) return found->second;
     absl::StatusOr<VerdictsPtr> verdicts = AskVerdicts(**session, pod, nullptr);
@@ -431,12 +435,6 @@ absl::Status RemotePlugin::ScoreNodes(const CycleState& state, const PodInfo& po
 
 // --- What may be cached ----------------------------------------------------------------------
 
-std::string RemotePlugin::SignatureOf(const PodInfo& pod) const {
-  PodSignature signature;
-  for (const std::string& field : *description_.signature) SignPodField(field, pod, signature);
-  return signature.bytes();
-}
-
 Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const {
   MutexLock lock(mutex_);
   if (!description_.is_cacheable()) {
@@ -446,7 +444,7 @@ Status RemotePlugin::SignPod(const PodInfo& pod, PodSignature& signature) const 
     return Status::Unschedulable(std::string(session.status().message()));
   }
   signature.Add(generation_);
-  signature.Add(absl::string_view(SignatureOf(pod)));
+  signature.Add(absl::string_view(signer_.Sign(pod)));
   return Status::Success();
 }
 

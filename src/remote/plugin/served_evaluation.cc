@@ -3,6 +3,7 @@
 #include "remote/plugin/served_evaluation.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,7 +17,9 @@
 namespace berth {
 namespace {
 
-constexpr int kMostReasons = 250;
+constexpr uint8_t kMostReasons = 250;
+constexpr uint8_t kNoReason = 255;
+constexpr size_t kCodes = 8;  // more than there are
 
 void SetBit(std::string& bits, uint32_t index) {
   bits[index / 8] = static_cast<char>(static_cast<uint8_t>(bits[index / 8]) | 1u << (index % 8));
@@ -81,40 +84,45 @@ bool ServedEvaluation::Filter(const CycleState& state, const PodInfo& pod, v1::E
     WriteStatus(status, *answer.mutable_status());
     return false;
   }
-  std::vector<std::pair<uint32_t, uint8_t>> rejected;        // index and position in reasons
-  std::map<std::pair<Code, uint8_t>, uint8_t> of_reason_id;  // what rows share
+  std::array<std::array<uint8_t, 256>, kCodes> of_reason_id;  // what rows share
+  for (auto& of_code : of_reason_id) of_code.fill(kNoReason);
   std::map<std::pair<Code, std::string>, uint8_t> of_text;
+  reasons_.assign(nodes_.node_count(), kNoReason);
   for (const NodeRow row : rows_) {
     const Code code = verdicts_.code(row);
     if (code == Code::kSuccess) continue;
     const uint8_t id = verdicts_.reason_id(row);
-    const auto shared = of_reason_id.find({code, id});
-    if (id != NodeVerdicts::kNoReasonId && shared != of_reason_id.end()) {
-      rejected.emplace_back(nodes_.index(row), shared->second);
-      continue;
+    uint8_t& shared = of_reason_id[std::min<size_t>(static_cast<size_t>(code), kCodes - 1)][id];
+    uint8_t reason = id == NodeVerdicts::kNoReasonId ? kNoReason : shared;
+    if (reason == kNoReason) {
+      const Status said = filter.Filter(state, pod, table.node(row));
+      if (said.ok()) continue;  // Filter() is the rule
+      const auto position = static_cast<uint8_t>(std::min<size_t>(of_text.size(), kMostReasons));
+      const auto found = of_text.find({said.code(), said.message()});
+      if (found != of_text.end()) {
+        reason = found->second;
+      } else if (position == kMostReasons) {
+        reason = kMostReasons - 1;  // the last one stands for all others
+      } else {
+        reason = position;
+        of_text.emplace(std::pair(said.code(), said.message()), position);
+        WriteStatus(said, *answer.add_reasons());
+      }
+      shared = reason;
     }
-    const Status said = filter.Filter(state, pod, table.node(row));
-    const auto [text, is_new] = of_text.emplace(std::pair(said.code(), said.message()),
-                                                static_cast<uint8_t>(of_text.size()));
-    if (is_new && of_text.size() > kMostReasons) {  // the last one stands for all others
-      of_text.erase(text);
-      rejected.emplace_back(nodes_.index(row), uint8_t{kMostReasons - 1});
-      continue;
-    }
-    if (is_new) WriteStatus(said, *answer.add_reasons());
-    if (id != NodeVerdicts::kNoReasonId) of_reason_id[{code, id}] = text->second;
-    rejected.emplace_back(nodes_.index(row), text->second);
+    reasons_[nodes_.index(row)] = reason;
   }
   verdicts_.EndPlugin(0);
-  if (rejected.empty()) return true;
-  std::sort(rejected.begin(), rejected.end());
-  answer.mutable_rejected()->assign((nodes_.node_count() + 7) / 8, 0);
-  for (const auto& [index, reason] : rejected) {
-    SetBit(*answer.mutable_rejected(), index);
-    if (answer.reasons_size() > 1) {
-      answer.mutable_reason_ids()->push_back(static_cast<char>(reason));
-    }
+  if (answer.reasons().empty()) return true;
+  std::string& bits = *answer.mutable_rejected();
+  bits.assign((reasons_.size() + 7) / 8, 0);
+  std::string& ids = *answer.mutable_reason_ids();
+  for (uint32_t index = 0; index < reasons_.size(); ++index) {
+    if (reasons_[index] == kNoReason) continue;
+    SetBit(bits, index);
+    ids.push_back(static_cast<char>(reasons_[index]));
   }
+  if (answer.reasons_size() == 1) ids.clear();
   return true;
 }
 

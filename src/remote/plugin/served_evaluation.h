@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_REMOTE_PLUGIN_SERVED_EVALUATION_H_
 #define BERTH_SRC_REMOTE_PLUGIN_SERVED_EVALUATION_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -40,8 +41,9 @@ class ServedEvaluation {
   Plugin& plugin_;
   const ServedNodes& nodes_;
   NodeVerdicts verdicts_;
-  std::vector<NodeRow> rows_;    // all
-  std::vector<int64_t> scores_;  // by row
+  std::vector<NodeRow> rows_;     // all
+  std::vector<int64_t> scores_;   // by row
+  std::vector<uint8_t> reasons_;  // by index: the position among the answer's reasons
 };
 
 }  // namespace berth

@@ -181,15 +181,13 @@ class SessionKeeper::Stream final : public Session,
       MutexLock lock(mutex_);
       if (!why_broken_.empty()) return;
       why_broken_ = std::string(why);
+      is_broken_ = true;
       waiting_.clear();
       changed_.SignalAll();
     }
     context_.TryCancel();
   }
-  bool is_broken() const override {
-    MutexLock lock(mutex_);
-    return !why_broken_.empty();
-  }
+  bool is_broken() const override { return is_broken_; }
 
  private:
   void OnWriteDone(bool ok) override {
@@ -272,6 +270,7 @@ class SessionKeeper::Stream final : public Session,
   v1::FromPlugin incoming_;  // of the read under way
   v1::ToPlugin outgoing_;    // of the write under way
   std::atomic<uint64_t> questions_ = 0;
+  std::atomic<bool> is_broken_ = false;  // whether why_broken_ says why
 
   mutable Mutex mutex_;
   CondVar changed_;
