@@ -320,7 +320,7 @@ std::vector<ClusterEventWithHint> CapacityScheduling::EventsToRegister() const {
           // The cluster has more to lend.
           {{EventResource::Node(), action::kAdd | action::kUpdateNodeAllocatable},
            [this](const PodInfo&, const ObjectChange&) -> absl::StatusOr<QueueingHint> {
-             return book_.has_tree() ? QueueingHint::kQueue : QueueingHint::kSkip;
+             return QueueIf(book_.has_tree());
            }}};
 }
 

@@ -360,9 +360,7 @@ std::vector<ClusterEventWithHint> GroupDoors::Events() const {
         const Object* const object =
             change.new_object != nullptr ? change.new_object : change.old_object;
         const std::optional<std::string> group = GroupOf(pod);
-        return group.has_value() && object != nullptr && door->Concerns(*object, *group)
-                   ? QueueingHint::kQueue
-                   : QueueingHint::kSkip;
+        return QueueIf(group.has_value() && object != nullptr && door->Concerns(*object, *group));
       };
       events.push_back(
           {{EventResource::Of(kind), action::kAdd | action::kUpdate, ""}, concerns_group});

@@ -311,10 +311,10 @@ bool LoopNode::Turn(Frame& frame, const Value& first, const Value& second) const
 
 void LoopNode::TurnOver(Frame& frame, const std::vector<Value>& list) const {
   for (size_t i = 0; i < list.size(); ++i) {
-    const bool goes_on = parts_.has_second_variable
-                             ? Turn(frame, Value::Int(static_cast<int64_t>(i)), list[i])
-                             : Turn(frame, list[i], list[i]);
-    if (!goes_on) return;
+    const bool continues = parts_.has_second_variable
+                               ? Turn(frame, Value::Int(static_cast<int64_t>(i)), list[i])
+                               : Turn(frame, list[i], list[i]);
+    if (!continues) return;
   }
 }
 
