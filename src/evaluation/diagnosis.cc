@@ -127,15 +127,17 @@ void Count(const Status& status, int nodes, ReasonCounts& counts) {
 ReasonCounts CountReasons(const VerdictStatuses& statuses, int rows) {
   ReasonCounts counts;
   std::vector<int> rows_of;  // by group
-  for (NodeRow row = 0; row < rows; ++row) {
+  for (NodeRow row = 0; row < rows;) {
     const int group = statuses.group(row);
     if (group == VerdictStatuses::kNoReasonGroup) {
-      Count(statuses.status(row), 1, counts);
+      Count(statuses.status(row++), 1, counts);
       continue;
     }
+    const NodeRow first = std::exchange(row, statuses.EndOfGroup(row));
     if (group >= static_cast<int>(rows_of.size())) rows_of.resize(group + 1, 0);
     // At once, so that a reason names the plugin of the first row that has it.
-    if (++rows_of[group] == 1) Count(statuses.status_of_group(group), 1, counts);
+    if (rows_of[group] == 0) Count(statuses.status_of_group(group), 1, counts);
+    rows_of[group] += row - first;
   }
   for (size_t group = 0; group < rows_of.size(); ++group) {
     if (rows_of[group] < 2) continue;

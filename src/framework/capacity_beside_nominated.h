@@ -30,17 +30,20 @@ class CapacityBesideNominated {
   // What the node of `row` is short of beside `pods` nominated ones that request so much, a bit for
   // each thing; 0 if it lacks nothing, would lack it without pods too, or sums do not tell.
   uint32_t ShortageFor(NodeRow row, size_t pods, const ResourceVector& requests) const {
-    if (allowed_pods_[row] <= 0) return 0;
+    bool tells = allowed_pods_[row] > 0;
     uint32_t shortage = pod_count_[row] + static_cast<int64_t>(pods) >= allowed_pods_[row];
-    for (size_t i = 0; i < needs_.size(); ++i) {
-      const Need& need = needs_[i];
+    uint32_t bit = 1;
+    for (const Need& need : needs_) {  // no branch: there is one row after the other
       const int64_t has = need.allocatable[row];
       const int64_t used = need.requested[row];
       const int64_t taken = requests.Get(need.resource);
-      if (!IsPlain(need.amount | has | used | taken) || need.amount > has) return 0;
-      shortage |= uint32_t{used + taken + need.amount > has} << (i + 1);
+      const bool is_plain = IsPlain(need.amount | has | used | taken);
+      tells &= is_plain & (need.amount <= has);
+      bit <<= 1;
+      if (!is_plain) return 0;
+      shortage |= used + taken + need.amount > has ? bit : 0;
     }
-    return shortage;
+    return tells ? shortage : 0;
   }
 
  private:

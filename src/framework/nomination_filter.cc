@@ -86,13 +86,21 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     return absl::c_any_of(on_row.pods,
                           [&](const auto& nominated) { return CountsFor(*nominated, pod); });
   };
-  rows_with_nominations_.clear();
-  rows_without_nominations_.clear();
-  for (const NodeRow row : rows) {
-    const bool counts = nominated_rows_.contains(row) && has_one(row);
-    (counts ? rows_with_nominations_ : rows_without_nominations_).push_back(row);
+  if (rows_with_nominations_.size() < rows.size()) {
+    rows_with_nominations_.resize(rows.size());
+    rows_without_nominations_.resize(rows.size());
   }
-  return {rows_with_nominations_, rows_without_nominations_};
+  NodeRow* with = rows_with_nominations_.data();
+  NodeRow* without = rows_without_nominations_.data();
+  for (const NodeRow row : rows) {  // no branch: nobody can foretell it
+    const bool counts = nominated_rows_.contains(row) && has_one(row);
+    *with = *without = row;
+    with += counts;
+    without += !counts;
+  }
+  const size_t count = with - rows_with_nominations_.data();
+  return {absl::MakeConstSpan(rows_with_nominations_).subspan(0, count),
+          absl::MakeConstSpan(rows_without_nominations_).subspan(0, rows.size() - count)};
 }
 
 // The row that `pod` itself is nominated to, or -1.
@@ -163,29 +171,47 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
     });
     return first->capacity.ShortageFor(row, pods, requests);
   };
-  std::vector<std::vector<std::pair<NodeRow, const Status*>>> rejected(plugins_.filter.size());
-  std::deque<Status> statuses;
-  absl::flat_hash_map<uint32_t, const Status*> status_of_shortage;
+  struct Rejected {
+    Status status;
+    absl::InlinedVector<NodeRow, 1> rows;
+  };
+  std::vector<std::deque<Rejected>> rejected(plugins_.filter.size());  // by plugin
+  absl::flat_hash_map<uint32_t, Rejected*> by_shortage;
+  uint32_t last_shortage = 0;
+  Rejected* of_last_shortage = nullptr;
   const absl::Span<const NodeRow> left = verdicts.candidates();
+  std::vector<uint32_t> shortages(left.size());
+  for (size_t i = 0; first.has_value() && i < left.size(); ++i) shortages[i] = shortage_of(left[i]);
   for (size_t i = 0; i < left.size(); ++i) {
-    const uint32_t shortage = first.has_value() ? shortage_of(left[i]) : 0;
-    if (const auto known = status_of_shortage.find(shortage); known != status_of_shortage.end()) {
-      rejected[first->index].emplace_back(left[i], known->second);
+    const NodeRow row = left[i];
+    const uint32_t shortage = shortages[i];
+    if (shortage != last_shortage) {  // mostly it is as with the row before
+      const auto known = by_shortage.find(shortage);
+      of_last_shortage = known == by_shortage.end() ? nullptr : known->second;
+      last_shortage = shortage;
+    }
+    if (of_last_shortage != nullptr) {
+      of_last_shortage->rows.push_back(row);
       continue;
     }
-    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(left[i]));
+    Status status = RunFilterWithNominatedPods(state, pod, nodes.node(row));
     if (status.IsError()) return status;
     if (status.ok()) continue;
     const uint8_t rejector = plugins_.FilterIndex(status.plugin_symbol());
     const bool holds_for_all =
         shortage != 0 && rejector == first->index && status.code() == Code::kUnschedulable;
-    statuses.push_back(std::move(status));
-    rejected[rejector].emplace_back(left[i], &statuses.back());
-    if (holds_for_all) status_of_shortage.emplace(shortage, &statuses.back());
+    rejected[rejector].push_back({std::move(status), {row}});
+    if (!holds_for_all) continue;
+    of_last_shortage = &rejected[rejector].back();
+    by_shortage.emplace(shortage, of_last_shortage);
   }
   for (size_t plugin = 0; plugin < rejected.size(); ++plugin) {
     if (rejected[plugin].empty()) continue;
-    for (const auto& [row, why] : rejected[plugin]) verdicts.Set(row, *why);
+    for (const Rejected& each : rejected[plugin]) {
+      verdicts.Set(each.rows.front(), each.status);
+      const uint8_t reason_id = verdicts.reason_id(each.rows.front());
+      for (const NodeRow row : each.rows) verdicts.Set(row, each.status.code(), reason_id);
+    }
     verdicts.EndPlugin(static_cast<uint8_t>(plugin));
   }
   return Status::Success();

@@ -2,6 +2,8 @@
 // Implementation of best_first_search.h.
 #include "preemption/pruning/best_first_search.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "framework/nominated_rows.h"
@@ -9,17 +11,35 @@
 
 namespace berth {
 
-bool BestFirstSearch::Find(bool all, CandidateList& found) {
+namespace {
+
+// A class that needs less is of no use if its bounds say too much for more nodes.
+constexpr size_t kMostReplaced = 64;
+
+}  // namespace
+
+BestFirstSearch::~BestFirstSearch() {
+  for (const auto& [row, bound] : replaced_) bounds_.Tighten(row, bound);
+}
+
+BestFirstSearch::Outcome BestFirstSearch::Find(bool all, CandidateList& found) {
   for (NodeRow row = heap_.Best(); row >= 0; row = heap_.Best()) {
     if (found.Enough() || (!all && !MayBeChosen(row))) break;
+    if (!has_own_bounds_ && !HasOwnBound(row)) {
+      if (replaced_.size() == kMostReplaced) return Outcome::kTakesOwnBounds;
+      ComputeOwnBound(row);
+      continue;
+    }
     if (budgets_.AnyExhausted() && !bounds_.at(row).knows_budgets) {
       CountViolations(row);
       continue;
     }
-    if (dry_runs_.YieldsBefore(row)) return false;
+    if (dry_runs_.YieldsBefore(row)) return Outcome::kYields;
     Try(row, found);
   }
-  return !found.empty() || TryTheRest(found);
+  if (!found.empty()) return Outcome::kDone;
+  if (!has_own_bounds_) return Outcome::kTakesOwnBounds;
+  return TryTheRest(found) ? Outcome::kDone : Outcome::kYields;
 }
 
 // Whether the node can be better than the best that was found, or as good and before it.
@@ -30,12 +50,33 @@ bool BestFirstSearch::MayBeChosen(NodeRow row) const {
   return row < best_row_;
 }
 
+BoundCalculator::Pods BestFirstSearch::NominatedPods(NodeRow row) const {
+  if (row == own_row_) return {};
+  return handle_.nominator().NominatedPods(handle_.nodes().node(row).name());
+}
+
+bool BestFirstSearch::HasOwnBound(NodeRow row) const {
+  return std::any_of(replaced_.begin(), replaced_.end(),
+                     [row](const auto& of_row) { return of_row.first == row; });
+}
+
+// In place of the one of the other class, which may only be too high.
+void BestFirstSearch::ComputeOwnBound(NodeRow row) {
+  CandidateBound bound;
+  const EvictionFeasibility feasibility = calculator_.Compute(row, NominatedPods(row), bound);
+  replaced_.emplace_back(row, bounds_.at(row));
+  if (feasibility.kind() != EvictionFeasibility::Kind::kPossible) {
+    heap_.Remove(row);
+    return;
+  }
+  if (bound == bounds_.at(row)) return;
+  bounds_.Tighten(row, bound);
+  heap_.Update(row);
+}
+
 // Reads each pod of the node, so it is done for those only that have the highest bound.
 void BestFirstSearch::CountViolations(NodeRow row) {
-  const auto nominated = row == own_row_
-                             ? BoundCalculator::Pods()
-                             : handle_.nominator().NominatedPods(handle_.nodes().node(row).name());
-  bounds_.Tighten(row, calculator_.WithBudgets(bounds_.at(row), row, nominated, budgets_));
+  bounds_.Tighten(row, calculator_.WithBudgets(bounds_.at(row), row, NominatedPods(row), budgets_));
   heap_.Update(row);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,26 +25,35 @@ namespace berth {
 // search.
 class BestFirstSearch {
  public:
-  // `is_left`: by row, the potential nodes that are to be tried. `bounds` and `levels` are as of
-  // now. `own_row`: that the pod is nominated to, or -1.
-  BestFirstSearch(const Handle& handle, const PreemptionQuery& query, CachedDryRuns& dry_runs,
-                  CandidateBounds& bounds, std::vector<uint8_t> is_left,
-                  const PriorityLevels& levels, NodeRow own_row)
+  // `bounds` are those of the preemptor's class, or of one that NeedsLittleLess(). `is_left`: by
+  // row, the potential nodes that are to be tried. `bounds` and `levels` are as of now. `own_row`:
+  // that the pod is nominated to, or -1.
+  BestFirstSearch(const Handle& handle, const PreemptionQuery& query,
+                  const PreemptorClass& preemptor, CachedDryRuns& dry_runs, CandidateBounds& bounds,
+                  std::vector<uint8_t> is_left, const PriorityLevels& levels, NodeRow own_row)
       : handle_(handle),
         statuses_(query.statuses),
         rejectors_(RejectorsOf(query.statuses)),
-        preemptor_(bounds.preemptor()),
+        preemptor_(preemptor),
+        has_own_bounds_(bounds.preemptor() == preemptor),
         budgets_(query.budgets.all()),
         own_row_(own_row),
         calculator_(preemptor_, handle.nodes(), levels),
         dry_runs_(dry_runs),
         bounds_(bounds),
         heap_(bounds, std::move(is_left)) {}
+  // The bounds are again what they were, if they are of another class.
+  ~BestFirstSearch();
 
+  enum class Outcome {
+    kDone,
+    kYields,
+    kTakesOwnBounds,  // the bounds of the other class do not say enough
+  };
   // Adds the best candidate to `found`, and others that were tried on the way: of all, or of those
   // with the highest bounds, if `found` has enough before. `all`: tries also nodes that cannot be
-  // better. If there is none, `dry_runs` has counted why. Returns false if `dry_runs` yields.
-  bool Find(bool all, CandidateList& found);
+  // better. If there is none, `dry_runs` has counted why.
+  Outcome Find(bool all, CandidateList& found);
 
  private:
   // Nodes that stay short of the same: their dry runs come to the same.
@@ -58,6 +68,9 @@ class BestFirstSearch {
     return columns == nullptr ? absl::Span<const uint8_t>() : columns->rejectors();
   }
   bool MayBeChosen(NodeRow row) const;
+  BoundCalculator::Pods NominatedPods(NodeRow row) const;
+  bool HasOwnBound(NodeRow row) const;
+  void ComputeOwnBound(NodeRow row);
   void CountViolations(NodeRow row);
   void Try(NodeRow row, CandidateList& found);
   bool TryTheRest(CandidateList& found);
@@ -69,12 +82,14 @@ class BestFirstSearch {
   const NodeStatuses& statuses_;
   const absl::Span<const uint8_t> rejectors_;
   const PreemptorClass& preemptor_;
+  const bool has_own_bounds_;
   const DisruptionBudgets& budgets_;
   const NodeRow own_row_;
   const BoundCalculator calculator_;
   CachedDryRuns& dry_runs_;
   CandidateBounds& bounds_;
   CandidateHeap heap_;
+  std::vector<std::pair<NodeRow, CandidateBound>> replaced_;  // bounds of the other class
   ScoredCandidatePtr best_;
   NodeRow best_row_ = -1;
   std::optional<uint8_t> last_rejector_;

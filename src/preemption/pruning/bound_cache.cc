@@ -84,13 +84,34 @@ CandidateBounds& BoundCache::Find(const PreemptorClass& preemptor, const NodeTab
                                   const NodeJournal& budget_changes, NodeRow own_row) {
   // A row takes some 40 bytes.
   const size_t most = std::clamp<size_t>((size_t{1} << 19) / (nodes.size() + 1), 4, 64);
-  auto found = std::find_if(latest_.begin(), latest_.end(),
-                            [&](const auto& kept) { return kept->preemptor() == preemptor; });
+  auto found = FindKept(preemptor);
   if (found == latest_.end()) {
     if (latest_.size() >= most) latest_.resize(most - 1);
     found = latest_.insert(latest_.end(), std::make_unique<CandidateBounds>(preemptor));
   }
-  std::rotate(latest_.begin(), found, found + 1);
+  return Use(found, nodes, levels, nominator, budget_changes, own_row);
+}
+
+CandidateBounds* BoundCache::FindOfLess(const PreemptorClass& preemptor, const NodeTable& nodes,
+                                        const PriorityLevels& levels, const Nominator& nominator,
+                                        const NodeJournal& budget_changes, NodeRow own_row) {
+  if (FindKept(preemptor) != latest_.end()) return nullptr;
+  const auto found = std::find_if(latest_.begin(), latest_.end(), [&](const auto& kept) {
+    return NeedsLittleLess(kept->preemptor(), preemptor);
+  });
+  if (found == latest_.end()) return nullptr;
+  return &Use(found, nodes, levels, nominator, budget_changes, own_row);
+}
+
+BoundCache::Kept::iterator BoundCache::FindKept(const PreemptorClass& preemptor) {
+  return std::find_if(latest_.begin(), latest_.end(),
+                      [&](const auto& kept) { return kept->preemptor() == preemptor; });
+}
+
+CandidateBounds& BoundCache::Use(Kept::iterator kept, const NodeTable& nodes,
+                                 const PriorityLevels& levels, const Nominator& nominator,
+                                 const NodeJournal& budget_changes, NodeRow own_row) {
+  std::rotate(latest_.begin(), kept, kept + 1);
   with_nominated_pods_.CatchUp(nodes, nominator);
   latest_.front()->Refresh(nodes, levels, nominator, with_nominated_pods_, budget_changes, own_row);
   return *latest_.front();

@@ -69,10 +69,22 @@ class BoundCache {
   CandidateBounds& Find(const PreemptorClass& preemptor, const NodeTable& nodes,
                         const PriorityLevels& levels, const Nominator& nominator,
                         const NodeJournal& budget_changes, NodeRow own_row = -1);
+  // The same, of a class that NeedsLittleLess(); null if there is none, or if those of the
+  // preemptor's own class are kept.
+  CandidateBounds* FindOfLess(const PreemptorClass& preemptor, const NodeTable& nodes,
+                              const PriorityLevels& levels, const Nominator& nominator,
+                              const NodeJournal& budget_changes, NodeRow own_row = -1);
 
  private:
+  using Kept = std::vector<std::unique_ptr<CandidateBounds>>;
+
+  CandidateBounds& Use(Kept::iterator kept, const NodeTable& nodes, const PriorityLevels& levels,
+                       const Nominator& nominator, const NodeJournal& budget_changes,
+                       NodeRow own_row);
+  Kept::iterator FindKept(const PreemptorClass& preemptor);
+
   NominatedRows with_nominated_pods_;
-  std::vector<std::unique_ptr<CandidateBounds>> latest_;  // first
+  Kept latest_;  // first
 };
 
 }  // namespace berth

@@ -28,6 +28,21 @@ int64_t VictimsToFree(int64_t missing, int64_t largest) {
 
 }  // namespace
 
+bool NeedsLittleLess(const PreemptorClass& less, const PreemptorClass& preemptor) {
+  if (!less.room.has_value() || !preemptor.room.has_value()) return false;
+  const NeededResources::Requests& requests = preemptor.room->needed.requests;
+  const NeededResources::Requests& lesser = less.room->needed.requests;
+  const auto is_little_less = [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second <= b.second && a.second >= b.second - b.second / 8;
+  };
+  if (!std::equal(lesser.begin(), lesser.end(), requests.begin(), requests.end(), is_little_less)) {
+    return false;
+  }
+  PreemptorClass same = less;
+  same.room->needed = preemptor.room->needed;
+  return same == preemptor && less != preemptor;
+}
+
 BoundCalculator::BoundCalculator(const PreemptorClass& preemptor, const NodeTable& nodes,
                                  const PriorityLevels& priority_levels)
     : priority_(preemptor.priority),

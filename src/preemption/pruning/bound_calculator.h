@@ -37,6 +37,10 @@ struct PreemptorClass {
   friend bool operator==(const PreemptorClass&, const PreemptorClass&) = default;
 };
 
+// Whether `less` is as `preemptor`, but needs less, by an eighth at most. What evictions come to at
+// best for it they come to at best for `preemptor`, too.
+bool NeedsLittleLess(const PreemptorClass& less, const PreemptorClass& preemptor);
+
 // Whether evictions can make room on one node. There is one for each of very many rows.
 class EvictionFeasibility {
  public:
@@ -83,6 +87,7 @@ struct CandidateBound {
                     latest_start_nanos) <
            std::tie(violations, highest_priority, priority_sum, victims, other.latest_start_nanos);
   }
+  friend bool operator==(const CandidateBound&, const CandidateBound&) = default;
 };
 
 // Bounds for the preemptors of one class. Valid until the table changes; `priority_levels` are as

@@ -16,6 +16,8 @@
 namespace berth {
 namespace {
 
+using Outcome = BestFirstSearch::Outcome;
+
 PreemptionHints::Victims VictimsOf(const PreemptionQuery& query) {
   if (query.potential_nodes == 0) return PreemptionHints::Victims::kNone;
   const auto* hints = dynamic_cast<const PreemptionHints*>(&query.rules);
@@ -30,8 +32,11 @@ std::vector<uint8_t> RowsToTry(const NodeStatuses& statuses, const CachedResults
   const absl::Span<const Code> codes =
       columns == nullptr ? absl::Span<const Code>() : columns->codes();
   for (NodeRow row = 0; row < size; ++row) {
-    const Code code = codes.empty() ? statuses.code(row) : codes[row];
-    is_left[row] = code == Code::kUnschedulable && (cache == nullptr || !cache->IsFailure(row));
+    is_left[row] = (codes.empty() ? statuses.code(row) : codes[row]) == Code::kUnschedulable;
+  }
+  if (cache == nullptr || cache->known_count() == 0) return is_left;
+  for (NodeRow row = 0; row < size; ++row) {
+    if (cache->IsFailure(row)) is_left[row] = 0;
   }
   return is_left;
 }
@@ -54,16 +59,26 @@ std::optional<SearchResult> PrunedSearch::Find(const PreemptionQuery& query, Wor
   }
   const NodeRow own_row = OwnRow(query.pod);
   CachedResults* const cache = FindCached(query, preemptor, own_row);
-  CandidateBounds& bounds = bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(),
-                                         query.budgets.changed_nodes(), own_row);
-  CachedDryRuns dry_runs(handle_, query, cache, budget);
-  BestFirstSearch search(handle_, query, dry_runs, bounds,
-                         RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
-  CandidateList candidates(query.range.candidates);
-  if (!search.Find(query.state.for_explanation(), candidates)) return std::nullopt;
-  if (cache != nullptr) cache->OnSearchEnd();
-  if (candidates.empty()) return std::move(dry_runs).NoCandidates();
-  return SearchResult{.candidates = std::move(candidates).Take()};
+  const auto search_by = [&](CandidateBounds& bounds, std::optional<SearchResult>& result) {
+    CachedDryRuns dry_runs(handle_, query, cache, budget);
+    BestFirstSearch search(handle_, query, preemptor, dry_runs, bounds,
+                           RowsToTry(query.statuses, cache, nodes.size()), *levels_, own_row);
+    CandidateList candidates(query.range.candidates);
+    const Outcome outcome = search.Find(query.state.for_explanation(), candidates);
+    if (outcome != Outcome::kDone) return outcome;
+    if (cache != nullptr) cache->OnSearchEnd();
+    result = candidates.empty() ? std::move(dry_runs).NoCandidates()
+                                : SearchResult{.candidates = std::move(candidates).Take()};
+    return outcome;
+  };
+  std::optional<SearchResult> result;
+  CandidateBounds* const of_less = bounds_.FindOfLess(
+      preemptor, nodes, *levels_, handle_.nominator(), query.budgets.changed_nodes(), own_row);
+  if (of_less != nullptr && search_by(*of_less, result) != Outcome::kTakesOwnBounds) return result;
+  search_by(bounds_.Find(preemptor, nodes, *levels_, handle_.nominator(),
+                         query.budgets.changed_nodes(), own_row),
+            result);
+  return result;
 }
 
 std::optional<ResourceNeed> PrunedSearch::FindNeed(const PreemptionQuery& query) const {
