@@ -27,7 +27,8 @@ class QueueContest {
 // The queue keeps entries (groups, and single pods) in lines: whoever is in the same one is
 // compared by Compare() and then by QueueSort, which costs no more than without. When an entry is
 // to be tried, a contest chooses the line. One that cannot be placed steps aside, so no line blocks
-// another. Scheduling thread.
+// another. The head of a line is its first active entry, or else its first in backoff for which an
+// event may have made room. Scheduling thread.
 class QueueOrder {
  public:
   virtual ~QueueOrder() = default;
