@@ -351,7 +351,7 @@ class KueueImporter {
                          "\" is not in the files"));
         continue;
       }
-      const std::string in = object->namespace_name.empty() ? "default" : object->namespace_name;
+      const std::string in = object->namespace_name;
       queues[key][in].insert(object->name);
       owner[{in, object->name}] = key;
       NoteUnread(spec, absl::StrCat("LocalQueue ", in, "/", object->name, ": "), {"clusterQueue"},
