@@ -17,8 +17,7 @@ void LinedEntries::Restart() {
   version_ = order_.LinesVersion();
   lines_.clear();
   active_size_ = 0;
-  active_contest_ = order_.NewContest();
-  backoff_contest_ = order_.NewContest();
+  contest_ = order_.NewContest();
 }
 
 LinedEntries::Line& LinedEntries::LineAt(int line) {
@@ -41,7 +40,7 @@ void LinedEntries::Add(QueueEntry& entry) {
     if (entry.state == QueueState::kBackoff) line.in_backoff.Push(entry);
     if (line.is_strict) line.failed.insert(&entry);
   }
-  UpdateHeads(line, &entry);
+  UpdateHead(line, &entry);
 }
 
 void LinedEntries::Remove(QueueEntry& entry) {
@@ -54,7 +53,7 @@ void LinedEntries::Remove(QueueEntry& entry) {
     if (entry.state == QueueState::kBackoff) line.in_backoff.Remove(entry);
     line.failed.erase(&entry);
   }
-  UpdateHeads(line, &entry);
+  UpdateHead(line, &entry);
   entry.line = -1;
 }
 
@@ -64,22 +63,37 @@ bool LinedEntries::IsBlocked(const Line& line, const QueueEntry& head) const {
   });
 }
 
-void LinedEntries::UpdateHeads(Line& line, const QueueEntry* changed) {
-  const auto update = [&](const auto& entries, const QueueEntry*& known, QueueContest& contest) {
-    const QueueEntry* head = entries.empty() ? nullptr : &entries.top();
-    if (head != nullptr && !line.failed.empty() && IsBlocked(line, *head)) head = nullptr;
-    if (head == known && (head == nullptr || head != changed)) return;
-    known = head;
-    contest.SetHead(line.less.line, head == nullptr ? nullptr : &head->lead);
+QueueEntry* LinedEntries::HeadOf(const Line& line) const {
+  const auto first = [&](const auto& entries) -> QueueEntry* {
+    if (entries.empty() || IsBlocked(line, entries.top())) return nullptr;
+    return &entries.top();
   };
-  update(line.active, line.active_head, *active_contest_);
-  update(line.in_backoff, line.backoff_head, *backoff_contest_);
+  QueueEntry* const active = first(line.active);
+  return active != nullptr || active_alone_ ? active : first(line.in_backoff);
+}
+
+void LinedEntries::UpdateHead(Line& line, const QueueEntry* changed) {
+  const QueueEntry* const head = HeadOf(line);
+  if (head == line.head && (head == nullptr || head != changed)) return;
+  line.head = head;
+  contest_->SetHead(line.less.line, head == nullptr ? nullptr : &head->lead);
+}
+
+void LinedEntries::SetActiveAlone(bool active_alone) {
+  if (active_alone == active_alone_) return;
+  active_alone_ = active_alone;
+  for (const auto& line : lines_) {
+    if (line != nullptr && !line->in_backoff.empty()) UpdateHead(*line, nullptr);
+  }
 }
 
 QueueEntry* LinedEntries::Next() {
-  if (const int line = active_contest_->Next(); line >= 0) return &lines_[line]->active.top();
-  if (const int line = backoff_contest_->Next(); line >= 0) return &lines_[line]->in_backoff.top();
-  return nullptr;
+  int line = contest_->Next();
+  if (line < 0 && active_alone_) {
+    SetActiveAlone(false);
+    line = contest_->Next();
+  }
+  return line < 0 ? nullptr : HeadOf(*lines_[line]);
 }
 
 bool LinedEntries::IsConsistent() const {
@@ -87,14 +101,8 @@ bool LinedEntries::IsConsistent() const {
   for (const auto& line : lines_) {
     if (line == nullptr) continue;
     active += line->active.size();
-    const auto knows_head = [&](const auto& entries, const QueueEntry* known) {
-      const QueueEntry* head = entries.empty() ? nullptr : &entries.top();
-      if (head != nullptr && IsBlocked(*line, *head)) head = nullptr;
-      return known == head;
-    };
     if (!line->active.IsConsistent() || !line->in_backoff.IsConsistent()) return false;
-    if (!knows_head(line->active, line->active_head)) return false;
-    if (!knows_head(line->in_backoff, line->backoff_head)) return false;
+    if (line->head != HeadOf(*line)) return false;
   }
   return active == active_size_;
 }

@@ -14,9 +14,9 @@
 
 namespace berth {
 
-// The active entries, and those in backoff that may be tried when nothing is active: in lines each,
-// with a contest for each. Knows of strict lines also who else has failed and waits. Holds no
-// ownership. Belongs to the queue.
+// The active entries, and those in backoff that may be tried early: when it is their line's turn
+// and the line has no active one. Knows of strict lines also who else has failed and waits. Holds
+// no ownership. Belongs to the queue.
 class LinedEntries {
  public:
   // Both outlive this.
@@ -27,6 +27,8 @@ class LinedEntries {
   void Remove(QueueEntry& entry);
   // The next to be tried, or null.
   QueueEntry* Next();
+  // The turn is that of active entries alone, as long as there is one that is not blocked.
+  void SetActiveAlone(bool active_alone);
   // In no order.
   template <class Visit>
   void ForEachActive(const Visit& visit) const {
@@ -61,22 +63,23 @@ class LinedEntries {
     OrderedEntries<LineLess> active;
     OrderedEntries<LineLess, &QueueEntry::place_in_line> in_backoff;
     absl::flat_hash_set<const QueueEntry*> failed;  // of a strict one: who was tried and waits
-    // As the contests know them.
-    const QueueEntry* active_head = nullptr;
-    const QueueEntry* backoff_head = nullptr;
+    const QueueEntry* head = nullptr;               // as the contest knows it
   };
 
   Line& LineAt(int line);
   bool IsBlocked(const Line& line, const QueueEntry& head) const;
-  // Tells the contests who is first; again if that is `changed`.
-  void UpdateHeads(Line& line, const QueueEntry* changed);
+  // Who of the line is tried at its turn, or null.
+  QueueEntry* HeadOf(const Line& line) const;
+  // Tells the contest who is first; again if that is `changed`.
+  void UpdateHead(Line& line, const QueueEntry* changed);
 
   const QueueSortPlugin& sort_;
   QueueOrder& order_;
   uint64_t version_ = 0;
   std::vector<std::unique_ptr<Line>> lines_;
   int active_size_ = 0;
-  std::unique_ptr<QueueContest> active_contest_, backoff_contest_;
+  bool active_alone_ = false;
+  std::unique_ptr<QueueContest> contest_;
 };
 
 }  // namespace berth

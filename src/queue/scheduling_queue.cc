@@ -170,7 +170,7 @@ void SchedulingQueue::Placed(const QueueEntry* in_flight, UidRef pod) {
 bool SchedulingQueue::Resume(const QueueEntry* in_flight) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return false;
-  in_flight_.log().ForEachSince(
+  in_flight_.events().ForEachSince(
       entry->first_event, [&](const ClusterEvent& event, const ObjectChange& change) {
         entry->changed_in_flight |= IsWildcard(event) && hints_.IsAbout(change, *entry);
         return true;
@@ -184,9 +184,13 @@ bool SchedulingQueue::Resume(const QueueEntry* in_flight) {
 // --- Flight ---
 
 const QueueEntry* SchedulingQueue::Pop() {
+  const absl::Time now = clock_.Now();
+  if (places_.active_size() == 0) early_.Forgive();
+  places_.SetActiveAlone(!early_.MayBegin(now));
   if (!CanPop()) return nullptr;
   Entry& entry = places_.Next();
   if (entry.state == QueueState::kBackoff) {
+    if (places_.active_size() > 0) early_.Begin(entry, now);
     metrics_.SetCause("PopFromBackoffQ");
     metrics_.CountIncoming(QueueState::kActive, entry.members.size());
   }
@@ -194,7 +198,7 @@ const QueueEntry* SchedulingQueue::Pop() {
   in_flight_.Begin(entry);
   AttemptHistory& history = entry.history;
   ++history.attempts;
-  history.initial_attempt_timestamp = std::min(history.initial_attempt_timestamp, clock_.Now());
+  history.initial_attempt_timestamp = std::min(history.initial_attempt_timestamp, now);
   entry.lead.attempts = history.attempts;
   entry.unschedulable_plugins.clear();
   entry.pending_plugins.clear();
@@ -227,6 +231,7 @@ const Identity* SchedulingQueue::PrefetchNext(const QueueEntry& in_flight) const
 void SchedulingQueue::Done(const QueueEntry* in_flight) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return;
+  early_.EndWell(*entry);
   std::vector<PendingPod> strays = entries_.TakeStrayMembers(*entry);
   in_flight_.End(*entry);
   if (entry->members.empty() && entry->gated_members.empty()) {
@@ -246,6 +251,7 @@ void SchedulingQueue::Done(const QueueEntry* in_flight) {
 void SchedulingQueue::AddUnschedulable(const QueueEntry* in_flight, const Rejection& rejection) {
   Entry* const entry = in_flight_.Find(in_flight);
   if (entry == nullptr) return;
+  early_.Fail(*entry, clock_);
   std::vector<PendingPod> strays = entries_.TakeStrayMembers(*entry);
   if (entry->members.empty() && entry->gated_members.empty()) {
     in_flight_.End(*entry);
@@ -256,7 +262,7 @@ void SchedulingQueue::AddUnschedulable(const QueueEntry* in_flight, const Reject
     // An event that opens a gate may have come while nobody asked.
     const bool opened = gates_.Open(*entry, [](const PendingPod&) { return true; });
     entry->changed_in_flight |= opened;
-    const RequeueStrategy strategy = hints_.WorthAfterFlight(*entry, in_flight_.log());
+    const RequeueStrategy strategy = hints_.WorthAfterFlight(*entry, in_flight_.events());
     in_flight_.End(*entry);
     requeuer_.Requeue(*entry, strategy, GateCheck::kAll);
   }

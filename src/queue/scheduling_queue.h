@@ -20,6 +20,7 @@
 #include "berth/framework/enqueue.h"
 #include "berth/framework/queue_sort.h"
 #include "framework/fault_log.h"
+#include "queue/early_attempts.h"
 #include "queue/entry_index.h"
 #include "queue/event_queue.h"
 #include "queue/event_table.h"
@@ -85,8 +86,9 @@ class SchedulingQueue final : private EventQueue::Listener {
   // --- Attempts ---
 
   // The next entry, now in flight; null if nothing is due. Takes from the backoff queue (not of
-  // errors) if nothing is active. Valid until it is given to Done() or AddUnschedulable(); its
-  // members may change as events come in. These two and Placed() ignore whatever is not in flight.
+  // errors) if nothing is active, or it is the turn of a line that has nothing active. Valid until
+  // it is given to Done() or AddUnschedulable(); its members may change as events come in. These
+  // two and Placed() ignore whatever is not in flight.
   const QueueEntry* Pop();
   // Prefetches the entry of the next Pop(), and the data of the entry in flight, while that one is
   // tried: many waiting pods are not in the processor's cache. Returns the next pod if it is known
@@ -199,6 +201,7 @@ class SchedulingQueue final : private EventQueue::Listener {
   EventQueue events_;
   Requeuer requeuer_;
   InFlight in_flight_;
+  EarlyAttempts early_;
   uint64_t next_arrival_ = 0;
 };
 

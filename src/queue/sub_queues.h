@@ -38,13 +38,19 @@ class SubQueues {
   // The pod that leads the entry was replaced.
   void Fix(QueueEntry& entry);
 
-  // The next to be tried: the first active one, or of those in backoff, not after an error.
+  // The next to be tried: the first active one, or, where none is or it is their line's turn, of
+  // those in backoff, not after an error.
   bool CanPop() const {
     return lined_ != nullptr ? NextInLines() != nullptr : !active_.empty() || !backoff_.empty();
   }
   QueueEntry& Next() {
     if (lined_ != nullptr) return *NextInLines();
     return active_.empty() ? backoff_.top() : active_.top();
+  }
+  // Where there are lines: whether those in backoff whose line's turn it is let active ones go
+  // first now.
+  void SetActiveAlone(bool active_alone) {
+    if (lined_ != nullptr) lined_->SetActiveAlone(active_alone);
   }
   // An active entry that may come soon, or null.
   const QueueEntry* Upcoming(int place) const { return active_.Upcoming(place); }

@@ -18,13 +18,13 @@ constexpr size_t kMostTiers = 4;
 
 RoomSums::Room& RoomSums::For(const NeededResources& needed, const NodeTable& nodes) {
   const auto known =
-      absl::c_find_if(kept_, [&](const auto& room) { return room->needed == needed; });
+      absl::c_find_if(kept_, [&](const auto& room) { return room->needed_ == needed; });
   if (known != kept_.end()) {
     std::rotate(known, known + 1, kept_.end());
   } else {
     if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
     kept_.push_back(std::make_unique<Room>());
-    kept_.back()->needed = needed;
+    kept_.back()->needed_ = needed;
   }
   kept_.back()->Refresh(nodes);
   return *kept_.back();
@@ -32,38 +32,38 @@ RoomSums::Room& RoomSums::For(const NeededResources& needed, const NodeTable& no
 
 void RoomSums::Room::Refresh(const NodeTable& nodes) {
   std::optional<absl::Span<const RowChange>> changes;
-  if (table == nodes.id() && by_row.size() == static_cast<size_t>(nodes.size())) {
-    changes = nodes.ChangesSince(version);
+  if (table_ == nodes.id() && by_row.size() == static_cast<size_t>(nodes.size())) {
+    changes = nodes.ChangesSince(version_);
   }
   if (!changes.has_value() || changes->size() > by_row.size() / 4) {
-    RoomByRow(needed, nodes, by_row);
+    RoomByRow(needed_, nodes, by_row);
     for (double& room : by_row) room = std::min(room, kMostPerRow);
-    tiers.clear();
+    tiers_.clear();
   } else {
     for (const RowChange& change : *changes) {
       const double now =
-          std::min<double>(static_cast<double>(RoomOnRow(needed, nodes, change.row)), kMostPerRow);
+          std::min<double>(static_cast<double>(RoomOnRow(needed_, nodes, change.row)), kMostPerRow);
       const double more = now - std::exchange(by_row[change.row], now);
       if (more == 0) continue;
-      for (TierSums& tier : tiers) {
+      for (TierSums& tier : tiers_) {
         const int placement = tier.placement_of[change.row];
         if (placement >= 0) tier.sums[placement] += more;
       }
     }
   }
-  table = nodes.id();
-  version = nodes.version();
+  table_ = nodes.id();
+  version_ = nodes.version();
 }
 
 const std::vector<double>& RoomSums::Room::Of(const std::shared_ptr<const PlacementTier>& tier) {
   const auto known =
-      absl::c_find_if(tiers, [&](const TierSums& sums) { return sums.tier == tier; });
-  if (known != tiers.end()) {
+      absl::c_find_if(tiers_, [&](const TierSums& sums) { return sums.tier == tier; });
+  if (known != tiers_.end()) {
     if (known->overlaps) Sum(*known);
     return known->sums;
   }
-  if (tiers.size() == kMostTiers) tiers.erase(tiers.begin());
-  TierSums& made = tiers.emplace_back();
+  if (tiers_.size() == kMostTiers) tiers_.erase(tiers_.begin());
+  TierSums& made = tiers_.emplace_back();
   made.tier = tier;
   made.placement_of.assign(by_row.size(), -1);
   for (size_t i = 0; i < tier->placements.size(); ++i) {

@@ -37,9 +37,9 @@ class RoomSums {
     void Refresh(const NodeTable& nodes);
     void Sum(TierSums& tier) const;
 
-    NeededResources needed;
-    uint64_t table = 0, version = 0;
-    std::vector<TierSums> tiers;  // the last one that was new is the last
+    NeededResources needed_;
+    uint64_t table_ = 0, version_ = 0;
+    std::vector<TierSums> tiers_;  // the last one that was new is the last
   };
   // Valid until kMostKept other needs were asked about.
   Room& For(const NeededResources& needed, const NodeTable& nodes);

@@ -297,7 +297,7 @@ absl::Status FakeHandle::Edit(const ObjectEdit& edit) {
   }
   std::shared_ptr<google::protobuf::Message> latest(object->message().New());
   latest->CopyFrom(object->message());
-  const absl::Status edited = edit.edit(*latest);
+  absl::Status edited = edit.edit(*latest);
   if (!edited.ok()) return edited;
   updates_.push_back({.object = Object(who.kind(), std::move(latest)), .part = edit.part});
   objects_.Set(updates_.back().object);

@@ -47,12 +47,11 @@ LEFT_OUT = {
     "item_23_lost_work": TIME,  # checkpoints have a date
     # The claim controller frees a claim some time after its pod has gone (docs/dra.md).
     "claim_is_preempted": "takes the controller of claims to be as fast as the scheduler",
-    # Jobs end one after the other there, and whoever of a quota is in backoff at that moment takes no turn.
-    "item_22_splits_hold_over_time": "takes six jobs to end at once",
     "gpu_memory_shares": "adds a node and the pods on it at once, which come one after the other",
 }
 # Their pods or nodes are tried in the order in which they come. A scheduler that starts later finds them in that of their names.
-IN_ORDER = {"gpu_records", "import_kueue_borrowing", "import_kueue_flavors", "ties_go_to_the_first_node"}
+IN_ORDER = {"gpu_records", "import_kueue_borrowing", "import_kueue_flavors", "item_22_splits_hold_over_time",
+            "ties_go_to_the_first_node"}
 # Why a group waits that is not whole: it is held before the queue, where pods get no condition (docs/parity.md).
 HELD = re.compile(r"PodGroup \S+ not found|of \d+ are there")
 

@@ -69,6 +69,15 @@ class Shared {
     for (const std::string& job : Running()) used[team_of_[job]] += gpus_of_[job];
     return used;
   }
+  // How many jobs of the team run or have run.
+  int Started(const std::string& team) {
+    int started = 0;
+    for (const auto& [job, of_team] : team_of_) {
+      started += static_cast<int>(of_team == team && finished_.contains(job));
+    }
+    for (const std::string& job : Running()) started += static_cast<int>(team_of_[job] == team);
+    return started;
+  }
   void Finish(const std::string& job) {
     finished_.insert(job);
     for (int p = 0; p < pods_of_[job]; ++p) {
@@ -76,6 +85,7 @@ class Shared {
     }
   }
   Simulation& simulation() { return *simulation_; }
+  void RunSteps(int most) { simulation_->scheduler().RunSteps(most); }
 
  private:
   std::unique_ptr<Simulation> simulation_;
@@ -134,6 +144,55 @@ TEST(QuotaOrder, SharesComeToTheWeightsAndStayThere) {
         ++finished;
       }
     }
+  }
+}
+
+// Jobs end one by one, so that what becomes free is found by a scheduler that still tries who waits
+// for what became free before: some have not been tried, and some are in backoff.
+TEST(QuotaOrder, SharesHoldWhileJobsEndOneByOne) {
+  const std::vector<std::string> teams = {"a", "b", "c", "e"};
+  const std::map<std::string, int> fair = {{"a", 8}, {"b", 8}, {"c", 8}, {"e", 16}};
+  for (int seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Random random(seed);
+    Shared shared(absl::StrCat(Quota("d1", "", 4), Quota("d2", "", 6), Quota("a", "d1", 1),
+                               Quota("b", "d1", 1), Quota("c", "d2", 1), Quota("e", "d2", 2)));
+    const bool gangs = seed % 2 == 1;
+    const int size = gangs ? 2 : 1;
+    std::map<std::string, int> submitted;
+    const auto submit = [&](const std::string& team, int jobs) {
+      for (int j = 0; j < jobs; ++j) shared.Submit(team, size, gangs);
+      submitted[team] += jobs;
+    };
+    submit("a", kGpus / size);
+    shared.Advance(absl::Seconds(1));
+    for (const std::string& team : teams) submit(team, 20);
+    shared.Advance(absl::Seconds(20));
+    int finished = 0, checks = 0;
+    while (finished < 300) {
+      const std::set<std::string> running = shared.Running();
+      std::map<std::string, int> used = shared.Used();
+      int sum = 0;
+      for (const auto& [team, gpus] : used) sum += gpus;
+      if (finished > 3 * kGpus && sum == kGpus) {  // what became free has been taken
+        ++checks;
+        for (const auto& [team, gpus] : fair) {
+          EXPECT_NEAR(used[team], gpus, size) << "after " << finished << ", team " << team;
+        }
+        EXPECT_NEAR(used["a"] + used["b"], 16, size) << "after " << finished;
+      }
+      if (HasFailure()) return;
+      const std::vector<std::string> jobs(running.begin(), running.end());
+      shared.Finish(random.OneOf(jobs));
+      ++finished;
+      shared.RunSteps(random.Between(1, 100));
+      if (!random.Percent(20)) continue;
+      for (const std::string& team : teams) {
+        submit(team, 20 - (submitted[team] - shared.Started(team)));
+      }
+      shared.Advance(absl::Milliseconds(random.Between(0, 5000)));
+    }
+    EXPECT_GT(checks, 50) << "the room was hardly ever taken";
   }
 }
 
