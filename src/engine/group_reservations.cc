@@ -107,8 +107,8 @@ void GroupReservations::Changed(const ClusterChange& change) {
     if (!waits) return Release();
   }
   if (change.type == ClusterChange::Type::kNode && retry_ != nullptr) {
-    const auto& node = change.change.new_node != nullptr ? change.change.new_node
-                                                         : change.change.old_node;
+    const auto& node =
+        change.change.new_node != nullptr ? change.change.new_node : change.change.old_node;
     if (reservation_->Has(node->name())) retry_(reservation_->request.pods.front()->uid());
   }
 }
@@ -214,8 +214,7 @@ bool GroupReservations::Holds(const AttemptResult& result, absl::Time now) {
     const bool holds = absl::c_all_of(reservation_->places, [&](const Place& place) {
       if (place.node != node) return true;
       const PodPtr pod = cluster_.FindPod(*place.pod->identity());
-      return pod == nullptr ||
-             entry_scheduler_.PlaceOn(reservation_->request, pod, row, trial);
+      return pod == nullptr || entry_scheduler_.PlaceOn(reservation_->request, pod, row, trial);
     });
     transaction.RollBack();
     if (!holds) return false;
@@ -245,8 +244,7 @@ void GroupReservations::TellWhoIsKeptOut(AttemptResult& result) {
 
 void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& result,
                                  absl::Time now) {
-  const bool is_holder =
-      reservation_.has_value() && reservation_->request.group == request.group;
+  const bool is_holder = reservation_.has_value() && reservation_->request.group == request.group;
   const std::optional<GroupSpec> spec = request.framework->plugins().group->Spec(request.group);
   const bool may = spec.has_value() && spec->reserve_after < absl::InfiniteDuration() &&
                    static_cast<int>(request.pods.size()) >= request.minimum &&
@@ -260,8 +258,7 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
     result.retry_at = due;
     return;
   }
-  if (reservation_.has_value() && !is_holder &&
-      LowestPriority(request) <= reservation_->priority) {
+  if (reservation_.has_value() && !is_holder && LowestPriority(request) <= reservation_->priority) {
     AddSentence(absl::StrCat("Not reserved for: group ", reservation_->request.group,
                              " waits for its reservation."),
                 result.finding);
@@ -274,12 +271,12 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
                      (!plan.has_value() || plan->from > reservation_->from);
   if (!keeps && !plan.has_value()) {
     if (is_holder) Release();
-    AddSentence(timeline.unknown > 0
-                    ? absl::StrCat("No time is known at which it would start: ", timeline.unknown,
-                                   timeline.unknown == 1 ? " pod has" : " pods have",
-                                   " no known end.")
-                    : "It would not start if all other pods had ended, either.",
-                result.finding);
+    AddSentence(
+        timeline.unknown > 0
+            ? absl::StrCat("No time is known at which it would start: ", timeline.unknown,
+                           timeline.unknown == 1 ? " pod has" : " pods have", " no known end.")
+            : "It would not start if all other pods had ended, either.",
+        result.finding);
     return;
   }
   if (!keeps) Adopt(*std::move(plan));
@@ -292,7 +289,8 @@ void GroupReservations::Consider(const AttemptRequest& request, AttemptResult& r
 }
 
 void GroupReservations::Adopt(Reservation reservation) {
-  const bool moves = reservation_.has_value() && reservation_->NodeNames() != reservation.NodeNames();
+  const bool moves =
+      reservation_.has_value() && reservation_->NodeNames() != reservation.NodeNames();
   reservation_ = std::move(reservation);
   if (moves) RetryKept();
 }
@@ -323,8 +321,9 @@ GroupReservations::Timeline GroupReservations::MakeTimeline(const std::string& g
 }
 
 // More room at each step: the first step that is enough is found by halving.
-std::optional<GroupReservations::Reservation> GroupReservations::Plan(
-    const AttemptRequest& request, const Timeline& timeline, int& cycles) {
+std::optional<GroupReservations::Reservation> GroupReservations::Plan(const AttemptRequest& request,
+                                                                      const Timeline& timeline,
+                                                                      int& cycles) {
   const std::vector<Ending>& ends = timeline.ends;
   std::vector<size_t> steps;  // how many pods have gone by each distinct time
   for (size_t i = 0; i < ends.size(); ++i) {
