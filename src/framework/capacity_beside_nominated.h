@@ -10,6 +10,8 @@
 #include "absl/types/span.h"
 #include "berth/columns/node_table.h"
 #include "berth/framework/pod_info.h"
+#include "berth/incremental/resource_filter.h"
+#include "framework/nominated_rows.h"
 
 namespace berth {
 
@@ -17,7 +19,7 @@ namespace berth {
 // a ResourceFilter says.
 class CapacityBesideNominated {
  public:
-  static constexpr size_t kMostNeeds = 31;
+  static constexpr size_t kMostNeeds = 30;
 
   CapacityBesideNominated(const NeededResources& needed, const NodeTable& nodes)
       : pod_count_(nodes.pod_count().data()), allowed_pods_(nodes.allowed_pods().data()) {
@@ -30,29 +32,66 @@ class CapacityBesideNominated {
   // What the node of `row` is short of beside `pods` nominated ones that request so much, a bit for
   // each thing; 0 if it lacks nothing, would lack it without pods too, or sums do not tell.
   uint32_t ShortageFor(NodeRow row, size_t pods, const ResourceVector& requests) const {
-    bool tells = allowed_pods_[row] > 0;
+    if (allowed_pods_[row] <= 0) return 0;
     uint32_t shortage = pod_count_[row] + static_cast<int64_t>(pods) >= allowed_pods_[row];
     uint32_t bit = 1;
-    for (const Need& need : needs_) {  // no branch: there is one row after the other
-      const int64_t has = need.allocatable[row];
-      const int64_t used = need.requested[row];
-      const int64_t taken = requests.Get(need.resource);
-      const bool is_plain = IsPlain(need.amount | has | used | taken);
-      tells &= is_plain & (need.amount <= has);
+    for (const Need& need : needs_) {
       bit <<= 1;
-      if (!is_plain) return 0;
-      shortage |= used + taken + need.amount > has ? bit : 0;
+      shortage |= ShortageOf(need, row, requests.Get(need.resource), bit);
     }
-    return tells ? shortage : 0;
+    return (shortage & kUntold) != 0 ? 0 : shortage;
+  }
+  // The same of each of `rows`, in order, which `nominated` contains, beside all that are
+  // nominated.
+  void ShortagesOf(absl::Span<const NodeRow> rows, const NominatedRows& nominated,
+                   absl::Span<uint32_t> shortages) const {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const NodeRow row = rows[i];
+      const int64_t pods = pod_count_[row] + nominated.pod_count()[nominated.place(row)];
+      shortages[i] = allowed_pods_[row] <= 0 ? kUntold : uint32_t{pods >= allowed_pods_[row]};
+    }
+    uint32_t bit = 1;
+    for (const Need& need : needs_) {
+      bit <<= 1;
+      const bool is_common = need.resource < kCommonResources;
+      const auto column =
+          is_common ? nominated.requests(need.resource) : absl::Span<const int64_t>();
+      for (size_t i = 0; i < rows.size(); ++i) {  // no branch: nobody can foretell it
+        const NodeRow row = rows[i];
+        int64_t taken = 0;
+        if (!column.empty()) {
+          taken = column[nominated.place(row)];
+        } else if (!is_common) {
+          taken = nominated.at(row).requests.Get(need.resource);
+        }
+        shortages[i] |= ShortageOf(need, row, taken, bit);
+      }
+    }
+    for (uint32_t& shortage : shortages) {
+      if ((shortage & kUntold) != 0) shortage = 0;
+    }
   }
 
  private:
+  static constexpr uint32_t kUntold = uint32_t{1} << 31;
+
   struct Need {
     ResourceId resource;
     int64_t amount;
     const int64_t* allocatable;
     const int64_t* requested;
   };
+
+  // `bit` if there is too little, 0 if not, kUntold if that does not tell.
+  static uint32_t ShortageOf(const Need& need, NodeRow row, int64_t taken, uint32_t bit) {
+    const int64_t has = need.allocatable[row];
+    const int64_t used = need.requested[row];
+    const bool tells = IsPlain(need.amount | has | used | taken) && need.amount <= has;
+    // Unsigned, as a sum that does not tell may overflow.
+    const uint64_t wanted = uint64_t(used) + uint64_t(taken) + uint64_t(need.amount);
+    const uint32_t shortage = wanted > uint64_t(has) ? bit : 0;
+    return tells ? shortage : kUntold;
+  }
 
   // Whether sums of such amounts cannot overflow.
   static bool IsPlain(int64_t amount) { return (amount & ~((int64_t{1} << 56) - 1)) == 0; }

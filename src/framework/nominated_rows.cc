@@ -38,8 +38,7 @@ bool NominatedRows::CatchUpWithMoves(const NodeTable& nodes, const Nominator& no
                                                       move.Apply(place_of_, kCame);
                                                     });
   if (!followed || !moved) return followed;
-  rows_.clear();
-  pods_.clear();
+  Clear();
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (std::exchange(place_of_[row], kNone) == kNone) continue;
     const auto pods = nominator.NominatedPods(nodes.node(row).name());
@@ -49,12 +48,17 @@ bool NominatedRows::CatchUpWithMoves(const NodeTable& nodes, const Nominator& no
 }
 
 void NominatedRows::Collect(const NodeTable& nodes, const Nominator& nominator) {
-  rows_.clear();
-  pods_.clear();
+  Clear();
   place_of_.assign(nodes.size(), kNone);
   ForEachNominatedRow(nominator, nodes, [&](NodeRow row) {
     if (!contains(row)) Set(row, nominator.NominatedPods(nodes.node(row).name()));
   });
+}
+
+void NominatedRows::Clear() {
+  rows_.clear();
+  pods_.clear();
+  ForEachColumn([](auto& column) { column.clear(); });
 }
 
 void NominatedRows::Set(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> pods) {
@@ -62,9 +66,11 @@ void NominatedRows::Set(NodeRow row, absl::Span<const std::shared_ptr<const PodI
     place_of_[row] = static_cast<int32_t>(rows_.size());
     rows_.push_back(row);
     pods_.emplace_back();
+    ForEachColumn([](auto& column) { column.push_back(0); });
   }
-  NominatedPodsOfRow& kept = pods_[place_of_[row]];
-  kept = {pods, pods.front()->priority(), pods.back()->priority(), {}};
+  const int32_t place = place_of_[row];
+  NominatedPodsOfRow& kept = pods_[place];
+  kept = {pods, {}};
   for (const auto& pod : pods) kept.requests.Add(pod->requests());
   // A sum of such ones would not tell whether one of them is too large.
   constexpr int64_t kUntold = std::numeric_limits<int64_t>::min();
@@ -72,6 +78,15 @@ void NominatedRows::Set(NodeRow row, absl::Span<const std::shared_ptr<const PodI
     pod->requests().ForEach([&](ResourceId id, int64_t amount) {
       if (amount < 0) kept.requests.Set(id, kUntold);
     });
+  }
+  highest_priority_[place] = pods.front()->priority();
+  lowest_priority_[place] = pods.back()->priority();
+  pod_count_[place] = static_cast<int32_t>(pods.size());
+  for (ResourceId id = 0; id < kCommonResources; ++id) {
+    const int64_t amount = kept.requests.Get(id);
+    if (requests_[id].empty() && amount == 0) continue;
+    requests_[id].resize(pods_.size());
+    requests_[id][place] = amount;
   }
 }
 
@@ -81,10 +96,12 @@ void NominatedRows::Remove(NodeRow row) {
   if (rows_.back() != row) {
     rows_[place] = rows_.back();
     pods_[place] = std::move(pods_.back());
+    ForEachColumn([place](auto& column) { column[place] = column.back(); });
     place_of_[rows_[place]] = place;
   }
   rows_.pop_back();
   pods_.pop_back();
+  ForEachColumn([](auto& column) { column.pop_back(); });
 }
 
 }  // namespace berth

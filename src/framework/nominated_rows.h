@@ -3,6 +3,7 @@
 #ifndef BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
 #define BERTH_SRC_FRAMEWORK_NOMINATED_ROWS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "berth/api/resources.h"
 #include "berth/api/symbol.h"
 #include "berth/columns/node_table.h"
 #include "berth/framework/handle.h"
@@ -59,8 +61,7 @@ inline absl::flat_hash_set<NodeRow> RowsWithNominatedPods(absl::Span<const NodeR
 // The pods that are nominated to one node, at least one.
 struct NominatedPodsOfRow {
   absl::Span<const std::shared_ptr<const PodInfo>> pods;  // by falling priority
-  int32_t highest_priority = 0, lowest_priority = 0;
-  ResourceVector requests;  // their sum
+  ResourceVector requests;                                // their sum
 };
 
 // The rows of nodes that have nominated pods, kept from call to call: a call costs the nominations
@@ -75,20 +76,42 @@ class NominatedRows {
   // Of a row that it contains.
   const NominatedPodsOfRow& at(NodeRow row) const { return pods_[place_of_[row]]; }
 
+  // What is read of one row after the other, in columns, by place: a number of rows(), or kNone.
+  static constexpr int32_t kNone = -1;
+  int32_t place(NodeRow row) const { return place_of_[row]; }
+  absl::Span<const int32_t> highest_priority() const { return highest_priority_; }
+  absl::Span<const int32_t> lowest_priority() const { return lowest_priority_; }
+  absl::Span<const int32_t> pod_count() const { return pod_count_; }
+  // What their pods request together of a common resource; empty if none does.
+  absl::Span<const int64_t> requests(ResourceId id) const { return requests_[id]; }
+
  private:
-  static constexpr int32_t kNone = -1, kCame = -2;
+  static constexpr int32_t kCame = -2;
 
   bool CatchUpWithMoves(const NodeTable& nodes, const Nominator& nominator);
   void Collect(const NodeTable& nodes, const Nominator& nominator);
   // `pods` are those nominated to its node: not none.
   void Set(NodeRow row, absl::Span<const std::shared_ptr<const PodInfo>> pods);
   void Remove(NodeRow row);
+  void Clear();
+  // Calls visit(column) for each of them but pods_ and rows_.
+  template <class Visit>
+  void ForEachColumn(Visit visit) {
+    visit(highest_priority_);
+    visit(lowest_priority_);
+    visit(pod_count_);
+    for (std::vector<int64_t>& column : requests_) {
+      if (!column.empty()) visit(column);
+    }
+  }
 
   uint64_t table_ = 0, version_ = 0;  // NodeTable::id() and version()
   uint64_t nominations_version_ = 0;
   std::vector<NodeRow> rows_;
-  std::vector<NominatedPodsOfRow> pods_;  // of each of rows_
-  std::vector<int32_t> place_of_;         // by row: in rows_, or kNone; kCame while rows move
+  std::vector<NominatedPodsOfRow> pods_;                                 // of each of rows_
+  std::vector<int32_t> highest_priority_, lowest_priority_, pod_count_;  // the same
+  std::array<std::vector<int64_t>, size_t{kCommonResources}> requests_;  // the same
+  std::vector<int32_t> place_of_;  // by row: in rows_, or kNone; kCame while rows move
 };
 
 }  // namespace berth

@@ -80,10 +80,10 @@ NominationFilter::RowsByNomination NominationFilter::SplitByNomination(
     const PodInfo& pod, const NodeTable& nodes, absl::Span<const NodeRow> rows) const {
   if (RowsWithNominatedPods(nodes).empty()) return {{}, rows};
   const NodeRow own_row = NominatedRowOf(pod, nodes);
+  const int32_t* const highest_priority = nominated_rows_.highest_priority().data();
   const auto has_one = [&](NodeRow row) {
-    const NominatedPodsOfRow& on_row = nominated_rows_.at(row);
-    if (row != own_row) return on_row.highest_priority >= pod.priority();
-    return absl::c_any_of(on_row.pods,
+    if (row != own_row) return highest_priority[nominated_rows_.place(row)] >= pod.priority();
+    return absl::c_any_of(nominated_rows_.at(row).pods,
                           [&](const auto& nominated) { return CountsFor(*nominated, pod); });
   };
   if (rows_with_nominations_.size() < rows.size()) {
@@ -154,11 +154,8 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
                                                  const std::optional<FirstResourceFilter>& first,
                                                  NodeVerdicts& verdicts) const {
   const NodeRow own_row = NominatedRowOf(pod, nodes);
-  const auto shortage_of = [&](NodeRow row) {
+  const auto shortage_beside_some = [&](NodeRow row) {
     const NominatedPodsOfRow& on_row = nominated_rows_.at(row);
-    if (row != own_row && on_row.lowest_priority >= pod.priority()) {  // so do all
-      return first->capacity.ShortageFor(row, on_row.pods.size(), on_row.requests);
-    }
     size_t pods = 0;
     ResourceVector requests;
     for (const auto& nominated : on_row.pods) {
@@ -181,7 +178,15 @@ Status NominationFilter::FilterOneOfEachShortage(const CycleState& state, const 
   Rejected* of_last_shortage = nullptr;
   const absl::Span<const NodeRow> left = verdicts.candidates();
   std::vector<uint32_t> shortages(left.size());
-  for (size_t i = 0; first.has_value() && i < left.size(); ++i) shortages[i] = shortage_of(left[i]);
+  if (first.has_value()) {
+    first->capacity.ShortagesOf(left, nominated_rows_, absl::MakeSpan(shortages));
+    const int32_t* const lowest_priority = nominated_rows_.lowest_priority().data();
+    for (size_t i = 0; i < left.size(); ++i) {
+      const bool all_count =
+          left[i] != own_row && lowest_priority[nominated_rows_.place(left[i])] >= pod.priority();
+      if (!all_count) shortages[i] = shortage_beside_some(left[i]);
+    }
+  }
   for (size_t i = 0; i < left.size(); ++i) {
     const NodeRow row = left[i];
     const uint32_t shortage = shortages[i];

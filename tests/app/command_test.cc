@@ -189,6 +189,9 @@ TEST_F(Command, SimulatePrintsPlacementsAndReasons) {
   const Outcome table =
       Run(absl::StrCat("simulate --config config/default.yaml --cluster ", cluster_));
   EXPECT_THAT(table.out, HasSubstr("1 pod placed, 1 pending, on 1 node\n"));
+  EXPECT_THAT(table.out, HasSubstr("POD            NODE\n"
+                                   "default/fits   n0\n"
+                                   "default/large  -\n"));
   EXPECT_THAT(table.out,
               HasSubstr("INSUFFICIENT_RESOURCES  Insufficient cpu on 1 of 1 node; needs "));
   EXPECT_THAT(table.out, Not(HasSubstr("\033"))) << "colour belongs on terminals";

@@ -1060,11 +1060,13 @@ TEST(PreemptionSearchesTest, FullAndPrunedChooseTheSame) {
             MakePod().Name(absl::StrCat("nominated", step)).Priority(priority).Request("cpu", "2"),
             absl::StrCat("n", node));
       }
-      const int cpu = 2 + 2 * upto(3), priority = upto(6) - 2;
+      // Some need a little less than others, of which bounds are kept.
+      const int milli_cpu = 2000 + 2000 * upto(3) + (upto(1) == 0 ? 0 : 125 * upto(4) - 250);
+      const int priority = upto(6) - 2;
       const PodPtr pod = MakePod()
-                             .Name(absl::StrCat("preemptor-", cpu, "-", priority))
+                             .Name(absl::StrCat("preemptor-", milli_cpu, "-", priority))
                              .Priority(priority)
-                             .Request("cpu", absl::StrCat(cpu))
+                             .Request("cpu", absl::StrCat(milli_cpu, "m"))
                              .Obj();
       std::vector<Status> statuses;
       for (NodeRow row = 0; row < cluster.nodes().size(); ++row) {

@@ -181,6 +181,57 @@ TEST(PriorityLevels, FollowsNodesAndPods) {
   EXPECT_GT(stops, 200);
 }
 
+// What is computed for a preemptor is no lower than what is computed for one that needs more.
+TEST(BoundCalculator, OfOneThatNeedsLittleLessHoldsForOneThatNeedsMore) {
+  constexpr unsigned kSeed = 26;
+  SCOPED_TRACE(kSeed);
+  ChangingNodes nodes(kSeed, 60);
+  PriorityLevels priority_levels;
+  int possible = 0, only_for_less = 0;
+  for (int step = 0; step < 2'000; ++step) {
+    nodes.Change();
+    if (step % 10 > 0) continue;
+    Read(priority_levels, nodes.table());
+    const int priority = nodes.Below(7) - 2;
+    const PreemptorClass less = ClassOf(1000 + 125 * nodes.Below(60), 0, priority);
+    PreemptorClass more = less;
+    more.room->needed.requests.front().second *= 1.125;
+    ASSERT_TRUE(NeedsLittleLess(less, more));
+    ASSERT_FALSE(NeedsLittleLess(more, less));
+    ASSERT_FALSE(NeedsLittleLess(less, less));
+    const BoundCalculator of_less(less, nodes.table(), priority_levels);
+    const BoundCalculator of_more(more, nodes.table(), priority_levels);
+    for (NodeRow row = 0; row < nodes.table().size(); ++row) {
+      CandidateBound at_most, bound;
+      const bool may_be_possible =
+          of_less.Compute(row, {}, at_most).kind() == EvictionFeasibility::Kind::kPossible;
+      const bool is_possible =
+          of_more.Compute(row, {}, bound).kind() == EvictionFeasibility::Kind::kPossible;
+      ASSERT_TRUE(may_be_possible || !is_possible) << step;
+      only_for_less += may_be_possible && !is_possible;
+      if (!is_possible) continue;
+      ++possible;
+      ASSERT_FALSE(at_most < bound) << step;
+    }
+  }
+  EXPECT_GT(possible, 1'000);
+  EXPECT_GT(only_for_less, 100);
+}
+
+TEST(NeedsLittleLess, InAmountsAlone) {
+  const PreemptorClass preemptor = ClassOf(8000, 64, 4);
+  EXPECT_TRUE(NeedsLittleLess(ClassOf(7000, 56, 4), preemptor));
+  EXPECT_TRUE(NeedsLittleLess(ClassOf(8000, 63, 4), preemptor));
+  EXPECT_FALSE(NeedsLittleLess(ClassOf(6999, 64, 4), preemptor)) << "much less";
+  EXPECT_FALSE(NeedsLittleLess(ClassOf(7000, 65, 4), preemptor)) << "more of the other";
+  EXPECT_FALSE(NeedsLittleLess(ClassOf(7000, 64, 5), preemptor)) << "another priority";
+  EXPECT_FALSE(NeedsLittleLess(ClassOf(7000, 64, 4, Rare()), preemptor)) << "of something else";
+  PreemptorClass unknown = preemptor;
+  unknown.room.reset();
+  EXPECT_FALSE(NeedsLittleLess(unknown, preemptor));
+  EXPECT_FALSE(NeedsLittleLess(preemptor, unknown));
+}
+
 // Amounts of which sums do not tell are among them; of more rows than are looked at without sums
 // once these tell little.
 TEST(BoundCalculator, AllRowsAtOnceAreWhatEachIs) {
