@@ -31,6 +31,9 @@ Coscheduling::Defaults Coscheduling::DefaultsOf(const CoschedulingArgs& args) {
   if (args.staleness_grace_period_seconds >= 0) {
     defaults.stale_after = absl::Seconds(args.staleness_grace_period_seconds);
   }
+  if (args.reserve_after_seconds > 0) {
+    defaults.reserve_after = absl::Seconds(args.reserve_after_seconds);
+  }
   return defaults;
 }
 

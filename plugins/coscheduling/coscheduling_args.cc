@@ -24,7 +24,12 @@ const FieldTable& CoschedulingArgs::Fields() {
                  "are evicted and the group starts again as a whole; negative: for ever. The "
                  "annotation scheduling.berth.dev/staleness-grace-period of a PodGroup, or of pods "
                  "that define their group, says it for one group.",
-                 AtLeast(-1)));
+                 AtLeast(-1))
+          .Field("reserveAfterSeconds", &CoschedulingArgs::reserve_after_seconds,
+                 "How long a group waits before nodes are reserved for it, from the earliest time "
+                 "at which pods that say how long they run leave room for it; 0: none are. Other "
+                 "pods use these nodes meanwhile if they end before that time.",
+                 AtLeast(0)));
   return table;
 }
 

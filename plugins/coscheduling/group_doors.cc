@@ -107,6 +107,7 @@ const GroupDoors::Known& GroupDoors::Find(absl::string_view name,
     if (std::optional<GroupDefinition>& definition = known.definition; definition.has_value()) {
       AddTopology(*known.door, members, *definition);
       definition->spec.backoff = defaults_.backoff;
+      definition->spec.reserve_after = defaults_.reserve_after;
       definition->spec.stale_after = definition->stale_after.value_or(defaults_.stale_after);
     }
   }

@@ -29,6 +29,7 @@ class GroupDoors : public GroupPlugin {
   struct Defaults {
     absl::Duration backoff;
     absl::Duration stale_after = absl::InfiniteDuration();
+    absl::Duration reserve_after = absl::InfiniteDuration();
   };
   GroupDoors(absl::string_view plugin, Handle& handle,
              std::vector<std::unique_ptr<GroupDoor>> doors, const Defaults& defaults);
@@ -38,6 +39,9 @@ class GroupDoors : public GroupPlugin {
   std::optional<GroupSpec> Spec(absl::string_view name) const override;
   int SubgroupOf(const PodInfo& pod, const GroupSpec& spec) const override;
   void AppendDeclaration(const PodInfo& pod, std::string& text) const override;
+  bool ReservesForGroups() const override {
+    return defaults_.reserve_after < absl::InfiniteDuration();
+  }
   Status ReadyToSchedule(const GroupMembers& group) const override;
   Status GroupUnschedulable(const GroupMembers& group, int placed,
                             const Status& cause) const override;

@@ -95,6 +95,10 @@ void WriteWaiting(const std::optional<WaitingFor>& waiting, JsonWriter& json) {
     json.Key("membersPlaceable").Int(w.members_placeable);
     text("blockingPod", w.blocking_pod);
   }
+  if (!w.reserved_nodes.empty()) {
+    json.Key("reservedNodes").StringArray(w.reserved_nodes);
+    json.Key("reservedFrom").String(TimeToString(w.reserved_from));
+  }
   text("node", w.node);
   if (w.victims > 0) json.Key("victims").Int(w.victims);
   if (w.until < absl::InfiniteFuture()) json.Key("until").String(TimeToString(w.until));

@@ -133,7 +133,13 @@ AttemptResult TooFewMembers(const AttemptRequest& request) {
 void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
                      AttemptResult& result) {
   const Status why = WhyGroupFailed(request, group, result);
-  const WaitingPtr waiting = WhyGroup(request, result);
+  WaitingPtr waiting = WhyGroup(request, result);
+  if (!result.reserved_nodes.empty()) {
+    auto reserved = std::make_shared<WaitingFor>(*waiting);
+    reserved->reserved_nodes = result.reserved_nodes;
+    reserved->reserved_from = result.reserved_from;
+    waiting = std::move(reserved);
+  }
   for (const auto& pod : request.pods) {
     const auto failed = std::find_if(result.failed.begin(), result.failed.end(),
                                      [&](const PodFailure& f) { return f.pod == pod; });
@@ -147,6 +153,7 @@ void FailEveryMember(const AttemptRequest& request, const GroupMembers& group,
 
 Rejection DescribeRejection(const AttemptRequest& request, const AttemptResult& result) {
   Rejection rejection;
+  rejection.retry_at = result.retry_at;
   const auto add = [](std::vector<Symbol>& to, Symbol plugin) {
     if (std::find(to.begin(), to.end(), plugin) == to.end()) to.push_back(plugin);
   };

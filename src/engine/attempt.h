@@ -111,6 +111,10 @@ struct AttemptResult {
     PostFilterResult result;
   };
   absl::InlinedVector<Plan, 1> plans;
+  // Of a group that gets a reservation: on which nodes, from when.
+  std::vector<std::string> reserved_nodes;
+  absl::Time reserved_from = absl::InfiniteFuture();
+  absl::Time retry_at = absl::InfiniteFuture();  // when time alone may have helped
   // It yielded (WorkBudget): nothing was decided, the same is to be tried again.
   bool yielded = false;
   int cycles = 0;

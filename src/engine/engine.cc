@@ -80,10 +80,14 @@ Engine::Engine(std::unique_ptr<ProfileSetup> setup)
       binding_cycle_(*options_.clock, {cluster_, queue_, binder_, setup_->recorder,
                                        failure_handler_, metrics_, stale_groups_}),
       table_updater_(cluster_, profiles_),
+      entry_scheduler_(cluster_, options_.incremental, options_.filter_block_size),
+      reservations_(cluster_, profiles_, entry_scheduler_, *options_.clock,
+                    [this](absl::string_view uid) {
+                      queue_.Retry(uid, SchedulingQueue::RetryBackoff::kUnlessIdle);
+                    }),
       event_handlers_({cluster_, profiles_, queue_, binder_, setup_->recorder, failure_handler_,
-                       table_updater_, metrics_, stale_groups_}),
-      unbound_report_(cluster_, profiles_, queue_, binder_),
-      entry_scheduler_(cluster_, options_.incremental, options_.filter_block_size) {
+                       table_updater_, metrics_, stale_groups_, reservations_}),
+      unbound_report_(cluster_, profiles_, queue_, binder_) {
   setup_->services.Connect({.queue = &queue_,
                             .binder = &binder_,
                             .preemption_executor = &preemption_executor_,
@@ -334,7 +338,7 @@ void Engine::TryEntry(const QueueEntry& entry) {
   const bool timed = observe_ != nullptr || metrics_.enabled();
   const auto now = [timed] { return timed ? std::chrono::steady_clock::now() : SteadyTime(); };
   const SteadyTime begun = now();
-  AttemptResult result = entry_scheduler_.Run(request);
+  AttemptResult result = reservations_.Run(request);
   const SteadyTime ended = now();
   unfinished_.cycles += result.cycles;
   if (timed) unfinished_.spent += absl::FromChrono(ended - begun);

@@ -23,6 +23,7 @@
 #include "engine/event_handlers.h"
 #include "engine/failure_handler.h"
 #include "engine/framework_set.h"
+#include "engine/group_reservations.h"
 #include "engine/inbox.h"
 #include "engine/plugin_services.h"
 #include "engine/preemption_executor.h"
@@ -131,9 +132,10 @@ class Engine final : public Scheduler {
   StaleGroups stale_groups_;
   BindingCycle binding_cycle_;
   TableUpdater table_updater_;
+  EntryScheduler entry_scheduler_;
+  GroupReservations reservations_;
   EventHandlers event_handlers_;
   UnboundReport unbound_report_;
-  EntryScheduler entry_scheduler_;
 
   std::vector<Inbox::Item> arrived_;  // taken out of the inbox; emptied one by one
   size_t next_item_ = 0;              // of these

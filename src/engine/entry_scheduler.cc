@@ -9,6 +9,12 @@
 namespace berth {
 
 AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
+  AttemptResult result = Place(request);
+  Permit(request, result);
+  return result;
+}
+
+AttemptResult EntryScheduler::Place(const AttemptRequest& request) {
   if (static_cast<int>(request.pods.size()) < request.minimum) return TooFewMembers(request);
   AttemptResult result;
   cluster_.Refresh();
@@ -20,13 +26,12 @@ AttemptResult EntryScheduler::Run(const AttemptRequest& request) {
   } else {
     group_scheduler_.Place(request, result);
   }
-  if (result.minimum_reached) Permit(request, result);
   BERTH_CHECK(result.minimum_reached || result.yielded || !result.failed.empty());
   return result;
 }
 
-// Asks the Permit plugins about every placed pod once all of them are reserved.
 void EntryScheduler::Permit(const AttemptRequest& request, AttemptResult& result) {
+  if (!result.minimum_reached) return;
   const auto refused =
       std::remove_if(result.placed.begin(), result.placed.end(), [&](Binder::Member& member) {
         const Status status = PodScheduler::Permit(*request.framework, member);

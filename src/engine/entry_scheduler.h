@@ -4,6 +4,8 @@
 #ifndef BERTH_SRC_ENGINE_ENTRY_SCHEDULER_H_
 #define BERTH_SRC_ENGINE_ENTRY_SCHEDULER_H_
 
+#include <memory>
+
 #include "engine/attempt.h"
 #include "engine/group_placements.h"
 #include "engine/group_scheduler.h"
@@ -21,7 +23,17 @@ class EntryScheduler {
         group_scheduler_(cluster, pod_scheduler_),
         group_placements_(cluster, pod_scheduler_, group_scheduler_) {}
 
+  // Place(), then Permit() if the minimum was reached.
   AttemptResult Run(const AttemptRequest& request);
+  // Without asking Permit plugins.
+  AttemptResult Place(const AttemptRequest& request);
+  // Asks the Permit plugins about every placed pod once all of them are reserved.
+  void Permit(const AttemptRequest& request, AttemptResult& result);
+  // As PodScheduler::PlaceOn().
+  bool PlaceOn(const AttemptRequest& request, const std::shared_ptr<const PodInfo>& pod,
+               NodeRow row, AttemptResult& result) {
+    return pod_scheduler_.PlaceOn(request, pod, row, result);
+  }
   // After a what-if: undoes what was placed.
   void RollBack(AttemptResult& result) { pod_scheduler_.RollBack(result); }
 
@@ -31,8 +43,6 @@ class EntryScheduler {
   const SchedulingCycle& cycle() const { return pod_scheduler_.cycle(); }
 
  private:
-  void Permit(const AttemptRequest& request, AttemptResult& result);
-
   ClusterState& cluster_;
   PodScheduler pod_scheduler_;
   GroupScheduler group_scheduler_;

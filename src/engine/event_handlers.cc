@@ -50,6 +50,7 @@ void EventHandlers::Handle(WatchEvent event) {
     if (queue_.Contains(*pod->identity())) queue_.Update(pod, cluster_.GroupOf(*pod));
   }
   for (const std::string& group : change.groups) queue_.GroupChanged(group);
+  reservations_.Changed(change);
   if (ChangesWhoRuns(change)) {
     for (const std::string& group : change.groups) stale_groups_.Changed(group);
   }

@@ -12,6 +12,7 @@
 #include "engine/engine_metrics.h"
 #include "engine/failure_handler.h"
 #include "engine/framework_set.h"
+#include "engine/group_reservations.h"
 #include "engine/recorder.h"
 #include "engine/stale_groups.h"
 #include "engine/table_updater.h"
@@ -33,6 +34,7 @@ class EventHandlers {
     TableUpdater& table_updater;
     EngineMetrics& metrics;
     StaleGroups& stale_groups;
+    GroupReservations& reservations;
   };
   explicit EventHandlers(const Parts& parts)
       : cluster_(parts.cluster),
@@ -43,7 +45,8 @@ class EventHandlers {
         failure_handler_(parts.failure_handler),
         table_updater_(parts.table_updater),
         metrics_(parts.metrics),
-        stale_groups_(parts.stale_groups) {}
+        stale_groups_(parts.stale_groups),
+        reservations_(parts.reservations) {}
 
   void Handle(WatchEvent event);
 
@@ -65,6 +68,7 @@ class EventHandlers {
   TableUpdater& table_updater_;
   EngineMetrics& metrics_;
   StaleGroups& stale_groups_;
+  GroupReservations& reservations_;
   uint64_t events_ = 0;
   bool synced_ = false;
   int64_t unusable_objects_ = 0;

@@ -50,6 +50,9 @@ std::unique_ptr<Explainer> Explainer::Create(const KubeSchedulerConfiguration& c
   explainer->entry_scheduler_ =
       std::make_unique<EntryScheduler>(*explainer->cluster_, /*incremental=*/false,
                                        /*filter_block_size=*/0);
+  explainer->clock_ = &clock;
+  explainer->reservations_ = std::make_unique<GroupReservations>(
+      *explainer->cluster_, *explainer->profiles_, *explainer->entry_scheduler_, clock, nullptr);
   for (Object& object : objects) {
     ClusterChange change = explainer->cluster_->Apply({WatchEvent::Type::kSet, std::move(object)});
     if (!change.problem.ok()) {
@@ -148,7 +151,8 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   }
   DescribeGroup(plugin, cluster_->groups(), request);
   request.group_search_steps = SchedulerOptions().group_search_steps;
-  AttemptResult result = entry_scheduler_->Run(request);
+  request.now = clock_->Now();
+  AttemptResult result = reservations_->Run(request);
   explanation.starts = result.minimum_reached;
   explanation.answer = NameOf(result.answer);
   for (const Binder::Member& member : result.placed) {
@@ -161,6 +165,7 @@ std::optional<GroupExplanation> Explainer::ExplainGroup(const PodInfo& pod) {
   if (!result.minimum_reached) {
     explanation.message = WhyGroupFailed(request, members, result).message();
   }
+  reservations_->Release();
   return explanation;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/cluster_state.h"
 #include "engine/entry_scheduler.h"
 #include "engine/framework_set.h"
+#include "engine/group_reservations.h"
 #include "evaluation/full_evaluator.h"
 
 namespace berth {
@@ -117,6 +118,8 @@ class Explainer {
   std::unique_ptr<ClusterState> cluster_;
   std::unique_ptr<FrameworkSet> profiles_;
   std::unique_ptr<EntryScheduler> entry_scheduler_;
+  std::unique_ptr<GroupReservations> reservations_;
+  const Clock* clock_ = nullptr;
   std::vector<std::shared_ptr<const PodInfo>> pending_;
   FullEvaluator evaluator_;
 };

@@ -75,6 +75,23 @@ bool IsSound(const NodePlacement& placement, int rows) {
 
 }  // namespace
 
+PlacementTiers Within(const NodePlacement& placement, const PlacementTiers& tiers) {
+  PlacementTiers within;
+  for (const auto& whole : tiers) {
+    auto tier = std::make_shared<PlacementTier>(*whole);
+    tier->placements.clear();
+    for (const NodePlacementPtr& of : whole->placements) {
+      const NodePlacementPtr both = Intersected(*of, placement);
+      if (both == nullptr) continue;
+      auto named = std::make_shared<NodePlacement>(*both);
+      named->name = of->name;
+      tier->placements.push_back(std::move(named));
+    }
+    within.push_back(std::move(tier));
+  }
+  return within;
+}
+
 Status PlacementCheck::Check(const PlacementTiers& tiers, const NodeTable& nodes) {
   constexpr size_t kMostRemembered = 32;
   if (rows_ != nodes.size() || sound_.size() > kMostRemembered) sound_.clear();

@@ -16,6 +16,8 @@ namespace berth {
 // What all PlacementGenerate plugins say together. A rejection or an Error has the plugin's name.
 Status RunPlacementGenerate(const Framework& framework, const PlacementGroup& group,
                             const NodeTable& nodes, PlacementTiers& tiers);
+// What is left of the tiers' placements on these nodes.
+PlacementTiers Within(const NodePlacement& placement, const PlacementTiers& tiers);
 // Makes sure that plugins named nodes that there are; remembers what it has seen.
 class PlacementCheck {
  public:

@@ -42,6 +42,7 @@ bool PlacementTrial::Run() {
     everywhere->name = "the cluster";
     everywhere->rows.resize(cluster_.nodes().size());
     absl::c_iota(everywhere->rows, 0);
+    if (request_.placement != nullptr) everywhere->rows = request_.placement->rows;
     cluster->name = "cluster";
     cluster->placements.push_back(std::move(everywhere));
     tiers_.push_back(std::move(cluster));
@@ -82,6 +83,7 @@ bool PlacementTrial::Generate() {
   }
   Status status = RunPlacementGenerate(*request_.framework, Group(), cluster_.nodes(), tiers_);
   if (status.ok()) status = check_.Check(tiers_, cluster_.nodes());
+  if (status.ok() && request_.placement != nullptr) tiers_ = Within(*request_.placement, tiers_);
   if (status.ok()) return true;
   PodFailure failure = pod_scheduler_.Refused(request_, request_.pods.front(), status);
   failure.message = status.message();

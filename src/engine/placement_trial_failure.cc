@@ -46,7 +46,8 @@ void PlacementTrial::Fail() {
   const PlacementTier& last = *tiers_.back();
   std::vector<Candidate> candidates = Candidates(tiers_.back(), 0);
   if (candidates.empty()) {
-    result_ = FailureOf(absl::StrCat("no node is in a ", last.name));
+    result_ = FailureOf(request_.placement == nullptr ? absl::StrCat("no node is in a ", last.name)
+                                                      : request_.placement->outside);
     result_.minimum_reached = request_.minimum == 0;
     return;
   }

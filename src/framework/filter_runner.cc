@@ -125,8 +125,10 @@ PreFilterOutcome FilterRunner::RunPreFilter(CycleState& state, const PodInfo& po
   }
   outcome.placement = state.placement();
   if (outcome.placement != nullptr && !outcome.narrowed.node_names.has_value()) {
+    const NodePlacement& placement = *outcome.placement;
     outcome.excluded = Status::UnschedulableAndUnresolvable(
-        absl::StrCat("node(s) are not in ", outcome.placement->name));
+        placement.outside.empty() ? absl::StrCat("node(s) are not in ", placement.name)
+                                  : placement.outside);
   }
   if (outcome.narrowed.node_names.has_value()) {
     outcome.excluded = Status::UnschedulableAndUnresolvable(

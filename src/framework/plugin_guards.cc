@@ -103,6 +103,11 @@ class GuardedGroup final : public GroupPlugin {
         counter_, "Spec", [&] { return plugin_.Spec(name); },
         [](const auto&) { return std::nullopt; });
   }
+  bool ReservesForGroups() const override {
+    return Caught(
+        counter_, "ReservesForGroups", [&] { return plugin_.ReservesForGroups(); },
+        [](const auto&) { return false; });
+  }
   Status ReadyToSchedule(const GroupMembers& group) const override {
     return Verdict("ReadyToSchedule",
                    Caught(

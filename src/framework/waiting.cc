@@ -114,6 +114,8 @@ absl::string_view WaitingReasonName(WaitingReason reason) {
       return "WAITING_FOR_QUOTA";
     case WaitingReason::kQuotaMisconfigured:
       return "QUOTA_MISCONFIGURED";
+    case WaitingReason::kReserved:
+      return "RESERVED";
     case WaitingReason::kWaitingForVictims:
       return "WAITING_FOR_VICTIMS";
     case WaitingReason::kMinRuntime:
@@ -135,7 +137,13 @@ absl::string_view WaitingReasonName(WaitingReason reason) {
 }
 
 std::string WaitingFor::ToString() const {
-  return absl::StrCat(Sentence(*this), alone.empty() ? "" : "; placed on its own: ", alone);
+  std::string sentence = Sentence(*this);
+  if (!reserved_nodes.empty()) {
+    absl::StrAppend(&sentence, "; ", reserved_nodes.size(),
+                    reserved_nodes.size() == 1 ? " node is" : " nodes are", " reserved from ",
+                    TimeToString(reserved_from));
+  }
+  return absl::StrCat(sentence, alone.empty() ? "" : "; placed on its own: ", alone);
 }
 
 }  // namespace berth

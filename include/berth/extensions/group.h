@@ -153,6 +153,8 @@ struct GroupSpec {
   // and the group starts again as a whole. Infinite: for ever.
   absl::Duration stale_after = absl::InfiniteDuration();
   BindFailurePolicy bind_failure_policy = BindFailurePolicy::kRunInPart;
+  // How long the group waits before nodes are reserved for it. Infinite: none are.
+  absl::Duration reserve_after = absl::InfiniteDuration();
   // Orders the group in the queue: when it was created.
   absl::Time creation_time;
   // The least time between two attempts when the group did not fit; 0 leaves it to the queue.
@@ -203,6 +205,9 @@ class GroupPlugin {
     (void)pod, (void)spec;
     return -1;
   }
+
+  // Whether GroupSpec::reserve_after may be finite: then it is followed when pods end.
+  virtual bool ReservesForGroups() const { return false; }
 
   // Whether an attempt on the group makes sense now. Success, or a rejection whose reason the
   // group waits with until one of this plugin's registered events, or a change of its members.

@@ -36,6 +36,7 @@ enum class WaitingReason : uint8_t {
   kQuotaMax,               // the quota's own limit is reached
   kWaitingForQuota,        // what others use has to come back first
   kQuotaMisconfigured,     // no pod like it can ever be admitted
+  kReserved,               // the nodes that are left are reserved for a group, from `until` on
   kWaitingForVictims,      // pods that were evicted for it have not gone yet
   kMinRuntime,             // pods that may not be evicted yet
   kWaitingForPermit,       // placed; a Permit plugin holds it back
@@ -79,6 +80,10 @@ struct WaitingFor {
   int members_needed = 0;     // at once, besides those that run
   int members_placeable = 0;  // how many of them are there, or would find a place
   std::string blocking_pod;   // "namespace/name" of the member that did not
+
+  // The nodes that nobody else may use beyond `reserved_from`; empty without a reservation.
+  std::vector<std::string> reserved_nodes;
+  absl::Time reserved_from = absl::InfiniteFuture();
 
   // Why the pod is not placed with the gang that a mark of it names: the mark is of a kind that
   // nobody here reads, or no plugin of its profile forms groups. Empty for other pods.

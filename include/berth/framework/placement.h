@@ -27,6 +27,7 @@ class NodeTable;
 struct NodePlacement {
   std::string name;           // for people: "rack r7"
   std::vector<NodeRow> rows;  // of the table that it was generated for, ascending
+  std::string outside;        // what is said of other nodes; empty: that they "are not in" `name`
   // Narrower ones within it. Members that do not fit into one of them are split evenly over as few
   // as can be; with PlacementTier::slice_size they have to be.
   std::vector<std::shared_ptr<const NodePlacement>> parts;

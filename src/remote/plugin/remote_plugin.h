@@ -27,10 +27,9 @@
 #include "berth/incremental/sign.h"
 #include "berth/mutex.h"
 #include "remote/plugin/description.h"
-#include "remote/plugin/node_mirror.h"
 #include "remote/plugin/pod_fields.h"
 #include "remote/plugin/remote_args.h"
-#include "remote/plugin/session.h"
+#include "remote/plugin/remote_process.h"
 #include "remote/plugin/verdicts.h"
 
 namespace berth {
@@ -58,7 +57,6 @@ class RemotePlugin : public Plugin,
   // its saved description if it cannot be reached.
   static absl::StatusOr<std::unique_ptr<Plugin>> Create(absl::string_view name,
                                                         const PluginArgs& args, Handle& handle);
-  ~RemotePlugin() override;
 
   absl::string_view Name() const override { return name_; }
   // PreFilter is also where Filter learns that a cycle begins.
@@ -102,11 +100,10 @@ class RemotePlugin : public Plugin,
   using VerdictsPtr = std::shared_ptr<const Verdicts>;
   struct CycleVerdicts;  // of one pod and cycle
 
+  RemoteProcess::Options ProcessOptions();
+
   // --- The scheduling thread; mutex_ keeps room for parallel calls ---
 
-  SessionKeeper& Keeper() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A session whose peer knows the nodes as they are now.
-  absl::StatusOr<std::shared_ptr<Session>> Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What the process says of the pod, good for these rows.
   absl::StatusOr<VerdictsPtr> VerdictsFor(const CycleState& state, const PodInfo& pod,
                                           absl::Span<const NodeRow> rows) const
@@ -116,17 +113,10 @@ class RemotePlugin : public Plugin,
   absl::StatusOr<VerdictsPtr> VerdictsOf(const CycleState& state, const PodInfo& pod,
                                          const NodeInfo& node, uint32_t& index) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<VerdictsPtr> Ask(const PodInfo& pod) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsGoodFor(const Verdicts& verdicts, absl::Span<const NodeRow> rows) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<VerdictsPtr> AskVerdicts(Session& session, const PodInfo& pod,
-                                          const v1::HypotheticalNode* hypothetical) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What was said so far is not to be used again.
-  void Forget() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RememberRejected(const PodInfo& pod) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Breaks the session: its peer is at fault.
-  absl::Status Fault(Session& session, const absl::Status& status) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // What becomes of a call that failed: Success if failures are ignored.
   Status Failed(const absl::Status& status) const;
@@ -137,10 +127,6 @@ class RemotePlugin : public Plugin,
   void OnDown(const std::string& why);
   void OnMessage(const v1::FromPlugin& message);
 
-  // Any thread.
-  absl::StatusOr<v1::CallResult> Call(v1::PodPoint point, const PodInfo& pod,
-                                      absl::string_view node_name, absl::Duration deadline) const;
-  void Tell(v1::PodPoint point, const PodInfo& pod, absl::string_view node_name) const;
   // The Status of a call; what the code says must be among `codes` besides Success and Error.
   Status StatusOfCall(const absl::StatusOr<v1::CallResult>& result, uint32_t codes) const;
 
@@ -150,27 +136,19 @@ class RemotePlugin : public Plugin,
   const PointMask points_;
   Handle& handle_;
   const StateKey<CycleVerdicts> cycle_key_;
-  Counter& questions_;
   Counter& failures_;
 
   mutable Mutex mutex_;
   mutable PodFieldSigner signer_ ABSL_GUARDED_BY(mutex_);
-  mutable NodeMirror mirror_ ABSL_GUARDED_BY(mutex_);
-  mutable std::shared_ptr<Session> current_ ABSL_GUARDED_BY(mutex_);  // the latest; may be broken
-  mutable uint64_t session_id_ ABSL_GUARDED_BY(mutex_) = 0;           // that the mirror is of
-  mutable bool knows_nodes_ ABSL_GUARDED_BY(mutex_) = false;
-  mutable bool waited_ ABSL_GUARDED_BY(mutex_) =
-      false;  // for a process that is not there at the start
-  mutable absl::Time told_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // Part of each signature: what was said before a fault, or Invalidate, is not used again.
-  mutable int64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By signature, of one generation of the process: what was said before a fault, or Invalidate, is
+  // not used again.
   mutable absl::flat_hash_map<std::string, VerdictsPtr> cached_ ABSL_GUARDED_BY(mutex_);
+  mutable int64_t cached_of_ ABSL_GUARDED_BY(mutex_) = 0;
   // Pods that the plugin rejected nodes for, by uid, to be tried again after Invalidate.
   mutable absl::flat_hash_map<std::string, std::shared_ptr<const PackedPod>> rejected_
       ABSL_GUARDED_BY(mutex_);
-  // Last: its threads call the rest.
-  mutable Mutex keeper_mutex_;
-  mutable std::unique_ptr<SessionKeeper> keeper_ ABSL_GUARDED_BY(keeper_mutex_);
+  // Last: its threads call the rest. Its calls for pods that have a node need no lock.
+  mutable RemoteProcess process_;
 };
 
 }  // namespace berth

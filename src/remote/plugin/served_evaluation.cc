@@ -17,7 +17,7 @@
 namespace berth {
 namespace {
 
-constexpr uint8_t kMostReasons = 250;
+constexpr uint8_t kMostSentReasons = 250;
 constexpr uint8_t kNoReason = 255;
 constexpr size_t kCodes = 8;  // more than there are
 
@@ -97,12 +97,13 @@ bool ServedEvaluation::Filter(const CycleState& state, const PodInfo& pod, v1::E
     if (reason == kNoReason) {
       const Status said = filter.Filter(state, pod, table.node(row));
       if (said.ok()) continue;  // Filter() is the rule
-      const auto position = static_cast<uint8_t>(std::min<size_t>(of_text.size(), kMostReasons));
+      const auto position =
+          static_cast<uint8_t>(std::min<size_t>(of_text.size(), kMostSentReasons));
       const auto found = of_text.find({said.code(), said.message()});
       if (found != of_text.end()) {
         reason = found->second;
-      } else if (position == kMostReasons) {
-        reason = kMostReasons - 1;  // the last one stands for all others
+      } else if (position == kMostSentReasons) {
+        reason = kMostSentReasons - 1;  // the last one stands for all others
       } else {
         reason = position;
         of_text.emplace(std::pair(said.code(), said.message()), position);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/api/core_v1.pb.h"
@@ -53,9 +54,13 @@ absl::Status ServedNodes::Apply(const v1::Update& update) {
     table_.RefreshRows(rows);
   } else {
     std::vector<const NodeInfo*> order;
+    absl::flat_hash_set<Symbol> names;
     index_of_row_.clear();
     for (uint32_t index = 0; index < nodes_.size(); ++index) {
       if (nodes_[index] == nullptr) continue;
+      if (!names.insert(nodes_[index]->name()).second) {
+        return absl::InvalidArgumentError("two nodes of one name");
+      }
       order.push_back(nodes_[index].get());
       index_of_row_.push_back(index);
     }
@@ -72,6 +77,8 @@ absl::Status ServedNodes::ApplyNode(const v1::NodeState& state) {
     if (!spec.ok()) return spec.status();
     if (node == nullptr) {
       node = std::make_unique<NodeInfo>(*std::move(spec));
+    } else if ((*spec)->name != node->name()) {
+      return absl::InvalidArgumentError("an index that becomes another node's");
     } else {
       node->SetSpec(*std::move(spec));
     }

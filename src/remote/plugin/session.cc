@@ -83,7 +83,7 @@ absl::StatusOr<v1::Description> DescribeRemotePlugin(const RemotePluginArgs& arg
 }
 
 // gRPC calls the reactor's functions on its own threads; it writes one message at a time. The
-// reactor holds itself until gRPC is done with it.
+// reactor holds itself until gRPC is done with it, and whoever opened it until AwaitDone() returns.
 class SessionKeeper::Stream final : public Session,
                                     public grpc::ClientBidiReactor<v1::ToPlugin, v1::FromPlugin> {
  public:
@@ -206,7 +206,10 @@ class SessionKeeper::Stream final : public Session,
 
   void OnDone(const grpc::Status& status) override {
     Break(status.ok() ? "it ended the session" : WireErrorText(status));
-    const std::shared_ptr<Stream> last = std::move(self_);
+    // Whoever waits in AwaitDone() has a reference still, and so lets go of the channel. Here it
+    // must not go: with the last channel gRPC ends the threads of its callbacks, of which this is
+    // one.
+    self_.reset();
     MutexLock lock(mutex_);
     done_ = true;
     changed_.SignalAll();

@@ -21,8 +21,8 @@ std::vector<Object> Nodes() {
     objects.push_back(MakeNode()
                           .Name(absl::StrCat("n", i))
                           .Label("bad", i < 9 ? "true" : "false")
-                          .Capacity("cpu", "100")
-                          .Pods(100)
+                          .Capacity("cpu", "100000")
+                          .Pods(100000)
                           .Object());
   }
   return objects;
@@ -136,6 +136,7 @@ TEST(RemoteFaults, AProcessThatIsGoneFailsPodsAtOnce) {
     const std::string pod = absl::StrCat("p", added++);
     stage.Add(pod);
     message = stage.MessageOf(pod);
+    absl::SleepFor(absl::Milliseconds(1));  // a pod takes microseconds
   }
   EXPECT_THAT(message, HasSubstr("the remote plugin Remote at unix:"));
   stage.process.Begin();

@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "berth/columns/node_verdicts.h"
 #include "berth/testing/fake_handle.h"
 #include "tests/plugins/random_cluster.h"
+#include "tests/remote/plugin/faulty_process.h"
 #include "tests/remote/plugin/plugin_stage.h"
 
 namespace berth::testing {
@@ -267,6 +270,38 @@ TEST(RemotePlugin, IsNoPartOfAProfileThatItDoesNotFit) {
   EXPECT_THAT(trouble(RemoteProfile(address, "points: [score], ")),
               HasSubstr("does not serve score"));
   EXPECT_THAT(trouble(RemoteProfile(address, "args: {size: 3}, ")), HasSubstr("takes none"));
+}
+
+// The same checks, with what the process said when it was there.
+TEST(RemotePlugin, IsCheckedByItsSavedDescriptionIfItCannotBeReached) {
+  const std::string address = FreshAddress();
+  const std::string file = absl::StrCat(::testing::TempDir(), "berth-description-", getpid());
+  const auto trouble = [&](const std::string& more) {
+    const auto simulation = Simulate(
+        RemoteProfile(address,
+                      absl::StrCat(more, "startTimeout: 0.2s, descriptionFile: ", file, ", ")),
+        {});
+    return simulation.ok() ? "" : std::string(simulation.status().message());
+  };
+  {
+    FaultyProcess process(address);
+    process.End();
+    process.description().set_arguments_schema(
+        R"({"type": "object", "required": ["size"], "additionalProperties": false,
+            "properties": {"size": {"type": "integer", "minimum": 1}}})");
+    process.Begin();
+    const absl::StatusOr<std::string> said = DescribeRemotePlugin(address);
+    ASSERT_TRUE(said.ok()) << said.status();
+    std::ofstream(file) << *said;
+  }
+  EXPECT_EQ(trouble("args: {size: 2}, "), "");
+  EXPECT_THAT(trouble("args: {size: 0}, "), HasSubstr("size"));
+  EXPECT_THAT(trouble("args: {size: 2, colour: red}, "), HasSubstr("colour"));
+  EXPECT_THAT(trouble(""), HasSubstr("size"));
+  EXPECT_THAT(trouble("args: {size: 2}, points: [score], "), HasSubstr("does not serve score"));
+  std::ofstream(file) << "{\"name\": 3}";
+  EXPECT_THAT(trouble("args: {size: 2}, "), HasSubstr(file));
+  unlink(file.c_str());
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ class Plugin:
         self.arguments, self.session = arguments, session
 
     def pre_filter(self, pod, nodes):
-        """None, or a Status: a rejection of the pod, or SKIP if filter() need not be called. `nodes` are all, by index;
-        None where there is none."""
+        """None, or a Status: a rejection of the pod, or SKIP if filter() need not be called. Or a set of names: filter() is
+        asked of these nodes only, and the pod goes to no other. `nodes` are all, by index; None where there is none."""
 
     def filter(self, pod, node):
         """None, or a Status."""
@@ -172,8 +172,13 @@ class Session:
         if question.HasField("hypothetical"):
             nodes = [self.hypothetical(question.hypothetical)]
         try:
-            skips_filter = v1.PRE_FILTER in question.points and self.pre_filter(pod, answer)
-            if v1.FILTER in question.points and not skips_filter:
+            said = self.plugin.pre_filter(pod, self.nodes) if v1.PRE_FILTER in question.points else None
+            if isinstance(said, v1.Status):
+                (answer.status if said.code == v1.ERROR else answer.pre_filter).CopyFrom(said)
+            elif said is not None and not question.HasField("hypothetical"):  # which is one of these already
+                nodes = [node if node and node.name in said else None for node in nodes]
+                answer.eligible = bitmap(nodes)
+            if v1.FILTER in question.points and not isinstance(said, v1.Status):
                 pack_verdicts([node and self.plugin.filter(pod, node) for node in nodes], answer)
             if v1.SCORE in question.points:
                 pack_scores([node and self.plugin.score(pod, node) or 0 for node in nodes], answer)
@@ -181,14 +186,6 @@ class Session:
             answer.status.code = v1.ERROR
             answer.status.reasons.append(repr(error))
         return answer
-
-    def pre_filter(self, pod, answer):
-        """Whether filter() is not to be called."""
-        status = self.plugin.pre_filter(pod, self.nodes)
-        if status is None:
-            return False
-        (answer.status if status.code == v1.ERROR else answer.pre_filter).CopyFrom(status)
-        return True
 
     def post_filter(self, question):
         result = v1.PostFilterResult(id=question.id)
@@ -232,17 +229,25 @@ def pack_verdicts(statuses, answer):
     """Statuses by node index, None for feasible ones."""
     if not any(statuses):
         return
-    bits, positions, ids = bytearray((len(statuses) + 7) // 8), {}, bytearray()
-    for index, status in enumerate(statuses):
+    positions, ids = {}, bytearray()
+    for status in statuses:
         if status is None:
             continue
-        bits[index // 8] |= 1 << (index % 8)
         key = status.SerializeToString(deterministic=True)
         if key not in positions and len(positions) < 250:  # the last one stands for all others
             positions[key] = len(positions)
             answer.reasons.append(status)
         ids.append(positions.get(key, 249))
-    answer.rejected, answer.reason_ids = bytes(bits), bytes(ids)
+    answer.rejected, answer.reason_ids = bitmap(statuses), bytes(ids)
+
+
+def bitmap(values):
+    """A bit for each that is not None."""
+    bits = bytearray((len(values) + 7) // 8)
+    for index, value in enumerate(values):
+        if value is not None:
+            bits[index // 8] |= 1 << (index % 8)
+    return bytes(bits)
 
 
 def pack_scores(scores, answer):

@@ -53,7 +53,8 @@ class Scheduler:
         return "".join(answer.status.reasons)
 
     def evaluate(self, asked):
-        """Why nodes are rejected ("" if they are not), and their scores, by name."""
+        """Why nodes are rejected ("" if they are not, "not eligible" if pre_filter() does not name them), and their scores,
+        by name."""
         question = v1.Evaluate(id=1, revision=1, pod=asked, points=self.description.points)
         answer = self.session.handle(v1.ToPlugin(evaluate=question)).evaluation
         assert answer.status.code == v1.SUCCESS, answer.status
@@ -61,6 +62,8 @@ class Scheduler:
         for index, name in enumerate(self.names):
             is_rejected = answer.rejected and answer.rejected[index // 8] >> (index % 8) & 1
             rejections[name] = answer.reasons[next(ids)].reasons[0] if is_rejected else ""
+            if answer.eligible and not answer.eligible[index // 8] >> (index % 8) & 1:
+                rejections[name] = "not eligible"
             width = answer.score_width
             scores[name] = int.from_bytes(answer.scores[index * width:(index + 1) * width], "little", signed=True)
         return rejections, scores

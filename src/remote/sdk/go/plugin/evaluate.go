@@ -21,13 +21,17 @@ func Evaluate(hooks *Hooks, nodes *Nodes, question *v1.Evaluate) *v1.Evaluation 
 	}
 	filter := hooks.Filter != nil && slices.Contains(question.Points, v1.Point_FILTER)
 	if hooks.PreFilter != nil && slices.Contains(question.Points, v1.Point_PRE_FILTER) {
-		status := hooks.PreFilter(question.Pod, nodes)
+		eligible, status := hooks.PreFilter(question.Pod, nodes)
 		answer.PreFilter = status.message()
 		if status != nil && status.Code == v1.Code_ERROR {
 			answer.Status, answer.PreFilter = status.message(), nil
 			return answer
 		}
 		filter = filter && status == nil
+		if eligible != nil && question.Hypothetical == nil { // which is one of these already
+			all = nodes.only(eligible)
+			answer.Eligible = bitmap(all)
+		}
 	}
 	score := hooks.Score != nil && slices.Contains(question.Points, v1.Point_SCORE)
 	if !filter && !score {
@@ -49,6 +53,32 @@ func Evaluate(hooks *Hooks, nodes *Nodes, question *v1.Evaluate) *v1.Evaluation 
 		}
 	}
 	return answer
+}
+
+// only has nil in place of the nodes that are not named.
+func (n *Nodes) only(names []string) []*Node {
+	named := make(map[string]bool, len(names))
+	for _, name := range names {
+		named[name] = true
+	}
+	only := make([]*Node, len(n.All))
+	for index, node := range n.All {
+		if node != nil && named[node.Name()] {
+			only[index] = node
+		}
+	}
+	return only
+}
+
+// bitmap has a bit for each node that is there.
+func bitmap(nodes []*Node) []byte {
+	bits := make([]byte, (len(nodes)+7)/8)
+	for index, node := range nodes {
+		if node != nil {
+			bits[index/8] |= 1 << (index % 8)
+		}
+	}
+	return bits
 }
 
 // packer writes what is said of one node after another into an answer.

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand"
@@ -75,5 +76,34 @@ func TestEvaluatePacksWhatTheHooksSay(t *testing.T) {
 		if rejected != len(answer.ReasonIds) {
 			t.Fatalf("seed %d: %d reasons of %d nodes", seed, len(answer.ReasonIds), rejected)
 		}
+	}
+}
+
+// Filter and Score are asked of the nodes that PreFilter names, if it names any.
+func TestPreFilterNamesNodes(t *testing.T) {
+	nodes := &Nodes{}
+	for i := 0; i < 20; i++ {
+		nodes.All = append(nodes.All, &Node{Object: &api.Node{Metadata: &api.ObjectMeta{Name: proto.String(fmt.Sprint("n", i))}}})
+	}
+	nodes.All[3] = nil
+	asked := 0
+	var eligible []string
+	hooks := &Hooks{
+		PreFilter: func(*api.Pod, *Nodes) ([]string, *Status) { return eligible, nil },
+		Filter:    func(*api.Pod, *Node) *Status { asked++; return Unschedulable("none") },
+	}
+	question := &v1.Evaluate{Points: hooks.points()}
+	if answer := Evaluate(hooks, nodes, question); asked != 19 || answer.Eligible != nil {
+		t.Fatalf("%d nodes were filtered, %v are eligible", asked, answer.Eligible)
+	}
+	asked, eligible = 0, []string{"n1", "n3", "n17", "elsewhere"}
+	answer := Evaluate(hooks, nodes, question)
+	want := []byte{1 << 1, 0, 1 << 1}
+	if asked != 2 || !bytes.Equal(answer.Eligible, want) || !bytes.Equal(answer.Rejected, want) {
+		t.Fatalf("%d nodes were filtered, %v are eligible, %v rejected", asked, answer.Eligible, answer.Rejected)
+	}
+	asked, eligible = 0, []string{}
+	if answer := Evaluate(hooks, nodes, question); asked != 0 || len(answer.Eligible) != 3 {
+		t.Fatalf("%d nodes were filtered, %v are eligible", asked, answer.Eligible)
 	}
 }

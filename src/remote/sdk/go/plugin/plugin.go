@@ -37,7 +37,8 @@ type Session struct {
 
 // Hooks are the extension points of a plugin; nil functions are not served. A nil Status is success.
 type Hooks struct {
-	PreFilter func(pod *api.Pod, nodes *Nodes) *Status
+	// PreFilter may name the only nodes that Filter is to be asked of; nil means all of them.
+	PreFilter func(pod *api.Pod, nodes *Nodes) (eligible []string, status *Status)
 	Filter    func(pod *api.Pod, node *Node) *Status
 	Score     func(pod *api.Pod, node *Node) int64
 	// PostFilter is called when no node is feasible; codes has a v1.Code for each of nodes.All. It names the node on which

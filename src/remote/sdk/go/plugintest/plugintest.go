@@ -102,7 +102,8 @@ func (s *Scheduler) PostFilter(pod *api.Pod, codes map[string]v1.Code) (node str
 	return answer.NominatedNode, answer.VictimUids, strings.Join(answer.GetStatus().GetReasons(), "; ")
 }
 
-// Evaluate asks about a pod: why nodes are rejected ("" if they are not), and scores, by name.
+// Evaluate asks about a pod: why nodes are rejected ("" if they are not, "not eligible" if PreFilter does not name them),
+// and scores, by name.
 func (s *Scheduler) Evaluate(pod *api.Pod) (rejections map[string]string, scores map[string]int64) {
 	s.t.Helper()
 	s.send(&v1.ToPlugin{Message: &v1.ToPlugin_Evaluate{Evaluate: &v1.Evaluate{
@@ -118,6 +119,9 @@ func (s *Scheduler) Evaluate(pod *api.Pod) (rejections map[string]string, scores
 		if len(answer.Rejected) > 0 && answer.Rejected[index/8]>>(index%8)&1 == 1 {
 			rejections[name] = answer.Reasons[answer.ReasonIds[rejected]].Reasons[0]
 			rejected++
+		}
+		if len(answer.Eligible) > 0 && answer.Eligible[index/8]>>(index%8)&1 == 0 {
+			rejections[name] = "not eligible"
 		}
 		switch answer.ScoreWidth {
 		case 0:
