@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "berth/api/core_v1.pb.h"
@@ -21,6 +22,7 @@
 #include "plugins/dynamic_resources/claim_writes.h"
 #include "plugins/dynamic_resources/claims_state.h"
 #include "plugins/dynamic_resources/pod_claims.h"
+#include "plugins/dynamic_resources/returned_devices.h"
 
 namespace berth {
 namespace {
@@ -53,6 +55,11 @@ int64_t StepsIn(absl::Duration timeout) {
   return steps < 1e18 ? std::max<int64_t>(1, static_cast<int64_t>(steps))
                       : std::numeric_limits<int64_t>::max();
 }
+
+// So long a preemptor waits for devices that nobody gives back: the controller of claims is slow,
+// or is not there. Then others are evicted.
+constexpr absl::Duration kLongestWait = absl::Minutes(1);
+constexpr absl::Duration kForgotten = absl::Minutes(10);
 
 }  // namespace
 
@@ -285,36 +292,11 @@ absl::StatusOr<DynamicResources::Verdict> DynamicResources::VerdictOnReleased(
 
 // --- Dry runs ------------------------------------------------------------------------------------
 
-// The claims of `changed`, of which it is known by now whether it is gone.
-void DynamicResources::UpdateReleased(ClaimsState& data, const PodInfo& changed) const {
-  std::vector<PodClaim> claims;
-  if (!FindPodClaims(changed, handle_.objects(), claims).ok()) return;
-  for (const PodClaim& used : claims) {
-    const api::ResourceClaimStatus& status = used.claim().status();
-    if (!status.has_allocation()) continue;
-    const bool is_own = absl::c_any_of(data.pod->claims, [&](const PodClaim& own) {
-      return own.object.uid() == used.object.uid();
-    });
-    const bool all_gone = absl::c_all_of(status.reserved_for(), [&](const auto& user) {
-      return data.gone_pods.contains(user.uid());
-    });
-    for (const auto& result : status.allocation().devices().results()) {
-      if (result.admin_access() || !result.share_id().empty()) continue;
-      const DeviceId device = DeviceId::Of(result.driver(), result.pool(), result.device());
-      if (all_gone && !is_own) {
-        data.released.insert(device);
-      } else {
-        data.released.erase(device);
-      }
-    }
-  }
-}
-
 Status DynamicResources::AddPod(CycleState& state, const PodInfo&, const PodInfo& added,
                                 const NodeInfo&) {
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr || data->gone_pods.erase(added.uid()) == 0) return Status::Success();
-  UpdateReleased(*data, added);
+  UpdateReleased(*data, added, handle_);
   return Status::Success();
 }
 
@@ -324,7 +306,7 @@ Status DynamicResources::RemovePod(CycleState& state, const PodInfo&, const PodI
   ClaimsState* const data = state.FindMutable(kState);
   if (data == nullptr) return Status::Success();
   data->gone_pods.insert(removed.uid());
-  UpdateReleased(*data, removed);
+  UpdateReleased(*data, removed, handle_);
   return Status::Success();
 }
 
@@ -387,12 +369,35 @@ Status DynamicResources::FilterNodes(const CycleState& state, const PodInfo& pod
   return Status::Success();
 }
 
+// A claim is freed some time after its pods have gone, by its controller. Until then nobody else is
+// evicted.
+bool DynamicResources::WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
+                                               const NodeStatuses& statuses) {
+  if (!preempts_) return false;
+  const NodeTable& nodes = handle_.nodes();
+  const NodeRow row = nodes.FindRow(Symbol::Intern(handle_.nominator().NominatedNode(pod)));
+  if (row < 0 || statuses.rejecting_plugin(row) != Symbol::Intern(kName)) return false;
+  const NodeInfo& node = nodes.node(row);
+  absl::flat_hash_set<DeviceId> returned = DevicesOnTheirWayBack(node, *devices_, handle_);
+  if (returned.empty()) return false;
+  CycleState with_these = state.Clone();
+  with_these.FindMutable(kState)->released = std::move(returned);
+  if (!handle_.RunFilterPluginsWithNominatedPods(with_these, pod, node).ok()) return false;
+  const absl::Time now = handle_.clock().Now();
+  absl::erase_if(waits_since_, [now](const auto& wait) { return wait.second + kForgotten < now; });
+  return now < waits_since_.try_emplace(pod.uid(), now).first->second + kLongestWait;
+}
+
 // Which claims were not available is found again from the nodes, and not noted while filtering:
 // verdicts of filters may have been cached.
 Status DynamicResources::PostFilter(CycleState& state, const PodInfo& pod,
                                     const NodeStatuses& statuses, PostFilterResult&) {
   const ClaimsState* const data = state.Find(kState);
   if (data == nullptr) return Status::Unschedulable("no new claims to deallocate");
+  if (WaitsForReturnedDevices(state, pod, statuses)) {
+    return Status::UnschedulableAndUnresolvable(
+        "waiting for the devices of claims that nobody uses any more on the nominated node");
+  }
   const ClaimsOfPod& claims = *data->pod;
   const Symbol own_name = Symbol::Intern(kName);
   const NodeTable& nodes = handle_.nodes();

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "berth/devices/device_allocator.h"
 #include "berth/extensions/explain.h"
 #include "berth/extensions/waiting.h"
@@ -75,7 +77,8 @@ class DynamicResources final : public Plugin,
   Status FilterNodes(const CycleState& state, const PodInfo& pod, const NodeTable& nodes,
                      NodeVerdicts& verdicts) const override;
   // Deallocates a claim whose devices are on none of the filtered nodes and that no other pod has
-  // reserved. An explanation only says so.
+  // reserved. An explanation only says so. UnschedulableAndUnresolvable, so that nobody else is
+  // evicted, while a preemptor's devices are on their way back.
   Status PostFilter(CycleState& state, const PodInfo& pod, const NodeStatuses& statuses,
                     PostFilterResult&) override;
   // For each prioritised list the more, the earlier in the list what the node can give is. Among
@@ -135,7 +138,10 @@ class DynamicResources final : public Plugin,
   static bool IsElsewhere(const ClaimsOfPod& claims, const NodeInfo& node);
   // The verdict in a dry run in which claims gave devices back.
   absl::StatusOr<Verdict> VerdictOnReleased(const ClaimsState& data, const NodeInfo& node) const;
-  void UpdateReleased(ClaimsState& data, const PodInfo& changed) const;
+  // Whether a preemptor fits on its nominated node once claims there have lost their devices of
+  // which no user is left; for a minute.
+  bool WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
+                               const NodeStatuses& statuses);
   // What the claims get that have no devices yet.
   using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
   AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node,
@@ -158,6 +164,7 @@ class DynamicResources final : public Plugin,
   const bool preempts_;
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
+  absl::flat_hash_map<std::string, absl::Time> waits_since_;  // for returned devices, by uid
   // By what the claims ask for, the last one used first.
   std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;
 };
