@@ -4,11 +4,9 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DYNAMIC_RESOURCES_H_
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,10 +31,10 @@
 #include "berth/incremental/sign.h"
 #include "plugins/dynamic_resources/cluster_devices.h"
 #include "plugins/dynamic_resources/dynamic_resources_args.h"
+#include "plugins/dynamic_resources/node_allocations.h"
 
 namespace berth {
 
-struct AllocationsByNode;
 struct ClaimsOfPod;
 struct ClaimsState;
 
@@ -142,16 +140,6 @@ class DynamicResources final : public Plugin,
   // which no user is left; for a minute.
   bool WaitsForReturnedDevices(const CycleState& state, const PodInfo& pod,
                                const NodeStatuses& statuses);
-  // What the claims get that have no devices yet.
-  using AllocationPtr = std::shared_ptr<const absl::StatusOr<NodeAllocation>>;
-  AllocationPtr AllocationOn(const ClaimsOfPod& claims, const NodeInfo& node,
-                             WorkBudget* budget = nullptr) const;
-  // What is kept for pods whose claims ask for the same; the last few are.
-  std::shared_ptr<AllocationsByNode> AllocationsFor(const std::string& claims);
-  // What is kept of the node and still holds, or null.
-  AllocationPtr FindKept(const ClaimsOfPod& claims, const NodeInfo& node) const;
-  // Whether the search for devices is to yield, with so many nodes left of those to be filtered.
-  static bool Yields(const ClaimsOfPod& claims, const CycleState& state, int left);
   // Whether the classes of a claim exist.
   Status CheckClasses(const api::ResourceClaim& claim) const;
 
@@ -160,13 +148,11 @@ class DynamicResources final : public Plugin,
                     std::vector<ClusterDevices::Allocation>& allocations) const;
 
   Handle& handle_;
-  const int64_t max_steps_;
   const bool preempts_;
   const DeviceScoring scoring_;
   const std::shared_ptr<ClusterDevices> devices_;
+  NodeAllocations allocations_;
   absl::flat_hash_map<std::string, absl::Time> waits_since_;  // for returned devices, by uid
-  // By what the claims ask for, the last one used first.
-  std::list<std::pair<std::string, std::shared_ptr<AllocationsByNode>>> kept_;
 };
 
 }  // namespace berth
